@@ -25,8 +25,8 @@ the outputs with those of root.onnx, bit by bit. This is meant as a reference fo
 runtimes: replay() below is all that they need.
 
 The folder of a TensorFlow Lite model runs in LiteRT (pip install ai-edge-litert): the chain of the manifest, three
-times one after the other, against root.tflite. Of the options it takes --dim and --seed. tflite_chain.py is the
-reference for drivers.
+times one after the other, against root.tflite; a bundle has none, and is run only. Of the options it takes --dim and
+--seed. tflite_chain.py is the reference for drivers.
 
 Exit status: 0 all as the manifest says; 1 it is not; 2 wrong usage; 3 the split model cannot run; 77
 onnx, onnxruntime or numpy is not there.
@@ -39,7 +39,7 @@ from pathlib import Path
 
 import tflite_chain
 
-if __name__ == "__main__" and any((Path(argument) / "root.tflite").is_file() for argument in sys.argv[1:]):
+if __name__ == "__main__" and any(map(tflite_chain.is_split, sys.argv[1:])):
     tflite_chain.run_main(__file__)
 
 try:

@@ -4,20 +4,25 @@ was split, bit for bit. run_split.py and verify_split.py call this for folders o
 The chain is run as manifest.json describes it ("chain"):
 
     1. the state begins with what init.tflite gives; variables that a partition keeps itself begin there
-    2. each partition of `order` gets the values named in its `inputs`, and gives those named in its `outputs`
+    2. each partition of `order` gets the values named in its `inputs`, and gives those named in its `outputs`;
+       one with "model" is that signature of its file, a bundle
     3. after the last one, each variable of `state` becomes the value that `mutations` names
 
-run_chain() below is all that a driver needs. A crash of LiteRT ends only the child process in which it happens.
+run_chain() below is all that a driver needs. Where LiteRT for Microcontrollers is installed (tflite-micro on PyPI), it
+is a second judge: of models that it runs at all, the chain must give what the whole gives there. A crash of a runtime
+ends only the child process in which it happens.
 """
 import argparse
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 CHILD = "CLEAVE_TFLITE_CHILD"
+LITERT, MICRO = "LiteRT", "tflite-micro"
 CALLS = 3  # so that state shows
 
 
@@ -32,17 +37,20 @@ def missing_module():
 
 
 class CannotRun(Exception):
-    """LiteRT refuses the model that was split."""
+    """The runtime refuses the model that was split."""
+
+
+def interpreter_of(path, xnnpack):
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    resolver = OpResolverType.AUTO if xnnpack else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    return Interpreter(model_path=str(path), num_threads=1, experimental_op_resolver_type=resolver)
 
 
 class Model:
     """A model in LiteRT, with its inputs and outputs in the order of the file."""
 
     def __init__(self, path, xnnpack):
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
-        resolver = OpResolverType.AUTO if xnnpack else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-        self.interpreter = Interpreter(model_path=str(path), num_threads=1,
-                                       experimental_op_resolver_type=resolver)
+        self.interpreter = interpreter_of(path, xnnpack)
         self.is_ready = False
 
     def inputs(self):
@@ -63,23 +71,105 @@ class Model:
                 for detail in self.interpreter.get_output_details()]
 
 
+class Signature:
+    """A signature of a file in LiteRT. `inputs` and `outputs` are its names for these, in the order of calls."""
+
+    def __init__(self, interpreter, key, inputs, outputs):
+        self.runner = interpreter.get_signature_runner(key)
+        self.names, self.outputs = inputs, outputs
+
+    def inputs(self):
+        details = self.runner.get_input_details()
+        return [details[name] for name in self.names]
+
+    def __call__(self, values):
+        made = self.runner(**dict(zip(self.names, values)))
+        return [made[name] for name in self.outputs]
+
+
+def is_split(folder):
+    """Whether it is the folder of a split TensorFlow Lite model."""
+    return any((Path(folder) / name).is_file() for name in ("root.tflite", "bundle.tflite"))
+
+
+def read_chain(folder):
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    if "chain" not in manifest:
+        raise ValueError(f"{folder}: its manifest has no chain")
+    return manifest["chain"]
+
+
 class Chain:
     """The partitions of a split, called in order, with the state that the caller keeps."""
 
     def __init__(self, folder, xnnpack):
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        if "chain" not in manifest:
-            raise ValueError(f"{folder}: its manifest has no chain")
-        self.chain = manifest["chain"]
-        self.parts = [Model(folder / part["file"], xnnpack) for part in self.chain["order"]]
+        self.chain, self.folder, self.xnnpack = read_chain(folder), folder, xnnpack
+        self.bundles = {}
+        self.parts = [self.open(part) for part in self.chain["order"]]
         self.state = {}
         if "init" in self.chain:
-            init = self.chain["init"]
-            self.state = dict(zip(init["outputs"], Model(folder / init["file"], xnnpack)([])))
+            init = self.chain["init"] | {"inputs": []}
+            self.state = dict(zip(init["outputs"], self.open(init)([])))
+
+    def open(self, part):
+        path = self.folder / part["file"]
+        if "model" not in part:
+            return Model(path, self.xnnpack)
+        if path not in self.bundles:
+            self.bundles[path] = interpreter_of(path, self.xnnpack)
+        return Signature(self.bundles[path], part["model"], part["inputs"], part["outputs"])
+
+    def inputs(self):
+        """Details of the model's inputs, as the partitions that read them have them; None for one that none reads."""
+        found = {}
+        for entry, part in zip(self.chain["order"], self.parts):
+            found.update(zip(entry["inputs"], part.inputs()))
+        return [found.get(name) for name in self.chain["inputs"]]
 
     def __call__(self, inputs):
         results, self.state = run_chain(self.chain, self.parts, inputs, self.state)
         return results
+
+
+def open_original(path, chain, xnnpack):
+    """The model that was split: of several signatures the one that the split is of."""
+    interpreter = interpreter_of(path, xnnpack)
+    if len(interpreter.get_signature_list()) < 2:
+        return Model(path, xnnpack)
+    one = chain["signature"]
+    names = {side: {tensor["value"]: tensor["name"] for tensor in one[side]} for side in ("inputs", "outputs")}
+    return Signature(interpreter, one["key"], [names["inputs"][name] for name in chain["inputs"]],
+                     [names["outputs"][name] for name in chain["outputs"]])
+
+
+class MicroModel:
+    """A model in LiteRT for Microcontrollers."""
+
+    def __init__(self, path, outputs):
+        from tflite_micro import runtime
+        self.outputs = len(outputs)
+        # The default is ten times the file, too little for a partition without weights.
+        arena = max(64 << 20, 10 * path.stat().st_size)
+        self.interpreter = runtime.Interpreter.from_file(str(path), arena_size=arena)
+
+    def inputs(self, count):
+        return [self.interpreter.get_input_details(i) | {"shape_signature": []} for i in range(count)]
+
+    def __call__(self, values):
+        import numpy as np
+        for i, value in enumerate(values):
+            self.interpreter.set_input(np.asarray(value, order="C"), i)
+        self.interpreter.invoke()
+        return [self.interpreter.get_output(i) for i in range(self.outputs)]
+
+
+class MicroChain(Chain):
+    """The same partitions there. LiteRT makes the first state."""
+
+    def open(self, part):
+        if part["file"] == self.chain.get("init", {}).get("file"):
+            return super().open(part)
+        return MicroModel(self.folder / part["file"], part["outputs"])
 
 
 def run_chain(chain, parts, inputs, state):
@@ -139,29 +229,58 @@ def compare(whole, other, calls):
     return "equal"
 
 
-def verify(original, folder, dims, seed, tell=lambda doing: None):
-    """Rows (what, XNNPACK "off" or "on", verdict). Raises CannotRun when LiteRT refuses the original."""
+def draw_calls(details, dims, seed):
+    """Inputs of CALLS calls."""
     import numpy as np
-    rows = []
+    generator = np.random.default_rng(seed)
+    return [[drawn(detail, dims, generator) for detail in details] for _ in range(CALLS)]
+
+
+def run_original(load, calls):
+    """What the whole gives, and the whole's calls. `calls` makes them of the model that was loaded."""
+    try:
+        model = load()
+        inputs = calls(model)
+        return inputs, [model(one) for one in inputs]
+    except (RuntimeError, ValueError) as error:
+        raise CannotRun(first_line(error)) from error
+
+
+def verdict_on(load, calls, whole):
+    try:
+        return compare(whole, load(), calls)
+    except (RuntimeError, ValueError) as error:
+        return first_line(error)
+
+
+def verify(original, folder, dims, seed, tell=lambda doing: None):
+    """Rows (what, where, verdict) of LiteRT, without and with XNNPACK. Raises CannotRun when it refuses the original."""
+    chain = read_chain(folder)
     for xnnpack in (False, True):
-        mode = "on" if xnnpack else "off"
-        tell(f"running the original, XNNPACK {mode}")
-        try:
-            model = Model(original, xnnpack)
-            generator = np.random.default_rng(seed)
-            calls = [[drawn(detail, dims, generator) for detail in model.inputs()] for _ in range(CALLS)]
-            whole = [model(inputs) for inputs in calls]
-        except (RuntimeError, ValueError) as error:
-            raise CannotRun(first_line(error)) from error
-        for what, load in (("chain", partial(Chain, folder, xnnpack)),
-                           ("root.tflite", partial(Model, folder / "root.tflite", xnnpack))):
-            tell(f"running {what}, XNNPACK {mode}")
-            try:
-                verdict = compare(whole, load(), calls)
-            except (RuntimeError, ValueError) as error:
-                verdict = first_line(error)
-            rows.append((what, mode, verdict))
-    return rows
+        where = f"XNNPACK {'on' if xnnpack else 'off'}"
+        tell(f"running the original, {where}")
+        calls, whole = run_original(partial(open_original, original, chain, xnnpack),
+                                    lambda model: draw_calls(model.inputs(), dims, seed))
+        others: list[tuple[str, Callable]] = [("chain", partial(Chain, folder, xnnpack))]
+        if (folder / "root.tflite").exists():  # a bundle has no root
+            others.append(("root.tflite", partial(Model, folder / "root.tflite", xnnpack)))
+        for what, load in others:
+            tell(f"running {what}, {where}")
+            yield what, where, verdict_on(load, calls, whole)
+
+
+def verify_micro(original, folder, seed, tell=lambda doing: None):
+    """The row of LiteRT for Microcontrollers. Raises CannotRun when it refuses the original."""
+    chain = read_chain(folder)
+    if any("model" in part for part in chain["order"]):
+        raise CannotRun("it sees only the first partition of a bundle")
+    if len(interpreter_of(original, False).get_signature_list()) > 1:
+        raise CannotRun("it runs the first subgraph, and no signature by its key")
+    tell("running the original")
+    calls, whole = run_original(partial(MicroModel, original, chain["outputs"]),
+                                lambda model: draw_calls(model.inputs(len(chain["inputs"])), {}, seed))
+    tell("running chain")
+    yield "chain", MICRO, verdict_on(partial(MicroChain, folder, False), calls, whole)
 
 
 def parse_dim(text):
@@ -171,30 +290,41 @@ def parse_dim(text):
     return name, int(size)
 
 
-def supervised(script):
-    """Runs the script in a child process. Returns its status, or says at which step LiteRT crashed."""
-    child = subprocess.run([sys.executable, script, *sys.argv[1:]], env=os.environ | {CHILD: "1"},
-                           stderr=subprocess.PIPE, text=True, check=False)
+def supervised(script, judge):
+    """Runs the script in a child process. Returns its status, 3 also where the judge crashed on the original."""
+    child = subprocess.run([sys.executable, script, *sys.argv[1:]], env=os.environ | {CHILD: judge},
+                           stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     steps = [line[len(CHILD):].strip() for line in child.stderr.splitlines() if line.startswith(CHILD)]
+    name = Path(script).name
     if child.returncode >= 0:
-        sys.stderr.write("".join(line + "\n" for line in child.stderr.splitlines()
-                                 if line.startswith(Path(script).name)))
+        sys.stderr.write("".join(line + "\n" for line in child.stderr.splitlines() if line.startswith(name)))
         return child.returncode
     step = steps[-1] if steps else "starting"
-    print(f"{Path(script).name}: {step}: LiteRT crashed (signal {-child.returncode})", file=sys.stderr)
+    print(f"{name}: {step}: {judge} crashed (signal {-child.returncode})", file=sys.stderr)
     return 3 if "original" in step else 1
 
 
-def begin(script):
-    """Ends the process when a module is missing; in the parent, runs the child and ends, too."""
+def begin(script, judges=(LITERT,)):
+    """Ends the process when a module is missing; in the parent, runs a child for each judge and ends, too: with 1 if
+    one of them finds a difference, with 3 if none runs the original."""
     module = missing_module()
     name = Path(script).name
     if module:
         print(f"{name}: skipped: needs the Python module {module} (pip install ai-edge-litert numpy)", file=sys.stderr)
         sys.exit(77)
-    if CHILD not in os.environ:
-        sys.exit(supervised(script))
-    return name
+    if CHILD in os.environ:
+        return name
+    statuses = []
+    for judge in judges:
+        statuses.append(supervised(script, judge))
+        if statuses[-1] not in (0, 1, 3):
+            sys.exit(statuses[-1])
+    sys.exit(next(status for status in (1, 0, 3) if status in statuses))
+
+
+def has_micro():
+    from importlib.util import find_spec
+    return find_spec("tflite_micro") is not None
 
 
 def tell_parent(doing):
@@ -203,24 +333,28 @@ def tell_parent(doing):
 
 def verify_main(script):
     """verify_split.py MODEL.tflite DIR [--dim N=8]... [--seed N]"""
-    name = begin(script)
+    name = begin(script, (LITERT, MICRO) if has_micro() else (LITERT,))
     parser = argparse.ArgumentParser(prog=name, description="Runs a split .tflite model beside the original.")
     parser.add_argument("original", metavar="ORIGINAL", type=Path)
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--dim", type=parse_dim, action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    judge = os.environ[CHILD]
+    verdicts = []
     try:
-        rows = verify(options.original, options.folder, dict(options.dim), options.seed, tell_parent)
+        rows = (verify(options.original, options.folder, dict(options.dim), options.seed, tell_parent)
+                if judge == LITERT else verify_micro(options.original, options.folder, options.seed, tell_parent))
+        for what, where, verdict in rows:
+            print(f"{what:12} {where:12}  {verdict}", flush=True)
+            verdicts.append(verdict)
     except CannotRun as error:
-        print(f"{name}: {options.original}: LiteRT cannot run it: {error}", file=sys.stderr)
+        print(f"{name}: {options.original}: {judge} cannot run it: {error}", file=sys.stderr)
         sys.exit(3)
     except (OSError, ValueError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(2)
-    for what, mode, verdict in rows:
-        print(f"{what:12} XNNPACK {mode:3}  {verdict}")
-    sys.exit(0 if all(verdict == "equal" for _, _, verdict in rows) else 1)
+    sys.exit(0 if all(verdict == "equal" for verdict in verdicts) else 1)
 
 
 def run_main(script):
@@ -232,19 +366,27 @@ def run_main(script):
     parser.add_argument("--dim", type=parse_dim, action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    folder, dims, root = options.folder, dict(options.dim), options.folder / "root.tflite"
     try:
-        root = Model(options.folder / "root.tflite", False)
-        chain = Chain(options.folder, False)
-        generator = np.random.default_rng(options.seed)
-        calls = [[drawn(detail, dict(options.dim), generator) for detail in root.inputs()] for _ in range(CALLS)]
-        wanted = [root(inputs) for inputs in calls]
-        verdict = compare(wanted, chain, calls)
+        chain = Chain(folder, False)
+        if root.exists():
+            whole = Model(root, False)
+            calls = draw_calls(whole.inputs(), dims, options.seed)
+            wanted = [whole(inputs) for inputs in calls]
+            verdict = compare(wanted, chain, calls)
+        else:  # a bundle
+            generator = np.random.default_rng(options.seed)
+            calls = [[None if detail is None else drawn(detail, dims, generator) for detail in chain.inputs()]
+                     for _ in range(CALLS)]
+            wanted, verdict = [chain(inputs) for inputs in calls], None
     except (RuntimeError, ValueError, OSError) as error:
-        print(f"{import_name}: {options.folder}: {first_line(error)}", file=sys.stderr)
+        print(f"{import_name}: {folder}: {first_line(error)}", file=sys.stderr)
         sys.exit(3)
-    parts = len(chain.parts)
-    print(f"{'replayed' if verdict == 'equal' else 'differs'}: {parts} partition{'' if parts == 1 else 's'}, "
-          f"{CALLS} calls, against root.tflite: {verdict}")
+    parts = f"{len(chain.parts)} partition{'' if len(chain.parts) == 1 else 's'}, {CALLS} calls"
+    if verdict is None:
+        print(f"ran: {parts}; a bundle has no root to compare with")
+    else:
+        print(f"{'replayed' if verdict == 'equal' else 'differs'}: {parts}, against root.tflite: {verdict}")
     for name, value in zip(chain.chain["outputs"], wanted[-1]):
         print(f"{name}  {value.dtype}{list(value.shape)}")
-    sys.exit(0 if verdict == "equal" else 1)
+    sys.exit(0 if verdict in ("equal", None) else 1)

@@ -70,7 +70,7 @@ class SplitCommand : public Command {
         ->required();
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);
-    add_pt2_options(app, pt2_files_);
+    add_bundle_option(app, part_files_);
     app.add_option("--opset", opset_,
                    "write parts and root.onnx in this opset, by ONNX's version converter; needs "
                    "Python with onnx (ONNX models)")
@@ -112,7 +112,7 @@ class SplitCommand : public Command {
     const ModelPieces pieces{.partition = run->split().partition,
                              .parts = boundaries,
                              .root = boundaries,
-                             .pt2_files = pt2_files_,
+                             .files = part_files_,
                              .tflite_lift = tflite_lift_};
     const auto models = write_models_with_progress(run->model(), pieces, options, *folder);
     if (!models) return refuse(models.error());
@@ -169,7 +169,7 @@ class SplitCommand : public Command {
   std::uint32_t opset_ = 0;  // 0: the model's
   std::optional<Drawings> drawings_;
   OnnxWriteOptions onnx_;
-  Pt2Files pt2_files_ = Pt2Files::one_a_part;
+  PartFiles part_files_ = PartFiles::one_a_part;
   TfliteLift tflite_lift_ = TfliteLift::shared;
 };
 

@@ -15,7 +15,7 @@ void StagesOutput::add_to(CLI::App& app) {
       app, "-o,--output", path_, "folder to write; written completely or not at all");
   app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
   add_onnx_options(app, onnx_);
-  add_pt2_options(app, pt2_files_);
+  add_bundle_option(app, part_files_);
   add_tflite_options(app, tflite_lift_);
   for (const char* const option : {"--weights", "--annotate", "--bundle"})
     app.get_option(option)->needs(output);
@@ -37,7 +37,7 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
     return ExitCode::done;
   }
   ModelPieces chosen = pieces;
-  chosen.pt2_files = pt2_files_;
+  chosen.files = part_files_;
   chosen.tflite_lift = tflite_lift_;
   const auto written = write_models_with_progress(report.model, chosen, onnx_, *folder);
   if (!written) return refuse(written.error());

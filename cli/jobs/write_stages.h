@@ -45,7 +45,7 @@ class StagesOutput {
   bool force_ = false;
   bool json_ = false;
   OnnxWriteOptions onnx_;
-  Pt2Files pt2_files_ = Pt2Files::one_a_part;
+  PartFiles part_files_ = PartFiles::one_a_part;
   TfliteLift tflite_lift_ = TfliteLift::shared;
 };
 

@@ -40,6 +40,15 @@ std::string_view ending_of(ModelFormat format) {
   return {};
 }
 
+// Whether the backend takes models of the format; told where not.
+bool takes_format(const Backend& backend, const std::string& text, ModelFormat format) {
+  if (backend.may_take(ending_of(format))) return true;
+  const std::string formats =
+      capped_list(backend.takes, 3, [](const std::string& one) { return "." + one; });
+  print_diagnostics({diagnostic_of(text, "takes " + formats + " models, and this is none")});
+  return false;
+}
+
 // No output may replace the programs and scripts of a backend.
 void record_programs(const Backend& backend) {
   const auto record = [&](const std::vector<std::string>& words) {
@@ -85,7 +94,7 @@ void ReferenceArgs::add_to(CLI::App& app) {
 std::optional<Backend> ReferenceArgs::load(ModelFormat format) const {
   const std::string text = name.empty() ? standard_reference(format) : name;
   auto backend = load_backend(text);
-  if (!backend) return std::nullopt;
+  if (!backend || !takes_format(*backend, text, format)) return std::nullopt;
   if (backend->serve && backend->serve->does("capture")) return backend;
   print_diagnostics(
       {diagnostic_of(text, "has no \"serve\" with \"capture\": it cannot be the reference")});
@@ -166,15 +175,8 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
   bool is_good = reference.has_inputs();
   for (const std::string& text : names) {
     auto backend = load_backend(text);
-    is_good = is_good && backend;
+    is_good = is_good && backend && takes_format(*backend, text, format);
     if (!backend) continue;
-    if (!backend->may_take(ending_of(format))) {
-      const std::string formats =
-          capped_list(backend->takes, 3, [](const std::string& one) { return "." + one; });
-      print_diagnostics({diagnostic_of(text, "takes " + formats + " models, and this is none")});
-      is_good = false;
-      continue;
-    }
     if (integers_) backend->tolerance.integers = *integers_;
     // A command line does not say whether two of it may run at once, so one runs at a time.
     if (backend->path.empty() && jobs_ == 0) backend->jobs = 1;

@@ -20,11 +20,11 @@ void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
                "layer_ann, by which ONNX Runtime can place it");
 }
 
-void add_pt2_options(CLI::App& app, Pt2Files& files) {
+void add_bundle_option(CLI::App& app, PartFiles& files) {
   app.add_flag_callback(
-      "--bundle", [&files] { files = Pt2Files::bundle; },
-      "write one archive, bundle.pt2, with the root and all partitions, which share their weights "
-      "(torch.export models)");
+      "--bundle", [&files] { files = PartFiles::bundle; },
+      "write all partitions into one file, which has their weights once: bundle.pt2 for "
+      "torch.export models, bundle.tflite for TensorFlow Lite models");
 }
 
 void add_tflite_options(CLI::App& app, TfliteLift& lift) {

@@ -15,7 +15,7 @@ namespace cleave {
 void add_onnx_options(CLI::App& app, OnnxWriteOptions& options);
 
 // --bundle
-void add_pt2_options(CLI::App& app, Pt2Files& files);
+void add_bundle_option(CLI::App& app, PartFiles& files);
 
 // --lift-state
 void add_tflite_options(CLI::App& app, TfliteLift& lift);

@@ -113,8 +113,10 @@ CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitReques
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelRequest& model) {
-  add_input_option(app, "MODEL", model.path,
-                   "model file (ONNX, torch.export or native graph JSON), or - for standard input")
+  add_input_option(
+      app, "MODEL", model.path,
+      "model file (ONNX, torch.export, TensorFlow Lite or native graph JSON), or - for standard "
+      "input")
       ->required();
   add_binding_options(app, model);
   app.final_callback([&app, &model] { bind_by_config(app, model); });
@@ -177,6 +179,11 @@ void add_binding_options(CLI::App& app, ModelRequest& model) {
       "what is known before an ONNX model runs: report (an If that is decided is replaced by "
       "its branch), write (also nodes whose results are known integers become constants) or "
       "off (every node stays)");
+  app.add_option(
+         "--signature", model.bindings.signature,
+         "which signature of a TensorFlow Lite model to read, where it has several; without "
+         "it the first one")
+      ->type_name("KEY");
   app.add_option_function<std::vector<std::string>>(
          "--limit",
          [&model](const std::vector<std::string>& texts) {

@@ -22,7 +22,7 @@ void add_model_options(CLI::App& app, ModelRequest& model);
 // Adds what `--dim`, `--input-shape` or `--set-input` is given, such as "N=8". The error does not name
 // the option.
 Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text);
-// --dim, --input-shape, --set-input, --infer, --fold, --limit
+// --dim, --input-shape, --set-input, --infer, --fold, --signature, --limit
 void add_binding_options(CLI::App& app, ModelRequest& model);
 // --costs
 void add_costs_option(CLI::App& app, std::vector<CostSource>& costs);

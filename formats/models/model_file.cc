@@ -85,12 +85,14 @@ struct Stranger {
   std::string_view what;
 };
 using namespace std::string_view_literals;
-constexpr std::array<Stranger, 8> kStrangers = {{
+constexpr std::array<Stranger, 9> kStrangers = {{
     {0, "\x80\x02"sv,
      "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
      "torch.onnx.export"sv},
     {8, "TFL3"sv,
      "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes"sv},
+    {0, "LITERTLM"sv,
+     "it is a LiteRT-LM bundle; take the .tflite models out of it, and give one of them"sv},
     {0, "\x89HDF"sv, "it is an HDF5 file, as Keras writes; convert the model to ONNX first"sv},
     {8, "{\""sv,
      "it is a safetensors file, which holds weights but no graph; export the model to ONNX"sv},
@@ -160,6 +162,10 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
       if (row.format != ModelFormat::onnx && !bindings.values.empty()) {
         return Diagnostics{diagnostic_of(
             source->path(), "--set-input is for ONNX models, whose shapes are inferred")};
+      }
+      if (row.format != ModelFormat::tflite && !bindings.signature.empty()) {
+        return Diagnostics{diagnostic_of(
+            source->path(), "--signature is for TensorFlow Lite models, which may have several")};
       }
       Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
       if (model) model->bindings = bindings;

@@ -2,10 +2,10 @@
 """A worker for LiteRT, TensorFlow Lite's runtime (pip install ai-edge-litert onnx numpy): see worker.py.
 
 It is the reference for .tflite models: the kernels without delegates, one thread. "capture" runs a model once and
-writes every tensor that the operators of its main subgraph make:
+writes every tensor that the operators of its main subgraph make, or of that of a signature:
 
     -> {"op": "capture", "model": M, "out": FOLDER, "given": null | PATH.npz, "dims": {"N": 8},
-        "shapes": {"x": [1, 3]}, "seed": 0}
+        "shapes": {"x": [1, 3]}, "seed": 0, "signature": "decode"}
     <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}]}
 
 "given" is a .npz file with inputs by name; others are random, from "seed". Sizes that a model leaves open are those of
@@ -76,14 +76,14 @@ def random_input(details, shape, rng):
     raise StageError("inputs", f'"{details["name"]}" has a type that is not made at random: give it by --inputs')
 
 
-def find_inputs(request, interpreter):
+def find_inputs(request, details):
     given = {}
     if request.get("given"):
         with in_stage("inputs", np.load, request["given"]) as arrays:
             given = {name: arrays[name] for name in arrays.files}
     rng = np.random.default_rng(request.get("seed", 0))
     feeds = {}
-    for one in interpreter.get_input_details():
+    for one in details:
         declared = one["shape_signature"] if len(one["shape_signature"]) else one["shape"]
         shape = [size_of(request, one["name"], axis, int(size), int(one["shape"][axis]))
                  for axis, size in enumerate(declared)]
@@ -95,16 +95,29 @@ def find_inputs(request, interpreter):
     return feeds
 
 
+def run_signature(request, interpreter):
+    """Runs the signature that is asked for. Returns the number of its subgraph."""
+    runner = in_stage("compile", interpreter.get_signature_runner, request["signature"])
+    details = runner.get_input_details()
+    feeds = find_inputs(request, details.values())
+    in_stage("run", runner, **{key: feeds[one["name"]] for key, one in details.items()})
+    return runner._subgraph_index  # no public name tells it
+
+
 def capture(request):
     interpreter = in_stage("compile", open_model, request["model"], experimental_preserve_all_tensors=True)
-    run_with(interpreter, find_inputs(request, interpreter))
+    subgraph = 0
+    if request.get("signature"):
+        subgraph = run_signature(request, interpreter)
+    else:
+        run_with(interpreter, find_inputs(request, interpreter.get_input_details()))
     tensors, seen = [], set()
-    for one in interpreter.get_tensor_details():
+    for one in interpreter.get_tensor_details(subgraph):
         name, kind = one["name"], np.dtype(one["dtype"])
         if not name or name in seen or kind.kind not in "biuf":
             continue
         try:
-            array = interpreter.get_tensor(one["index"])
+            array = interpreter.get_tensor(one["index"], subgraph)
         except ValueError:  # it has no data, as a tensor that no operator made
             continue
         seen.add(name)

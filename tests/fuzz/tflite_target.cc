@@ -22,8 +22,8 @@ std::optional<LoadedModel> loaded_tflite(SourceFile source) {
 }
 
 std::vector<std::string> write_tflite(const LoadedModel& model, const Split& split,
-                                      OutputFolder& folder) {
-  auto written = write_tflite_split(model, split.partition, TfliteLift::shared, folder, {});
+                                      OutputFolder& folder, PartFiles files) {
+  auto written = write_tflite_split(model, split.partition, {.files = files}, folder, {});
   if (!written) {
     demand_good_errors(written.error().faults);
     return {};
@@ -37,7 +37,11 @@ std::vector<std::string> write_tflite(const LoadedModel& model, const Split& spl
 void read_tflite_model_and_split(std::string_view bytes) {
   const auto model = loaded_tflite(SourceFile::from_text(scratch() + "/m.tflite", bytes));
   if (!model) return;
-  demand_split_and_written(*model, bytes, {write_tflite, [](const SourceFile& file) {
+  const auto files = bytes.size() % 2 == 0 ? PartFiles::bundle : PartFiles::one_a_part;
+  const auto write = [&](const LoadedModel& of, const Split& split, OutputFolder& folder) {
+    return write_tflite(of, split, folder, files);
+  };
+  demand_split_and_written(*model, bytes, {write, [](const SourceFile& file) {
                                              return read_tflite(file, {}).has_value();
                                            }});
 }

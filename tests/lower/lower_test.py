@@ -220,6 +220,29 @@ def test_a_backend_says_which_models_it_takes(place):
     assert "takes .pt2 models, and this is none" in done.stderr, done.stderr
 
 
+def test_a_compiler_of_tflite_models_is_tested_by_such_and_takes_no_other(place):
+    (place.folder / "fake.py").write_text(
+        "import pathlib, sys\n"
+        "model = pathlib.Path(sys.argv[1])\n"
+        "data = model.read_bytes()\n"
+        "if model.suffix != '.tflite' or data[4:8] != b'TFL3' or b'NoSuchOp' in data:\n"
+        "    sys.exit('no model for me')\n"
+        "pathlib.Path(sys.argv[2]).write_bytes(b'compiled')\n"
+    )
+    argv = [*PYTHON, str(place.folder / "fake.py"), "{model}", "{out}"]
+    backend = place.folder / "takes.json"
+    content = {"format": "cleave.backend", "version": 1, "name": "fake", "takes": ["tflite"],
+               "compile": {"argv": argv, "produces": ["{out}"], "timeout": "60s"}}  # fmt: skip
+    backend.write_text(json.dumps(content))
+    done = place.run("backend", "check", backend)
+    equal(done.returncode, 0)
+    assert "compiles FULLY_CONNECTED with weights" in done.stdout, done.stdout
+    for command in (["lower", "-s", "all.json"], ["reduce", "-o", "reduced"], ["probe", "-o", "probed.json"]):
+        done = place.run(*command, PROJECT / "samples" / "mobile_block.onnx", "--backend", backend)
+        equal(done.returncode, 3)
+        assert "takes .tflite models, and this is none" in done.stderr, done.stderr
+
+
 def test_native_json_is_not_for_compilers(place):
     done = place.run("lower", PROJECT / "samples" / "resnet18.json", "-s", "all.json", "--backend", place.backend())
     equal(done.returncode, 3)

@@ -71,7 +71,8 @@ MAY_INCLUDE = {
     "formats/lists/costs": CORE + " core/placement formats/models/bind formats/lists/tables " + FILES,
     "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 "
                       "formats/models/tflite " + ONNX,
-    "formats/run/backend": CORE_LOW + " core/lowering " + FILES + " formats/models/onnx/index formats/models/onnx/write",
+    "formats/run/backend": CORE_LOW + " core/lowering " + FILES + " formats/models/onnx/index formats/models/onnx/write "
+                           "formats/models/tflite formats/models/tflite/write",
     "formats/run/lowering": LIBRARY + " " + FILES + " formats/models/bind formats/lists/support formats/models "
                         "formats/models/onnx/write formats/models/tflite/write formats/run/backend " + ONNX,
     # What people and programs read.

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Splits TensorFlow Lite models by several lists, runs the partitions and the root in LiteRT, and compares them with
-the model, bit for bit, without and with XNNPACK, three calls each.
+the model, bit for bit, without and with XNNPACK, three calls each; then the same as a bundle. Where tflite-micro is
+installed, the partitions also run there.
 
-usage: chains_test.py CLEAVE FOLDER...      every .tflite of the folders
+usage: chains_test.py CLEAVE [--fetch] [--budget SECONDS] [-v] FOLDER...      every .tflite of the folders, the smallest first
 
-Models that LiteRT does not run unsplit are split all the same. Exit status 1 if one differs or is refused; 77 when
-ai-edge-litert is not there.
+--fetch downloads the models of package_models.py into the first folder. Models that LiteRT does not run unsplit are split all
+the same. A comparison that takes longer than the budget is ended, and told. Exit status 1 if one differs, is refused or
+is not ended; 77 when ai-edge-litert is not there.
 """
+import argparse
 import json
 import random
 import subprocess
@@ -16,6 +19,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "scripts"))
+import package_models
 import tflite_chain
 
 DENSE = ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "RELU", "RELU6", "PRELU", "MAX_POOL_2D", "AVERAGE_POOL_2D",
@@ -27,7 +31,7 @@ def split(cleave, model, which, folder):
     """Splits by one of three maps. Returns the finished process."""
     listed = {"dense": DENSE, "more": MORE, "random": ["NOTHING"]}[which]
     (folder / "list.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
-    command = [cleave, "-q", "split", model, "-s", folder / "list.txt", "-o", folder / "out", "--force"]
+    command = [cleave, "-q", "split", model, "-s", folder / "list.txt", "--drawings", "none"]
     if which == "random":
         shown = subprocess.run([cleave, "-q", "convert", model, "-o", folder / "m.json"],
                                capture_output=True, text=True, check=False)
@@ -38,45 +42,97 @@ def split(cleave, model, which, folder):
         verdicts = {node["name"]: numbers.random() < 0.6 for node in nodes}
         (folder / "verdicts.json").write_text(json.dumps(verdicts), encoding="utf-8")
         command += ["--verdicts", folder / "verdicts.json"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "-o", folder / "out"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return done
+    return subprocess.run([*command, "-o", folder / "bundle", "--bundle"], capture_output=True, text=True, check=False)
 
 
 def sizes(model, out):
+    """The number of partitions, and the bytes of their files, the root's and the bundle's, as multiples of the model's."""
     parts = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["chain"]["order"]
-    return len(parts), sum((out / part["file"]).stat().st_size for part in parts) / model.stat().st_size
+    whole = model.stat().st_size
+    bundle = out.parent / "bundle" / "bundle.tflite"
+    return (len(parts), sum((out / part["file"]).stat().st_size for part in parts) / whole,
+            (out / "root.tflite").stat().st_size / whole, bundle.stat().st_size / whole)
+
+
+class Count:
+    """What came of the comparisons of all splits."""
+
+    def __init__(self):
+        self.splits, self.parts, self.not_run, self.equal, self.micro = 0, 0, 0, 0, 0
+        self.faults, self.ratios, self.models = [], [], set()
+
+    def add(self, model, which, what, checked):
+        """Counts one run of verify_split.py; None: it was ended."""
+        place = f"{model.name} {which} {what}"
+        if checked is None:
+            self.faults.append(f"{place}: not ended within the budget")
+        elif checked.returncode == 3:
+            self.not_run += 1
+        elif checked.returncode == 0:
+            self.equal += 1
+            self.models.add(model)
+            self.micro += f"{tflite_chain.MICRO}  equal" in checked.stdout
+        else:
+            self.faults.append(f"{place}: {checked.stdout}{checked.stderr}".strip())
+
+    def text(self):
+        parts, roots, bundles = (f"{sum(one) / max(len(one), 1):.2f}" for one in zip(*self.ratios))
+        return (f"{self.splits} splits into {self.parts} partitions: {self.equal} comparisons equal, bit for bit, of "
+                f"{len(self.models)} models (chains with roots, and bundles); {self.micro} chains equal in tflite-micro; "
+                f"{self.not_run} of models that LiteRT does not run; {len(self.faults)} faults\n"
+                f"bytes as multiples of the model's, on average: all partitions {parts}, root {roots}, bundle {bundles}")
+
+
+def verify(model, folder, budget):
+    command = [sys.executable, PROJECT / "scripts" / "verify_split.py", model, folder,
+               *package_models.SIZES.get(model.name, [])]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=budget, check=False)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def main():
     if tflite_chain.missing_module():
         print(f"skipped: needs {tflite_chain.missing_module()}")
         sys.exit(77)
-    cleave = Path(sys.argv[1]).resolve()
-    models = [model for folder in sys.argv[2:] for model in sorted(Path(folder).glob("*.tflite"))]
-    equal, not_run, faults, growth, parts_in_all = 0, 0, [], [], 0
-    for model in models:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cleave", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--fetch", action="store_true")
+    parser.add_argument("--budget", type=float, default=600)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    if options.fetch:
+        missing = package_models.fetch(options.folders[0])
+        if missing:
+            print(f"cannot be had: {', '.join(missing)}")
+    cleave, count = options.cleave.resolve(), Count()
+    models = [model for folder in options.folders for model in folder.glob("*.tflite")]
+    for model in sorted(models, key=lambda model: (model.stat().st_size, model.name)):
         for which in ("dense", "more", "random"):
             with tempfile.TemporaryDirectory() as made:
                 folder = Path(made)
                 done = split(cleave, model, which, folder)
                 if done.returncode != 0:
-                    faults.append(f"{model.name} {which}: {done.stderr.strip()}")
+                    count.faults.append(f"{model.name} {which}: {done.stderr.strip()}")
                     continue
-                parts, ratio = sizes(model, folder / "out")
-                parts_in_all += parts
-                growth.append(ratio)
-                checked = subprocess.run(
-                    [sys.executable, PROJECT / "scripts" / "verify_split.py", model, folder / "out"],
-                    capture_output=True, text=True, check=False)
-                if checked.returncode == 0:
-                    equal += 1
-                elif checked.returncode == 3:
-                    not_run += 1
-                else:
-                    faults.append(f"{model.name} {which}: {checked.stdout}{checked.stderr}".strip())
-    print(f"{equal} splits equal, bit for bit, {parts_in_all} partitions; {not_run} of models that LiteRT does not "
-          f"run; all partitions together {sum(growth) / max(len(growth), 1):.2f} times the model on average")
-    print("\n".join(faults))
-    sys.exit(1 if faults or equal == 0 else 0)
+                parts, *ratios = sizes(model, folder / "out")
+                count.splits += 1
+                count.parts += parts
+                count.ratios.append(ratios)
+                for what in ("out", "bundle"):
+                    count.add(model, which, what, verify(model, folder / what, options.budget))
+                if options.verbose:
+                    ratio = " ".join(f"{one:.2f}" for one in ratios)
+                    print(f"{model.name} {which}: {parts} partitions, {ratio}; equal {count.equal}, tflite-micro "
+                          f"{count.micro}, faults {len(count.faults)}", flush=True)
+    print(count.text() if count.ratios else "no split")
+    print("\n".join(count.faults))
+    sys.exit(1 if count.faults or count.equal == 0 else 0)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,18 @@
 //   root     root_2     root.onnx and root.json are the split's own files
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace cleave {
+
+// How the partitions of formats that can share weights in one file are written.
+enum class PartFiles : std::uint8_t {
+  one_a_part,  // a file for each partition, and one for the root
+  bundle       // one file for all, which has their weights once
+};
 
 // By partition: its file names without extension. Each is one harmless path component of at most
 // 220 bytes, and no two are equal when the case of ASCII letters is ignored. A partition keeps its

@@ -271,7 +271,7 @@ constexpr SplitSetting kSettings[] = {
 };
 
 // The schemas of settings of the model instead of the split: ShapeBindings in formats/model.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kModelSettings = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kModelSettings = {{
     {"infer",
      R"({"description": "Where types of an ONNX model come from; native JSON states them.", )"
      R"("enum": ["off", "file", "full"]})"},
@@ -284,6 +284,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kModelSet
                      R"({"type": "array", "items": {"type": ["integer", "null"]}}})"},
     {"set_inputs", R"({"description": "Values that inputs of one element were given.", )"
                    R"("type": "object", "additionalProperties": {"type": "string"}})"},
+    {"signature",
+     R"({"description": "The signature of a TensorFlow Lite model that was asked for.", )"
+     R"("type": "string"})"},
 }};
 
 // "a, b or c"

@@ -1,4 +1,5 @@
-// What a user may give about the shapes of a model on the command line.
+// What a user may give about the shapes of a model on the command line, and about which of the models
+// in a file is meant.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct ShapeBindings {
   std::vector<std::pair<std::string, std::string>> values = {};           // --set-input sr=16000
   ShapeInference inference = ShapeInference::full;                        // --infer
   Folding folding = Folding::report;                                      // --fold
+  std::string signature = {};  // --signature; empty: the first one
 };
 
 // ShapeBinder: matches what the user gives about shapes (--dim, --input-shape) with what a file

@@ -10,6 +10,7 @@
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/pieces.h"
+#include "formats/base/text/number_text.h"
 #include "formats/models/pt2/pickle.h"
 #include "formats/models/pt2/zip_directory.h"
 
@@ -85,6 +86,15 @@ class ArchiveReader {
     if (has("/data.pkl")) {
       return "is a torch.save file, weights without a graph: export the model with "
              "torch.export.save";
+    }
+    const auto tflite = static_cast<std::size_t>(
+        std::count_if(records.begin(), records.end(), [](const ZipRecord& record) {
+          return std::string_view(record.name).ends_with(".tflite");
+        }));
+    if (tflite > 0) {
+      return "is a zip archive of " +
+             counted(tflite, "TensorFlow Lite model", "TensorFlow Lite models") +
+             ", such as a .task file: unzip it and give one of them";
     }
     return "is a zip archive, but not one of torch.export's: it has no record \"archive_format\"";
   }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
 #include "formats/models/tflite/fields.h"
@@ -42,8 +43,8 @@ constexpr BodyFields kBodyFields = find_body_fields();
 
 class ModelReader {
  public:
-  ModelReader(const SourceFile& source, const ModelLimits& limits)
-      : source_(source), limits_(limits) {}
+  ModelReader(const SourceFile& source, const ModelLimits& limits, std::string_view signature)
+      : source_(source), limits_(limits), signature_(signature) {}
 
   Loaded<TfliteModel> read() {
     model_.bytes = source_.bytes();
@@ -305,10 +306,23 @@ class ModelReader {
              ", but there are " + std::to_string(model_.subgraphs.size()));
       }
     }
-    if (!faults_.empty() || signatures.size() == 0) return;
-    model_.signature = signatures[0];
+    if (!faults_.empty() || !choose(signatures)) return;
     model_.main =
         static_cast<std::uint32_t>(model_.signature.integer(tfl::signature::subgraph_index));
+  }
+
+  // Whether there is a signature to read; a fault when the one that was asked for is not there.
+  bool choose(const FlatTables& signatures) {
+    for (std::uint32_t i = 0; i < signatures.size(); ++i) {
+      if (!signature_.empty() && signatures[i].bytes(tfl::signature::key) != signature_) continue;
+      model_.signature = signatures[i];
+      return true;
+    }
+    if (signature_.empty()) return false;
+    fail("has no signature " + escaped_in_quotes(signature_) +
+         (signatures.size() == 0 ? std::string(", nor any other")
+                                 : "; it has " + key_list(signature_keys(model_))));
+    return false;
   }
 
   // Numbers of bodies exist, and no subgraph calls itself.
@@ -374,6 +388,7 @@ class ModelReader {
 
   const SourceFile& source_;
   const ModelLimits& limits_;
+  std::string_view signature_;
   TfliteModel model_;
   Diagnostics faults_;
   std::string place_;  // "subgraph 0: "
@@ -405,8 +420,31 @@ std::vector<TfliteBody> bodies_of(const TfliteOperator& op) {
   return bodies;
 }
 
-Loaded<TfliteModel> read_tflite_model(const SourceFile& source, const ModelLimits& limits) {
-  return ModelReader(source, limits).read();
+std::uint32_t scales_of_no_axis(const TfliteTensor& tensor) {
+  const FlatTable quantization = tensor.table.table(tfl::tensor::quantization);
+  if (quantization.is_absent()) return 0;
+  const std::int64_t axis = quantization.integer(tfl::quantization::dimension);
+  if (axis == 0 || (axis > 0 && axis < std::int64_t{tensor.shape.size()})) return 0;
+  return quantization.numbers<float>(tfl::quantization::scale).size();
+}
+
+std::vector<std::string_view> signature_keys(const TfliteModel& model) {
+  const FlatTables signatures = model.walk.root.tables(tfl::model::signature_defs);
+  std::vector<std::string_view> keys;
+  for (std::uint32_t i = 0; i < signatures.size(); ++i) {
+    keys.push_back(signatures[i].bytes(tfl::signature::key));
+  }
+  return keys;
+}
+
+std::string key_list(const std::vector<std::string_view>& keys) {
+  constexpr std::size_t kMostNamed = 5;
+  return capped_list(keys, kMostNamed, [](std::string_view key) { return escaped_in_quotes(key); });
+}
+
+Loaded<TfliteModel> read_tflite_model(const SourceFile& source, const ModelLimits& limits,
+                                      std::string_view signature) {
+  return ModelReader(source, limits, signature).read();
 }
 
 }  // namespace cleave

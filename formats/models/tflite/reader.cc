@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "formats/base/json/fields.h"
@@ -100,14 +102,25 @@ std::string state_note(const TfliteState& state) {
 }
 
 std::string signatures_note(const TfliteModel& model) {
-  const FlatTables all = model.walk.root.tables(tfl::model::signature_defs);
-  if (all.size() < 2) return {};
-  std::string names;
-  for (std::uint32_t i = 1; i < all.size() && i <= kMostNamed; ++i) {
-    names += (names.empty() ? "" : ", ") + escaped_in_quotes(all[i].bytes(tfl::signature::key));
+  std::vector<std::string_view> others = signature_keys(model);
+  if (others.size() < 2) return {};
+  const std::string_view own = model.signature.bytes(tfl::signature::key);
+  others.erase(std::find(others.begin(), others.end(), own));
+  return "this is signature " + escaped_in_quotes(own) +
+         "; --signature reads another: " + key_list(others);
+}
+
+// A runtime calls a signature by its key, and takes the first one.
+void warn_of_keys(const TfliteModel& model, const std::string& file, Diagnostics& warnings) {
+  std::set<std::string_view> seen;
+  for (const std::string_view key : signature_keys(model)) {
+    if (seen.insert(key).second) continue;
+    Diagnostic warning = diagnostic_of(
+        file, "several signatures are " + escaped_in_quotes(key) + ": the first one counts");
+    warning.severity = Severity::warning;
+    warnings.push_back(std::move(warning));
+    return;
   }
-  return "this is signature " + escaped_in_quotes(model.signature.bytes(tfl::signature::key)) +
-         "; the model has others: " + names + (all.size() > kMostNamed + 1 ? ", ..." : "");
 }
 
 // Subgraphs that no signature and no operator names.
@@ -129,25 +142,48 @@ std::string unused_note(const TfliteModel& model) {
   return counted(unused, "subgraph is", "subgraphs are") + " named by no signature and no operator";
 }
 
-// Converters of old wrote an axis for a single scale; LiteRT refuses one that is none of the
-// tensor's.
+// Operators that other tools made: compiled parts, and calls of TensorFlow's own kernels.
+std::string custom_note(const TfliteModel& model) {
+  constexpr std::pair<std::string_view, std::string_view> kCompiled[] = {
+      {"ethos-u", "Ethos-U"}, {"edgetpu-custom-op", "the Edge TPU"}, {"DISPATCH_OP", "an NPU"}};
+  std::size_t compiled = 0, flex = 0;
+  std::string_view target;
+  for (const TfliteOperator& op : model.subgraph().operators) {
+    const TfliteCode& code = model.code_of(op);
+    if (!code.is_custom) continue;
+    flex += code.name.starts_with("Flex");
+    for (const auto& [name, device] : kCompiled) {
+      if (code.name != name) continue;
+      ++compiled;
+      target = device;
+    }
+  }
+  if (compiled > 0) {
+    return counted(compiled, "operator is", "operators are") + " compiled for " +
+           std::string(target) + " already: split the model that was compiled";
+  }
+  if (flex == 0) return {};
+  return counted(flex, "operator needs", "operators need") +
+         " the Flex delegate, which has TensorFlow's own kernels";
+}
+
+// LiteRT refuses axes that are none of the tensor's. The writer leaves out those of single scales.
 void warn_of_axes(const TfliteModel& model, const std::string& file, Diagnostics& warnings) {
   std::size_t count = 0;
+  std::uint32_t most_scales = 0;
   const TfliteTensor* first = nullptr;
   for (const TfliteTensor& tensor : model.subgraph().tensors) {
-    const FlatTable quantization = tensor.table.table(tfl::tensor::quantization);
-    if (quantization.is_absent()) continue;
-    const std::int64_t axis = quantization.integer(tfl::quantization::dimension);
-    const std::uint32_t scales = quantization.numbers<float>(tfl::quantization::scale).size();
-    if (scales == 0 || axis == 0) continue;
-    if (axis > 0 && axis < std::int64_t{tensor.shape.size()}) continue;
+    const std::uint32_t scales = scales_of_no_axis(tensor);
+    if (scales == 0) continue;
+    most_scales = std::max(most_scales, scales);
     if (++count == 1) first = &tensor;
   }
   if (count == 0) return;
   Diagnostic warning = diagnostic_of(
       file, counted(count, "tensor is", "tensors are") + " quantised along an axis that " +
                 (count == 1 ? "it does" : "they do") + " not have, the first is " +
-                escaped_in_quotes(first->name) + ": LiteRT 2.3 and later refuse such a model");
+                escaped_in_quotes(first->name) + ": LiteRT 2.3 and later refuse such a model" +
+                (most_scales == 1 ? ", but take its partitions, which are written without" : ""));
   warning.severity = Severity::warning;
   warnings.push_back(std::move(warning));
 }
@@ -156,7 +192,7 @@ void warn_of_axes(const TfliteModel& model, const std::string& file, Diagnostics
 
 Loaded<TfliteLoaded> read_tflite(const SourceFile& source, const ShapeBindings& bindings,
                                  const ModelLimits& limits, const Progress& progress) {
-  auto read = read_tflite_model(source, limits);
+  auto read = read_tflite_model(source, limits, bindings.signature);
   if (!read) return std::move(read).error();
   std::unique_ptr<TfliteModel, DeleteTfliteModel> model(new TfliteModel(*std::move(read)));
   find_tflite_state(*model);
@@ -170,10 +206,11 @@ Loaded<TfliteLoaded> read_tflite(const SourceFile& source, const ShapeBindings& 
   if (!faults.empty()) return faults.errors();
   if (!made) return faults_of(source, made.error());
   TfliteLoaded loaded{std::move(model), std::move(made->graph), {}, {}};
+  warn_of_keys(*loaded.model, source.path(), loaded.warnings);
   warn_of_axes(*loaded.model, source.path(), loaded.warnings);
   for (const std::string& note : {signatures_note(*loaded.model), state_note(loaded.model->state),
                                   names_note(loaded.model->subgraph()), traced_note(made->traced),
-                                  unused_note(*loaded.model)}) {
+                                  custom_note(*loaded.model), unused_note(*loaded.model)}) {
     if (!note.empty()) loaded.notes.push_back(note);
   }
   return loaded;

@@ -203,6 +203,10 @@ void take_set_inputs(const Field& value, EarlierResult& result) {
   }
 }
 
+void take_signature(const Field& value, EarlierResult& result) {
+  result.bindings.signature = value.text();
+}
+
 std::optional<double> take_amount(const Field& value) {
   return value.json().is_null() ? std::nullopt : std::optional(value.number());
 }
@@ -233,6 +237,7 @@ constexpr ModelSetting kModelSettings[] = {{"infer", take_infer},
                                            {"dims", take_dims},
                                            {"input_shapes", take_input_shapes},
                                            {"set_inputs", take_set_inputs},
+                                           {"signature", take_signature},
                                            {"fold", take_fold}};
 
 SettingValue setting_value(const Field& value) {

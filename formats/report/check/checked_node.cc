@@ -109,6 +109,7 @@ std::vector<std::string> changed_bindings(const ShapeBindings& before, const Sha
       if (text.empty()) text = "()";
     }
     for (const auto& value : bindings.values) place("set-input " + value.first) = value.second;
+    if (!bindings.signature.empty()) place("signature") = escaped_in_quotes(bindings.signature);
     place("fold") = folding_name(bindings.folding);
     place("infer") = shape_inference_name(bindings.inference);
   };

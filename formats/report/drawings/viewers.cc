@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
 
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/models/tflite/model.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
@@ -16,10 +20,21 @@ namespace {
 
 constexpr auto kOneLine = JsonText::Layout::one_line;
 
+// What an entry is on. Netron searches by name; operators of TensorFlow Lite have none, and are found
+// by their number in the subgraph, as are its tensors.
+struct AttachmentTarget {
+  std::string_view kind;
+  std::string_view name = {};
+  std::optional<std::uint32_t> number = {};
+};
+
 class Attachment {
  public:
   explicit Attachment(const Report& report)
-      : report_(report), graph_(report.graph), partition_(report.split.partition) {}
+      : report_(report),
+        graph_(report.graph),
+        partition_(report.split.partition),
+        tflite_(report.model.tflite()) {}
 
   std::string write() {
     json_.begin_object();
@@ -39,44 +54,59 @@ class Attachment {
   }
 
  private:
-  void begin_item(std::string_view kind, std::string_view target, std::string_view name) {
+  using Target = AttachmentTarget;
+
+  Target of_model() const { return {"model"}; }
+  Target of(NodeId node) const {
+    Target target{"node", graph_.node(node).name};
+    if (tflite_ != nullptr) target.number = tflite_->operators[index(node)];
+    return target;
+  }
+  Target of(ValueId value) const {
+    Target target{"value", graph_.value(value).name};
+    if (tflite_ != nullptr) target.number = tflite_->tensors[index(value)];
+    return target;
+  }
+
+  void begin_item(const Target& target, std::string_view name) {
     json_.begin_object(kOneLine);
-    json_.text("kind", kind);
-    // Netron searches for the first line of a name.
-    json_.text("target", target.substr(0, target.find('\n')));
+    json_.text("kind", target.kind);
+    if (target.number) {
+      json_.text("identifier", std::to_string(*target.number));
+    } else {  // Netron searches for the first line of a name.
+      json_.text("target", target.name.substr(0, target.name.find('\n')));
+    }
     json_.text("name", name);
     json_.key("value");
   }
 
-  void add_text(std::string_view kind, std::string_view target, std::string_view name,
-                std::string_view value) {
-    begin_item(kind, target, name);
+  void add_text(const Target& target, std::string_view name, std::string_view value) {
+    begin_item(target, name);
     json_.text(value);
     json_.text("type", "string");
     json_.end_object();
   }
 
   template <class Number>
-  void add_number(std::string_view kind, std::string_view target, std::string_view name,
-                  Number value) {
-    begin_item(kind, target, name);
+  void add_number(const Target& target, std::string_view name, Number value) {
+    begin_item(target, name);
     json_.number(value);
     json_.end_object();
   }
 
   void write_model_metadata() {
-    add_text("model", "", "support list", support_name(report_.lists));
-    add_text("model", "", "on the accelerator",
+    add_text(of_model(), "support list", support_name(report_.lists));
+    add_text(of_model(), "on the accelerator",
              coverage_text(report_.preview.coverage, "on the accelerator"));
   }
 
   void write_node_metadata(NodeId node) {
     const NodeCard card = node_card(report_, node);
-    add_text("node", card.name, "partition", card.partition);
-    add_text("node", card.name, "device", card.device);
-    if (!card.why.empty()) add_text("node", card.name, "why on the CPU", card.why);
+    add_text(of(node), "partition", card.partition);
+    add_text(of(node), "device", card.device);
+    if (!card.why.empty()) add_text(of(node), "why on the CPU", card.why);
     for (const auto& [target, why] : card.why_not) {
-      add_text("node", card.name, "why not on " + std::string(target), why);
+      add_text(of(node), "why not on " + std::string(target), why);
     }
   }
 
@@ -98,34 +128,35 @@ class Attachment {
       last = part;
     }
     if (graph_.is_graph_output(value)) to += to.empty() ? "the caller" : ", the caller";
-    add_text("value", graph_.value(value).name, "crosses", partition_.name(from) + " to " + to);
+    add_text(of(value), "crosses", partition_.name(from) + " to " + to);
   }
 
   void write_model_metrics() {
     std::size_t acc = 0;
     for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
-    add_number("model", "", "accelerator partitions", acc);
+    add_number(of_model(), "accelerator partitions", acc);
     const auto bound = known_bound(report_.preview);
-    if (bound && report_.targets.empty()) add_number("model", "", "QPS", bound->max_qps);
+    if (bound && report_.targets.empty()) add_number(of_model(), "QPS", bound->max_qps);
   }
 
   void write_node_metrics() {
     const PerNode<std::optional<double>> flops = node_flops(graph_);
     for (const NodeId node : graph_.nodes()) {
-      if (flops[node]) add_number("node", graph_.node(node).name, "FLOPs", *flops[node]);
+      if (flops[node]) add_number(of(node), "FLOPs", *flops[node]);
     }
   }
 
   void write_value_metrics() {
     each_crossing([&](ValueId value, PartId) {
       const auto bytes = value_bytes(graph_, value);
-      if (bytes) add_number("value", graph_.value(value).name, "bytes over the border", *bytes);
+      if (bytes) add_number(of(value), "bytes over the border", *bytes);
     });
   }
 
   const Report& report_;
   const Graph& graph_;
   const Partition& partition_;
+  const TfliteModel* tflite_;  // null: of another format
   JsonText json_;
 };
 

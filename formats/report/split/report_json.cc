@@ -94,6 +94,7 @@ class ReportWriter {
     json_.begin_object("set_inputs", Layout::one_line);
     for (const auto& [name, value] : bindings.values) json_.text(name, value);
     json_.end_object();
+    if (!bindings.signature.empty()) json_.text("signature", bindings.signature);
   }
 
   void write_support() {

@@ -343,7 +343,10 @@ FailedPartWords condition_words(const UnmetCondition& unmet) {
 
 std::string relation_failure_text(const RelationCondition& wanted, const RelationFailure& failure) {
   const std::string& whole = wanted.relation.text;
-  if (failure.is_unknown) return whole + " cannot be decided: " + text_of(failure);
+  if (failure.is_unknown) {
+    const std::string unknown = text_of(failure);
+    return failure.part == whole ? unknown : whole + " cannot be decided: " + unknown;
+  }
   const std::string part = failure.part == whole ? std::string() : failure.part + ": ";
   const std::string values = failure.is_comparison ? text_of(failure) : "false";
   return (part.empty() ? whole + ": " : part) + values;

@@ -118,7 +118,9 @@ constexpr int kCalls = 20;
 class BackendTest {
  public:
   BackendTest(const Backend& backend, const SessionOptions& options)
-      : session_(backend, options), folder_(options.folder) {}
+      : session_(backend, options),
+        folder_(options.folder),
+        is_tflite_(!backend.may_take("onnx") && backend.may_take("tflite")) {}
 
   SelfTest run() {
     const auto identity = session_.identity();
@@ -127,9 +129,12 @@ class BackendTest {
       return std::move(test_);
     }
     test_.identity = *identity;
-    for (const TestModel& model : models_to_take()) take(model);
-    for (const TestModel& model : models_to_refuse()) refuse(model);
-    call_often(models_to_take().front());
+    const auto good = is_tflite_ ? tflite_models_to_take() : models_to_take();
+    for (const TestModel& model : good) take(model);
+    for (const TestModel& model : is_tflite_ ? tflite_models_to_refuse() : models_to_refuse()) {
+      refuse(model);
+    }
+    call_often(good.front());
     return std::move(test_);
   }
 
@@ -139,7 +144,7 @@ class BackendTest {
   // Writes the model and its inputs.
   PieceFiles write(const TestModel& model) {
     const std::string stem = folder_ + "/" + std::to_string(written_++);
-    PieceFiles piece{.model = stem + ".onnx", .out = stem + ".out"};
+    PieceFiles piece{.model = stem + (is_tflite_ ? ".tflite" : ".onnx"), .out = stem + ".out"};
     static_cast<void>(write_file(piece.model, model.bytes));
     for (const Tensor& input : model.inputs) {
       const std::string file = stem + ".input_" + std::to_string(piece.inputs.size()) + ".pb";
@@ -237,6 +242,7 @@ class BackendTest {
 
   BackendSession session_;
   std::string folder_;
+  bool is_tflite_;
   SelfTest test_;
   int written_ = 0;
 };

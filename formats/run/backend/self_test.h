@@ -10,11 +10,11 @@
 
 namespace cleave {
 
-// Three small ONNX models with inputs and correct outputs for testing a backend; and two that it
-// must refuse.
+// Three small models with inputs and correct outputs for testing a backend; and two that it must
+// refuse.
 struct TestModel {
   std::string name;                               // "Add"
-  std::string bytes;                              // a ModelProto
+  std::string bytes;                              // of the model's file
   std::vector<Tensor> inputs = {}, outputs = {};  // in the model's order; empty: must be refused
 };
 
@@ -27,6 +27,11 @@ std::vector<TestModel> models_of_one_op(std::int64_t opset);
 
 // Bytes that are not a model, and a node with an unknown op.
 std::vector<TestModel> models_to_refuse();
+
+// The same for TensorFlow Lite, in int8, which NPUs take, with scales of 1, so that outputs are exact
+// (tflite_test_models.cc).
+std::vector<TestModel> tflite_models_to_take();
+std::vector<TestModel> tflite_models_to_refuse();
 
 struct SelfTestStep {
   enum class Outcome : std::uint8_t { passed, failed, skipped };

@@ -62,7 +62,7 @@ Result<WrittenModels, WriteFault> write_pt2_models(const LoadedModel& model,
                                                    const ModelPieces& pieces,
                                                    const OutputFolder& folder,
                                                    const Progress& progress) {
-  auto written = write_pt2_split(model, pieces.partition, pieces.pt2_files, folder, progress);
+  auto written = write_pt2_split(model, pieces.partition, pieces.files, folder, progress);
   if (!written) return std::move(written).error();
   return WrittenModels{std::move(written->part_files), {}, std::move(written->chain)};
 }
@@ -71,7 +71,8 @@ Result<WrittenModels, WriteFault> write_tflite_models(const LoadedModel& model,
                                                       const ModelPieces& pieces,
                                                       const OutputFolder& folder,
                                                       const Progress& progress) {
-  auto written = write_tflite_split(model, pieces.partition, pieces.tflite_lift, folder, progress);
+  auto written = write_tflite_split(model, pieces.partition, {pieces.files, pieces.tflite_lift},
+                                    folder, progress);
   if (!written) return std::move(written).error();
   return WrittenModels{std::move(written->part_files), std::move(written->notes),
                        std::move(written->chain)};
@@ -150,7 +151,9 @@ Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const Mod
   if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);
   if (!written) return job_fault(std::move(written).error());
-  const bool is_bundle = model.format() == ModelFormat::pt2 && pieces.pt2_files == Pt2Files::bundle;
+  const bool is_bundle =
+      pieces.files == PartFiles::bundle &&
+      (model.format() == ModelFormat::pt2 || model.format() == ModelFormat::tflite);
   const std::string note =
       is_bundle ? "" : renamed_note(pieces.partition.names, written->part_files);
   if (!note.empty()) written->notes.push_back(note);

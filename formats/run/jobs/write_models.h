@@ -30,7 +30,7 @@ struct ModelPieces {
   std::vector<std::string> devices = {};  // by part, "" for none; empty: none at all
   bool are_stages = false;                // of a pipeline, in order
   const BackwardPlan* backward = nullptr;
-  Pt2Files pt2_files = Pt2Files::one_a_part;
+  PartFiles files = PartFiles::one_a_part;
   TfliteLift tflite_lift = TfliteLift::shared;
 };
 

@@ -28,8 +28,10 @@ Result<Model, JobFault> Model::read(const std::string& path, const ReadOptions& 
       if (size < -1) return wrong_size(name, size);
     }
   }
-  const ShapeBindings bindings{
-      .dims = options.dims, .inputs = options.input_shapes, .values = options.input_values};
+  const ShapeBindings bindings{.dims = options.dims,
+                               .inputs = options.input_shapes,
+                               .values = options.input_values,
+                               .signature = options.signature};
   auto loaded = read_model(path, bindings);
   if (!loaded) return JobFault{FaultCause::input, std::move(loaded).error()};
   if (const char* const changed = changed_input()) {

@@ -23,6 +23,7 @@ struct ReadOptions {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> input_shapes = {};
   // of inputs with one element: {"sr", "16000"}, {"scale", "0.5"}, {"is_last", "true"}
   std::vector<std::pair<std::string, std::string>> input_values = {};
+  std::string signature = {};  // of a TensorFlow Lite model that has several; "": the first one
 };
 
 // Can be moved, also while a split refers to it. Keeps one file descriptor open.
@@ -37,7 +38,7 @@ class Model {
   ~Model();
 
   std::string name() const;         // where the file has none: that of the file, "m" for m.pt2
-  std::string_view format() const;  // "json", "onnx", "pt2"
+  std::string_view format() const;  // "json", "onnx", "pt2", "tflite"
   std::size_t node_count() const;   // of the nodes that are split
   const Diagnostics& warnings() const;
 

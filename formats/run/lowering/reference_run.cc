@@ -25,9 +25,10 @@ std::string request_of(const LoadedModel& model, const ReferenceRequest& run) {
   Json given = nullptr;
   if (!run.inputs.empty()) given = std::filesystem::absolute(run.inputs).string();
   const std::string path = std::filesystem::absolute(model.source.path_again()).string();
-  const Json request = {{"model", path},    {"out", run.folder},      {"given", given},
-                        {"dims", dims},     {"shapes", shapes},       {"values", values},
-                        {"seed", run.seed}, {"inputs", Json::array()}};
+  const Json request = {
+      {"model", path},    {"out", run.folder},       {"given", given},
+      {"dims", dims},     {"shapes", shapes},        {"values", values},
+      {"seed", run.seed}, {"inputs", Json::array()}, {"signature", model.bindings.signature}};
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

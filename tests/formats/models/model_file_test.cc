@@ -108,6 +108,9 @@ TEST_CASE("a file that is not a model is refused with what it seems to be") {
         "Model lies beyond the file's end (at byte 10)\n");
   CHECK(refusal(std::string_view("\x9c\0\0\0\x1c\0\0\0TFL3", 12)) ==
         intro + "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes\n");
+  CHECK(refusal("LITERTLM...") ==
+        intro +
+            "it is a LiteRT-LM bundle; take the .tflite models out of it, and give one of them\n");
   CHECK(refusal(std::string_view("\x0a\0\0\0\0\0\0\0{\"a\":1}", 15)) ==
         intro +
             "it is a safetensors file, which holds weights but no graph; export the model to "

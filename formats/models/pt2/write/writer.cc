@@ -238,10 +238,10 @@ class Pt2Writer {
         modules_(module_names(partition.names)),
         sources_(byte_sources(model)) {}
 
-  Result<Pt2Written, WriteFault> write(Pt2Files files) {
+  Result<Pt2Written, WriteFault> write(PartFiles files) {
     auto plan = plan_pt2_split(model_, partition_);
     if (!plan) return refusal_of(loaded_, plan.error());
-    const bool is_bundle = files == Pt2Files::bundle;
+    const bool is_bundle = files == PartFiles::bundle;
     auto done = is_bundle ? write_bundle(*plan) : write_files(*plan);
     if (!done) return std::move(done).error();
     const std::vector<std::string> none;
@@ -321,7 +321,7 @@ class Pt2Writer {
 }  // namespace
 
 Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
-                                               Pt2Files files, const OutputFolder& folder,
+                                               PartFiles files, const OutputFolder& folder,
                                                const Progress& progress) {
   return Pt2Writer(model, partition, folder, progress).write(files);
 }

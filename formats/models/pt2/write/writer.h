@@ -12,6 +12,7 @@
 #include "core/split/partition.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/output_folder.h"
+#include "formats/base/io/part_files.h"
 #include "formats/base/io/write_fault.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/pt2/archive.h"
@@ -49,21 +50,17 @@ class ZipPieces {
   std::vector<Entry> entries_;
 };
 
-enum class Pt2Files : std::uint8_t {
-  one_a_part,  // a file for each partition, and root.pt2
-  bundle       // bundle.pt2 alone: root and partitions as models of one archive with shared weights
-};
-
 struct Pt2Written {
   std::vector<std::string> part_files;  // by part
   std::string chain;                    // JSON: how the partitions are called; see pt2_chain_json()
 };
 
-// The files have the layout of torch 2.9 and later, whatever the model's. Errors: those of
-// plan_pt2_split(), and system errors. Takes as long as copying the bytes written, and a few times
-// the program's JSON of memory.
+// A bundle, bundle.pt2, is one archive with the root and the partitions as models. The files have
+// the layout of torch 2.9 and later, whatever the model's. Errors: those of plan_pt2_split(), and
+// system errors. Takes as long as copying the bytes written, and a few times the program's JSON of
+// memory.
 Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
-                                               Pt2Files files, const OutputFolder& folder,
+                                               PartFiles files, const OutputFolder& folder,
                                                const Progress& progress);
 
 // The arguments and the results of a piece, in order, as numbers in Pt2Program::values.

@@ -14,6 +14,10 @@ namespace {
 constexpr std::uint64_t kAlignment = 16;         // of weights
 constexpr std::uint64_t kMostFlat = 0x7fffffff;  // bytes of a flatbuffer
 constexpr std::uint32_t kLargeBytes = 4096;  // vectors of bytes from here on are not held in memory
+// Strings and vectors that are shared. Readers, cleave's own among them, refuse files that describe
+// many times their own size, so they are short, and few tables share one.
+constexpr std::size_t kMostShared = 64;  // bytes
+constexpr std::size_t kMostSharing = 3;  // tables
 
 std::uint64_t aligned(std::uint64_t at, std::uint64_t to) { return (at + to - 1) / to * to; }
 
@@ -22,6 +26,13 @@ struct Weights {
   std::uint64_t field;       // the place that leads to them
   std::uint64_t size_field;  // of weights outside: that of their size; 0 for others
   TfliteBytes bytes;
+};
+
+// A string or a vector of numbers, written behind all tables that refer to it.
+struct Leaf {
+  std::string bytes;                  // with its length in front
+  std::uint64_t alignment;            // of what follows the length
+  std::vector<std::uint64_t> places;  // that lead to it
 };
 
 class Encoder {
@@ -33,6 +44,7 @@ class Encoder {
     std::memcpy(block_.data() + 4, "TFL3", 4);
     store(0, static_cast<std::uint32_t>(table(model)));
     if (!fault_.empty()) return Error{.message = fault_};
+    put_leaves();
     return lay_out();
   }
   bool is_too_large() const { return is_too_large_; }
@@ -66,6 +78,8 @@ class Encoder {
     std::vector<Entry> entries = entries_of(table);
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& a, const Entry& b) { return a.width > b.width; });
+    const std::uint64_t alignment =
+        entries.empty() ? 4 : std::max<std::uint64_t>(4, entries[0].width);
     std::uint64_t size = 4;
     std::uint16_t slots = 0;
     for (Entry& entry : entries) {
@@ -74,7 +88,7 @@ class Encoder {
       slots = std::max<std::uint16_t>(slots, static_cast<std::uint16_t>(entry.slot + 1));
     }
     const std::uint64_t vtable = vtable_of(entries, slots, size);
-    align(8);
+    align(alignment);
     const std::uint64_t at = block_.size();
     block_.resize(at + size, '\0');
     store(at, static_cast<std::int32_t>(at - vtable));
@@ -103,7 +117,7 @@ class Encoder {
       const SchemaField& field = kSchemaFields[f];
       const OutTable::Value* const value = table.find(f);
       if (value != nullptr && std::holds_alternative<OutTable::Dropped>(*value)) continue;
-      if (value == nullptr && !table.base().has(f)) continue;
+      if (value == nullptr ? !table.base().has(f) : is_default(field, *value)) continue;
       if (f == tfl::buffer::data && outside_) {
         entries.push_back(
             {tfl::buffer::offset, kSchemaFields[tfl::buffer::offset].slot, 8, false, value});
@@ -119,6 +133,11 @@ class Encoder {
           {f, field.slot, field.is_vector ? std::uint8_t{4} : field.width, false, value});
     }
     return entries;
+  }
+
+  static bool is_default(const SchemaField& field, const OutTable::Value& value) {
+    const auto* const number = std::get_if<std::int64_t>(&value);
+    return number != nullptr && *number == static_cast<std::int64_t>(field.default_value);
   }
 
   std::uint64_t vtable_of(const std::vector<Entry>& entries, std::uint16_t slots,
@@ -176,17 +195,12 @@ class Encoder {
     if (entry.is_tag || (!field.is_vector && field.kind < SchemaKind::string)) return;
     if (entry.value == nullptr) return copy(table.base(), entry);
     if (const auto* const text = std::get_if<std::string>(entry.value)) {
-      const bool is_string = field.kind == SchemaKind::string;
-      align(is_string ? 4 : kAlignment, is_string ? 0 : 4);
-      lead_here(entry.place);
-      return append(*text, text->size(), is_string);
+      return leaf(entry.place, *text, text->size() / element_width(field), form_of(field));
     }
     if (const auto* const numbers = std::get_if<std::vector<std::int32_t>>(entry.value)) {
-      align(4);
-      lead_here(entry.place);
       const std::string_view bytes(reinterpret_cast<const char*>(numbers->data()),
                                    numbers->size() * sizeof(std::int32_t));
-      return append(bytes, numbers->size(), false);
+      return leaf(entry.place, bytes, numbers->size(), form_of(field));
     }
     if (const auto* const bytes = std::get_if<TfliteBytes>(entry.value)) {
       weights_.push_back({entry.place, 0, *bytes});
@@ -201,17 +215,55 @@ class Encoder {
     for (std::size_t i = 0; i < tables.size(); ++i) put_table(begin + 4 * i, tables[i]);
   }
 
-  void append(std::string_view bytes, std::size_t count, bool is_string) {
+  // How the elements of a leaf lie: at multiples of `alignment`; a string is ended by a zero byte.
+  struct LeafForm {
+    std::uint64_t alignment;
+    bool is_string = false;
+  };
+  static LeafForm form_of(const SchemaField& field) {
+    if (field.kind == SchemaKind::string) return {4, true};
+    return {field.width == 1 ? kAlignment : std::max<std::uint64_t>(4, field.width)};
+  }
+  static std::uint64_t element_width(const SchemaField& field) {
+    return field.kind == SchemaKind::string ? 1 : field.width;
+  }
+
+  static std::string with_length(std::string_view bytes, std::size_t count) {
     const auto number = static_cast<std::uint32_t>(count);
-    block_.append(reinterpret_cast<const char*>(&number), sizeof number);
-    block_ += bytes;
-    if (is_string) block_ += '\0';
+    std::string text(reinterpret_cast<const char*>(&number), sizeof number);
+    text += bytes;
+    return text;
+  }
+
+  void leaf(std::uint64_t place, std::string_view bytes, std::size_t count, LeafForm form) {
+    std::string text = with_length(bytes, count);
+    if (form.is_string) text += '\0';
+    if (text.size() > kMostShared) {
+      leaves_.push_back({std::move(text), form.alignment, {place}});
+      return;
+    }
+    const auto [known, is_new] =
+        shared_.try_emplace(static_cast<char>(form.alignment) + text, leaves_.size());
+    if (!is_new && leaves_[known->second].places.size() < kMostSharing) {
+      leaves_[known->second].places.push_back(place);
+      return;
+    }
+    known->second = leaves_.size();
+    leaves_.push_back({std::move(text), form.alignment, {place}});
+  }
+
+  void put_leaves() {
+    for (const Leaf& leaf : leaves_) {
+      align(leaf.alignment, 4);
+      for (const std::uint64_t place : leaf.places) lead_here(place);
+      block_ += leaf.bytes;
+    }
   }
 
   std::uint64_t begin_tables(std::uint64_t place, std::size_t count) {
     align(4);
     lead_here(place);
-    append({}, count, false);
+    block_ += with_length({}, count);
     const std::uint64_t begin = block_.size();
     block_.resize(begin + 4 * count, '\0');
     return begin;
@@ -238,17 +290,13 @@ class Encoder {
     }
     const std::uint64_t target = base.target_of(entry.id);
     const auto count = load_flat<std::uint32_t>(base.file(), target);
-    const bool is_string = field.kind == SchemaKind::string;
-    const std::uint64_t width = is_string ? 1 : field.width;
-    const bool is_bytes = field.is_vector && width == 1;
-    const std::uint64_t size = std::uint64_t{count} * width;
+    const std::uint64_t size = std::uint64_t{count} * element_width(field);
+    const bool is_bytes = field.is_vector && field.width == 1;
     if (entry.id == tfl::buffer::data || (is_bytes && count >= kLargeBytes)) {
       weights_.push_back({entry.place, 0, {target + 4, size}});
       return;
     }
-    align(is_bytes ? kAlignment : std::max<std::uint64_t>(4, width), is_string ? 0 : 4);
-    lead_here(entry.place);
-    append(base.file().substr(target + 4, size), count, is_string);
+    leaf(entry.place, base.file().substr(target + 4, size), count, form_of(field));
   }
 
   void add_outside(const OutTable& table, const Entry& entry) {
@@ -303,6 +351,9 @@ class Encoder {
   bool is_too_large_ = false;
   std::string block_;
   std::unordered_map<std::string, std::uint64_t> vtables_;
+  std::vector<Leaf> leaves_;
+  std::unordered_map<std::string, std::size_t>
+      shared_;  // the leaf that was added last, by its bytes
   std::vector<Weights> weights_;
   std::string fault_;
 };

@@ -2,9 +2,12 @@
 // replaced or left out, or is made from nothing. Offsets of FlatBuffers point forward, so the file
 // is laid out in one pass:
 //
-//   [offset of the root] TFL3 | tables, parents before their children | weights, at multiples of 16
+//   [offset of the root] TFL3 | tables, parents before their children | short strings and vectors |
+//   weights, at multiples of 16
 //
-// Only the tables are in memory; weights are ranges of the model's file.
+// Short strings and vectors that are equal are stored once for up to three tables: a name is that of a
+// tensor and that in a signature. Only the tables are in memory; weights are ranges of the model's
+// file.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +37,13 @@ class OutTable {
   explicit OutTable(const FlatTable& base) : base_(base), type_(base.type()) {}
 
   void set(SchemaFieldId field, std::int64_t number) { put(field, number); }
-  void set(SchemaFieldId field, std::string_view text) { put(field, std::string(text)); }
   void set(SchemaFieldId field, std::vector<std::int32_t> numbers) {
     put(field, std::move(numbers));
   }
   void set(SchemaFieldId field, std::vector<OutTable> tables) { put(field, std::move(tables)); }
   void set(SchemaFieldId field, OutTable table);
+  // A string, or the elements of a vector of numbers as they lie in the file.
+  void set(SchemaFieldId field, std::string_view text) { put(field, std::string(text)); }
   // A vector of bytes, copied from the model's file.
   void set(SchemaFieldId field, TfliteBytes bytes) { put(field, bytes); }
   void drop(SchemaFieldId field) { put(field, Dropped{}); }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "formats/models/tflite/fields.h"
+#include "formats/models/tflite/model_reader.h"
 
 namespace cleave {
 namespace {
@@ -57,6 +58,11 @@ std::int32_t FileBuilder::add_named_tensor(SubgraphId to, std::uint32_t from, st
                                            std::string_view name) {
   const TfliteTensor& tensor = source_.subgraphs[from].tensors[number];
   OutTable table(tensor.table);
+  if (scales_of_no_axis(tensor) == 1) {
+    OutTable quantization(tensor.table.table(tfl::tensor::quantization));
+    quantization.drop(tfl::quantization::dimension);
+    table.set(tfl::tensor::quantization, std::move(quantization));
+  }
   table.set(tfl::tensor::name, name);
   table.set(tfl::tensor::buffer, buffer(tensor.buffer));
   OutSubgraph& subgraph = subgraphs_[to];
@@ -156,10 +162,12 @@ void FileBuilder::add_operator(SubgraphId to, std::uint32_t from, std::uint32_t 
 }
 
 void FileBuilder::fill_bodies(const BodyFilter& filter) {
+  std::vector<std::uint32_t> filtered;
   while (!open_bodies_.empty()) {
     const std::uint32_t from = open_bodies_.back();
     open_bodies_.pop_back();
     const SubgraphId to = body_numbers_[from];
+    if (filter) filtered.push_back(from);
     const TfliteSubgraph& body = source_.subgraphs[from];
     std::vector<std::int32_t> inputs = numbers_of(to, from, body.inputs);
     subgraphs_[to].inputs_ = std::move(inputs);
@@ -171,6 +179,7 @@ void FileBuilder::fill_bodies(const BodyFilter& filter) {
     std::vector<std::int32_t> outputs = numbers_of(to, from, body.outputs);
     subgraphs_[to].outputs_ = std::move(outputs);
   }
+  for (const std::uint32_t from : filtered) body_numbers_[from] = kNoTflite;
 }
 
 void FileBuilder::add_composite(SubgraphId to, SubgraphId part, const std::string& name,
@@ -484,10 +493,10 @@ std::vector<std::uint32_t> variables_with_start(const TfliteModel& model,
   return found;
 }
 
-OutTable tflite_init(const TfliteModel& model, const std::vector<std::uint32_t>& variables,
-                     const std::string& description) {
-  FileBuilder builder(model, description);
-  const SubgraphId main = builder.add_subgraph("init");
+namespace {
+
+void fill_init(FileBuilder& builder, const TfliteModel& model, SubgraphId to,
+               const std::vector<std::uint32_t>& variables) {
   std::set<std::uint32_t> added;  // subgraphs whose other operators are there
   for (const std::uint32_t v : variables) {
     const TfliteVariable& variable = model.state.variables[v];
@@ -499,16 +508,43 @@ OutTable tflite_init(const TfliteModel& model, const std::vector<std::uint32_t>&
         const TfliteOperator& op = graph.operators[i];
         const bool is_of_variable = model.is_builtin(op, schema_operator("VAR_HANDLE")) ||
                                     model.is_builtin(op, schema_operator("ASSIGN_VARIABLE"));
-        if (!is_of_variable) builder.add_operator(main, from, i);
+        if (!is_of_variable) builder.add_operator(to, from, i);
       }
     }
     const std::uint32_t value = number(graph.operators[variable.init_assign].inputs[1]);
     const std::int32_t tensor = graph.tensors[value].maker == kNoTflite
-                                    ? builder.add_named_tensor(main, from, value, variable.name)
-                                    : builder.tensor(main, from, value);
-    builder.add_output(main, tensor, variable.name);
+                                    ? builder.add_named_tensor(to, from, value, variable.name)
+                                    : builder.tensor(to, from, value);
+    builder.add_output(to, tensor, variable.name);
   }
+}
+
+}  // namespace
+
+OutTable tflite_init(const TfliteModel& model, const std::vector<std::uint32_t>& variables,
+                     const std::string& description) {
+  FileBuilder builder(model, description);
+  const SubgraphId main = builder.add_subgraph("init");
+  fill_init(builder, model, main, variables);
   builder.add_signature(main, kKey);
+  return std::move(builder).finish();
+}
+
+OutTable tflite_bundle(const TfliteModel& model, const TflitePlan& plan,
+                       const std::vector<std::string>& names, const TfliteInit& init,
+                       const std::string& description) {
+  FileBuilder builder(model, description);
+  for (const TflitePart& part : plan.parts) {
+    const std::string& name = names[index(part.part)];
+    const SubgraphId to = builder.add_subgraph(name);
+    fill_part(builder, model, to, part);
+    builder.add_signature(to, name);
+  }
+  if (!init.variables.empty()) {
+    const SubgraphId to = builder.add_subgraph(init.signature);
+    fill_init(builder, model, to, init.variables);
+    builder.add_signature(to, init.signature);
+  }
   return std::move(builder).finish();
 }
 

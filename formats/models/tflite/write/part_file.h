@@ -49,7 +49,8 @@ class FileBuilder {
   void set_same(SubgraphId to, std::uint32_t of, std::uint32_t same);
 
   // Adds operator `number` of the source's subgraph `from`, and the subgraphs that it calls. With
-  // `filter`, which is asked for each of their operators, these have only some.
+  // `filter`, which is asked for each of their operators, these have only some, and are not shared
+  // with operators that are added later.
   using BodyFilter = std::function<bool(std::uint32_t subgraph, const TfliteOperator& op)>;
   void add_operator(SubgraphId to, std::uint32_t from, std::uint32_t number,
                     const BodyFilter& filter = {});
@@ -105,5 +106,11 @@ std::vector<std::uint32_t> variables_with_start(const TfliteModel& model,
 // that the partitions have for them.
 OutTable tflite_init(const TfliteModel& model, const std::vector<std::uint32_t>& variables,
                      const std::string& description);
+
+// All partitions in one file, and the first values of the state if there are any: a subgraph for
+// each, with a signature of its name. No subgraph calls the others.
+OutTable tflite_bundle(const TfliteModel& model, const TflitePlan& plan,
+                       const std::vector<std::string>& names, const TfliteInit& init,
+                       const std::string& description);
 
 }  // namespace cleave

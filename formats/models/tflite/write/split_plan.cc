@@ -298,6 +298,7 @@ class ChainWriter {
     json_.begin_object();
     json_.text("name", names_.names[number]);
     json_.text("file", names_.files[number]);
+    if (names_.is_bundle) json_.text("model", names_.names[number]);
     write_values("inputs", part.inputs);
     write_values("outputs", part.outputs);
     write_values("writes_inputs", {});
@@ -344,11 +345,13 @@ class ChainWriter {
   }
 
   void write_init() {
-    if (names_.init_file.empty()) return;
+    const TfliteInit& init = names_.init;
+    if (init.file.empty()) return;
     json_.begin_object("init");
-    json_.text("file", names_.init_file);
+    json_.text("file", init.file);
+    if (!init.signature.empty()) json_.text("model", init.signature);
     json_.begin_list("outputs", Layout::one_line);
-    for (const std::uint32_t v : names_.init) json_.text(model_.state.variables[v].name);
+    for (const std::uint32_t v : init.variables) json_.text(model_.state.variables[v].name);
     json_.end_list();
     json_.end_object();
   }

@@ -39,7 +39,7 @@ Result<TflitePlan> plan_tflite_split(const TfliteModel& model, const Graph& grap
 // that of torch.export programs (pt2/write/documents.h):
 //
 //   order     the partitions, each with `inputs` and `outputs`, names of values in the order of its
-//             file's; `variables`, those that it keeps itself
+//             file's; `variables`, those that it keeps itself; `model`, its signature in a bundle
 //   inputs    the model's own, in order
 //   outputs   the model's own: names of values, of which some may be inputs
 //   state     values that the caller keeps: variables that several partitions use
@@ -47,11 +47,19 @@ Result<TflitePlan> plan_tflite_split(const TfliteModel& model, const Graph& grap
 //   init      the file that makes the state's first values, and their names
 //   signature the names that the model's signature gives its inputs and outputs
 //   open      values whose size may change: resize the inputs that read them before they run
+
+// What makes the first values of variables that the caller keeps.
+struct TfliteInit {
+  std::vector<std::uint32_t> variables = {};  // in the order of its outputs; empty: there is none
+  std::string file = {};
+  std::string signature = {};  // in a bundle, else empty
+};
+
 struct TfliteChainNames {
   const std::vector<std::string>& names;  // of the partitions
   const std::vector<std::string>& files;
-  std::string init_file;                 // empty: there is none
-  std::vector<std::uint32_t> init = {};  // variables, in the order of that file's outputs
+  bool is_bundle;
+  const TfliteInit& init;
 };
 
 std::string tflite_chain_json(const TfliteModel& model, const TflitePlan& plan,

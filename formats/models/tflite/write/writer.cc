@@ -18,53 +18,48 @@ namespace {
 
 constexpr std::string_view kRootFile = "root.tflite";
 constexpr std::string_view kInitFile = "init.tflite";
+constexpr std::string_view kBundleFile = "bundle.tflite";
+constexpr std::string_view kInit = "init";  // its signature in a bundle
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// A name that begins with `wanted` and is none of `names`.
+std::string free_name(std::string_view wanted, const std::vector<std::string>& names) {
+  const std::set<std::string_view> taken(names.begin(), names.end());
+  std::string name(wanted);
+  for (int n = 2; taken.contains(name); ++n) name = std::string(wanted) + "_" + std::to_string(n);
+  return name;
+}
 
 // File names of partitions; "init" is the name of a file of the split's own.
 std::vector<std::string> part_files_of(const std::vector<std::string>& names) {
   std::vector<std::string> files = file_stems(names);
-  const std::set<std::string> taken(files.begin(), files.end());
-  for (std::string& file : files) {
-    if (file == "init") {
-      for (int n = 2; taken.contains(file); ++n) file = "init_" + std::to_string(n);
-    }
-    file += ".tflite";
-  }
+  const std::string instead = free_name(kInit, files);
+  for (std::string& file : files) file = (file == kInit ? instead : file) + ".tflite";
   return files;
 }
 
 class TfliteWriter {
  public:
-  TfliteWriter(const LoadedModel& model, const Partition& partition, TfliteLift lift,
+  TfliteWriter(const LoadedModel& model, const Partition& partition, const TfliteChoices& choices,
                const OutputFolder& folder, const Progress& progress)
       : loaded_(model),
         model_(*model.tflite()),
         partition_(partition),
-        lift_(lift),
+        choices_(choices),
         folder_(folder),
         progress_(progress),
         sources_(byte_sources(model)) {}
 
   Result<TfliteWritten, WriteFault> write() {
-    auto plan = plan_tflite_split(model_, loaded_.graph, partition_, lift_);
+    auto plan = plan_tflite_split(model_, loaded_.graph, partition_, choices_.lift);
     if (!plan) return refusal_of(loaded_, plan.error());
-    auto lifted = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::all);
-    if (!lifted) return refusal_of(loaded_, lifted.error());
-    written_.part_files = part_files_of(partition_.names);
-    auto done = write_parts(*plan);
+    const bool is_bundle = choices_.files == PartFiles::bundle;
+    TfliteInit init{.variables = variables_with_start(model_, plan->lifted)};
+    auto done = is_bundle ? write_bundle(*plan, init) : write_files(*plan, init);
     if (!done) return std::move(done).error();
-    auto root = write_file(tflite_root(model_, *lifted, partition_.names, description("root")),
-                           std::string(kRootFile));
-    if (!root) return std::move(root).error();
-    TfliteChainNames names{partition_.names, written_.part_files, {}, {}};
-    names.init = variables_with_start(model_, plan->lifted);
-    if (!names.init.empty()) {
-      names.init_file = kInitFile;
-      auto init = write_file(tflite_init(model_, names.init, description("init")), names.init_file);
-      if (!init) return std::move(init).error();
-    }
-    written_.chain = tflite_chain_json(model_, *plan, names);
+    written_.chain =
+        tflite_chain_json(model_, *plan, {partition_.names, written_.part_files, is_bundle, init});
     add_notes(*plan);
     return std::move(written_);
   }
@@ -72,6 +67,30 @@ class TfliteWriter {
  private:
   std::string description(const std::string& name) const {
     return name + " of " + file_name(loaded_.source.path()) + ", written by cleave";
+  }
+
+  Status<WriteFault> write_bundle(const TflitePlan& plan, TfliteInit& init) {
+    written_.part_files.assign(partition_.count(), std::string(kBundleFile));
+    if (plan.parts.empty()) return Done{};  // a file needs a subgraph
+    if (!init.variables.empty()) {
+      init.file = kBundleFile;
+      init.signature = free_name(kInit, partition_.names);
+    }
+    return write_file(tflite_bundle(model_, plan, partition_.names, init, description("bundle")),
+                      std::string(kBundleFile));
+  }
+
+  Status<WriteFault> write_files(const TflitePlan& plan, TfliteInit& init) {
+    auto lifted = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::all);
+    if (!lifted) return refusal_of(loaded_, lifted.error());
+    written_.part_files = part_files_of(partition_.names);
+    auto done = write_parts(plan);
+    if (!done) return done;
+    auto root = write_file(tflite_root(model_, *lifted, partition_.names, description("root")),
+                           std::string(kRootFile));
+    if (!root || init.variables.empty()) return root;
+    init.file = kInitFile;
+    return write_file(tflite_init(model_, init.variables, description("init")), init.file);
   }
 
   Status<WriteFault> write_parts(const TflitePlan& plan) {
@@ -109,7 +128,7 @@ class TfliteWriter {
   void add_notes(const TflitePlan& plan) {
     if (!plan.lifted.empty()) {
       const std::size_t count = plan.lifted.size();
-      const std::string why = lift_ == TfliteLift::all
+      const std::string why = choices_.lift == TfliteLift::all
                                   ? " kept by the caller"
                                   : " used by several partitions, so the caller keeps " +
                                         std::string(count == 1 ? "it" : "them");
@@ -119,7 +138,7 @@ class TfliteWriter {
     const auto inside = static_cast<std::size_t>(
         std::count_if(plan.parts.begin(), plan.parts.end(),
                       [this](const TflitePart& part) { return !can_be_composite(model_, part); }));
-    if (inside > 0) {
+    if (inside > 0 && choices_.files == PartFiles::one_a_part) {
       written_.notes.push_back(
           counted(inside, "partition is", "partitions are") +
           " no composite of root.tflite, but part of its main subgraph: LiteRT "
@@ -138,7 +157,7 @@ class TfliteWriter {
   const LoadedModel& loaded_;
   const TfliteModel& model_;
   const Partition& partition_;
-  TfliteLift lift_;
+  TfliteChoices choices_;
   const OutputFolder& folder_;
   const Progress& progress_;
   std::vector<ByteSource> sources_;
@@ -151,10 +170,11 @@ class TfliteWriter {
 }  // namespace
 
 Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
-                                                     const Partition& partition, TfliteLift lift,
+                                                     const Partition& partition,
+                                                     const TfliteChoices& choices,
                                                      const OutputFolder& folder,
                                                      const Progress& progress) {
-  return TfliteWriter(model, partition, lift, folder, progress).write();
+  return TfliteWriter(model, partition, choices, folder, progress).write();
 }
 
 Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,

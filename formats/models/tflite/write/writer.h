@@ -1,6 +1,7 @@
 // Writes the split of a TensorFlow Lite model: `<part>.tflite` for each partition, `root.tflite`,
 // the whole model with a composite for each partition, and `init.tflite`, which makes the first
-// values of state that the caller keeps. Weights are copied from file to file without passing
+// values of state that the caller keeps; or `bundle.tflite` alone, with a signature for each
+// partition and one for the first values. Weights are copied from file to file without passing
 // through memory.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "core/split/partition.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/output_folder.h"
+#include "formats/base/io/part_files.h"
 #include "formats/base/io/write_fault.h"
 #include "formats/models/bind/loaded_model.h"
 
@@ -23,6 +25,11 @@ enum class TfliteLift : std::uint8_t {
   all
 };
 
+struct TfliteChoices {
+  PartFiles files = PartFiles::one_a_part;
+  TfliteLift lift = TfliteLift::shared;
+};
+
 struct TfliteWritten {
   std::vector<std::string> part_files;  // by part
   std::vector<std::string> notes;       // what the user should know of the files
@@ -32,7 +39,8 @@ struct TfliteWritten {
 // Errors: those of plan_tflite_split(), tables of a newer schema, and system errors. Takes as long
 // as copying the bytes written, and a few times the model's tables of memory.
 Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
-                                                     const Partition& partition, TfliteLift lift,
+                                                     const Partition& partition,
+                                                     const TfliteChoices& choices,
                                                      const OutputFolder& folder,
                                                      const Progress& progress);
 

@@ -44,6 +44,8 @@ class ReportSettings:
     input_shapes: dict[str, list[int | None]] | None = None
     # Values that inputs of one element were given.
     set_inputs: dict[str, str] | None = None
+    # The signature of a TensorFlow Lite model that was asked for.
+    signature: str | None = None
     min_acc_module_size: int
     skip_fusion: bool
     allow_non_tensor: bool
@@ -68,6 +70,7 @@ class ReportSettings:
             dims=data.get("dims"),
             input_shapes=data.get("input_shapes"),
             set_inputs=data.get("set_inputs"),
+            signature=data.get("signature"),
             min_acc_module_size=data["min_acc_module_size"],
             skip_fusion=data["skip_fusion"],
             allow_non_tensor=data["allow_non_tensor"],
@@ -836,7 +839,7 @@ class ReportUnchecked:
 class ReportChainOrder:
     name: str
     file: str
-    # Its name in a bundle.
+    # Its name in a bundle: of the model, or of the signature.
     model: str | None = None
     inputs: list[str]
     outputs: list[str]
@@ -864,12 +867,15 @@ class ReportChainInit:
     """TensorFlow Lite: the file whose outputs are the first values of the state."""
 
     file: str
+    # Its signature in a bundle.
+    model: str | None = None
     outputs: list[str]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportChainInit:
         return cls(
             file=data["file"],
+            model=data.get("model"),
             outputs=data["outputs"],
         )
 

@@ -222,7 +222,7 @@ class StagesRoot:
 class StagesChainOrder:
     name: str
     file: str
-    # Its name in a bundle.
+    # Its name in a bundle: of the model, or of the signature.
     model: str | None = None
     inputs: list[str]
     outputs: list[str]
@@ -250,12 +250,15 @@ class StagesChainInit:
     """TensorFlow Lite: the file whose outputs are the first values of the state."""
 
     file: str
+    # Its signature in a bundle.
+    model: str | None = None
     outputs: list[str]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> StagesChainInit:
         return cls(
             file=data["file"],
+            model=data.get("model"),
             outputs=data["outputs"],
         )
 

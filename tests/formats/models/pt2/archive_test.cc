@@ -73,6 +73,8 @@ TEST_CASE("other kinds of archives are refused by name") {
   CHECK(fault_of({{"constants.pkl", ""}, {"code/a.py", ""}}).find("TorchScript") !=
         std::string::npos);
   CHECK(fault_of({{"data.pkl", ""}}).find("torch.save") != std::string::npos);
+  CHECK(fault_of({{"face.tflite", ""}, {"hand.tflite", ""}}).find("2 TensorFlow Lite models") !=
+        std::string::npos);
   CHECK(fault_of({{"x", ""}}).find("no record \"archive_format\"") != std::string::npos);
   CHECK(fault_of({{"archive_format", "pt2"}, {"archive_version", "1"}}).find("version 0") !=
         std::string::npos);

@@ -44,6 +44,15 @@ TEST_CASE("a backend file is read with its limits and environment") {
   CHECK(loaded->warnings.empty());
 }
 
+TEST_CASE("a backend file says which format its compiler takes") {
+  const std::string begin = "{\"format\": \"cleave.backend\", \"name\": \"n\", \"takes\": ";
+  const std::string end = ", \"compile\": {\"argv\": [\"c\"]}}";
+  const auto loaded = parse_backend("b.json", begin + "\"tflite\"" + end);
+  REQUIRE(loaded);
+  CHECK(loaded->backend.takes == PieceFormat::tflite);
+  CHECK(faults_of(begin + "\"pb\"" + end) == "1:52 \"pb\" is not one of \"onnx\", \"tflite\"\n");
+}
+
 TEST_CASE("an unknown placeholder is refused where it is") {
   CHECK(faults_of("{\"format\": \"cleave.backend\", \"name\": \"n\",\n"
                   " \"compile\": {\"argv\": [\"c\", \"{modle}\"]}}") ==

@@ -1,5 +1,8 @@
 #include "formats/models/tflite/write/out_table.h"
 
+#include <string>
+#include <tuple>
+
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/model_reader.h"
 #include "formats/models/tflite/write/part_file.h"
@@ -15,9 +18,11 @@ struct Loaded1 {
   const TfliteModel& model() const { return *loaded.model; }
 };
 
-Loaded1 load(const std::string& bytes) {
+Loaded1 load(const std::string& bytes, const std::string& signature = {}) {
   SourceFile source = SourceFile::from_text("m.tflite", bytes);
-  auto loaded = read_tflite(source, {});
+  ShapeBindings bindings;
+  bindings.signature = signature;
+  auto loaded = read_tflite(source, bindings);
   if (!loaded) FAIL(loaded.error().front().message);
   return {std::move(source), *std::move(loaded)};
 }
@@ -109,6 +114,132 @@ TEST_CASE("tflite: the root calls each partition as a composite and keeps the st
   CHECK(root.loaded.graph.op(NodeId{0}) == "STABLEHLO_COMPOSITE");
   CHECK(root.loaded.graph.body_nodes(NodeId{0}).size() == 1);
   CHECK(root.model().state.variables.size() == 1);
+}
+
+// x -> ADD, which keeps "a" -> sum -> MUL, which keeps "b" -> y; both are set up by one subgraph.
+FlatModel model_with_two_variables() {
+  FlatModel model;
+  const auto handle = [&](std::string_view name) {
+    const std::int32_t made = model.tensor(std::string(name) + "_handle", {}, kResource);
+    OutTable options(schema_table("VarHandleOptions"));
+    options.set(tfl::variable::shared_name, name);
+    model.op(schema_operator("VAR_HANDLE"), {}, {made})
+        .set(tfl::op::builtin_options, std::move(options));
+    return made;
+  };
+  model.begin_subgraph("main");
+  std::int32_t last = model.tensor("x", {1, 4});
+  const std::int32_t x = last;
+  OutTable call(schema_table("CallOnceOptions"));
+  call.set(tfl::call_once_subgraph, std::int64_t{1});
+  model.op(schema_operator("CALL_ONCE"), {}, {}).set(tfl::op::builtin_options, std::move(call));
+  for (const std::string& name : {std::string("a"), std::string("b")}) {
+    const std::int32_t its = handle(name);
+    const std::int32_t before = model.tensor(name + "_before", {1, 4});
+    model.op(schema_operator("READ_VARIABLE"), {its}, {before});
+    const std::int32_t after = model.tensor(name == "a" ? "sum" : "y", {1, 4});
+    model.op(name == "a" ? schema_operator("ADD") : schema_operator("MUL"), {before, last},
+             {after});
+    model.op(schema_operator("ASSIGN_VARIABLE"), {its, after}, {});
+    last = after;
+  }
+  model.set_ends({x}, {last});
+  model.begin_subgraph("init");
+  for (const std::string& name : {std::string("a"), std::string("b")}) {
+    const std::int32_t its = handle(name);
+    const std::int32_t zeros =
+        model.tensor(name + "_zeros", {1, 4}, kFloat32, model.buffer(std::string(16, '\0')));
+    model.op(schema_operator("ASSIGN_VARIABLE"), {its, zeros}, {});
+  }
+  model.set_ends({}, {});
+  return model;
+}
+
+TEST_CASE("tflite: a bundle has a signature for each partition, which keeps its own variables") {
+  const Loaded1 read = load(model_with_two_variables().bytes());
+  const Graph& graph = read.loaded.graph;
+  const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::shared);
+  REQUIRE(plan);
+  REQUIRE(plan->lifted.empty());
+  const auto file =
+      encode_tflite(tflite_bundle(read.model(), *plan, {"p0", "p1"}, {}, "test"), read.model());
+  REQUIRE(file);
+  const std::string bytes = bytes_of(file->pieces, read.source.bytes());
+  for (const auto& [key, op, variable] :
+       {std::tuple{"p0", "ADD", "a"}, std::tuple{"p1", "MUL", "b"}}) {
+    const Loaded1 part = load(bytes, key);
+    REQUIRE(part.loaded.graph.node_count() == 1);
+    CHECK(part.loaded.graph.op(NodeId{0}) == op);
+    REQUIRE(part.model().state.variables.size() == 1);
+    CHECK(part.model().state.variables[0].shared_name == variable);
+    // Its own subgraph sets it up: the handle, and what is written to it.
+    const TfliteOperator& call =
+        part.model().subgraph().operators[part.model().state.variables[0].init_call];
+    const auto init = static_cast<std::size_t>(bodies_of(call).front().subgraph);
+    CHECK(part.model().subgraphs[init].operators.size() == 2);
+  }
+}
+
+TEST_CASE("tflite: a bundle has the first values of variables that the caller keeps") {
+  const Loaded1 read = load(model_with_state().bytes());
+  const Graph& graph = read.loaded.graph;
+  const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::all);
+  REQUIRE(plan);
+  const TfliteInit init{.variables = {0}, .file = "bundle.tflite", .signature = "first"};
+  const auto file =
+      encode_tflite(tflite_bundle(read.model(), *plan, {"p0", "p1"}, init, "test"), read.model());
+  REQUIRE(file);
+  const std::string bytes = bytes_of(file->pieces, read.source.bytes());
+  const Loaded1 first = load(bytes, "first");
+  CHECK(first.model().subgraph().operators.empty());
+  CHECK(first.loaded.graph.value(first.loaded.graph.outputs()[0]).name == "before");
+  CHECK(load(bytes).loaded.graph.op(NodeId{0}) == "ADD");
+  CHECK(load(bytes, "p1").loaded.graph.op(NodeId{0}) == "TANH");
+  const SourceFile source = SourceFile::from_text("m.tflite", bytes);
+  const auto other = read_tflite_model(source, ModelLimits{}, "nope");
+  REQUIRE(!other);
+  CHECK(other.error().front().message ==
+        "has no signature \"nope\"; it has \"p0\", \"p1\", \"first\"");
+}
+
+TEST_CASE("tflite: a name that a tensor and a signature have is stored once") {
+  const Loaded1 read = load(small_model().bytes());
+  const auto plan = plan_tflite_split(read.model(), read.loaded.graph, one_each(read.loaded.graph),
+                                      TfliteLift::shared);
+  REQUIRE(plan);
+  const auto file =
+      encode_tflite(tflite_part(read.model(), plan->parts[1], "p1", "test"), read.model());
+  REQUIRE(file);
+  const std::string bytes = bytes_of(file->pieces, read.source.bytes());
+  const std::size_t at = bytes.find("net/conv");
+  REQUIRE(at != bytes.npos);
+  CHECK(bytes.find("net/conv", at + 1) == bytes.npos);
+}
+
+TEST_CASE("tflite: an axis that a tensor does not have is not written for a single scale") {
+  FlatModel model = small_model();
+  OutTable quantization(schema_table("QuantizationParameters"));
+  quantization.set(tfl::quantization::scale, std::string_view("\0\0\0\x3f", 4));  // 0.5
+  quantization.set(tfl::quantization::zero_point, std::string_view("\0\0\0\0\0\0\0\0", 8));
+  quantization.set(tfl::quantization::dimension, std::int64_t{7});
+  model.tensor_table(0).set(tfl::tensor::quantization, std::move(quantization));
+  const Loaded1 read = load(model.bytes());
+  CHECK(scales_of_no_axis(read.model().subgraph().tensors[0]) == 1);
+  REQUIRE(read.loaded.warnings.size() == 1);
+  CHECK(read.loaded.warnings[0].message ==
+        "1 tensor is quantised along an axis that it does not have, the first is \"x\": LiteRT 2.3 "
+        "and later refuse such a model, but take its partitions, which are written without");
+  const auto plan = plan_tflite_split(read.model(), read.loaded.graph, one_each(read.loaded.graph),
+                                      TfliteLift::shared);
+  REQUIRE(plan);
+  const auto file =
+      encode_tflite(tflite_part(read.model(), plan->parts[0], "p0", "test"), read.model());
+  REQUIRE(file);
+  const Loaded1 part = load(bytes_of(file->pieces, read.source.bytes()));
+  CHECK(part.loaded.warnings.empty());
+  const FlatTable written =
+      part.model().subgraph().tensors[0].table.table(tfl::tensor::quantization);
+  CHECK(written.numbers<float>(tfl::quantization::scale)[0] == 0.5F);
 }
 
 TEST_CASE("tflite: a table with fields of a newer schema is not written") {
