@@ -47,10 +47,11 @@ TEST_CASE("a backend file is read with its limits and environment") {
 TEST_CASE("a backend file says which format its compiler takes") {
   const std::string begin = "{\"format\": \"cleave.backend\", \"name\": \"n\", \"takes\": ";
   const std::string end = ", \"compile\": {\"argv\": [\"c\"]}}";
-  const auto loaded = parse_backend("b.json", begin + "\"tflite\"" + end);
+  const auto loaded = parse_backend("b.json", begin + "[\"tflite\"]" + end);
   REQUIRE(loaded);
-  CHECK(loaded->backend.takes == PieceFormat::tflite);
-  CHECK(faults_of(begin + "\"pb\"" + end) == "1:52 \"pb\" is not one of \"onnx\", \"tflite\"\n");
+  CHECK(loaded->backend.takes == std::vector<std::string>{"tflite"});
+  CHECK(faults_of(begin + "[\"pb\"]" + end) ==
+        "1:53 \"pb\" is not one of \"onnx\", \"pt2\", \"tflite\"\n");
 }
 
 TEST_CASE("an unknown placeholder is refused where it is") {
