@@ -166,8 +166,9 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
   return backends;
 }
 
-void BackendArgs::use_default_reference() {
-  if (!reference.name.empty() || pool.reference) return;
+void BackendArgs::use_default_reference(const LoadedModel& model, std::span<const NodeId> nodes) {
+  if (!reference.name.empty() || pool.reference || !search.pins_shapes) return;
+  if (model.format() != ModelFormat::onnx || !has_open_shapes(model.graph, nodes)) return;
   auto known = find_backend("onnxruntime");
   if (!known || !known->backend.serve || !known->backend.serve->does("capture")) return;
   record_programs(known->backend);
