@@ -38,16 +38,6 @@ std::string time_of_file(const std::string& path) {
   return {buffer, std::strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M", &time)};
 }
 
-// True when a node of the accelerator reads or makes a value of open shape.
-bool has_open_parts(const SplitJob& split) {
-  const Partition& partition = split.split().partition;
-  for (const PartId part : partition.parts()) {
-    const auto nodes = partition.nodes(part);
-    if (partition.is_acc(part) && has_open_shapes(split.model().graph, nodes)) return true;
-  }
-  return false;
-}
-
 class LowerCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
@@ -103,10 +93,10 @@ class LowerCommand : public Command {
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
-    const ModelFormat format = split->model().format();
-    const bool can_pin = format == ModelFormat::onnx || format == ModelFormat::pt2;
-    if (can_pin && backend_.search.pins_shapes && has_open_parts(*split)) {
-      backend_.use_default_reference(format);
+    const Partition& partition = split->split().partition;
+    for (const PartId part : partition.parts()) {
+      if (!partition.is_acc(part)) continue;
+      backend_.use_default_reference(split->model(), partition.nodes(part));
     }
     backend_.set_up(work->path());
     options_.pool = backend_.pool;

@@ -53,6 +53,11 @@ class ProbeCommand : public Command {
     if (!load_models()) return ExitCode::bad_input;
     const auto backends = backend_.load(models_.front().format());
     if (!backends) return ExitCode::bad_input;
+    for (const LoadedModel& model : models_) {
+      std::vector<NodeId> nodes;
+      for (const NodeId node : model.graph.nodes()) nodes.push_back(node);
+      backend_.use_default_reference(model, nodes);
+    }
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     backend_.set_up(work->path());

@@ -58,6 +58,7 @@ class ReduceCommand : public Command {
     if (!backends || !is_for_compilers(model, request_.model.path)) return ExitCode::bad_input;
     auto nodes = find_nodes(*measured);
     if (!nodes) return nodes.error();
+    backend_.use_default_reference(model, *nodes);
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;

@@ -12,6 +12,7 @@
 #include "core/base/quantity.h"
 #include "formats/base/io/input_record.h"
 #include "formats/base/io/output_file.h"
+#include "formats/base/json/text.h"
 #include "formats/lists/costs/costs_json.h"
 #include "formats/run/jobs/tune_job.h"
 #include "formats/run/jobs/tune_text.h"
@@ -47,6 +48,9 @@ class TuneCommand : public Command {
                       "keeps what was timed, so that a later run goes on")
         ->check(written_beside(".journal"))
         ->required();
+    add_output_option(app, "--plan", plan_,
+                      "file to write: the fastest placement, as verdicts for --verdicts; of what "
+                      "--run-split measured, else the one that the times lead to");
     app.add_option_function<std::string>(
            "--budget",
            [this](const std::string& text) {
@@ -66,20 +70,36 @@ class TuneCommand : public Command {
   ExitCode run() override {
     record_words(request_.command);
     record_words(request_.whole_command);
-    const auto fault = check_may_write(output_);
-    if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    for (const std::string& path : {output_, plan_}) {
+      if (path.empty()) continue;
+      const auto fault = check_may_write(path);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
     request_.journal = output_ + ".journal";
     const auto job = tune();
     if (!job) return refuse(job.error());
     print_diagnostics(job->warnings);
-    const auto written = write_file(output_, costs_json(job->acc_times, {}));
+    auto written = write_file(output_, costs_json(job->acc_times, {}));
+    if (written && !plan_.empty()) written = write_file(plan_, verdicts_json(job->plan));
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
-    print_info("wrote " + output_);
+    print_info("wrote " + output_ + (plan_.empty() ? "" : " and " + plan_));
     write_stdout(tune_text(*job));
     return ExitCode::done;
   }
 
  private:
+  // The plan as --verdicts reads it: {"conv1": true, ...}.
+  static std::string verdicts_json(const std::vector<PlacedNode>& plan) {
+    JsonText json;
+    json.begin_object();
+    for (const PlacedNode& placed : plan) {
+      json.text_key(placed.node);
+      json.flag(placed.is_acc);
+    }
+    json.end_object();
+    return std::move(json).finish();
+  }
+
   // No output may replace a program or script that the command names.
   static void record_words(const std::string& command) {
     std::string word;
@@ -98,7 +118,7 @@ class TuneCommand : public Command {
   }
 
   TuneRequest request_;
-  std::string output_;
+  std::string output_, plan_;
 };
 
 }  // namespace

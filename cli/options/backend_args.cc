@@ -196,9 +196,11 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
   return backends;
 }
 
-void BackendArgs::use_default_reference(ModelFormat format) {
-  if (!reference.name.empty() || pool.reference) return;
-  auto known = find_backend(standard_reference(format));
+void BackendArgs::use_default_reference(const LoadedModel& model, std::span<const NodeId> nodes) {
+  if (!reference.name.empty() || pool.reference || !search.pins_shapes) return;
+  const bool can_pin = model.format() == ModelFormat::onnx || model.format() == ModelFormat::pt2;
+  if (!can_pin || !has_open_shapes(model.graph, nodes)) return;
+  auto known = find_backend(standard_reference(model.format()));
   if (!known || !known->backend.serve || !known->backend.serve->does("capture")) return;
   record_programs(known->backend);
   pool.reference = std::move(known->backend);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,10 @@ struct BackendArgs {
   // For models of the format. Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
   // after printing why, when one cannot be used.
   std::optional<std::vector<Backend>> load(ModelFormat format);
-  // Makes the runtime of the format the reference when none was asked for and none turned off, and it is
-  // known here; that it does not start is no fault then. For pieces with open shapes.
-  void use_default_reference(ModelFormat format);
+  // Where these nodes have open shapes, which may be pinned: makes the runtime of the format (ONNX Runtime,
+  // torch) the reference if none was asked for, none is turned off, and it is known here. That it does not
+  // start is no fault then.
+  void use_default_reference(const LoadedModel& model, std::span<const NodeId> nodes);
   // Sets the rest of `pool`. `work` is the absolute path of an existing folder.
   void set_up(const std::string& work);
 

@@ -252,6 +252,10 @@ LinearProgram::LinearProgram(const Instance& instance, const Line& line)
       best_((line.size() + 1) * states_),
       choice_((line.size() + 1) * states_),
       cost_(instance.fleet->kinds().size()) {
+  if (instance.fleet->is_uniform()) {
+    most_.resize(best_.size());
+    reached_.resize(line.size() + 1);
+  }
   for (std::size_t block = line.size(); block-- > 0;) {
     rest_[block] = rest_[block + 1] + line.time[block];
   }
@@ -260,6 +264,7 @@ LinearProgram::LinearProgram(const Instance& instance, const Line& line)
 void LinearProgram::run(const LinearOptions& options) {
   std::fill(best_.begin(), best_.end(), kUnlimited);
   best_[0] = 0;
+  std::fill(reached_.begin(), reached_.end(), 0);
   const auto blocks = static_cast<std::uint32_t>(line_.size());
   Window window(line_);
   for (std::uint32_t first = 0; first < blocks; ++first) {
@@ -269,7 +274,11 @@ void LinearProgram::run(const LinearOptions& options) {
     for (std::uint32_t last = first; last < blocks; ++last) {
       window.grow(last);
       if (!price(window, options)) break;
-      extend(first, last, options.below);
+      if (most_.empty()) {
+        extend(first, last, options.below);
+      } else {
+        extend_alike(first, last, options.below);
+      }
     }
   }
   pass_over_devices(blocks);
@@ -324,6 +333,40 @@ void LinearProgram::extend(std::uint32_t first, std::uint32_t last, double below
       best_[to] = objective;
       choice_[to] = {first, state, step.kind};
     }
+  }
+}
+
+// A window improves a state only if it costs less than that state's best. So a walk over the states ends
+// where no later one has a best above the window's cost.
+void LinearProgram::extend_alike(std::uint32_t first, std::uint32_t last, double below) {
+  const double cost = cost_.front();
+  if (!(cost < below)) return;
+  const std::size_t row = at(last + 1, 0);
+  std::uint32_t lowest = states_;  // of the states that were improved
+  std::uint32_t highest = 0;
+  const auto take = [&](std::uint32_t state) {
+    const double objective = std::max(best_[at(first, state)], cost);
+    const std::uint32_t to = state + 1;
+    if (objective >= best_[row + to]) return;
+    best_[row + to] = objective;
+    choice_[row + to] = {first, state, 0};
+    lowest = std::min(lowest, to);
+    highest = std::max(highest, to);
+  };
+  std::uint32_t& reached = reached_[last + 1];
+  std::size_t end = active_.size();
+  while (end > 0 && active_[end - 1] >= reached) take(active_[--end]);
+  for (std::size_t i = 0; i < end && cost < most_[row + active_[i] + 1]; ++i) take(active_[i]);
+  if (active_.back() >= reached) {
+    reached = active_.back() + 1;
+    highest = reached;
+    lowest = 1;
+  }
+  double most = highest < reached ? most_[row + highest + 1] : 0;
+  for (std::uint32_t state = highest; state > 0; --state) {
+    most = std::max(most, best_[row + state]);
+    if (state < lowest && most == most_[row + state]) break;
+    most_[row + state] = most;
   }
 }
 

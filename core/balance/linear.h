@@ -107,7 +107,8 @@ class LinearProgram {
  public:
   LinearProgram(const Instance& instance, const Line& line);
 
-  // O(windows x (pins + states)); windows hold as much compute as `below` allows.
+  // O(windows x (pins + states)); windows hold as much compute as `below` allows. Of devices that are alike
+  // a window looks only at the states that it may improve, mostly few.
   void run(const LinearOptions& options);
   LineCut best() const;
   // The best objectives with at most 1, 2, ... devices, as far as they were found below the limit.
@@ -126,6 +127,7 @@ class LinearProgram {
   // Computes the window's cost by kind; false when no longer window can be cheap enough.
   bool price(const Window& window, const LinearOptions& options);
   void extend(std::uint32_t first, std::uint32_t last, double below);
+  void extend_alike(std::uint32_t first, std::uint32_t last, double below);
   std::size_t at(std::uint32_t position, std::uint32_t state) const {
     return std::size_t{position} * states_ + state;
   }
@@ -138,6 +140,10 @@ class LinearProgram {
   std::vector<Choice> choice_;
   std::vector<std::uint32_t> active_;  // states worth continuing from
   std::vector<double> cost_;           // of the window, by kind
+  // Of devices that are alike, where state s is s devices taken: at least as much as the best of each
+  // state from s to reached_[position], above which no stage has led yet.
+  std::vector<double> most_;
+  std::vector<std::uint32_t> reached_;
 };
 
 // A cut of a line as an assignment of groups.

@@ -417,6 +417,7 @@ class Search {
     if (finding.kind != FindingKind::remedy) finding.remedies = region.remedies;
     finding.signature = failure.signature;
     finding.how = failure.answer.how;
+    finding.may_be_chance = failure.answer.may_be_chance;
     finding.message = failure.answer.message;
     finding.runs = questions_.runs();
     result_.findings.push_back(std::move(finding));

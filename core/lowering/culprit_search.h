@@ -172,7 +172,8 @@ struct Finding {
   std::string signature = {};
   std::string how = {};  // Answer::how
   std::string message = {};
-  std::size_t runs = 0;  // runs of the backend up to this finding
+  bool may_be_chance = false;  // Answer::may_be_chance
+  std::size_t runs = 0;        // runs of the backend up to this finding
 };
 
 struct SearchResult {

@@ -173,22 +173,31 @@ class ValueSearch {
     return answer.fails() && answer.answer.difference != Difference::none;
   }
 
-  // Which half is wrong when the interval is cut at `cut`.
+  // Which half is wrong when the interval is cut at `cut`. Ties and steps are no fault, so they are looked
+  // at only where the other half is right.
   Half wrong_half_at(Interval interval, std::uint32_t cut) {
+    std::optional<std::pair<Half, Answer>> tie;
     for (const Half half : {Half::first, Half::second}) {
       const Interval part =
           half == Half::first ? Interval{interval.begin, cut} : Interval{cut, interval.end};
       const JudgedAnswer& answer = ask(part);
       if (is_wrong(answer)) {
+        const Difference difference = answer.answer.difference;
+        if (difference == Difference::tie_order || difference == Difference::one_step) {
+          if (!tie) tie.emplace(half, answer.answer);
+          continue;
+        }
         wrong_ = answer.answer;
         return half;
       }
-      if (!answer.passes()) {
+      if (!answer.passes() && !tie) {
         note_blocked(part, answer);
         return Half::unresolved;
       }
     }
-    return Half::neither;
+    if (!tie) return Half::neither;
+    wrong_ = tie->second;
+    return tie->first;
   }
 
   // Keeps the first part that could not be run, for the report.

@@ -6,7 +6,7 @@
 // backend fuses within a half stays fused.
 //
 //   the first half is wrong    -> go on in it
-//   else the second is         -> go on in it
+//   else the second is         -> go on in it; a half that is only a tie or a step off comes last
 //   both are right             -> no node is wrong by itself:
 //       an op between decides an order (TopK, NonZero, a comparison): rounding_decides
 //       the interval is right when ten times the error is allowed:    errors_add_up

@@ -231,6 +231,15 @@ def stages(folder, n):
     write(folder, m_json=graph(nodes))
 
 
+@case("64 stages of a wide graph", "stage m.json --stages 64", 400)
+def wide_stages(folder, n):
+    nodes = [node(f"n{i}", "f", ["x"]) for i in range(n)]
+    nodes.append(node("all", "g", [f"n{i}" for i in range(n)]))
+    for i, one in enumerate(nodes):
+        one["cost"] = {"time_us": 1 + i * 7919 % 101}
+    write(folder, m_json=graph(nodes))
+
+
 @case("many rules of one op that ask for shapes", "preview m.json -s l.json", 50)
 def shape_rules(folder, n):
     rules = [{"op": "f", "shapes": {"0": {"rank": i % 7 + 1, "max_dim": i + 1}}} for i in range(n)]
@@ -311,6 +320,25 @@ def times(folder, n):
       "preview m.json -s l.txt --place cost --costs times.csv --costs acc=times.csv --target acc:launch=3us", 200)
 def placement(folder, n):
     times(folder, n)
+
+
+@case("a configuration of nested tables", "--config c.toml preview m.json -s l.txt", 100)
+def nested_tables(folder, n):
+    many_parts(folder, 4)
+    (folder / "c.toml").write_text("".join(f"[preview{'.a' * (i % 60 + 1)}{i}]\n" for i in range(n)))
+
+
+@case("a configuration of deep tables", "--config c.toml preview m.json -s l.txt", 100)
+def deep_tables(folder, n):
+    many_parts(folder, 4)
+    (folder / "c.toml").write_text("[" + ".".join(["a"] * n) + "]\n" + "b = " + "[" * n + "]" * n + "\n")
+
+
+@case("many patterns", "support m.json -s l.json", 50)
+def many_patterns(folder, n):
+    chains = [{"name": f"p{i}", "ops": ["f"] * 3 + [f"g{i}"], "edges": [[0, 1], [1, 2], [2, 3]]} for i in range(n)]
+    write(folder, m_json=graph(chain(n)), l_json=json.dumps(
+        {"format": "cleave.support", "version": 1, "name": "l", "allow": [], "patterns": chains}))
 
 
 @case("a pattern that fails late, everywhere", "support m.json -s l.json", 50)

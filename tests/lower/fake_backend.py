@@ -25,6 +25,8 @@ A rule says when the piece is not compiled, and how:
     low=N         refuses an opset below N
     lost=X:FILE   says what srun says when a machine goes away, the first time
     chance=N      crashes with SIGSEGV one time in N, whatever the piece
+    shaky=X:DIR   crashes the first three times that it sees a piece with an op X
+    size=X:N      refuses an op X that reads an input of the piece with a dim of N, without a name
     alone=FILE    needs the device for itself: says that it is busy while another one runs, which FILE tells
     cold=N:FILE   refuses whatever it gets at its first N calls, counted in the file
     stingy=FOLDER refuses each piece the first time that it sees it
@@ -159,6 +161,14 @@ def apply(rule, model):
         raise Refused(f"internal error at {''.join(random.choices('abcdef', k=12))}")
     if kind == "chance" and random.randrange(int(text)) == 0:
         crash()
+    if kind == "shaky" and first_of(model, text.split(":")[0]):
+        if counted(os.path.join(text.split(":")[1], hashlib.sha256(repr(model).encode()).hexdigest())) < 3:
+            crash()
+    if kind == "size":
+        op, size = text.split(":")
+        read = {name for node in nodes if node.op == op for name in node.inputs}
+        if any(int(size) in (value.dims or []) for value in model.inputs if value.name in read):
+            raise Refused("internal error: no tile fits")
     if kind == "alone":
         take_device(text)
     if kind == "cold" and counted(text.split(":")[1]) < int(text.split(":")[0]):

@@ -239,6 +239,56 @@ void DotGraph::add_cluster(const DotAttributes& attributes, std::vector<std::str
   clusters_.push_back({attributes, std::move(members)});
 }
 
+// The number of edges on the longest path to each node; of nodes on a cycle, and after it, the number
+// known without it.
+std::vector<std::uint32_t> DotGraph::ranks() const {
+  std::vector<std::uint32_t> ranks(nodes_.size(), 0), makers(nodes_.size(), 0), ready;
+  for (const Edge& edge : edges_) ++makers[edge.to];
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    if (makers[node] == 0) ready.push_back(node);
+  }
+  while (!ready.empty()) {
+    const std::uint32_t node = ready.back();
+    ready.pop_back();
+    for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
+      const std::uint32_t to = edges_[i].to;
+      ranks[to] = std::max(ranks[to], ranks[node] + 1);
+      if (--makers[to] == 0) ready.push_back(to);
+    }
+  }
+  return ranks;
+}
+
+std::size_t DotGraph::leave_out_long_edges(std::size_t most) {
+  const std::vector<std::uint32_t> rank = ranks();
+  std::vector<std::vector<std::uint32_t>> by_span(nodes_.size() + 1);
+  std::size_t sum = 0;
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    std::uint32_t shortest = kNone;
+    const auto span = [&](std::uint32_t edge) {
+      const std::uint32_t from = rank[node], to = rank[edges_[edge].to];
+      return std::max<std::uint32_t>(1, from < to ? to - from : from - to);
+    };
+    for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
+      if (shortest == kNone || span(i) < span(shortest)) shortest = i;
+    }
+    for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
+      sum += span(i);
+      if (i != shortest) by_span[span(i)].push_back(i);
+    }
+  }
+  std::size_t left_out = 0;
+  for (std::size_t span = by_span.size(); span-- > 1 && sum > most;) {
+    while (sum > most && !by_span[span].empty()) {
+      edges_[by_span[span].back()].is_left_out = true;
+      by_span[span].pop_back();
+      sum -= span;
+      ++left_out;
+    }
+  }
+  return left_out;
+}
+
 // A node that has an edge and only default attributes gets no statement of its own.
 void DotGraph::append_node(std::uint32_t node, std::string& out) const {
   const Node& drawn = nodes_[node];
@@ -253,7 +303,7 @@ void DotGraph::append_node(std::uint32_t node, std::string& out) const {
 void DotGraph::list_edges(std::uint32_t node, std::vector<std::uint32_t>& edges) const {
   edges.clear();
   for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
-    edges.push_back(i);
+    if (!edges_[i].is_left_out) edges.push_back(i);
   }
   std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(edges_[a].to, a) < std::pair(edges_[b].to, b);

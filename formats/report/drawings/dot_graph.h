@@ -36,6 +36,11 @@ class DotGraph {
   // A box around existing nodes; a node belongs to the first of its clusters.
   void add_cluster(const DotAttributes& attributes, std::vector<std::string> members);
 
+  // Leaves out the edges that span the most ranks, so that all others together span at most `most`; the
+  // shortest edge out of each node stays. Returns how many are left out. A layout takes more than linear
+  // time in the ranks that edges span, and a drawing of dense edges shows nothing. Linear.
+  std::size_t leave_out_long_edges(std::size_t most);
+
   // Depends only on the calls above and their order. Linear, plus sorting each node's edges.
   std::string text() const;
 
@@ -52,6 +57,7 @@ class DotGraph {
     std::uint32_t to;
     std::uint32_t next;  // the next edge out of the same node
     DotAttributes attributes;
+    bool is_left_out = false;
   };
   struct Cluster {
     DotAttributes attributes;
@@ -59,6 +65,7 @@ class DotGraph {
   };
 
   std::uint32_t find(const std::string& id) const;
+  std::vector<std::uint32_t> ranks() const;
   void append_node(std::uint32_t node, std::string& out) const;
   void list_edges(std::uint32_t node, std::vector<std::uint32_t>& edges) const;
   void append_from(std::uint32_t node, std::vector<std::uint32_t>& edges, std::string& out) const;

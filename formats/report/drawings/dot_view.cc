@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint32_t kOutside = kNone<std::uint32_t>;
 constexpr std::size_t kMostPorts = 24;  // on either side; more are drawn as one
 constexpr std::size_t kLongestTitle = 48;
-constexpr std::size_t kManyReaders = 6;  // edges to as many boxes are one up to a junction
+constexpr std::size_t kMostRanksSpanned = 4000;  // by all edges: laid out in a second or two
+constexpr std::size_t kManyReaders = 6;          // edges to as many boxes are one up to a junction
 
 enum class Side : std::uint8_t { inside, in, out };
 
@@ -43,8 +44,15 @@ class ViewDrawing {
     add_flows(inside_, Side::inside);
     add_flows(in_, Side::in);
     add_flows(out_, Side::out);
+    left_out_ = drawing_.leave_out_long_edges(kMostRanksSpanned);
+    if (left_out_ > 0) {
+      drawing_.set_graph({{"label", counted(left_out_, "edge is", "edges are") +
+                                        " left out: they span the most boxes"}});
+    }
     return drawing_.text();
   }
+
+  std::size_t left_out() const { return left_out_; }
 
  private:
   const View& view() const { return views_[id_]; }
@@ -274,6 +282,7 @@ class ViewDrawing {
   ViewId id_;
   const PerNode<std::uint32_t>& box_of_;
   DotGraph drawing_;
+  std::size_t left_out_ = 0;
   FlowGraph inside_;  // from box to box
   // The end at a port is the value itself.
   FlowGraph in_, out_;
@@ -293,7 +302,9 @@ std::string ViewDrawings::draw(ViewId view) {
       for (const NodeId node : views_.nodes(boxes[box].view)) box_of_[node] = box;
     }
   }
-  std::string text = ViewDrawing(report_, views_, view, box_of_).draw();
+  ViewDrawing drawing(report_, views_, view, box_of_);
+  std::string text = drawing.draw();
+  left_out_ = drawing.left_out();
   for (const NodeId node : views_.nodes(view)) box_of_[node] = kOutside;
   return text;
 }

@@ -21,12 +21,18 @@ class ViewDrawings {
   // enters, from the node that makes it (none for an input of the graph); t<i>_<node> for one that
   // leaves, to the first node that reads it. Their `class` gives the role: acc, kept, unsupported;
   // for a group acc, cpu or mixed; port.
+  //
+  // Of very many edges that span many boxes only the shorter ones are drawn, and the drawing says so: all
+  // of them would not be laid out.
   std::string draw(ViewId view);
+  // Whether the view that was drawn last shows only some of its edges.
+  bool has_left_out_edges() const { return left_out_ > 0; }
 
  private:
   const Report& report_;
   const Views& views_;
   PerNode<std::uint32_t> box_of_;  // in the current view
+  std::size_t left_out_ = 0;       // edges of the current view
 };
 
 }  // namespace cleave

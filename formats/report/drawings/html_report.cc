@@ -99,21 +99,31 @@ struct Drawings {
   Views views;
   std::vector<std::string> svgs;  // by view
   std::vector<std::string> notes;
+  std::vector<std::string> thinned = {};  // names of views without their longest edges
 };
 
 std::string view_name(const Views& views, std::size_t view) {
   return view == 0 ? "the whole model" : escaped_in_quotes(views.views[view].title);
 }
 
-LaidOutAll lay_out_views(const Report& report, const Views& views, bool needs_first,
+LaidOutAll lay_out_views(const Report& report, Drawings& out, bool needs_first,
                          const LayoutLimits& limits, const Progress& progress) {
-  ViewDrawings drawings(report, views);
+  ViewDrawings drawings(report, out.views);
+  std::vector<bool> is_thinned(out.views.views.size());
   const auto draw = [&](std::size_t i) {
-    const bool is_closed = views.views[i].boxes.empty() && i > 0;
-    return is_closed ? std::string() : drawings.draw(id_at<ViewId>(i));
+    const bool is_closed = out.views.views[i].boxes.empty() && i > 0;
+    if (is_closed) return std::string();
+    std::string text = drawings.draw(id_at<ViewId>(i));
+    is_thinned[i] = drawings.has_left_out_edges();
+    return text;
   };
-  const LayoutJob job{.count = views.views.size(), .make = draw, .needs_first = needs_first};
-  return lay_out_all(job, limits, progress);
+  const LayoutJob job{.count = out.views.views.size(), .make = draw, .needs_first = needs_first};
+  LaidOutAll laid_out = lay_out_all(job, limits, progress);
+  out.thinned.clear();
+  for (std::size_t i = 0; i < is_thinned.size(); ++i) {
+    if (is_thinned[i]) out.thinned.push_back(view_name(out.views, i));
+  }
+  return laid_out;
 }
 
 // At most three views are named.
@@ -138,6 +148,10 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   for (const auto& [why, names] : missing) {
     out.notes.push_back("the page has no drawing of " + names_text(names) + ": " + why);
   }
+  if (!out.thinned.empty()) {
+    out.notes.push_back("the longest edges are left out of the drawing of " +
+                        names_text(out.thinned) + ": with all of them it would not be laid out");
+  }
   if (!straight.empty()) {
     out.notes.push_back("edges are straight lines, which may cross nodes, in the drawing of " +
                         names_text(straight) + ": curves take too long");
@@ -148,14 +162,14 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
 Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   Drawings out{
       .views = make_views(report.graph, report.split.partition, {}), .svgs = {}, .notes = {}};
-  LaidOutAll laid_out = lay_out_views(report, out.views, true, limits, progress);
+  LaidOutAll laid_out = lay_out_views(report, out, true, limits, progress);
   if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
     out.notes.push_back("the page shows the nodes of the whole model in groups: " +
                         whole.error().why);
     out.views = make_views(report.graph, report.split.partition, {.most_boxes = kFewBoxes});
     LayoutLimits left = limits;
     left.spent = laid_out.spent;
-    laid_out = lay_out_views(report, out.views, false, left, progress);
+    laid_out = lay_out_views(report, out, false, left, progress);
   }
   take_svgs(laid_out.drawings, out);
   return out;

@@ -102,6 +102,26 @@ std::size_t count_taken(const ProbeOutcome& outcome) {
                                                 [](const auto& one) { return one.is_taken(); }));
 }
 
+// With which sizes cases were asked that are refused with open shapes; a line for each model.
+std::string known_sizes_text(const ProbeReport& report) {
+  const ProbeOutcome& outcome = report.outcome;
+  std::string text;
+  for (std::size_t model = 0; model < outcome.sizes.size(); ++model) {
+    std::size_t taken = 0;
+    for (const ProbedCase& one : outcome.cases) {
+      taken += one.model == model && one.is_pinned && one.is_taken() ? 1U : 0U;
+    }
+    if (taken == 0) continue;
+    text += wrapped(counted(taken, "case of ", "cases of ") +
+                        escaped(report.input.models[model].source.path()) +
+                        (taken == 1 ? " is" : " are") +
+                        " taken with known sizes only: give them to the split, too, as in " +
+                        words_text(size_options(outcome.sizes[model])),
+                    0, 2);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string probe_text(const ProbeReport& report) {
@@ -130,7 +150,8 @@ std::string probe_text(const ProbeReport& report) {
     text += counted(silent, "case was", "cases were") +
             " not answered by the compiler, and the list leaves them out: see the evidence\n";
   }
-  if (outcome.reference.empty()) {
+  text += known_sizes_text(report);
+  if (!outcome.is_compared) {
     text += "values are not compared (--compare does, with a reference)\n";
   }
   return text;
@@ -164,7 +185,8 @@ std::string probe_evidence(const ProbeReport& report) {
                        {"seconds", probed.attempt.seconds},
                        {"model", model.source.path()},
                        {"node", model.graph.node(probed.node).name},
-                       {"nodes", probed.nodes}};
+                       {"nodes", probed.nodes},
+                       {"pinned", probed.is_pinned}};
     text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   return text;

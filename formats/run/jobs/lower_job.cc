@@ -19,6 +19,7 @@
 #include "formats/base/io/part_files.h"
 #include "formats/run/lowering/finding_folder.h"
 #include "formats/run/lowering/open_shapes.h"
+#include "formats/run/lowering/others_of_op.h"
 #include "formats/run/lowering/rule_book.h"
 
 namespace cleave {
@@ -128,6 +129,7 @@ class LowerJob {
         graph_(split.model().graph),
         pool_(pool),
         book_(graph_, split.facts(), full_names(pool)),
+        others_(graph_, pool),
         search_(graph_, pool, options.search) {}
 
   Result<LowerOutcome, LowerFault> run() {
@@ -168,6 +170,8 @@ class LowerJob {
     if (auto fault = first_error()) return fault;
     add_partly_passed();
     if (auto fault = fault_of_backends()) return fault;
+    ask_others();
+    if (auto fault = first_error()) return fault;
     learn();
     round().seconds = seconds_since(begin);
     return std::nullopt;
@@ -405,6 +409,19 @@ class LowerJob {
     outcome_.findings.push_back(std::move(finding));
   }
 
+  // What others of an op the backends take, before a rule denies them all.
+  void ask_others() {
+    pool_.lanes().do_all({[this](std::size_t lane) {
+      for (std::size_t i = 0; i < outcome_.findings.size() && !error_; ++i) {
+        const LowerFinding& found = outcome_.findings[i];
+        const bool is_new = found.round == outcome_.rounds.size();
+        if (!is_new || found.finding.kind != FindingKind::culprit) continue;
+        others_.ask(found, round().parts, lane, book_);
+        error_ = pool_.lowerer(lane, found.backend).error();
+      }
+    }});
+  }
+
   // Learns rules from all findings; round().learned gets the new ones.
   void learn() {
     std::vector<Rule> rules = book_.learn(outcome_.findings, outcome_.rounds.size());
@@ -492,15 +509,8 @@ class LowerJob {
     const bool is_pinned = std::any_of(
         parts.begin(), parts.end(), [](const LoweredPart& part) { return !part.pinned.empty(); });
     if (!is_pinned) return;
-    if (pool_.samples().empty()) {
-      outcome_.sizes = pool_.assumed()->sizes;
-      return;
-    }
-    const ReferenceRun& sample = pool_.samples().front();
-    outcome_.sizes = sizes_of_inputs(graph_, [&](ValueId input) -> std::optional<Sizes> {
-      const ReferenceTensor* const tensor = sample.find(graph_.value(input).name);
-      return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
-    });
+    outcome_.sizes = pool_.pinned_sizes();
+    if (pool_.samples().empty()) return;
     outcome_.bound = compare_bound_split(split_, with_denied(split_.lists(), outcome_.denied),
                                          outcome_.sizes, outcome_.rounds.back());
   }
@@ -530,10 +540,13 @@ class LowerJob {
   const Graph& graph_;  // with the declared shapes, not those that a profile saw
   LoweringPool& pool_;
   RuleBook book_;
+  OthersOfOp others_;
   PartSearch search_;
   LowerOutcome outcome_;
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
+  std::map<std::size_t, std::set<std::string>>
+      known_cases_;  // by backend: asked alone, or to blame
   std::mutex mutex_;
   std::size_t done_ = 0, kept_of_ = 0;
   std::optional<Error> error_;

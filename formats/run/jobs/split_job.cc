@@ -188,10 +188,19 @@ class SplitJobMaker {
                         .first_list = 0,
                         .end_list = job_.lists_.size()}};
     }
+    if (auto fine = check_gain(request_.options.place); !fine) return std::move(fine).error();
     auto targets = targets_of(request_, std::move(lists.targets), job_.options_);
     if (!targets) return job_fault(FaultCause::request, targets.error());
     job_.targets_ = *std::move(targets);
     return Done{};
+  }
+
+  // Only the placement by cost asks what is gained.
+  static Status<JobFault> check_gain(const PlaceOptions& place) {
+    if (!place.min_gain || place.by == PlaceBy::cost) return Done{};
+    return job_fault(FaultCause::request, {"--min-gain is for placement by cost",
+                                           std::nullopt,
+                                           {"give --place cost, too, or leave --min-gain out"}});
   }
 
   bool has_targets() const { return job_.targets_.size() > 1; }

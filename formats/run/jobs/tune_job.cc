@@ -76,6 +76,7 @@ class Tuner {
     while (true) {
       auto job = place();
       if (!job) return std::move(job).error();
+      take_plan(acc_nodes(*job));
       const auto [earlier, is_new] = seen.try_emplace(acc_nodes(*job), made_.rounds.size());
       if (!is_new) {
         made_.last = earlier->second;
@@ -127,6 +128,13 @@ class Tuner {
     made_.warnings.insert(made_.warnings.end(), costs_.warnings.begin(), costs_.warnings.end());
     if (costs_.acc_us.empty()) costs_.acc_us = PerNode<double>(model_->graph.node_count(), -1);
     return std::nullopt;
+  }
+
+  void take_plan(const std::vector<bool>& is_acc) {
+    made_.plan.clear();
+    for (const NodeId node : model_->graph.nodes()) {
+      made_.plan.push_back({std::string(model_->graph.node(node).name), is_acc[index(node)]});
+    }
   }
 
   // Splits by cost, or by priority if the first round lacks the times that this needs. The times of nodes
@@ -275,11 +283,12 @@ class Tuner {
 
   // ---- whole splits ----
 
-  // Times the three splits. Two that are the same are timed once.
+  // Times the three splits, and takes the fastest. Two that are the same are timed once.
   std::optional<JobFault> time_wholes() {
     using What = TunedWhole::What;
     const ListsRead nothing{{SupportList{}}, {}};
     std::map<std::vector<bool>, double> timed;
+    std::vector<std::vector<bool>> placements;  // by whole
     for (const What what : {What::plan, What::greedy, What::cpu}) {
       SplitRequest request = request_.split;
       request.options.place = {};
@@ -301,7 +310,9 @@ class Tuner {
       }
       whole.measured_us = time->second;
       made_.wholes.push_back(whole);
+      placements.push_back(time->first);
     }
+    take_plan(placements[static_cast<std::size_t>(fastest(made_) - made_.wholes.data())]);
     return std::nullopt;
   }
 
@@ -342,6 +353,13 @@ class Tuner {
 };
 
 }  // namespace
+
+const TunedWhole* fastest(const TuneJob& job) {
+  const auto found = std::min_element(
+      job.wholes.begin(), job.wholes.end(),
+      [](const TunedWhole& a, const TunedWhole& b) { return a.measured_us < b.measured_us; });
+  return found == job.wholes.end() ? nullptr : &*found;
+}
 
 Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress) {
   return Tuner(request, progress).run();

@@ -7,7 +7,8 @@
 //      estimated times
 //   4. repeat from 1, until a placement was seen before or the budget is spent
 //   5. where a command runs whole splits: time the placement found, the one without --place cost, and the
-//      model on the CPU alone. What parts add up to is a prediction; only this is a measurement.
+//      model on the CPU alone. What parts add up to is a prediction; only this is a measurement. The fastest
+//      is the plan that tuning ends with.
 //
 // A journal keeps the measured times, by hashes of the partition and of the command, so that a run
 // that was stopped can continue. Times by another command are not used.
@@ -53,6 +54,11 @@ struct TunedWhole {
   double measured_us = 0;
 };
 
+struct PlacedNode {
+  std::string node;
+  bool is_acc = false;
+};
+
 enum class TuneEnd : std::uint8_t { repeats, budget };
 
 struct TuneJob {
@@ -63,8 +69,13 @@ struct TuneJob {
   TuneEnd end = TuneEnd::repeats;
   std::vector<NamedTime> acc_times;  // of nodes, in model order
   std::vector<TunedWhole> wholes;    // in the order of TunedWhole::What; empty: none was timed
+  // What to take, of each node in model order: the fastest whole, else the placement that these times lead to.
+  std::vector<PlacedNode> plan;
   Diagnostics warnings;
 };
+
+// The whole that took the least time, of equals the first; null when none was timed.
+const TunedWhole* fastest(const TuneJob& job);
 
 // Refuses what run_split() refuses, a model that is not ONNX, a command that fails or prints no
 // number, and a run that ends without the time of any partition.

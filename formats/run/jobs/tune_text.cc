@@ -1,7 +1,5 @@
 #include "formats/run/jobs/tune_text.h"
 
-#include <algorithm>
-
 #include "core/base/decimal.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -71,9 +69,7 @@ std::string wholes_text(const TuneJob& job) {
         "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone", 0, 2);
   }
   const TunedWhole& plan = job.wholes.front();
-  const auto& best = *std::min_element(
-      job.wholes.begin(), job.wholes.end(),
-      [](const TunedWhole& a, const TunedWhole& b) { return a.measured_us < b.measured_us; });
+  const TunedWhole& best = *fastest(job);
   std::string line = "measured as a whole, the plan takes " + duration_text(plan.measured_us) +
                      ", predicted " + time_text(plan.predicted_us);
   if (best.measured_us < plan.measured_us) {

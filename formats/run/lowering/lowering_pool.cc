@@ -167,6 +167,15 @@ const std::optional<AssumedShapes>& LoweringPool::assumed() {
   return assumed_;
 }
 
+ShapeBindings LoweringPool::pinned_sizes() {
+  if (samples_.empty()) return assumed() ? assumed()->sizes : ShapeBindings();
+  const Graph& graph = model_.graph;
+  return sizes_of_inputs(graph, [&](ValueId input) -> std::optional<Sizes> {
+    const ReferenceTensor* const tensor = samples_.front().find(graph.value(input).name);
+    return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
+  });
+}
+
 PieceLowerer& LoweringPool::lowerer(std::size_t lane, std::size_t backend) {
   return *lane_[lane].lowerers[backend];
 }

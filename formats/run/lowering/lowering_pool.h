@@ -63,6 +63,8 @@ class LoweringPool {
   // The shapes of the model with assumed sizes of its open inputs, made at the first call; nullopt
   // when no input is open or none can be assumed. Any thread may call it.
   const std::optional<AssumedShapes>& assumed();
+  // The sizes of open inputs that shapes are pinned to: the reference's, else those assumed.
+  ShapeBindings pinned_sizes();
   std::size_t compiler_runs() const;
   std::size_t cache_hits() const;
   double backend_seconds() const;  // spent waiting for backends and the reference, by all lanes

@@ -192,10 +192,11 @@ PartFindings PartSearch::take_left(const PartFailure& failed, PieceLowerer& lowe
 
 // Before anything is blamed the part as a whole must fail once more, alone: it may have failed by
 // chance, and each smaller piece too. A failure of a kind that may come by chance is asked for more
-// often, and one that the message does not explain.
+// often, and one that the message does not explain. A piece that failed by chance within a part that truly
+// fails is asked again itself.
 void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
                          PartFindings& found) const {
-  constexpr std::uint32_t kFirstAttempt = 100;  // those below are of the search
+  constexpr std::uint32_t kTimesOfChance = 3;
   const auto is_blamed = [](const LowerFinding& one) { return blames(one.finding.kind); };
   const auto is_named = [](const LowerFinding& one) {
     return !blames(one.finding.kind) || one.finding.by == FoundBy::hint;
@@ -203,19 +204,40 @@ void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
   if (std::none_of(found.findings.begin(), found.findings.end(), is_blamed)) return;
   std::uint32_t times = std::all_of(found.findings.begin(), found.findings.end(), is_named) ? 1 : 2;
   if (part.attempt.verdict == LowerVerdict::wrong_values) times = 1;
-  if (may_be_chance(part.attempt.verdict)) times = 3;
-  for (std::uint32_t i = 0; i < times; ++i) {
-    const Answer answer = lowerer.answer({.nodes = part.nodes, .attempt = kFirstAttempt + i});
-    if (answer.outcome == OracleOutcome::fails) continue;
-    LowerFinding flaky = found.findings.front();
-    flaky.values.reset();
-    flaky.deciders.clear();
-    flaky.finding.kind = FindingKind::flaky;
-    flaky.finding.nodes.clear();
-    flaky.finding.within = part.nodes;
-    found.findings = {std::move(flaky)};
+  if (may_be_chance(part.attempt.verdict)) times = kTimesOfChance;
+  const auto make_flaky = [](LowerFinding& one) {
+    one.values.reset();
+    one.deciders.clear();
+    one.finding.kind = FindingKind::flaky;
+    one.finding.nodes.clear();
+  };
+  if (!fails_again({.nodes = part.nodes}, times, lowerer)) {
+    found.findings.erase(found.findings.begin() + 1, found.findings.end());
+    make_flaky(found.findings.front());
+    found.findings.front().finding.within = part.nodes;
     return;
   }
+  for (LowerFinding& one : found.findings) {
+    if (!is_blamed(one) || !one.finding.may_be_chance || one.finding.within.empty()) continue;
+    const Piece piece{
+        .nodes = one.finding.within, .remedies = one.finding.remedies, .whole = &part.nodes};
+    if (!fails_again(piece, kTimesOfChance, lowerer)) make_flaky(one);
+  }
+}
+
+// Whether the piece fails each time when it is asked so often.
+bool PartSearch::fails_again(Piece piece, std::uint32_t times, PieceLowerer& lowerer) {
+  constexpr std::uint32_t kFirstAttempt = 100;  // those below are of the search
+  for (std::uint32_t i = 0; i < times; ++i) {
+    piece.attempt = kFirstAttempt + i;
+    Answer answer = lowerer.answer(piece);
+    if (answer.outcome == OracleOutcome::unchanged) {
+      piece.remedies = {};
+      answer = lowerer.answer(piece);
+    }
+    if (answer.outcome != OracleOutcome::fails) return false;
+  }
+  return true;
 }
 
 // Shapes are pinned to those of the reference; without one, to those of assumed sizes.

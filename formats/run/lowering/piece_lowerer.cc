@@ -4,6 +4,7 @@
 // 3. otherwise check, compile, and run it on each sample; the first failure is the verdict.
 #include "formats/run/lowering/piece_lowerer.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -85,6 +86,14 @@ bool is_known_strided(const Pt2Model& model, ValueId value) {
 bool has_steps(const Graph& graph, ValueId value) {
   const DType dtype = graph.value(value).dtype;
   return dtype == DType::int8 || dtype == DType::uint8 || is_dequantised(graph, value);
+}
+
+// True for pieces with an operator that rounds to steps of a scale.
+bool quantises(const Graph& graph, const Piece& piece) {
+  return std::any_of(piece.nodes.begin(), piece.nodes.end(), [&](NodeId node) {
+    const std::string_view op = graph.op(node);
+    return op == "QuantizeLinear" || op == "DynamicQuantizeLinear" || op.starts_with("QLinear");
+  });
 }
 
 std::int64_t axis_of(const Graph& graph, NodeId node) {
@@ -423,7 +432,7 @@ PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& p
   Compared compared{.attempt = session_.run(LowerStage::run, files)};
   if (compared.attempt.verdict == LowerVerdict::lowered) {
     const double seconds = compared.attempt.seconds;
-    compared = compare(made, files, sample, piece.tolerance);
+    compared = compare(made, files, sample, piece);
     compared.attempt.seconds = seconds;
     const bool is_wrong = compared.attempt.verdict == LowerVerdict::wrong_values;
     if (is_wrong && !context_.is_strict_on_ties && is_order_of_ties(piece, files)) {
@@ -436,12 +445,13 @@ PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& p
 }
 
 PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles& files,
-                                             const ReferenceRun& sample, double factor) const {
+                                             const ReferenceRun& sample, const Piece& piece) const {
   Compared compared{.attempt = {.verdict = LowerVerdict::lowered, .stage = LowerStage::run}};
   Attempt& attempt = compared.attempt;
   CompareTolerance tolerance = session_.backend().tolerance;
-  tolerance.rtol *= factor;
-  tolerance.atol *= factor;
+  tolerance.rtol *= piece.tolerance;
+  tolerance.atol *= piece.tolerance;
+  const bool rounds = quantises(context_.model.graph, piece);
   bool is_right_lower = true, is_right_stepwise = true;
   for (std::size_t i = 0; i < made.outputs.size(); ++i) {
     if (is_random(made.outputs[i])) continue;
@@ -455,7 +465,9 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
                                      ? step_difference(*wants, *is, tolerance)
                                      : StepDifference::other;
     if (steps == StepDifference::none) continue;
-    is_right_stepwise = is_right_stepwise && steps == StepDifference::one_step;
+    const bool is_step =
+        steps == StepDifference::one_step || (rounds && is_of_rounding(*wants, *is));
+    is_right_stepwise = is_right_stepwise && is_step;
     is_right_lower = is_right_lower && compare_tensors(*wants, *is, kLowerPrecision).is_same();
     if (attempt.verdict == LowerVerdict::wrong_values) continue;
     attempt.verdict = LowerVerdict::wrong_values;

@@ -134,7 +134,7 @@ class PieceLowerer {
   Attempt compile_simple(const TestModel& model);
   Compared run_sample(const Made& made, const Piece& piece, const ReferenceRun& sample);
   Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
-                   double factor) const;
+                   const Piece& piece) const;
   bool has_values(const Made& made) const;
   bool is_order_of_ties(const Piece& piece, const PieceFiles& files) const;
   bool is_random(ValueId value) const { return random_[index(value)]; }

@@ -1,6 +1,8 @@
 // Steps:
 // 1. give the backend the first node of each case, model by model; or a program of torch as a whole,
-//    where the backend takes it, or says itself which nodes it leaves out;
+//    where the backend takes it, or says itself which nodes it leaves out. A node with open shapes that
+//    is refused is tried once more, with those of the reference: what a compiler says of open shapes it
+//    does not say of the op;
 // 2. allow the ops of accepted cases, in their opsets and with their dtypes; learn the shortest
 //    deny rules for refused cases;
 // 3. check the rules on all nodes: deny a refused node that they still support by name.
@@ -99,7 +101,9 @@ class ProbeJob {
     if (!pool) return pool.error();
     outcome_.identity = (*pool)->identities().front();
     outcome_.reference = (*pool)->reference();
+    outcome_.is_compared = options.compares && !outcome_.reference.empty();
     if (!probe_whole(**pool, model, first)) probe_cases(**pool, first);
+    take_sizes(**pool, first);
     outcome_.compiler_runs += (*pool)->compiler_runs();
     outcome_.cache_hits += (*pool)->cache_hits();
     if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
@@ -162,17 +166,41 @@ class ProbeJob {
     for (std::size_t i = first; i < outcome_.cases.size(); ++i) {
       jobs.emplace_back([&, i](std::size_t lane) {
         ProbedCase& probed = outcome_.cases[i];
-        const auto result = pool.lowerer(lane, 0).lower({.nodes = {probed.node}});
+        const auto error = probe_case(pool, lane, probed);
         const std::lock_guard lock(mutex_);
         tell(options_.progress, {"probe", "cases", ++done, total});
-        if (result) {
-          probed.attempt = result->attempt;
-        } else if (!error_) {
-          error_ = result.error();
-        }
+        if (error && !error_) error_ = *error;
       });
     }
     pool.lanes().do_all(std::move(jobs));
+  }
+
+  std::optional<Error> probe_case(LoweringPool& pool, std::size_t lane, ProbedCase& probed) const {
+    PieceLowerer& lowerer = pool.lowerer(lane, 0);
+    const auto plain = lowerer.lower({.nodes = {probed.node}});
+    if (!plain) return plain.error();
+    probed.attempt = plain->attempt;
+    const bool is_open = has_open_shapes(graph_of(probed), {&probed.node, 1});
+    const bool is_onnx = input_.models[probed.model].format() == ModelFormat::onnx;
+    if (!probed.is_refused() || !is_open || !is_onnx) return std::nullopt;
+    if (pool.samples().empty() && !pool.assumed()) return std::nullopt;
+    const auto pinned = lowerer.lower({.nodes = {probed.node}, .remedies = {.pin_shapes = true}});
+    if (!pinned) return pinned.error();
+    // An assumed size may itself be what is refused, and then says nothing.
+    const bool is_said = !pool.samples().empty() || is_success(pinned->attempt.verdict);
+    if (pinned->attempt.verdict == LowerVerdict::not_run || !is_said) return std::nullopt;
+    probed.attempt = pinned->attempt;
+    probed.is_pinned = true;
+    return std::nullopt;
+  }
+
+  void take_sizes(LoweringPool& pool, std::size_t first) {
+    const auto begin = outcome_.cases.begin() + static_cast<std::ptrdiff_t>(first);
+    outcome_.sizes.resize(input_.models.size());
+    if (std::none_of(begin, outcome_.cases.end(), [](const auto& one) { return one.is_pinned; })) {
+      return;
+    }
+    outcome_.sizes[begin->model] = pool.pinned_sizes();
   }
 
   // A backend that answers no case is treated as one that does not start.

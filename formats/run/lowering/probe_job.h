@@ -26,17 +26,21 @@ struct ProbedCase {
   NodeId node = {};       // the first node of the case
   std::size_t nodes = 0;  // the number of nodes of the case, in all models
   Attempt attempt = {};
+  bool is_pinned =
+      false;  // asked with the sizes of ProbeOutcome::sizes, since it is refused with open ones
 
   bool is_taken() const;
   bool is_refused() const { return is_refusal(attempt.verdict); }
 };
 
 struct ProbeOutcome {
-  std::string identity;           // of the backend
-  std::string reference;          // "": values were not compared
-  std::vector<ProbedCase> cases;  // in the order of models and nodes
-  std::vector<Rule> allow;        // by domain and op: the opsets and dtypes that were accepted
-  std::vector<Rule> deny;         // separate the refused cases from the accepted ones
+  std::string identity;              // of the backend
+  std::string reference;             // "": there was none
+  bool is_compared = false;          // values were compared with the reference's
+  std::vector<ShapeBindings> sizes;  // by model: of open inputs, where a case was asked with them
+  std::vector<ProbedCase> cases;     // in the order of models and nodes
+  std::vector<Rule> allow;           // by domain and op: the opsets and dtypes that were accepted
+  std::vector<Rule> deny;            // separate the refused cases from the accepted ones
   std::size_t nodes = 0;
   std::size_t compiler_runs = 0;
   std::size_t cache_hits = 0;

@@ -202,6 +202,22 @@ StepDifference step_difference(const Tensor& wants, const Tensor& is,
                                                               : StepDifference::other;
 }
 
+bool is_of_rounding(const Tensor& wants, const Tensor& is) {
+  constexpr double kMost = 0.01;
+  if (wants.dtype != is.dtype || wants.dims != is.dims) return false;
+  double differences = 0, sum = 0, squares = 0;
+  for (std::uint64_t i = 0; i < wants.count(); ++i) {
+    const double want = element_at(wants, i), difference = element_at(is, i) - want;
+    if (!std::isfinite(difference)) return false;
+    differences += difference * difference;
+    sum += want;
+    squares += want * want;
+  }
+  // Integers count from a zero point, which is not known here: their mean stands for it.
+  if (is_quantised(wants.dtype)) squares -= sum * sum / static_cast<double>(wants.count());
+  return differences <= kMost * kMost * squares;
+}
+
 namespace {
 
 bool moves_elements(std::string_view op) {

@@ -93,6 +93,11 @@ enum class StepDifference : std::uint8_t { none, one_step, other };
 StepDifference step_difference(const Tensor& wants, const Tensor& is,
                                const CompareTolerance& tolerance);
 
+// True when the values differ little as a whole: the mean square of the differences is at most a hundredth
+// of that of the wanted values, both as roots; of 8-bit integers, of what these are off their mean. Behind a quantisation right computations differ so, since
+// one rounds up what the other rounds down; a fault differs by more. False when one is not finite. Linear.
+bool is_of_rounding(const Tensor& wants, const Tensor& is);
+
 // True when the value is what a DequantizeLinear makes, but for operators that only move elements or
 // leave them out: its floats are steps of a scale.
 bool is_dequantised(const Graph& graph, ValueId value);

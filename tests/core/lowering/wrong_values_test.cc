@@ -196,6 +196,17 @@ TEST_CASE("Two right halves that are a step off together are a step off, and no 
   CHECK(all.is_no_fault);
 }
 
+TEST_CASE("Where one half is a tie and the other one wrong, the wrong one is searched") {
+  const Graph graph = random_model(1, 100);
+  const AllWrongValues all = find_all(graph, [&](const Piece& piece) {
+    if (holds(piece, NodeId{70})) return wrong();
+    return holds(piece, NodeId{5}) ? wrong(Difference::one_step) : kRight;
+  });
+  REQUIRE(all.found.size() == 1);
+  CHECK(all.found.front().verdict == ValueVerdict::culprit);
+  CHECK(all.found.front().nodes == std::vector{NodeId{70}});
+}
+
 TEST_CASE("A piece in lower precision is no verdict on a partition that is wrong") {
   const Graph graph = random_model(1, 100);
   const AllWrongValues all = find_all(graph, [](const Piece& piece) {

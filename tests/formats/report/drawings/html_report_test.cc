@@ -54,6 +54,23 @@ TEST_CASE("A view draws groups with their CPU nodes, and one edge between two") 
   CHECK_THAT(drawing, !Contains("n0"));
 }
 
+TEST_CASE(
+    "A view of dense edges leaves the longest ones out, keeps one of each node, and says so") {
+  std::string text = "input x: float32[4]\n";
+  std::string all = "x";
+  for (int i = 0; i < 60; ++i) {
+    text += "n" + std::to_string(i) + ": float32[4] = Relu(" + all + ")\n";
+    all += ", n" + std::to_string(i);
+  }
+  const std::string drawing = drawing_of(make_case(text + "output n59"), {}, 0);
+  CHECK_THAT(drawing, Contains("edges are left out: they span the most boxes"));
+  for (int i = 0; i < 59; ++i) {
+    CHECK_THAT(drawing, Contains("\tn" + std::to_string(i) + " -> ") &&
+                            Contains(" -> n" + std::to_string(i + 1) + "\t"));
+  }
+  CHECK_THAT(drawing_of(make_case(kModel), {}, 0), !Contains("left out"));
+}
+
 TEST_CASE("A value from outside a view links to its maker") {
   const std::string drawing = drawing_of(make_case(kModel), {.most_boxes = 2}, 0);
   CHECK_THAT(drawing, Contains("g1") && Contains("n2"));

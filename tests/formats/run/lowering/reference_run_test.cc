@@ -94,6 +94,27 @@ TEST_CASE("Floats that are no multiples of a step have no steps") {
         StepDifference::other);
 }
 
+TEST_CASE("What differs little as a whole is rounding; of integers, little of how they vary") {
+  std::vector<float> wants(1000, 2.0F), is(1000, 2.0F);
+  is[7] = 2.5F;
+  const auto floats = [](const std::vector<float>& of) {
+    return tensor_of<float>(DType::float32, {1000}, of);
+  };
+  CHECK(is_of_rounding(floats(wants), floats(is)));
+  std::fill(is.begin(), is.end(), 2.1F);
+  CHECK_FALSE(is_of_rounding(floats(wants), floats(is)));
+  is[3] = std::numeric_limits<float>::quiet_NaN();
+  CHECK_FALSE(is_of_rounding(floats(wants), floats(is)));
+  // All of them a step off, which is 1% of the zero point.
+  const auto bytes = [](std::uint8_t offset) {
+    std::vector<std::uint8_t> of(1000);
+    for (std::size_t i = 0; i < of.size(); ++i)
+      of[i] = static_cast<std::uint8_t>(114 + i % 3 + offset);
+    return tensor_of<std::uint8_t>(DType::uint8, {1000}, of);
+  };
+  CHECK_FALSE(is_of_rounding(bytes(0), bytes(1)));
+}
+
 TEST_CASE("A value is dequantised when a DequantizeLinear makes it, moved or not") {
   const Graph graph = graph_from_text(
       "input q: uint8[4]\n"
