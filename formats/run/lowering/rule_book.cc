@@ -116,7 +116,8 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
     Rule& rule = learned.rule;
     const std::size_t failure = last.at(rule.op);
     // A name stands for its case: of those that are left out each node has a name of its own below.
-    if (findings[failure].finding.kind == FindingKind::left_out && !rule.node_name.empty()) continue;
+    if (findings[failure].finding.kind == FindingKind::left_out && !rule.node_name.empty())
+      continue;
     rule.why = backends_[backend] + ": " + findings[failure].finding.signature + " (" +
                std::to_string(learned.failed) + " of " +
                std::to_string(learned.failed + learned.passed) +

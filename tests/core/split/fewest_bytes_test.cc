@@ -1,5 +1,7 @@
 #include "core/split/fewest_bytes.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/split/partition.h"
@@ -110,7 +112,7 @@ bool is_valid(const Setting& s, const Subgraphs& subgraphs) {
 }
 
 // No other assignment of the pair's units lets fewer bytes cross. Returns false for a pair that was
-// not compared: too large, or best when one subgraph has no node.
+// not compared: too large, or better when one subgraph has no node.
 bool check_pair(const Setting& s, const Subgraphs& made, std::uint32_t early) {
   const Contraction units(s.graph, s.fusions);
   std::vector<std::uint32_t> pair;
@@ -120,7 +122,7 @@ bool check_pair(const Setting& s, const Subgraphs& made, std::uint32_t early) {
   }
   if (pair.size() > 9) return false;
   const auto bytes = plain::link_bytes(s.graph, plain::subgraphs_in(made));
-  bool is_compared = true;
+  std::optional<std::uint64_t> least, least_with_empty;
   for (std::uint32_t choice = 0; choice < (1U << pair.size()); ++choice) {
     Subgraphs other = made;
     for (std::size_t i = 0; i < pair.size(); ++i) {
@@ -131,16 +133,14 @@ bool check_pair(const Setting& s, const Subgraphs& made, std::uint32_t early) {
         ++other.sizes[part];
       }
     }
-    const bool is_empty = other.sizes[early] == 0 || other.sizes[early + 2] == 0;
     if (!is_valid(s, other)) continue;
-    const auto its = plain::link_bytes(s.graph, plain::subgraphs_in(other));
-    if (is_empty) {
-      is_compared = is_compared && its >= bytes;
-    } else if (is_compared) {
-      CHECK(its >= bytes);
-    }
+    const std::uint64_t its = plain::link_bytes(s.graph, plain::subgraphs_in(other));
+    auto& best = other.sizes[early] == 0 || other.sizes[early + 2] == 0 ? least_with_empty : least;
+    best = std::min(best.value_or(its), its);
   }
-  return is_compared;
+  if (least_with_empty && *least_with_empty < bytes) return false;
+  CHECK(*least == bytes);
+  return true;
 }
 
 TEST_CASE("No other assignment of two neighbouring subgraphs lets fewer bytes cross") {
