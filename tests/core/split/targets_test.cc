@@ -199,7 +199,7 @@ struct Numbers {
 TEST_CASE(
     "Placed by cost, several targets take no longer than in order, and keep to their memory") {
   int limited = 0;
-  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+  for (std::uint32_t seed = 0; seed < 24; ++seed) {
     const Graph graph = random_graph(seed, 14).graph;
     std::vector<std::vector<std::string>> ops(2);
     for (const NodeId node : graph.nodes()) {
@@ -237,7 +237,7 @@ TEST_CASE(
     CHECK(held[1] <= peaks[1] / 2);
     ++limited;
   }
-  CHECK(limited > 50);
+  CHECK(limited > 8);
 }
 
 TEST_CASE("Where required nodes do not fit, what they need is known") {
