@@ -59,38 +59,51 @@ void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
              "how much to print on standard error");
 }
 
-// The first argument that is no flag of the terminal; empty when there is none.
-std::string_view first_word(const std::vector<std::string>& arguments) {
+// The first argument that is no flag of the terminal; the end when there is none.
+std::vector<std::string>::const_iterator first_word(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kFlags[] = {"-q", "--quiet", "-v", "--verbose"};
-  const auto is_flag = [](const std::string& text) {
+  return std::find_if_not(arguments.begin(), arguments.end(), [](const std::string& text) {
     return std::find(std::begin(kFlags), std::end(kFlags), text) != std::end(kFlags);
-  };
-  const auto found = std::find_if_not(arguments.begin(), arguments.end(), is_flag);
-  return found == arguments.end() ? std::string_view() : std::string_view(*found);
+  });
+}
+
+bool is_command(std::string_view word) {
+  return std::any_of(commands().begin(), commands().end(),
+                     [&](const CommandEntry& entry) { return word == entry.name; });
 }
 
 // Whether the options of this command may be needed: making those of all commands takes longer than
 // splitting a small model. All are needed when something else precedes the command (--man-page),
 // and with a configuration file, which may have a table for each command.
 bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
-  const std::string_view word = first_word(arguments);
-  const auto is_word = [&](const CommandEntry& entry) { return word == entry.name; };
+  const auto first = first_word(arguments);
+  const std::string_view word = first == arguments.end() ? std::string_view() : *first;
   const auto is_config = [](const std::string& text) { return text.starts_with("--config"); };
-  if (std::none_of(commands().begin(), commands().end(), is_word)) return true;
+  if (!is_command(word)) return true;
   if (std::any_of(arguments.begin(), arguments.end(), is_config)) return true;
   return word == command;
 }
 
-// `cleave MODEL` is `cleave inspect MODEL`: the first argument names a file, and no command.
-// `cleave` alone asks for help.
+// `cleave MODEL` is `cleave inspect MODEL`: the first word names a file or standard input, and no
+// command. `cleave` alone asks for help. --config, which is the program's own, may also follow the
+// command.
 std::vector<std::string> in_full(std::vector<std::string> arguments) {
   if (arguments.empty()) return {"--help"};
-  const auto is_first = [&](const CommandEntry& entry) { return arguments.front() == entry.name; };
-  const bool is_command = std::any_of(commands().begin(), commands().end(), is_first);
+  const auto first = first_word(arguments);
+  if (first == arguments.end()) return arguments;
   std::error_code error;
-  if (!is_command && std::filesystem::is_regular_file(arguments.front(), error)) {
-    arguments.insert(arguments.begin(), "inspect");
+  const bool is_model = *first == "-" || std::filesystem::is_regular_file(*first, error);
+  if (!is_command(*first)) {
+    if (is_model) arguments.insert(first, "inspect");
+    return arguments;
   }
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto config = std::find_if(arguments.begin(), end, [](const std::string& text) {
+    return text == "--config" || text.starts_with("--config=");
+  });
+  if (config == end) return arguments;
+  const auto after = config + (*config == "--config" && config + 1 != end ? 2 : 1);
+  std::rotate(arguments.begin(), config, after);
   return arguments;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/run/jobs/try_options.h"
 
 namespace cleave {
 namespace {
@@ -72,7 +73,9 @@ class AdviseCommand : public Command {
     if (!advice) return refuse(advice.error());
     const auto sweep = sweep_with_progress(jobs, split, link);
     if (!sweep) return refuse(sweep.error());
-    const AdviceReport report{models_, lists->lists, split, link, options_, *advice, *sweep};
+    const auto trials = try_options(jobs);
+    const AdviceReport report{models_,  lists->lists, split,  link,
+                              options_, *advice,      *sweep, trials ? &*trials : nullptr};
     write_stdout(json_ ? advice_json(report) : advice_text(report));
     return ExitCode::done;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <mutex>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/bound_models.h"
@@ -10,9 +12,13 @@
 #include "cli/options/file_option.h"
 #include "cli/options/gate_args.h"
 #include "cli/options/request_args.h"
+#include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/base/io/input_record.h"
+#include "formats/base/io/lanes.h"
 #include "formats/base/io/output_file.h"
 #include "formats/report/check/check.h"
+#include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {
@@ -21,13 +27,13 @@ class CheckCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app_ = &app;
-    app.fallthrough();  // to --config
     app.footer(
         "Options can also be given in a file: --config FILE (TOML, table [check]; [[model]] for a "
         "model's shapes).");
     add_input_option(
         app, "MODEL", models_,
-        "model files (ONNX, torch.export or native graph JSON), or - for one from standard input")
+        "model files (ONNX, torch.export, TensorFlow Lite or native graph JSON), folders in which "
+        "all .onnx, .pt2 and .tflite files are taken, or - for one from standard input")
         ->required();
     add_binding_options(app, request_.model);
     add_costs_option(app, request_.costs);
@@ -40,6 +46,8 @@ class CheckCommand : public Command {
     gates_.add_to(app);
     app.add_flag("--exit-zero", exit_zero_, "exit 0 even when a gate fails");
     app.add_flag("--json", json_, "print the report as JSON");
+    app.add_flag("--table", table_,
+                 "print a table, models by lists: coverage of nodes, and accelerator partitions");
     for (OutputFile& file : files_) {
       add_output_option(app, file.option, file.path, file.help);
     }
@@ -47,6 +55,9 @@ class CheckCommand : public Command {
   }
 
   ExitCode run() override {
+    if (const auto fault = find_models(); !fault) {
+      return refuse(fault.error());
+    }
     if (const std::string fault = usage_fault(); !fault.empty()) {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;
@@ -65,16 +76,12 @@ class CheckCommand : public Command {
         return ExitCode::bad_input;
       }
     }
-    BoundModels models(*app_, request_.model, models_.size() > 1);
-    for (const std::string& model : models_) {
-      const ExitCode code = check_model(model, models);
-      if (code != ExitCode::done) return code;
-    }
+    if (const ExitCode code = check_models(); code != ExitCode::done) return code;
     if (!is_whole_) return ExitCode::bad_input;
-    if (!models.are_all_bound()) return ExitCode::bad_input;
     fail_vain_requirements(check_);
     const ExitCode written = write_outputs();
     if (written != ExitCode::done) return written;
+    if (!check_.errors.empty()) return ExitCode::bad_input;
     return check_.passed() || exit_zero_ ? ExitCode::done : ExitCode::check_failed;
   }
 
@@ -88,7 +95,8 @@ class CheckCommand : public Command {
       return std::string(limits.new_cpu_nodes ? "--max-new-cpu-nodes" : "--allow-regression") +
              " compares with a baseline: give --baseline FILE";
     }
-    if (!gates_.asks_anything()) {
+    if (table_ && json_) return "--table and --json are two forms of the report: give one";
+    if (!gates_.asks_anything() && !table_) {
       return "there is no gate to check: give one such as --min-coverage 95%, or --baseline FILE";
     }
     if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
@@ -132,39 +140,140 @@ class CheckCommand : public Command {
     return name;
   }
 
-  ExitCode check_model(const std::string& path, BoundModels& models) {
-    const auto model = models.load_measured(path, costs_of(request_));
-    if (!model) {
-      is_whole_ = false;  // the faults of the others are printed, too
-      return ExitCode::done;
+  // Puts the models of a folder in its place, by name.
+  Status<Diagnostics> find_models() {
+    namespace fs = std::filesystem;
+    std::vector<std::string> found;
+    for (const std::string& path : models_) {
+      std::error_code error;
+      if (!fs::is_directory(path, error)) {
+        found.push_back(path);
+        continue;
+      }
+      std::vector<std::string> inside;
+      for (auto at = fs::recursive_directory_iterator(path, error);
+           !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+        const std::string kind = at->path().extension().string();
+        const bool is_model = kind == ".onnx" || kind == ".pt2" || kind == ".tflite";
+        if (is_model && at->is_regular_file(error)) inside.push_back(at->path().string());
+      }
+      if (error) return Diagnostics{diagnostic_of(path, error.message())};
+      if (inside.empty()) {
+        return Diagnostics{diagnostic_of(path, "this folder has no .onnx, .pt2 or .tflite file")};
+      }
+      std::sort(inside.begin(), inside.end());
+      for (const std::string& model : inside) record_input(model);
+      found.insert(found.end(), inside.begin(), inside.end());
     }
-    for (const std::vector<std::string>& lists : columns()) {
-      SplitRequest request = request_;
-      request.lists.paths = lists;
-      request.require = gates_.request.require;
-      const auto run =
-          split_with_progress(request, {.model = &model->model, .costs = &model->costs});
-      if (!run) return run.error();
-      const ExitCode code = check_pair(path, column_name(lists), run->report());
-      if (code != ExitCode::done) return code;
-    }
-    return ExitCode::done;
+    models_ = std::move(found);
+    return Done{};
   }
 
-  ExitCode check_pair(const std::string& model, const std::string& list, const Report& report) {
+  // What became of one model: plain data, so that no more models are held than are worked on.
+  struct Checked {
+    Diagnostics messages;
+    std::vector<CheckRun> runs;
+    std::vector<BaselineItem> items;
+    std::vector<std::string> not_in_baseline;  // lists
+    std::optional<JobFault> fault;
+  };
+
+  // Models are checked side by side; messages and results come in the order given.
+  ExitCode check_models() {
+    BoundModels bound(*app_, request_.model, models_.size() > 1);
+    std::vector<ModelRequest> requests;
+    for (const std::string& model : models_) requests.push_back(bound.request_for(model));
+    std::vector<ListsRead> lists;
+    for (const std::vector<std::string>& column : columns()) {
+      ListsRequest request = request_.lists;
+      request.paths = column;
+      auto read = load_lists(request);
+      if (!read) return ExitCode::bad_input;
+      lists.push_back(*std::move(read));
+      lists.back().warnings.clear();  // they are printed
+    }
+    std::vector<Checked> all(models_.size());
+    {
+      ProgressBar bar("");
+      const Progress progress = bar.observer();
+      std::mutex mutex;
+      std::size_t done = 0;
+      do_each(models_.size(), [&](std::size_t i) {
+        all[i] = check_model(requests[i], lists);
+        const std::lock_guard lock(mutex);
+        tell(progress, {"checking", "models", ++done, models_.size()});
+        return true;
+      });
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (const ExitCode code = take(models_[i], std::move(all[i])); code != ExitCode::done) {
+        return code;
+      }
+    }
+    return bound.are_all_bound() ? ExitCode::done : ExitCode::bad_input;
+  }
+
+  Checked check_model(const ModelRequest& asked, const std::vector<ListsRead>& lists) const {
+    Checked checked;
+    const auto fail = [&](JobFault fault) {
+      checked.fault = std::move(fault);
+      return std::move(checked);
+    };
+    auto model = read_model(asked.path, asked.bindings, asked.limits);
+    if (!model) return fail({FaultCause::input, model.error()});
+    checked.messages = model->warnings;
+    const auto costs = read_costs_and_shapes(costs_of(request_), *model);
+    if (!costs) return fail({FaultCause::input, costs.error()});
+    checked.messages.insert(checked.messages.end(), costs->warnings.begin(), costs->warnings.end());
+    const auto names = columns();
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      SplitRequest request = request_;
+      request.model = asked;
+      request.lists.paths = names[i];
+      request.require = gates_.request.require;
+      const auto job =
+          run_split(request, {}, {.model = &*model, .costs = &*costs, .lists = &lists[i]});
+      if (!job) return fail(job.error());
+      const Diagnostics& warnings = job->warnings();
+      checked.messages.insert(checked.messages.end(), warnings.begin(), warnings.end());
+      hold(asked.path, column_name(names[i]), job->report(), checked);
+    }
+    return checked;
+  }
+
+  void hold(const std::string& model, const std::string& list, const Report& report,
+            Checked& checked) const {
     const EarlierResult* before = nullptr;
     if (baseline_) {
       before = baseline_->find(model, list);
       if (before == nullptr) {
-        refuse_new(model, list);
-        return ExitCode::done;
+        checked.not_in_baseline.push_back(list);
+        return;
       }
     }
     CheckRun run = check_report(report, gates_.effective_request(), before);
     run.model = model;
     run.list = list;
-    check_.runs.push_back(std::move(run));
-    if (gates_.update_baseline) items_.push_back({model, list, report_json(report)});
+    checked.runs.push_back(std::move(run));
+    if (gates_.update_baseline) checked.items.push_back({model, list, report_json(report)});
+  }
+
+  // A single model that cannot be checked ends the run; of several it is an error of the report.
+  ExitCode take(const std::string& model, Checked checked) {
+    print_diagnostics(checked.messages);
+    if (checked.fault) {
+      if (models_.size() == 1 || gates_.update_baseline ||
+          checked.fault->cause != FaultCause::input) {
+        return cleave::refuse(*checked.fault);
+      }
+      print_diagnostics(checked.fault->faults);
+      const Diagnostics& faults = checked.fault->faults;
+      check_.errors.push_back(
+          {model, faults.empty() ? std::string("cannot be read") : faults.front().message});
+    }
+    for (const std::string& list : checked.not_in_baseline) refuse_new(model, list);
+    for (CheckRun& run : checked.runs) check_.runs.push_back(std::move(run));
+    for (BaselineItem& item : checked.items) items_.push_back(std::move(item));
     return ExitCode::done;
   }
 
@@ -198,7 +307,10 @@ class CheckCommand : public Command {
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       complete.push_back(file.path);
     }
-    write_stdout(json_ ? check_json(check_) : check_text(check_), complete);
+    write_stdout(json_    ? check_json(check_)
+                 : table_ ? check_table(check_)
+                          : check_text(check_),
+                 complete);
     if (github_) write_annotations();
     return ExitCode::done;
   }
@@ -235,6 +347,7 @@ class CheckCommand : public Command {
   bool combine_ = false;
   bool exit_zero_ = false;
   bool json_ = false;
+  bool table_ = false;
   std::optional<Baseline> baseline_;
   bool is_whole_ = true;  // every model could be read and compared
   std::vector<BaselineItem> items_;

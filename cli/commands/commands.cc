@@ -24,6 +24,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      make_split_command},
     {"partition", "split a model by a given node -> partition map", kSplit, make_partition_command},
     {"stage", "cut a model into the stages of a pipeline", kSplit, make_stage_command},
+    {"fix", "write an ONNX model with sizes and known values filled in, and say what that gains",
+     kSplit, make_fix_command},
     {"convert", "write any readable model as native JSON", kSplit, make_convert_command},
     {"check", "check models against gates and a baseline, for CI", kGate, make_check_command},
     {"diff", "report what moved between two models, lists or settings, and why", kGate,

@@ -8,6 +8,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/spelling.h"
 #include "core/split/piece.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/lists/tables/node_list.h"
@@ -33,9 +34,18 @@ class CutCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     add_model_options(app, model_);
-    add_input_option(app, "--nodes", nodes_,
-                     "which nodes: one name per line, or a JSON list of names; - is standard input")
-        ->required();
+    add_input_option(
+        app, "--nodes", nodes_,
+        "which nodes: one name per line, or a JSON list of names; - is standard input");
+    app.add_option("--from", from_,
+                   "instead of --nodes: begin at this tensor, which becomes an input; repeatable")
+        ->allow_extra_args(false)
+        ->type_name("TENSOR");
+    app.add_option("--to", to_,
+                   "instead of --nodes: end at this tensor, which becomes an output; repeatable. "
+                   "Without it all that depends on --from")
+        ->allow_extra_args(false)
+        ->type_name("TENSOR");
     add_output_option(app, "-o,--output", output_, "file to write")->required();
     add_choice(app, "--weights", weights_,
                {{"inline", RootWeights::inlined}, {"reference", RootWeights::reference}},
@@ -44,11 +54,18 @@ class CutCommand : public Command {
   }
 
   ExitCode run() override {
+    const bool is_by_tensor = !from_.empty() || !to_.empty();
+    if (nodes_.empty() != is_by_tensor) {
+      print_error(is_by_tensor ? "--nodes and tensors (--from, --to) both name the piece: give one"
+                               : "which piece? give --nodes FILE, or tensors: --from T --to T",
+                  {"try: cleave cut --help"});
+      return ExitCode::usage;
+    }
     auto folder = OutputFolder::beside(output_, force_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
-    const auto nodes = read_node_list(nodes_, model->graph);
+    const auto nodes = is_by_tensor ? between(*model) : read_node_list(nodes_, model->graph);
     if (!nodes) return refuse(nodes.error());
     if (const auto gap = find_detour(model->graph, *nodes))
       return refuse(Diagnostics{fault_of(*gap, *model)});
@@ -62,12 +79,52 @@ class CutCommand : public Command {
   }
 
  private:
+  static Loaded<std::vector<ValueId>> values_of(const LoadedModel& model, std::string_view option,
+                                                const std::vector<std::string>& names) {
+    std::vector<ValueId> values;
+    Diagnostics faults;
+    for (const std::string& name : names) {
+      NearestName nearest(name);
+      ValueId found = kNone<ValueId>;
+      for (std::size_t i = 0; i < model.graph.value_count() && found == kNone<ValueId>; ++i) {
+        const auto value = id_at<ValueId>(i);
+        if (model.graph.value(value).name == name) found = value;
+        nearest.offer(model.graph.value(value).name);
+      }
+      if (found != kNone<ValueId>) {
+        values.push_back(found);
+        continue;
+      }
+      faults.push_back(diagnostic_of(
+          model.source.path(),
+          std::string(option) + " " + escaped_in_quotes(name) + " is no tensor of the model"));
+      if (!nearest.best().empty()) {
+        faults.back().notes.push_back("did you mean " + escaped_in_quotes(nearest.best()) + "?");
+      }
+    }
+    if (!faults.empty()) return faults;
+    return values;
+  }
+
+  // The nodes between the tensors.
+  Loaded<std::vector<NodeId>> between(const LoadedModel& model) const {
+    const auto from = values_of(model, "--from", from_);
+    if (!from) return from.error();
+    const auto to = values_of(model, "--to", to_);
+    if (!to) return to.error();
+    auto nodes = nodes_between(model.graph, *from, *to);
+    if (!nodes.empty()) return nodes;
+    return Diagnostics{diagnostic_of(model.source.path(), "no node is between these tensors")};
+  }
+
   Diagnostic fault_of(const Detour& gap, const LoadedModel& model) const {
     const auto name = [&model](NodeId node) {
       return escaped_in_quotes(model.graph.node(node).name);
     };
     Diagnostic fault = diagnostic_of(
-        nodes_ == "-" ? "<stdin>" : nodes_,
+        nodes_.empty()  ? model.source.path()
+        : nodes_ == "-" ? "<stdin>"
+                        : nodes_,
         "these nodes cannot be one piece: " + name(gap.to) + " reads " + name(gap.over) +
             ", which is not among them and depends on " + name(gap.from) + ", which is");
     fault.notes.push_back("add " + name(gap.over) + " and everything in between, or leave " +
@@ -127,6 +184,7 @@ class CutCommand : public Command {
 
   ModelRequest model_;
   std::string nodes_;
+  std::vector<std::string> from_, to_;
   std::string output_;
   RootWeights weights_ = RootWeights::inlined;
   bool force_ = false;

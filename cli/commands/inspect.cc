@@ -8,6 +8,7 @@
 #include "formats/lists/import/import.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/split/inspect_text.h"
+#include "formats/run/jobs/open_sizes.h"
 
 namespace cleave {
 namespace {
@@ -29,7 +30,9 @@ class InspectCommand : public Command {
       lists.push_back(std::move(loaded->list));
       lists.back().name = known_list_name(path);
     }
-    write_stdout(json_ ? inspect_json(*model, lists) : inspect_text(*model, lists));
+    const auto found = find_open_sizes(*model, nullptr);
+    const OpenSizes* const sizes = found ? &*found : nullptr;
+    write_stdout(json_ ? inspect_json(*model, lists, sizes) : inspect_text(*model, lists, sizes));
     return ExitCode::done;
   }
 

@@ -16,6 +16,7 @@
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/import/import.h"
 #include "formats/lists/support/support_file.h"
+#include "formats/report/check/list_text.h"
 
 namespace cleave {
 namespace {
@@ -28,7 +29,8 @@ class ListsCommand : public Command {
   void add_options(CLI::App& app) override {
     app_ = &app;
     app.add_option("ACTION", action_,
-                   "show: name the lists that are known; import: make a list of a vendor's table, "
+                   "show: name the lists that are known, or say what those named FILE have; "
+                   "import: make a list of a vendor's table, "
                    "of devices or of torch's SupportDict; new: begin a list from models; lint: "
                    "find faults of a list")
         ->required()
@@ -50,7 +52,7 @@ class ListsCommand : public Command {
   }
 
   ExitCode run() override {
-    if (action_ == "show") return show();
+    if (action_ == "show") return files_.empty() ? show() : show_lists();
     if (files_.empty()) {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
       return ExitCode::usage;
@@ -79,6 +81,19 @@ class ListsCommand : public Command {
     }
     write_stdout(paths.empty() ? "no list is known by name: set CLEAVE_LISTS to a folder of lists\n"
                                : table.text());
+    return ExitCode::done;
+  }
+
+  // What each list says: where it is from, its ops with their conditions, and what it leaves unchecked.
+  ExitCode show_lists() const {
+    std::string text;
+    for (const std::string& name : files_) {
+      const auto loaded = read_list(name);
+      if (!loaded) return refuse(loaded.error());
+      print_diagnostics(loaded->warnings);
+      text += (text.empty() ? "" : "\n") + list_text(loaded->list);
+    }
+    write_stdout(text);
     return ExitCode::done;
   }
 

@@ -9,6 +9,8 @@
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/run/jobs/open_sizes.h"
+#include "formats/run/jobs/try_options.h"
 
 namespace cleave {
 namespace {
@@ -43,7 +45,11 @@ class PreviewCommand : public Command {
     if (!backends || (is_lowered && !is_for_compilers(run->model(), request_.model.path))) {
       return ExitCode::bad_input;
     }
-    const Report report = run->report();
+    std::vector<std::string> notes;
+    if (std::string note = option_note(*run); !note.empty()) notes.push_back(std::move(note));
+    Report report = run->report(std::move(notes));
+    const auto sizes = open_sizes_of(*run);
+    report.open_sizes = sizes ? &*sizes : nullptr;
     const ExitCode code = files_.write(report);
     // Text is printed before compilers run, so that it is there whatever becomes of them. JSON is one
     // object.
@@ -55,6 +61,12 @@ class PreviewCommand : public Command {
  private:
   void print(const Report& report) const {
     write_stdout(json_ ? report_json(report) : report_text(report), files_.written());
+  }
+
+  // Where times, or shapes of profiles, are those of certain sizes, there are no products.
+  static std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {
+    if (!job.costs().empty()) return std::nullopt;
+    return find_open_sizes(job.model(), &job.split());
   }
 
   // Prints the compilers' verdicts on the partitions.

@@ -8,6 +8,7 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/side_file.h"
+#include "formats/lists/import/import.h"
 
 namespace cleave {
 namespace {
@@ -85,6 +86,24 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
   const std::string near = nearest_name(word.substr(0, word.find('=')),
                                         std::vector<std::string_view>(words.begin(), words.end()));
   return near.empty() ? std::string() : "did you mean " + near + "?";
+}
+
+// Where a list is missing: those that are known by name. Where a model is inspected with one: the
+// command that takes it. Else empty.
+std::string list_hint(const CLI::App& command, const CLI::ParseError& error,
+                      std::string_view unknown) {
+  const std::string_view option = unknown.substr(0, unknown.find('='));
+  if (command.get_name() == "inspect" && (option == "-s" || option == "--support")) {
+    return "cleave preview MODEL -s LIST reports the split by a list";
+  }
+  constexpr std::string_view kRequired = "--support is required";
+  if (error.get_name() != "RequiredError" || error.what() != kRequired) return {};
+  std::string names;
+  for (const std::string& path : known_lists()) {
+    names += (names.empty() ? "" : ", ") + escaped(known_list_name(path));
+  }
+  return "give a file, -s LIST" +
+         (names.empty() ? "" : ", or a list that is known by name: " + names);
 }
 
 // An error message if two options read standard input; otherwise empty.
@@ -178,6 +197,9 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
     }
   } else if (&command == &app && error.get_name() == "RequiredError") {
     message = "a command is missing";
+  }
+  if (std::string hint = list_hint(command, error, unknown); !hint.empty()) {
+    notes.push_back(std::move(hint));
   }
   const std::string name = &command == &app ? "cleave" : "cleave " + command.get_name();
   notes.push_back("try: " + name + " --help");

@@ -70,7 +70,9 @@ std::optional<double> rate_unit(std::string_view unit) {
 
 }  // namespace
 
-Link default_link() { return {.name = "100GiB/s", .bytes_per_second = 100.0 * 1024 * 1024 * 1024}; }
+Link default_link() {
+  return {.name = "100GiB/s", .bytes_per_second = 100.0 * 1024 * 1024 * 1024, .is_assumed = true};
+}
 
 std::optional<Link> parse_link(std::string_view text) {
   text = trimmed(text);

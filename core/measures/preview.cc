@@ -17,13 +17,6 @@ std::uint64_t parameter_bytes(const Graph& graph, ValueId parameter) {
   return value_bytes(graph, parameter).value_or(0);
 }
 
-// Whether the file has the value's bytes: it is a parameter, or the output of a constant that reads
-// nothing, as ONNX's Constant.
-bool is_in_file(const Graph& graph, ValueId parameter) {
-  const NodeId maker = graph.value(parameter).producer;
-  return maker == kNone<NodeId> || graph.operands(maker).empty();
-}
-
 // The parameters of the file that some nodes read, by their canonical ids.
 class ParametersRead {
  public:
@@ -324,6 +317,11 @@ void bound_by_links(const Partition& partition, std::span<const Target> targets,
 }
 
 }  // namespace
+
+bool is_in_file(const Graph& graph, ValueId parameter) {
+  const NodeId maker = graph.value(parameter).producer;
+  return maker == kNone<NodeId> || graph.operands(maker).empty();
+}
 
 Coverages cover(const Graph& graph, const NodeSet& acc) {
   return cover(graph, acc, node_flops(graph));

@@ -91,6 +91,10 @@ struct Preview {
   DevicesOfSplit by_device = {};   // empty where there is one accelerator
 };
 
+// Whether the file has the bytes of a parameter: no node makes it, or one that reads nothing, as ONNX's
+// Constant.
+bool is_in_file(const Graph& graph, ValueId parameter);
+
 // Linear. A parameter that both sides read counts as the accelerator's.
 Coverages cover(const Graph& graph, const NodeSet& acc);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
@@ -21,6 +22,11 @@ struct Detour {
 // The first such path of the nodes, which are in model order; nullopt: the set is convex. Linear in
 // the nodes from the first to the last and their operands.
 std::optional<Detour> find_detour(const Graph& graph, std::span<const NodeId> nodes);
+
+// The nodes that `to` is computed by, from `from`: those that it depends on, without what `from` needs. Of
+// an empty `to`: the nodes that depend on `from`. In model order. Linear.
+std::vector<NodeId> nodes_between(const Graph& graph, std::span<const ValueId> from,
+                                  std::span<const ValueId> to);
 
 // A partition with one part, which has these nodes, in model order.
 Partition make_piece(const Graph& graph, std::span<const NodeId> nodes, std::string name);

@@ -141,7 +141,12 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
   Outcome outcome = outcome_of(split->support, split->partition, preview);
   add_latency(model, *split, {options.latency.residency, machine_of(options, link)}, outcome);
-  return SplitOutcome{outcome, std::move(split->support.supported)};
+  SplitOutcome out{outcome, std::move(split->support.supported)};
+  const Subgraphs& found = split->found.subgraphs;
+  for (std::size_t i = 0; i < found.count(); ++i) {
+    if (found.devices[i] == Device::acc) out.acc_sizes.push_back(found.sizes[i]);
+  }
+  return out;
 }
 
 // Steps of a sweep of settings:
@@ -185,12 +190,9 @@ class Sweep {
   // Sizes of all accelerator subgraphs under the present settings, before any was merged.
   std::optional<Error> find_sizes() {
     for (const ModelToSplit& model : models_) {
-      auto split = split_graph(input_of(model, lists_, link_), split_);
+      auto split = split_outcome(model, lists_, split_, link_);
       if (!split) return std::move(split).error();
-      const Subgraphs& found = split->found.subgraphs;
-      for (std::size_t i = 0; i < found.count(); ++i) {
-        if (found.devices[i] == Device::acc) sizes_.insert(found.sizes[i]);
-      }
+      sizes_.insert(split->acc_sizes.begin(), split->acc_sizes.end());
     }
     return std::nullopt;
   }

@@ -67,7 +67,8 @@ struct Outcome {
 
 struct SplitOutcome {
   Outcome outcome;
-  NodeSet supported;  // the nodes that the lists accept
+  NodeSet supported;                        // the nodes that the lists accept
+  std::vector<std::size_t> acc_sizes = {};  // of accelerator subgraphs, before any was merged
 };
 
 // Splits the model and keeps the numbers. Refuses what split_graph refuses.

@@ -128,6 +128,7 @@ struct SupportList {
   ListRole role = ListRole::any_of;
   PartLimits limits = {};              // of a whole accelerator partition
   std::vector<Pattern> patterns = {};  // sub-graphs that are accepted as a whole
+  std::string source = {};             // where an imported list comes from, in its own words
 };
 
 // Overlays: lists with deny rules only. An overlay accepts no node by itself; used with other

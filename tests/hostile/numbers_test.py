@@ -21,6 +21,7 @@ ARGUMENTS = {
     "advise": [MODEL, "-s", "samples/npu.json"], "check": [MODEL, "-s", "samples/npu.json"],
     "convert": [MODEL], "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
     "diff": [MODEL, MODEL, "-s", "samples/npu.json"],
+    "fix": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out.onnx"],
     "inspect": [MODEL],
     "draw": [MODEL, "-s", "samples/npu.json"], "explain": [MODEL, "-s", "samples/npu.json"],
     "lint-support": ["samples/npu.json", MODEL],

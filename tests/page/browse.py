@@ -19,6 +19,7 @@ from onnx import TensorProto, helper
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --window-size=1500,1300
@@ -134,6 +135,58 @@ def check_small(page: Page) -> None:
     page.click(page.all("#timeline button")[2])
     assert page.side().startswith("_run_on_cpu_2\n")
     assert len(page.all("#canvas g.node.hit")) == 2
+    check_keys(page)
+
+
+def check_keys(page: Page) -> None:
+    """The address of a node, the keyboard, matches in the drawing, neighbours, copies and files."""
+    press = lambda *keys: ActionChains(page.browser).send_keys(*keys).perform()
+    where = lambda: page.browser.execute_script("return location.hash")
+    heading = lambda: page.text("#side h3")
+    chosen = lambda: page.one("#canvas g.node.chosen").text.split("\n")[0]
+    press(Keys.ESCAPE)
+    assert where() == "" and not page.all("#canvas g.node.chosen")
+    press("/")
+    assert page.browser.switch_to.active_element.get_attribute("id") == "search"
+    press("relu")
+    found = len(page.all("#canvas g.node.hit"))
+    assert found == 17 and page.side().startswith("17 nodes found"), (found, page.side())
+    press(Keys.ENTER)
+    first = heading()
+    assert where() == "#node=" + first and chosen() == "ReLU", (where(), chosen())
+    press(Keys.ENTER)
+    assert heading() != first
+    press(Keys.SHIFT, Keys.ENTER, Keys.NULL)
+    press(Keys.ESCAPE)
+    assert where() == "" and not page.all("#canvas g.node.hit")
+    page.browser.execute_script("location.hash = '#node=maxpool'")
+    WebDriverWait(page.browser, 5).until(lambda _: page.all("#canvas g.node.chosen"))
+    assert heading() == "maxpool"
+    before = [one.text for one in page.all("#side ol.from li")]
+    after = [one.text for one in page.all("#side ol.to li")]
+    assert before == ["relu"] and len(after) == 2, (before, after)
+    press(Keys.ARROW_UP)
+    assert heading() == "relu", heading()
+    press(Keys.ARROW_DOWN)
+    assert heading() == "maxpool"
+    press(Keys.ARROW_RIGHT)
+    assert heading() != "maxpool" and where() == "#node=" + heading()
+    press(Keys.ARROW_LEFT)
+    page.click(page.one("#copy-name"))
+    WebDriverWait(page.browser, 5).until(lambda _: page.text("#copy-name") == "copied")
+    saved = page.browser.execute_script("""
+      const saved = [];
+      const make = URL.createObjectURL;
+      URL.createObjectURL = (blob) => { saved.push(blob); return make(blob); };
+      document.getElementById("save-svg").click();
+      document.getElementById("save-csv").click();
+      URL.createObjectURL = make;
+      return Promise.all(saved.map((blob) => blob.text()));""")
+    picture, table = saved
+    assert picture.startswith("<svg") and "rgb(" in picture and "Conv2d" in picture
+    assert table.startswith("partition,on,nodes") and "_run_on_acc_1,accelerator,65" in table, table
+    top = page.one("#graph").location["y"]
+    assert top < 500, f"the graph begins at {top}"
 
 
 def check_bodies(page: Page) -> None:

@@ -16,6 +16,7 @@
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/json/walk.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/number_text.h"
@@ -280,10 +281,11 @@ Loaded<LoadedSupport> read_list(const std::string& name) {
   }
   Diagnostic fault = diagnostic_of(name, "is neither a file nor a list that is known by name");
   const std::string nearest = nearest_name(name, {names.begin(), names.end()});
-  fault.notes.push_back(nearest.empty()
-                            ? "\"cleave lists show\" names the known lists, also those in "
-                              "the folders of $CLEAVE_LISTS"
-                            : "did you mean " + escaped_in_quotes(nearest) + "?");
+  if (!nearest.empty()) fault.notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
+  const auto text = [](const std::string& known) { return escaped(known); };
+  fault.notes.push_back(names.empty()
+                            ? "no list is known by name: set CLEAVE_LISTS to a folder of lists"
+                            : "known by name: " + capped_list(names, 20, text));
   return Diagnostics{std::move(fault)};
 }
 

@@ -79,9 +79,10 @@ class ListReader {
       if (key == part_limit_name(static_cast<PartLimit>(i)))
         return read_limit(key, list_.limits.most[i]);
     }
-    if (key == "source") return json_.skip();  // where an imported list comes from
-    if (key == "name") {
-      if (const auto name = json_.take_text("\"name\"")) list_.name = *name;
+    for (const auto& [text_key, text] :
+         {std::pair("name", &list_.name), {"source", &list_.source}}) {
+      if (key != text_key) continue;
+      if (auto taken = json_.take_text("\"" + key + "\"")) *text = *std::move(taken);
       return;
     }
     json_.pass_unknown(

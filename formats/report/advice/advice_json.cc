@@ -7,6 +7,7 @@
 #include "formats/lists/support/rule_json.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
+#include "formats/report/words/option_words.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {
@@ -48,6 +49,7 @@ class AdviceWriter {
     write_remedies("steps", report_.advice.steps);
     write_out_of_reach();
     write_settings();
+    write_trials();
     json_.end_object();
     return std::move(json_).finish();
   }
@@ -214,6 +216,21 @@ class AdviceWriter {
     json_.begin_object("knee", Layout::one_line);
     write_setting(report_.sweep.settings[report_.sweep.knee]);
     json_.end_object();
+  }
+
+  void write_trials() {
+    json_.begin_list("options");
+    if (report_.trials != nullptr) {
+      for (const OptionTrial& trial : report_.trials->trials) {
+        json_.begin_object();
+        json_.text("option", option_text(trial));
+        json_.flag("gains", trial.gains);
+        json_.key("outcome");
+        write_outcome(trial.then);
+        json_.end_object();
+      }
+    }
+    json_.end_list();
   }
 
   const AdviceReport& report_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/study/advice.h"
+#include "core/study/option_trials.h"
 #include "core/support/support.h"
 #include "formats/models/bind/loaded_model.h"
 
@@ -18,6 +19,7 @@ struct AdviceReport {
   const AdviceOptions& options;
   const Advice& advice;
   const SettingsSweep& sweep;
+  const OptionTrials* trials = nullptr;  // null: none was tried
 };
 
 // "subgraphs", "bytes", "qps", "flops"

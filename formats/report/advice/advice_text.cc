@@ -13,6 +13,7 @@
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/failed_part_text.h"
+#include "formats/report/words/option_words.h"
 #include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
@@ -130,6 +131,7 @@ class AdviceText {
     write_each();
     write_out_of_reach();
     write_settings();
+    write_trials();
     write_last_notes();
     return page_.take();
   }
@@ -384,6 +386,23 @@ class AdviceText {
                  share_text(outcome.nodes), share_text(outcome.flops), is_knee ? "<- knee" : ""},
                 outcome);
       first = last;
+    }
+    page_.table(table.made());
+  }
+
+  void write_trials() {
+    if (report_.trials == nullptr || report_.trials->trials.empty()) return;
+    Table table(
+        is_for_latency(), 1,
+        {"one option more", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work", ""},
+        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+         Align::right, Align::left});
+    for (const OptionTrial& trial : report_.trials->trials) {
+      const Outcome& then = trial.then;
+      table.add({"  " + option_text(trial), count_text(then.acc_subgraphs), link_bytes_text(then),
+                 qps_text(then), shared_text(then), share_text(then.nodes), share_text(then.flops),
+                 &trial == report_.trials->best() ? "<- best" : ""},
+                then);
     }
     page_.table(table.made());
   }

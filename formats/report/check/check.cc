@@ -20,6 +20,7 @@
 #include "formats/models/model_file.h"
 #include "formats/report/check/checked_node.h"
 #include "formats/report/words/cost_words.h"
+#include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {
@@ -155,12 +156,33 @@ class CheckMaker {
              (dims.empty() ? ": see cleave preview" : mend);
     }
     if (gate.kind == GateKind::max_new_cpu_nodes) return names_text(run_.regressions);
+    const bool is_of_coverage =
+        gate.kind == GateKind::min_node_coverage || gate.kind == GateKind::min_flops_coverage ||
+        gate.kind == GateKind::min_parameter_coverage || gate.kind == GateKind::max_acc_subgraphs;
+    if (is_of_coverage) return causes_text();
     if (gate.kind != GateKind::max_cpu_nodes) return {};
     std::vector<NodeId> nodes;
     for (const NodeId node : graph_.nodes()) {
       if (on_cpu(node)) nodes.push_back(node);
     }
     return names_text(nodes);
+  }
+
+  // `12 nodes: the list does not have op "Foo" (conv1, conv2 and 10 more); ...`: the most frequent causes.
+  std::string causes_text() const {
+    const std::vector<Cause> causes =
+        group_by_cause(reason_context(report_), report_.split.reasons);
+    constexpr std::size_t kMostCauses = 3;
+    constexpr std::size_t kColumns = 60;
+    std::string text;
+    CappedList list(kMostCauses);
+    for (const Cause& cause : causes) {
+      if (!list.shows_next()) continue;
+      const auto name = [&](NodeId node) { return escaped(name_of(node)); };
+      text += (text.empty() ? "" : "; ") + counted(cause.nodes.size(), "node", "nodes") + ": " +
+              cause.text + " (" + some_of(cause.nodes, kColumns, name) + ")";
+    }
+    return text + list.rest("; and # more cause", "; and # more causes");
   }
 
   std::string shapes_text(const std::vector<ValueId>& values) const {
@@ -238,7 +260,8 @@ bool CheckRun::passed() const {
 }
 
 bool Check::passed() const {
-  return std::all_of(runs.begin(), runs.end(), [](const CheckRun& run) { return run.passed(); });
+  return errors.empty() &&
+         std::all_of(runs.begin(), runs.end(), [](const CheckRun& run) { return run.passed(); });
 }
 
 RequiredNodes::RequiredNodes(const Graph& graph) {

@@ -40,8 +40,14 @@ struct CheckRun {
   bool passed() const;
 };
 
+// A model that could not be read, or with a list not be split.
+struct CheckError {
+  std::string model, message;
+};
+
 struct Check {
   std::vector<CheckRun> runs;
+  std::vector<CheckError> errors = {};
   bool passed() const;
 };
 
@@ -80,6 +86,10 @@ class RequiredNodes {
 // The verdict first; then each model and list with its gates, and the nodes that moved since the
 // baseline, by the change to blame and the reason. At most 100 columns.
 std::string check_text(const Check& check);
+
+// A row for each model, a column for each list: the share of its nodes on the accelerator, and in how many
+// partitions. Models in the order of their names.
+std::string check_table(const Check& check);
 
 // cleave.check version 1. Gates, regressions and improvements of all runs, each with its model and
 // list.

@@ -227,16 +227,29 @@ std::string gates_text(const CheckRun& run) {
   return text;
 }
 
-// An overview of several runs.
+std::string errors_text(const Check& check) {
+  if (check.errors.empty()) return {};
+  std::string text = "\n| | model | not checked |\n| --- | --- | --- |\n";
+  CappedList list(50);
+  for (const CheckError& error : check.errors) {
+    if (!list.shows_next()) continue;
+    text += markdown_row({"**ERROR**", markdown_code(error.model), markdown_text(error.message)});
+  }
+  return text + list.rest("\n... and # more\n", "\n... and # more\n");
+}
+
+// An overview of several runs: those that fail first.
 std::string overview_text(const Check& check) {
   std::string text =
       "\n| | model | list | node coverage | accelerator subgraphs | CPU nodes |\n"
       "| --- | --- | --- | ---: | ---: | ---: |\n";
-  for (const CheckRun& run : check.runs) {
-    text += markdown_row({markdown_mark(run.passed()), markdown_code(run.model),
-                          markdown_code(run.list), percent_text(run.now.nodes.ratio()),
-                          count_text(run.now.acc_subgraphs), count_text(run.now.cpu_nodes)});
-  }
+  for (const bool passes : {false, true})
+    for (const CheckRun& run : check.runs) {
+      if (run.passed() != passes) continue;
+      text += markdown_row({markdown_mark(run.passed()), markdown_code(run.model),
+                            markdown_code(run.list), percent_text(run.now.nodes.ratio()),
+                            count_text(run.now.acc_subgraphs), count_text(run.now.cpu_nodes)});
+    }
   return text;
 }
 
@@ -255,7 +268,18 @@ CiReport ci_report(const Check& check) {
                   .rules = kRules,
                   .findings = findings_of(check),
                   .title = verdict_text(check)};
-  if (check.runs.size() > 1) report.body = overview_text(check);
+  for (const CheckError& error : check.errors) {
+    report.suites.push_back({.name = error.model,
+                             .cases = {{.name = "read",
+                                        .class_name = error.model,
+                                        .outcome = CiCase::Outcome::error,
+                                        .type = "unreadable",
+                                        .message = error.message}}});
+    report.alerts.push_back(
+        {{.file = error.model, .has_lines = false}, "cleave check: not checked", error.message});
+  }
+  report.body = errors_text(check);
+  if (check.runs.size() > 1) report.body += overview_text(check);
   for (const CheckRun& run : check.runs) {
     report.suites.push_back(suite_of(run));
     report.findings_left_out += run.now.cpu_nodes - run.cpu_nodes.size();

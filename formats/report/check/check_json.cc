@@ -24,6 +24,14 @@ class CheckWriter {
       for (const CheckedGate& checked : run.gates) write_gate(run, checked);
     }
     json_.end_list();
+    json_.begin_list("errors");
+    for (const CheckError& error : check_.errors) {
+      json_.begin_object(JsonText::Layout::one_line);
+      json_.text("model", error.model);
+      json_.text("message", error.message);
+      json_.end_object();
+    }
+    json_.end_list();
     write_moves("regressions", &CheckRun::regressions);
     write_moves("improvements", &CheckRun::improvements);
     json_.end_object();

@@ -1,7 +1,10 @@
 #include "formats/report/check/check.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -63,19 +66,50 @@ std::string run_text(const CheckRun& run) {
   return text;
 }
 
+// The end of a path, which tells it from others: ".../models/a.onnx".
+std::string path_end(const std::string& path, std::size_t columns) {
+  const std::string shown = escaped(path);
+  if (text_columns(shown) <= columns) return shown;
+  std::size_t at = shown.find('/', shown.size() - std::min(shown.size(), columns - 4));
+  if (at == shown.npos) return fitted(shown, columns);
+  return "..." + shown.substr(at);
+}
+
+// Those that fail first; the others in the order given.
+std::vector<const CheckRun*> failing_first(const Check& check) {
+  std::vector<const CheckRun*> runs;
+  for (const CheckRun& run : check.runs) runs.push_back(&run);
+  std::stable_partition(runs.begin(), runs.end(),
+                        [](const CheckRun* run) { return !run->passed(); });
+  return runs;
+}
+
+std::string errors_text(const Check& check) {
+  std::string text;
+  constexpr std::size_t kMost = 20;
+  CappedList list(kMost);
+  for (const CheckError& error : check.errors) {
+    if (list.shows_next()) {
+      text += wrapped("ERROR " + escaped(error.model) + ": " + error.message, 2, 4);
+    }
+  }
+  return text + list.rest("  ... and # more model that could not be checked\n",
+                          "  ... and # more models that could not be checked\n");
+}
+
 // An overview of several runs.
 std::string overview_text(const Check& check) {
   TextTable table(
       {"", "model", "list", "node coverage", "subgraphs", "gates"},
       {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
-  for (const CheckRun& run : check.runs) {
+  for (const CheckRun* const one : failing_first(check)) {
+    const CheckRun& run = *one;
     const auto held =
         std::count_if(run.gates.begin(), run.gates.end(),
                       [](const CheckedGate& checked) { return checked.gate.passed(); });
     table.add_row(
-        {run.passed() ? "ok" : "FAIL", fitted(escaped(run.model), 40),
-         fitted(escaped(run.list), 40), percent_text(run.now.nodes.ratio()),
-         count_text(run.now.acc_subgraphs),
+        {run.passed() ? "ok" : "FAIL", path_end(run.model, 40), path_end(run.list, 40),
+         percent_text(run.now.nodes.ratio()), count_text(run.now.acc_subgraphs),
          count_text(static_cast<std::uint64_t>(held)) + " of " + count_text(run.gates.size())});
   }
   return indented(table.text(), 2);
@@ -83,15 +117,56 @@ std::string overview_text(const Check& check) {
 
 }  // namespace
 
+std::string check_table(const Check& check) {
+  std::vector<std::string> lists, models;
+  std::map<std::pair<std::string, std::string>, const CheckRun*> runs;
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const CheckRun& run : check.runs) {
+    add(lists, run.list);
+    runs.try_emplace({run.model, run.list}, &run);
+  }
+  for (const CheckRun& run : check.runs) models.push_back(run.model);
+  std::sort(models.begin(), models.end());
+  models.erase(std::unique(models.begin(), models.end()), models.end());
+  std::vector<std::string> headings = {"model"};
+  for (const std::string& list : lists) headings.push_back(path_end(list, 24));
+  TextTable table(std::move(headings), [&] {
+    std::vector<Align> aligns(lists.size() + 1, Align::right);
+    aligns[0] = Align::left;
+    return aligns;
+  }());
+  for (const std::string& model : models) {
+    std::vector<std::string> row = {path_end(model, 48)};
+    for (const std::string& list : lists) {
+      const auto found = runs.find({model, list});
+      row.push_back(found == runs.end() ? "-"
+                                        : percent_text(found->second->now.nodes.ratio()) + " in " +
+                                              count_text(found->second->now.acc_subgraphs) +
+                                              (found->second->passed() ? "" : " FAIL"));
+    }
+    table.add_row(std::move(row));
+  }
+  return table.text() + (check.errors.empty() ? "" : '\n' + errors_text(check));
+}
+
 std::string check_text(const Check& check) {
   const bool is_asked = std::any_of(check.runs.begin(), check.runs.end(),
                                     [](const CheckRun& run) { return !run.gates.empty(); });
   std::string text =
       is_asked ? std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n'
                : "baseline written; nothing was checked\n";
-  if (check.runs.size() > 1 || !is_asked) text += '\n' + overview_text(check);
+  if (!check.errors.empty()) text += '\n' + errors_text(check);
+  if (check.runs.size() > 1 || (!is_asked && !check.runs.empty()))
+    text += '\n' + overview_text(check);
   if (!is_asked) return text;
-  for (const CheckRun& run : check.runs) text += '\n' + run_text(run);
+  // Of a fleet the overview has those that hold.
+  constexpr std::size_t kFew = 20;
+  for (const CheckRun* const run : failing_first(check)) {
+    if (run->passed() && check.runs.size() > kFew) break;
+    text += '\n' + run_text(*run);
+  }
   return text;
 }
 

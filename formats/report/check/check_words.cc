@@ -193,12 +193,16 @@ std::string verdict_text(const Check& check) {
         std::count_if(run.gates.begin(), run.gates.end(),
                       [](const CheckedGate& checked) { return !checked.gate.passed(); }));
   }
-  if (gates == 0) return "baseline written; nothing was checked";
-  if (failed == 0)
-    return gates == 1 ? "the gate holds" : "all " + count_text(gates) + " gates hold";
-  if (gates == 1) return "the gate fails";
-  return count_text(failed) + " of " + count_text(gates) +
-         (failed == 1 ? " gates fails" : " gates fail");
+  const std::string errors =
+      check.errors.empty() ? "" : counted(check.errors.size(), "model", "models") + " not checked";
+  if (gates == 0) return errors.empty() ? "baseline written; nothing was checked" : errors;
+  const std::string held = failed > 0
+                               ? (gates == 1 ? "the gate fails"
+                                             : count_text(failed) + " of " + count_text(gates) +
+                                                   (failed == 1 ? " gates fails" : " gates fail"))
+                           : gates == 1 ? "the gate holds"
+                                        : "all " + count_text(gates) + " gates hold";
+  return errors.empty() ? held : errors + "; " + held;
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/words/open_size_words.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
@@ -51,7 +52,8 @@ bool is_known(const Graph& graph, ValueId value) {
 
 void add_parameters(const Graph& graph, Inspection& inspection) {
   for (const ValueId parameter : graph.parameters()) {
-    if (graph.canonical_parameter(parameter) != parameter) continue;
+    if (graph.canonical_parameter(parameter) != parameter || !is_in_file(graph, parameter))
+      continue;
     ++inspection.parameters;
     const auto bytes = value_bytes(graph, parameter);
     if (!bytes) inspection.parameter_bytes.reset();
@@ -169,13 +171,14 @@ std::string opsets_text(const Graph& graph) {
 
 }  // namespace
 
-std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists) {
+std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists,
+                         const OpenSizes* sizes) {
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph);
   std::string text = wrapped(
       model_name(model) + ": " + counted(graph.node_count(), "node", "nodes") + ", " +
-          total_work_text(inspection) + ", " +
-          counted(inspection.parameters, "parameter", "parameters") + " of " +
+          (sizes == nullptr ? total_work_text(inspection) : open_flops_text(*sizes, sizes->flops)) +
+          ", " + counted(inspection.parameters, "parameter", "parameters") + " of " +
           (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
       0, 2);
   if (!graph.opsets().empty()) text += wrapped("opset " + opsets_text(graph), 0, 2);
@@ -197,6 +200,8 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   }
   text += '\n' + table.text() +
           list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
+  if (sizes != nullptr && !steps_text(*sizes).empty())
+    text += wrapped("for " + steps_text(*sizes), 2, 4);
   if (inspection.unknown_shapes > 0 || inspection.unknown_flops > 0) {
     text += '\n' + wrapped("not known: shapes of " +
                                counted(inspection.unknown_shapes, "tensor", "tensors") +
@@ -208,7 +213,8 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   return text + coverage_text(model, lists) + notes_text(model.notes);
 }
 
-std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists) {
+std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
+                         const OpenSizes* sizes) {
   using Layout = JsonText::Layout;
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph);
@@ -220,6 +226,12 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
   json.number("nodes", graph.node_count());
   json.key("flops");
   inspection.unknown_flops > 0 ? json.null() : json.number(inspection.flops);
+  if (sizes != nullptr) {
+    json.begin_object("open_sizes");
+    write_open_dims(json, *sizes);
+    write_open_number(json, "flops", sizes->flops, *sizes);
+    json.end_object();
+  }
   json.number("nodes_of_unknown_flops", inspection.unknown_flops);
   json.number("tensors_of_unknown_shape", inspection.unknown_shapes);
   json.number("parameters", inspection.parameters);

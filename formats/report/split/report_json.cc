@@ -8,10 +8,12 @@
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/failed_part_text.h"
+#include "formats/report/words/open_size_words.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
+#include "formats/report/words/worth_words.h"
 
 namespace cleave {
 namespace {
@@ -38,6 +40,8 @@ class ReportWriter {
     write_settings();
     write_support();
     write_coverage(json_, preview_.coverage);
+    write_worth(json_, report_);
+    write_open_sizes();
     write_names("constants", graph_.constants());
     write_host_shapes();
     write_members("acc_nodes_found", split_.acc_found.nodes);
@@ -107,6 +111,28 @@ class ReportWriter {
     for (const SupportList& list : report_.lists) json_.text(list.text);
     json_.end_list();
     json_.flag("all_of", are_all_of(report_.lists));
+    json_.end_object();
+  }
+
+  // Left out when no dim is open, or it is not known how the numbers depend on them.
+  void write_open_sizes() {
+    if (report_.open_sizes == nullptr) return;
+    const OpenSizes& sizes = *report_.open_sizes;
+    json_.begin_object("open_sizes");
+    write_open_dims(json_, sizes);
+    write_open_number(json_, "flops", sizes.flops, sizes);
+    write_open_number(json_, "acc_flops", sizes.acc_flops, sizes);
+    json_.begin_list("partitions");
+    for (const PartId part : partition_.parts()) {
+      const OpenPart& own = (*sizes.parts)[part];
+      json_.begin_object();
+      json_.text("name", partition_.name(part));
+      write_open_number(json_, "flops", own.flops, sizes);
+      write_open_number(json_, "input_bytes", own.input_bytes, sizes);
+      write_open_number(json_, "output_bytes", own.output_bytes, sizes);
+      json_.end_object();
+    }
+    json_.end_list();
     json_.end_object();
   }
 

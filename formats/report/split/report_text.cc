@@ -1,5 +1,6 @@
 // The report for people: the result, the partitions, the reasons, then possible problems.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -11,11 +12,13 @@
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/words/cost_words.h"
+#include "formats/report/words/open_size_words.h"
 #include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
+#include "formats/report/words/worth_words.h"
 
 namespace cleave {
 namespace {
@@ -40,6 +43,7 @@ class TextReport {
   std::string write() {
     write_headline();
     write_bottleneck();
+    if (const std::string verdict = worth_text(report_); !verdict.empty()) page_.line(verdict);
     page_.blank();
     write_facts();
     write_partitions();
@@ -47,7 +51,7 @@ class TextReport {
     write_causes();
     write_unchecked();
     write_hazards();
-    write_unknown();
+    if (report_.open_sizes == nullptr) write_unknown();
     page_.add(notes_text(report_.notes));
     return page_.take();
   }
@@ -76,7 +80,9 @@ class TextReport {
 
   void write_headline() {
     if (has_times_) page_.line(latency_headline(graph_, *report_.time));
-    const std::string coverage = coverage_text(preview_.coverage, "on the accelerator");
+    const std::string coverage = report_.open_sizes == nullptr
+                                     ? coverage_text(preview_.coverage, "on the accelerator")
+                                     : open_coverage_text(*report_.open_sizes);
     std::string line = model_name(report_.model) + ": " + coverage;
     if (acc_count() > 0) {
       const std::size_t cpu = partition_.count() - acc_count();
@@ -87,9 +93,37 @@ class TextReport {
     page_.line(line + unknown_text());
   }
 
+  // `19 of 24 nodes (79.2%) and 99.3% of 2.33 MFLOP x N on the accelerator`
+  std::string open_coverage_text(const OpenSizes& sizes) const {
+    std::string text = coverage_text(preview_.coverage, "");
+    text = text.substr(0, text.find(')') + 1);
+    if (sizes.flops.at_first > 0) {
+      const double share = sizes.acc_flops.at_first / sizes.flops.at_first;
+      text += " and " + percent_text(share) +
+              (is_same_share(sizes) ? "" : " (at " + first_sizes_text(sizes) + ")") + " of " +
+              open_flops_text(sizes, sizes.flops);
+    }
+    return text + " on the accelerator";
+  }
+
+  // Whether the share of the work is the same for all sizes.
+  static bool is_same_share(const OpenSizes& sizes) {
+    if (!sizes.flops.exact || !sizes.acc_flops.exact) return false;
+    constexpr double kRounding = 1e-6;
+    const auto far = sizes.grid.values_at(std::vector<std::int64_t>(sizes.names.size(), 9));
+    const double there = sizes.acc_flops.exact->at(far) / sizes.flops.exact->at(far);
+    return std::abs(there - sizes.acc_flops.at_first / sizes.flops.at_first) < kRounding;
+  }
+
   // What is missing from the numbers, and the option that provides it: "; not known: bytes of 3
   // values between partitions and FLOPs of 60 nodes (give --dim N=SIZE)".
   std::string unknown_text() const {
+    if (report_.open_sizes != nullptr) {
+      const std::vector<std::string>& names = report_.open_sizes->names;
+      const auto name = [](const std::string& own) { return escaped(own); };
+      return "; open: " + capped_list(names, names.size(), name) + " (give " + dim_options(graph_) +
+             ")";
+    }
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
     if (values > 0) text = "bytes of " + counted(values, "value", "values") + " between partitions";
@@ -102,8 +136,10 @@ class TextReport {
     return "; not known: " + text + (dims.empty() ? "" : " (give " + dims + ")");
   }
 
+  // Nothing where nobody chose a link.
   void write_bottleneck() {
-    if (acc_count() == 0) return;
+    if (acc_count() == 0 || preview_.link.is_assumed) return;
+
     if (has_unknown_bytes(preview_)) {
       page_.line("the rate that the link allows is unknown, because the bytes that cross it are");
       return;
@@ -166,8 +202,11 @@ class TextReport {
                                  " of them read on the accelerator");
     }
     write_times();
-    const auto bound = known_bound(preview_);
-    if (bound && !has_targets()) {
+    if (has_targets()) return;  // their rows have the rates of their links
+    if (acc_count() > 0 && preview_.link.is_assumed) {
+      add_fact("link", "none was given: the column QPS is for " + preview_.link.name +
+                           " (--pcie-bw states yours)");
+    } else if (const auto bound = known_bound(preview_)) {
       add_fact("half duplex", rate_text(bound->shared_qps_half_duplex) +
                                   " inferences/s (slowest partition alone: " +
                                   rate_text(bound->max_qps_half_duplex) + ")");
@@ -333,20 +372,49 @@ class TextReport {
       if (!list.shows_next()) continue;
       const PartNumbers& numbers = preview_.parts[part];
       const std::size_t nodes = partition_.nodes(part).size();
-      std::vector<std::string> row = {
-          escaped(partition_.name(part)),
-          device_name(report_, part),
-          count_text(nodes),
-          crossing_text(graph_, split_.boundaries.inputs[part], numbers.input_bytes),
-          crossing_text(graph_, split_.boundaries.outputs[part], numbers.output_bytes),
-          bytes_text(numbers.parameter_bytes),
-          work_text(numbers),
-          part_qps_text(numbers)};
+      std::vector<std::string> row = {escaped(partition_.name(part)),
+                                      device_name(report_, part),
+                                      count_text(nodes),
+                                      input_text(part),
+                                      output_text(part),
+                                      bytes_text(numbers.parameter_bytes),
+                                      part_work_text(part),
+                                      part_qps_text(numbers)};
       if (has_times_) row.push_back(part_time_text(report_.time->asked().parts[part]));
       table.add_row(std::move(row));
     }
     page_.table(table);
     page_.rest(list, "... and # more (see --json)");
+    if (report_.open_sizes == nullptr) return;
+    if (table.text().find(" @") != std::string::npos) {
+      page_.line("@: at " + first_sizes_text(*report_.open_sizes) +
+                 "; --json has more of it as expressions");
+    }
+    const std::string steps = steps_text(*report_.open_sizes);
+    if (!steps.empty()) page_.line("products are for " + steps);
+  }
+
+  const OpenPart* open_part(PartId part) const {
+    return report_.open_sizes == nullptr ? nullptr : &(*report_.open_sizes->parts)[part];
+  }
+  std::string input_text(PartId part) const {
+    if (const OpenPart* const open = open_part(part)) {
+      return open_bytes_cell(open->input_bytes, *report_.open_sizes);
+    }
+    return crossing_text(graph_, split_.boundaries.inputs[part], preview_.parts[part].input_bytes);
+  }
+  std::string output_text(PartId part) const {
+    if (const OpenPart* const open = open_part(part)) {
+      return open_bytes_cell(open->output_bytes, *report_.open_sizes);
+    }
+    return crossing_text(graph_, split_.boundaries.outputs[part],
+                         preview_.parts[part].output_bytes);
+  }
+  std::string part_work_text(PartId part) const {
+    if (const OpenPart* const open = open_part(part)) {
+      return open_flops_cell(open->flops, *report_.open_sizes);
+    }
+    return work_text(preview_.parts[part]);
   }
 
   // ---- several targets ----

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/measures/inference_time.h"
+#include "core/measures/open_sizes.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "core/support/support.h"
@@ -25,10 +26,11 @@ struct Report {
   std::vector<std::string>
       notes;  // from the model's reader, the writer and the command; set by the caller
   std::vector<std::string> part_files =
-      {};                                // by part, "" for one that was not written; empty: none
-  const CostSet* costs = nullptr;        // of --costs; null: none
-  const InferenceTime* time = nullptr;   // null: it was not asked for
-  std::span<const Target> targets = {};  // of several; empty: there is one accelerator
+      {};                                 // by part, "" for one that was not written; empty: none
+  const CostSet* costs = nullptr;         // of --costs; null: none
+  const InferenceTime* time = nullptr;    // null: it was not asked for
+  std::span<const Target> targets = {};   // of several; empty: there is one accelerator
+  const OpenSizes* open_sizes = nullptr;  // null: no dim is open, or they were not sought
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
 };
 

@@ -120,6 +120,43 @@ std::string size_mend(const Graph& graph, ValueId value) {
                                                    : "a dim without a name is not known";
 }
 
+namespace {
+
+constexpr std::size_t kMostInputShapes = 3;
+
+// A size that models of the kind take: one sample, a picture of 224 x 224, a sequence of 128.
+std::int64_t likely_size(Shape shape, std::size_t axis) {
+  if (axis == 0) return 1;
+  const bool is_picture = shape.size() == 4 && axis > 1 &&
+                          (!shape[1].is_fixed() || shape[1].size() == 1 || shape[1].size() == 3);
+  return is_picture ? 224 : 128;
+}
+
+// `--input-shape x=1,3,224,224` for each input with a dim that has no name, which --dim cannot give.
+std::vector<std::string> input_shape_options(const Graph& graph) {
+  std::vector<std::string> options;
+  for (const ValueId input : graph.inputs()) {
+    if (!graph.has_rank(input) || options.size() == kMostInputShapes) continue;
+    const Shape shape = graph.shape(input);
+    std::string sizes;
+    bool is_unnamed = false;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const Dim dim = shape[axis];
+      is_unnamed |= dim.is_unknown();
+      sizes +=
+          (axis == 0 ? "" : ",") + (dim.is_fixed()     ? std::to_string(dim.size())
+                                    : dim.is_unknown() ? std::to_string(likely_size(shape, axis))
+                                                       : "?");
+    }
+    if (!is_unnamed) continue;
+    options.push_back("--input-shape " +
+                      shell_word(escaped(graph.value(input).name) + "=" + sizes));
+  }
+  return options;
+}
+
+}  // namespace
+
 std::string dim_options(const Graph& graph) {
   std::vector<NameId> names;
   for (const ValueId input : graph.inputs()) {
@@ -133,7 +170,11 @@ std::string dim_options(const Graph& graph) {
   const auto option = [&](NameId name) {
     return "--dim " + shell_word(escaped(graph.text(name)) + "=SIZE");
   };
-  return capped_list(names, 5, option, "", " ");
+  std::string options = capped_list(names, 5, option, "", " ");
+  for (const std::string& shape : input_shape_options(graph)) {
+    options += (options.empty() ? "" : " ") + shape;
+  }
+  return options;
 }
 
 }  // namespace cleave

@@ -22,7 +22,7 @@ Option = Union[None, bool, int, float, Path, Iterable[int | float | Path], Mappi
 FLAGS = frozenset({
     "all-of", "allow-non-tensor", "annotate", "bundle", "capture", "combine", "exact-stages", "exit-zero",
     "faster-than-cpu", "force", "github", "host-shapes", "keep-qdq", "lift-state", "move-non-tensor",
-    "no-unknown-shapes", "quiet", "relay", "skip-fusion", "update-baseline", "verbose",
+    "no-unknown-shapes", "quiet", "relay", "skip-fusion", "table", "update-baseline", "verbose",
 })
 
 

@@ -1,5 +1,6 @@
 #include "formats/models/onnx/write/cutter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/split/piece.h"
@@ -10,6 +11,15 @@ namespace cleave {
 namespace {
 
 constexpr PartId kPiece{0};
+
+// Puts values that the model declares in its order, before the others.
+void put_in_order(std::vector<ValueId>& values, std::span<const ValueId> declared) {
+  const auto place = [&](ValueId value) {
+    return std::find(declared.begin(), declared.end(), value) - declared.begin();
+  };
+  std::stable_sort(values.begin(), values.end(),
+                   [&](ValueId a, ValueId b) { return place(a) < place(b); });
+}
 
 }  // namespace
 
@@ -62,7 +72,12 @@ Result<CutPiece, WriteFault> OnnxCutter::write(std::span<const NodeId> nodes,
   State& state = *state_;
   const std::string file = output.path.substr(output.path.rfind('/') + 1);
   state.piece = make_piece(state.job.graph(), nodes, file.substr(0, file.rfind('.')));
-  state.boundary = find_piece_boundary(state.job.graph(), state.piece);
+  const Graph& graph = state.job.graph();
+  state.boundary = find_piece_boundary(graph, state.piece);
+  if (nodes.size() == graph.node_count()) {  // the whole model: called as it is
+    std::sort(state.boundary.inputs.items.begin(), state.boundary.inputs.items.end());
+    put_in_order(state.boundary.outputs.items, graph.outputs());
+  }
   state.job.files = {file};
   const auto built = build_onnx_part(state.job, kPiece);
   if (!built) return output_fault({diagnostic_of(output.shown, built.error())});

@@ -37,7 +37,8 @@ const counted = (number, thing) => `${count(number)} ${thing}${number === 1 ? ""
 
 // ---- state: the view that is open, what is chosen, what is filtered ----
 
-const state = { view: 0, chosen: null, filter: null };
+// `found`: the nodes that the search finds, in model order, and which of them Enter chose last.
+const state = { view: 0, chosen: null, filter: null, found: null, at: -1 };
 
 function chooseNode(id) {
   const node = nodeById.get(id);
@@ -46,10 +47,32 @@ function chooseNode(id) {
   if (data.views[node[VIEW]].svg) openView(node[VIEW], true);
   showNode(id);
   mark(true);
+  writeAddress(node[NAME]);
+}
+
+// ---- the address of a node: page.html#node=NAME ----
+
+const kAddress = "#node=";
+
+function writeAddress(name) {
+  const address = name == null ? location.pathname + location.search : kAddress + encodeURIComponent(name);
+  history.replaceState(null, "", address);
+}
+
+function readAddress() {
+  if (!location.hash.startsWith(kAddress)) return;
+  let name = null;
+  try {
+    name = decodeURIComponent(location.hash.slice(kAddress.length));
+  } catch {
+    return;  // not an address of ours
+  }
+  for (const [id, node] of nodeById) if (node[NAME] === name) return chooseNode(id);
+  showMessage(name, "No node of this name is on the page.");
 }
 
 function choosePart(part) {
-  state.chosen = { part };
+  Object.assign(state, { chosen: { part }, found: null });
   showPart(part);
   const view = data.views.findIndex((one) => one.title === data.parts[part].name);
   openView(view >= 0 && data.views[view].svg ? view : state.view, true);
@@ -61,6 +84,7 @@ function choosePart(part) {
 const canvas = byId("canvas");
 const place = { x: 0, y: 0, scale: 1 };
 let boxes = new Map();  // of the open view, by id
+let edges = { from: new Map(), to: new Map() };  // of the open view: by id of a box, those beside it
 
 function openView(view, keepChosen) {
   if (state.view === view && canvas.firstChild) return;
@@ -68,6 +92,7 @@ function openView(view, keepChosen) {
   if (!keepChosen) state.chosen = null;
   const drawn = new DOMParser().parseFromString(data.views[view].svg, "image/svg+xml");
   canvas.replaceChildren(document.importNode(drawn.documentElement, true));
+  readEdges();
   for (const title of canvas.querySelectorAll("g > title")) title.remove();
   raiseTitles();
   boxes = new Map([...canvas.querySelectorAll("g.node")].map((box) => [box.id, box]));
@@ -76,6 +101,31 @@ function openView(view, keepChosen) {
   fit(0.8);
   mark(false);
   if (!keepChosen) showOverview();
+}
+
+// Graphviz names an edge by its ends, "n0->n1", before the names are taken away as tooltips.
+function readEdges() {
+  edges = { from: new Map(), to: new Map() };
+  const add = (map, key, value) => map.set(key, [...(map.get(key) || []), value]);
+  for (const title of canvas.querySelectorAll("g.edge > title")) {
+    const ends = title.textContent.split("->").map((end) => end.split(":")[0]);
+    add(edges.from, ends[1], ends[0]);
+    add(edges.to, ends[0], ends[1]);
+  }
+}
+
+// The boxes that a node reads ("from") or that read it ("to"), through junctions and ports.
+function neighboursOf(id, direction) {
+  const found = new Set(), seen = new Set([id]), open = [id];
+  while (open.length) {
+    for (const other of edges[direction].get(open.pop()) || []) {
+      if (seen.has(other)) continue;
+      seen.add(other);
+      if (/^[ng]\d+$/.test(other)) found.add(other);
+      else open.push(other);
+    }
+  }
+  return [...found];
 }
 
 // Titles of partitions stand in front of the edges that cross them.
@@ -201,8 +251,12 @@ function mark(moveThere) {
   if (moveThere && target) centre(target);
 }
 
-// Which nodes stand out: those of the reason that is filtered for, else of the partition chosen.
-function filterOf({ filter, chosen }) {
+// Which nodes stand out: those that the search finds; else those of the reason that is filtered for, else of the partition chosen.
+function filterOf({ filter, chosen, found }) {
+  if (found && found.length) {
+    const hits = new Set(found);
+    return (node) => hits.has(node);
+  }
   if (filter != null) return (node) => node[REASON] && node[REASON][0] === filter;
   if (chosen?.part != null) return (node) => node[PART] === chosen.part;
   return null;
@@ -290,11 +344,80 @@ function showNode(id) {
     ["reason code", node[REASON] && node[REASON][0]],
     ["because of", blamed && link(blamed[NAME], () => chooseNode(node[BECAUSE]))],
     ["partition", link(part.name, () => choosePart(node[PART]))],
-    ["gives", node[TYPE]],
+    ["outputs", node[TYPE]],
     ...data.heat.map((one) => [one.name, one.nodes[data.node_ids.indexOf(id)]?.[1]]),
     ["scope", node[SCOPE]],
     ["attributes", attributesOf(node)],
-  ]), ...bodiesOf(node));
+    ["reads", neighbourList(`n${id}`, "from")],
+    ["read by", neighbourList(`n${id}`, "to")],
+  ]), ...bodiesOf(node), make("p", {}, make("button", { type: "button", id: "copy-name",
+    onclick: (event) => copyText(node[NAME], event.target) }, "copy name")));
+}
+
+function nameOfBox(box) {
+  const number = Number(box.slice(1));
+  return box.startsWith("n") ? nodeById.get(number)?.[NAME] : data.views[number].title;
+}
+
+const kMostNeighbours = 12;
+
+function neighbourList(id, direction) {
+  const beside = neighboursOf(id, direction).filter((box) => nameOfBox(box) != null);
+  if (!beside.length) return null;
+  const rows = beside.slice(0, kMostNeighbours).map((box) => make("li", {}, link(nameOfBox(box), () => {
+    const number = Number(box.slice(1));
+    if (box.startsWith("n")) chooseNode(number);
+    else enterGroup(number);
+  })));
+  const more = beside.length - rows.length;
+  return make("ol", { class: direction }, ...rows, more > 0 ? make("li", {}, `and ${count(more)} more`) : null);
+}
+
+// ---- taking things along ----
+
+// A page from a file may lack the clipboard: then the text is selected and copied as by hand.
+async function copyText(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make("textarea", { readonly: "" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  button.textContent = "copied";
+}
+
+function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// The drawing that is open, with the page's colours written into it.
+function exportSvg() {
+  const picture = canvas.firstChild.cloneNode(true);
+  const own = [...canvas.querySelectorAll("path, polygon, ellipse, text")];
+  for (const [i, element] of [...picture.querySelectorAll("path, polygon, ellipse, text")].entries()) {
+    const style = getComputedStyle(own[i]);
+    element.setAttribute("fill", style.fill);
+    element.setAttribute("stroke", style.stroke);
+  }
+  picture.style.transform = "";
+  picture.style.background = getComputedStyle(document.body).backgroundColor;
+  download(`${document.title.split(" - ")[0]}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(picture));
+}
+
+const csvCell = (text) => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+function exportCsv() {
+  const table = kTables[shown.table];
+  const text = (cell) => csvCell(cell instanceof Node ? cell.textContent : String(cell));
+  const rows = [table.columns.map((one) => csvCell(one.title)),
+    ...sortedRows(table).map((row) => table.columns.map((one) => text(one.cell(row))))];
+  download(`${shown.table}.csv`, "text/csv", rows.map((row) => row.join(",") + "\r\n").join(""));
 }
 
 // What targets say that do not run the node: "npu: ...".
@@ -363,23 +486,79 @@ const kMostHits = 100;
 
 function search() {
   const text = byId("search").value.trim().toLowerCase();
-  if (!text) return showOverview();
+  state.found = null;
+  state.at = -1;
+  if (!text) {
+    mark(false);
+    return showOverview();
+  }
   const hits = [];
   let found = 0;
+  state.found = [];
   for (const [id, node] of nodeById) {
     if (!node[NAME].toLowerCase().includes(text) && !node[OP].toLowerCase().includes(text)) continue;
+    state.found.push(node);
     if (++found <= kMostHits) hits.push(id);
   }
+  mark(false);
   side.replaceChildren(make("h3", {}, counted(found, "node") + " found"), make("ol", {}, ...hits.map((id) =>
     make("li", {}, link(nodeById.get(id)[NAME], () => chooseNode(id)), make("small", {}, " " + nodeById.get(id)[OP])))),
     found > kMostHits ? make("small", {}, `and ${count(found - kMostHits)} more`) : "");
+}
+
+// The next match, or with shift the one before.
+function chooseMatch(step) {
+  const found = state.found;
+  if (!found || !found.length) return;
+  state.at = (state.at + step + found.length) % found.length;
+  for (const [id, node] of nodeById) if (node === found[state.at]) return chooseNode(id);
+}
+
+// ---- keyboard: / searches, Enter goes from match to match, Esc leaves, arrows go along the edges ----
+
+function stepFrom(id, key) {
+  const beside = key === "ArrowUp" ? neighboursOf(`n${id}`, "from")
+    : key === "ArrowDown" ? neighboursOf(`n${id}`, "to") : null;
+  if (beside) {
+    const next = beside.find((box) => box.startsWith("n"));
+    return next == null ? null : Number(next.slice(1));
+  }
+  const all = data.node_ids;
+  return all[all.indexOf(id) + (key === "ArrowRight" ? 1 : -1)];
+}
+
+function listenToKeys() {
+  document.addEventListener("keydown", (event) => {
+    const inField = event.target.closest("input, select, textarea");
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") {
+      byId("search").value = "";
+      byId("search").blur();
+      Object.assign(state, { chosen: null, found: null, at: -1 });
+      writeAddress(null);
+      showOverview();
+      mark(false);
+    } else if (event.key === "Enter" && event.target === byId("search")) {
+      event.preventDefault();
+      chooseMatch(event.shiftKey ? -1 : 1);
+    } else if (inField) {
+      return;
+    } else if (event.key === "/") {
+      event.preventDefault();
+      byId("search").focus();
+    } else if (event.key.startsWith("Arrow") && state.chosen?.node != null) {
+      event.preventDefault();
+      const next = stepFrom(state.chosen.node, event.key);
+      if (next != null) chooseNode(next);
+    }
+  });
 }
 
 function showReasons() {
   byId("reasons").replaceChildren(...data.reasons.map((reason) => make("button", {
     type: "button", "aria-pressed": "false", "data-code": reason.code,
     onclick: (event) => {
-      state.filter = state.filter === reason.code ? null : reason.code;
+      Object.assign(state, { filter: state.filter === reason.code ? null : reason.code, found: null });
       for (const button of byId("reasons").children) button.setAttribute("aria-pressed", "false");
       event.target.setAttribute("aria-pressed", String(state.filter != null));
       mark(false);
@@ -414,6 +593,7 @@ function showTime() {
 
 function showTimeline() {
   const isNamed = data.parts.length <= 2000;
+  byId("strip").classList.toggle("many", data.parts.length > 150);
   byId("strip").replaceChildren(...data.parts.map((part, index) => make("button", {
     type: "button", class: part.acc ? "acc" : "cpu",
     style: part.fill ? `background:${part.fill};border-color:${part.line};color:#1c2227` : null, title: `${part.name}: ${counted(part.nodes, "node")}`,
@@ -508,13 +688,17 @@ function sortKey(column, row) {
   return column.sort ? column.sort(row) : column.cell(row);
 }
 
-function showTable() {
-  const table = kTables[shown.table];
+function sortedRows(table) {
   const column = table.columns[shown.column];
-  const rows = table.rows().sort((a, b) => {
+  return table.rows().sort((a, b) => {
     const [x, y] = [sortKey(column, a), sortKey(column, b)];
     return (x < y ? -1 : x > y ? 1 : 0) * (shown.falling ? -1 : 1);
   });
+}
+
+function showTable() {
+  const table = kTables[shown.table];
+  const rows = sortedRows(table);
   const heads = table.columns.map((one, i) => make("th", {
     class: one.number && "number", "aria-sort": i !== shown.column ? "none" : shown.falling ? "descending" : "ascending",
   }, make("button", { type: "button", onclick: () => sortBy(i) },
@@ -525,7 +709,8 @@ function showTable() {
     type: "button", "aria-pressed": String(name === shown.table),
     onclick: () => { Object.assign(shown, { table: name, column: 0, falling: false }); showTable(); },
   }, name));
-  byId("tables").replaceChildren(make("nav", {}, ...tabs),
+  const save = make("button", { type: "button", id: "save-csv", title: "this table as a file", onclick: exportCsv }, "CSV");
+  byId("tables").replaceChildren(make("nav", {}, ...tabs, make("span", { class: "spring" }), save),
     make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))),
     rows.length > kMostRows ? make("p", {}, `the first ${count(kMostRows)} of ${count(rows.length)}`) : "");
 }
@@ -581,8 +766,12 @@ function start() {
   byId("zoom-in").addEventListener("click", () => zoom(1.3));
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.3));
   byId("zoom-fit").addEventListener("click", () => fit(0.02));
+  byId("save-svg").addEventListener("click", exportSvg);
+  listenToKeys();
+  window.addEventListener("hashchange", readAddress);
   window.addEventListener("resize", () => { fit(0.8); sizeTimeline(); });
   openView(0);
+  readAddress();
 }
 
 readData().then((read) => { data = read; start(); }, (why) => {

@@ -69,6 +69,19 @@ class CheckRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckError:
+    model: str
+    message: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckError:
+        return cls(
+            model=data["model"],
+            message=data["message"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckGate:
     name: str
     model: str
@@ -136,9 +149,11 @@ class Check:
 
     format: Literal["cleave.check"]
     version: int
-    # All gates hold.
+    # All gates hold, and all models were checked.
     passed: bool
     runs: list[CheckRun]
+    # Models that could not be read or split.
+    errors: list[CheckError]
     gates: list[CheckGate]
     # On the CPU now, but not in the baseline.
     regressions: list[CheckMove]
@@ -152,6 +167,7 @@ class Check:
             version=data["version"],
             passed=data["passed"],
             runs=[CheckRun.from_json(item) for item in data["runs"]],
+            errors=[CheckError.from_json(item) for item in data["errors"]],
             gates=[CheckGate.from_json(item) for item in data["gates"]],
             regressions=[CheckMove.from_json(item) for item in data["regressions"]],
             improvements=[CheckMove.from_json(item) for item in data["improvements"]],

@@ -165,6 +165,116 @@ class ReportCoverage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportVerdictCriteria:
+    name: Literal["speedup", "work", "partitions", "flops_per_byte"]
+    value: float
+    # The least value of a yes; of partitions the most.
+    yes: float
+    # The same of a maybe.
+    maybe: float
+    answer: Literal["yes", "maybe", "no"]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportVerdictCriteria:
+        return cls(
+            name=data["name"],
+            value=data["value"],
+            yes=data["yes"],
+            maybe=data["maybe"],
+            answer=data["answer"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportVerdict:
+    """Whether the split is worth it; null for a model without nodes. With times one criterion: `speedup` against the
+    CPU alone. Without: the share of the `work` on the accelerator (of the nodes where FLOPs are not known), accelerator
+    `partitions`, and `flops_per_byte` that crosses the link. The worst decides."""
+
+    answer: Literal["yes", "maybe", "no"]
+    why: str
+    criteria: list[ReportVerdictCriteria]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportVerdict:
+        return cls(
+            answer=data["answer"],
+            why=data["why"],
+            criteria=[ReportVerdictCriteria.from_json(item) for item in data["criteria"]],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOpenDim:
+    first: int
+    step: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportOpenDim:
+        return cls(
+            first=data["first"],
+            step=data["step"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOpenNumber:
+    # Terms like 12*N*H; null: no polynomial of degree 3 at most.
+    expression: str | None
+    # At the first sizes.
+    at_first: float
+    # Something in it is not known at any size, and left out.
+    is_partial: bool
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportOpenNumber:
+        return cls(
+            expression=data["expression"],
+            at_first=data["at_first"],
+            is_partial=data["is_partial"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOpenSizesPartition:
+    name: str
+    flops: ReportOpenNumber
+    input_bytes: ReportOpenNumber
+    output_bytes: ReportOpenNumber
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportOpenSizesPartition:
+        return cls(
+            name=data["name"],
+            flops=ReportOpenNumber.from_json(data["flops"]),
+            input_bytes=ReportOpenNumber.from_json(data["input_bytes"]),
+            output_bytes=ReportOpenNumber.from_json(data["output_bytes"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOpenSizes:
+    """How work and bytes depend on open dims, where that is known."""
+
+    dims: dict[str, ReportOpenDim]
+    # Expressions hold at the sizes of the steps only: strides round.
+    is_for_steps: bool
+    flops: ReportOpenNumber
+    acc_flops: ReportOpenNumber
+    partitions: list[ReportOpenSizesPartition]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportOpenSizes:
+        return cls(
+            dims={key: ReportOpenDim.from_json(item) for key, item in data["dims"].items()},
+            is_for_steps=data["is_for_steps"],
+            flops=ReportOpenNumber.from_json(data["flops"]),
+            acc_flops=ReportOpenNumber.from_json(data["acc_flops"]),
+            partitions=[ReportOpenSizesPartition.from_json(item) for item in data["partitions"]],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportHostShapes:
     nodes: list[str]
     # Those of them that are on the accelerator although no list accepts them.
@@ -935,6 +1045,12 @@ class Report:
     support: ReportSupport
     # Of the accelerator partitions.
     coverage: ReportCoverage
+    # Whether the split is worth it; null for a model without nodes. With times one criterion: `speedup` against the CPU
+    # alone. Without: the share of the `work` on the accelerator (of the nodes where FLOPs are not known), accelerator
+    # `partitions`, and `flops_per_byte` that crosses the link. The worst decides.
+    verdict: ReportVerdict | None
+    # How work and bytes depend on open dims, where that is known.
+    open_sizes: ReportOpenSizes | None = None
     constants: list[str]
     # Shape computations that follow the nodes that use them; null without --host-shapes.
     host_shapes: ReportHostShapes | None
@@ -1008,6 +1124,8 @@ class Report:
             settings=ReportSettings.from_json(data["settings"]),
             support=ReportSupport.from_json(data["support"]),
             coverage=ReportCoverage.from_json(data["coverage"]),
+            verdict=None if data["verdict"] is None else ReportVerdict.from_json(data["verdict"]),
+            open_sizes=ReportOpenSizes.from_json(data["open_sizes"]) if "open_sizes" in data else None,
             constants=data["constants"],
             host_shapes=None if data["host_shapes"] is None else ReportHostShapes.from_json(data["host_shapes"]),
             acc_nodes_found=data["acc_nodes_found"],

@@ -1,0 +1,148 @@
+// cleave fix: writes the model as it is with sizes and known values filled in, and says what that gains.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands/command.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
+#include "cli/terminal/terminal.h"
+#include "core/study/advice.h"
+#include "formats/base/io/output_folder.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
+#include "formats/models/onnx/write/cutter.h"
+#include "formats/report/words/report_values.h"
+#include "formats/run/jobs/job_fault.h"
+
+namespace cleave {
+namespace {
+
+class FixCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    add_split_options(app, request_);
+    add_output_option(app, "-o,--output", output_, "the ONNX file to write")->required();
+    app.add_flag("--force", force_, "replace an existing file");
+  }
+
+  ExitCode run() override {
+    auto folder = OutputFolder::beside(output_, force_);
+    if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+    const auto lists = load_lists(request_.lists);
+    if (!lists) return ExitCode::bad_input;
+    const ShapeBindings asked = request_.model.bindings;
+    ShapeBindings step;
+    step.inference = asked.inference;
+    const bool has_sizes = !asked.dims.empty() || !asked.inputs.empty() || !asked.values.empty();
+    if (const ExitCode code = try_step("as it is", step, *lists); code != ExitCode::done) {
+      return code;
+    }
+    if (has_sizes) {
+      step = asked;
+      step.folding = Folding::report;
+      const ExitCode code = try_step("sizes and values given", step, *lists);
+      if (code != ExitCode::done) return code;
+    }
+    step.folding = Folding::write;
+    if (const ExitCode code = try_step("--fold write", step, *lists); code != ExitCode::done) {
+      return code;
+    }
+    if (const ExitCode code = write(*model_, *folder); code != ExitCode::done) return code;
+    if (const auto done = folder->commit(); !done) {
+      return refuse(done.error(), ExitCode::cannot_write);
+    }
+    report();
+    return ExitCode::done;
+  }
+
+ private:
+  struct Step {
+    std::string name;
+    std::size_t nodes = 0;
+    Outcome outcome;
+  };
+
+  // Reads the model with the bindings, and splits it.
+  ExitCode try_step(std::string name, const ShapeBindings& bindings, const ListsRead& lists) {
+    SplitRequest request = request_;
+    request.model.bindings = bindings;
+    model_ = load_model(request.model);
+    if (!model_) return ExitCode::bad_input;
+    if (model_->format() != ModelFormat::onnx) {
+      return refuse(Diagnostics{
+          diagnostic_of(model_->source.path(),
+                        "is no ONNX model: only in ONNX are there sizes and known values to "
+                        "fill in")});
+    }
+    const auto job = run_split(request, {}, {.model = &*model_, .lists = &lists});
+    if (!job) return cleave::refuse(job.error());
+    const Report report = job->report();
+    const auto outcome = split_outcome({job->graph(), job->facts()}, report.lists, report.options,
+                                       report.preview.link);
+    if (!outcome) {
+      print_error(outcome.error().message, outcome.error().notes);
+      return ExitCode::usage;
+    }
+    steps_.push_back({std::move(name), job->graph().node_count(), outcome->outcome});
+    return ExitCode::done;
+  }
+
+  ExitCode write(const LoadedModel& model, const OutputFolder& folder) const {
+    std::vector<NodeId> nodes;
+    for (const NodeId node : model.graph.nodes()) nodes.push_back(node);
+    auto cutter = OnnxCutter::open(model);
+    if (!cutter) return refuse(job_fault(cutter.error()));
+    const std::string file = std::filesystem::path(output_).filename().string();
+    const auto piece = cutter->write(nodes, {folder.path_of(file), output_});
+    if (!piece) return refuse(job_fault(piece.error()));
+    const auto outputs = model.graph.outputs();
+    const bool is_whole = std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+      return std::find(piece->outputs.begin(), piece->outputs.end(), output) !=
+             piece->outputs.end();
+    });
+    for (const ValueId input : model.graph.inputs()) {
+      if (std::find(piece->inputs.begin(), piece->inputs.end(), input) != piece->inputs.end()) {
+        continue;
+      }
+      print_warning("no node reads the input " + escaped_in_quotes(model.graph.value(input).name) +
+                    " any more: it is left out");
+    }
+    if (is_whole) return ExitCode::done;
+    return refuse(Diagnostics{
+        diagnostic_of(model.source.path(),
+                      "an output of the model is one of its inputs, or known before it runs: "
+                      "it would be lost")});
+  }
+
+  void report() const {
+    TextTable table({output_, "nodes", "partitions", "link bytes", "work"},
+                    {Align::left, Align::right, Align::right, Align::right, Align::right});
+    for (const Step& step : steps_) {
+      const Outcome& outcome = step.outcome;
+      const bool is_open = outcome.unknown_bytes > 0;
+      table.add_row({"  " + step.name, count_text(step.nodes), count_text(outcome.acc_subgraphs),
+                     is_open ? "?" : bytes_text(outcome.link_bytes),
+                     share_text(outcome.flops.total > 0 ? outcome.flops : outcome.nodes)});
+    }
+    std::string text = table.text();
+    if (steps_.back().outcome.unknown_bytes > 0) {
+      text += "\nsizes are still open: --dim NAME=SIZE states them (cleave " + request_.model.path +
+              " names them)\n";
+    }
+    write_stdout(text, {output_});
+  }
+
+  SplitRequest request_;
+  std::string output_;
+  bool force_ = false;
+  std::optional<LoadedModel> model_;  // of the last step
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_fix_command() { return std::make_unique<FixCommand>(); }
+
+}  // namespace cleave
