@@ -124,7 +124,7 @@ class FixCommand : public Command {
       const bool is_open = outcome.unknown_bytes > 0;
       table.add_row({"  " + step.name, count_text(step.nodes), count_text(outcome.acc_subgraphs),
                      is_open ? "?" : bytes_text(outcome.link_bytes),
-                     share_text(outcome.flops.total > 0 ? outcome.flops : outcome.nodes)});
+                     outcome.flops.total > 0 ? share_text(outcome.flops) : "?"});
     }
     std::string text = table.text();
     if (steps_.back().outcome.unknown_bytes > 0) {

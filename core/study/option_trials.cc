@@ -31,6 +31,7 @@ class Ranking {
     if (loses_work(then)) return false;
     if (brings_work(then) || then.acc_subgraphs < now_.acc_subgraphs) return true;
     return then.acc_subgraphs == now_.acc_subgraphs && are_bytes_known(then) &&
+           then.link_bytes < now_.link_bytes &&
            static_cast<double>(then.link_bytes) <=
                static_cast<double>(now_.link_bytes) * kFewerBytes;
   }

@@ -120,7 +120,7 @@ class Promise:
             return None
         brings = then["share"] >= now["share"] + 0.10
         known = now["bytes"] is not None and then["bytes"] is not None
-        fewer = known and then["parts"] == now["parts"] and then["bytes"] <= 0.95 * now["bytes"]
+        fewer = known and then["parts"] == now["parts"] and then["bytes"] <= 0.95 * now["bytes"] != 0
         if not (brings or then["parts"] < now["parts"] or fewer):
             return None
         return (not brings, then["parts"], then["bytes"] if known else 0, -then["nodes"])

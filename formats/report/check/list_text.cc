@@ -26,10 +26,8 @@ std::string conditions_text(Rule rule, bool is_denial) {
   JsonText json;
   is_denial ? write_deny_rule(json, rule) : write_allow_rule(json, rule);
   std::string text = std::move(json).finish();
-  const std::size_t begin = text.find_first_not_of("{ \n");
-  const std::size_t end = text.find_last_not_of("} \n");
-  if (begin == text.npos || end == text.npos || end < begin) return {};
-  return fitted(text.substr(begin, end + 1 - begin), kMostColumns);
+  const std::size_t begin = text.find('{') + 1;
+  return fitted(text.substr(begin, text.rfind('}') - begin), kMostColumns);
 }
 
 class ListText {

@@ -47,8 +47,10 @@ std::string best_option_text(const OptionTrials& trials) {
     add(is + (has_flops ? " of the work" : " of the nodes") + " on the accelerator instead of " +
         was);
   }
-  if (now.unknown_bytes + then.unknown_bytes == 0 && now.link_bytes != then.link_bytes) {
-    add(bytes_text(then.link_bytes) + " over the link instead of " + bytes_text(now.link_bytes));
+  const std::string bytes = bytes_text(then.link_bytes);
+  const std::string bytes_now = bytes_text(now.link_bytes);
+  if (now.unknown_bytes + then.unknown_bytes == 0 && bytes != bytes_now) {
+    add(bytes + " over the link instead of " + bytes_now);
   }
   return option_text(*best) + text;
 }

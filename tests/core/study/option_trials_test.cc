@@ -80,6 +80,7 @@ TEST_CASE(
 TEST_CASE("Where nothing changes, no option is named") {
   const Graph graph = graph_from_text("input x: float32[2]\n a: float32[2] = f(x)\n output a");
   CHECK(tried(graph, "f").best() == nullptr);
+  CHECK(tried(graph, "nothing").best() == nullptr);  // no byte crosses the link, nor any less
 }
 
 }  // namespace
