@@ -295,8 +295,8 @@ void add_setting_options(CLI::App& app, SplitRequest& request) {
       ->allow_extra_args(false);
   const std::vector<std::string> goals = {"latency", "energy"};
   add_words(
-      app, "--goal", goals,
-      [set = take("--goal", "goal"), goals](std::size_t at) { set(goals[at]); },
+      app, "--place-goal", goals,
+      [set = take("--place-goal", "place_goal"), goals](std::size_t at) { set(goals[at]); },
       "what --place cost makes small with several targets: latency (default) or energy");
   const std::vector<std::string> switches = {"off", "on"};
   add_words(

@@ -53,7 +53,7 @@ OPTIONS = {
     "--prefix": ("--prefix acc=npu_", ""),
     "--non-acc-prefix": ("--non-acc-prefix host_", ""),
     "--link": ("--link acc-gpu=16GB/s", ""),
-    "--goal": ("--goal energy", ""),
+    "--place-goal": ("--place-goal energy", ""),
     "--overlap": ("--overlap on", ""),
     "--target": ("--target acc:launch=1s", COST),
     "--pcie-bw": ("--pcie-bw 1kB/s", COST),

@@ -108,7 +108,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     if (!is_known) return no_such_target("--target", spec.name, targets);
   }
   if (is_one && request.overlap) return for_several("--overlap");
-  if (is_one && options.place.goal == PlaceGoal::energy) return for_several("--goal energy");
+  if (is_one && options.place.goal == PlaceGoal::energy) return for_several("--place-goal energy");
   for (const LinkSpec& link : request.links) {
     const Target* const one = find_target(targets, link.one);
     const Target* const other = find_target(targets, link.other);

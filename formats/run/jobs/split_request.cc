@@ -115,7 +115,7 @@ constexpr std::array<TextOption, 9> kTextOptions = {{{"pcie_bw", false, set_link
                                                      {"require", true, add_required},
                                                      {kPrefix, true, add_prefix},
                                                      {"link", true, add_link},
-                                                     {"goal", false, set_goal},
+                                                     {"place_goal", false, set_goal},
                                                      {"overlap", false, set_overlap}}};
 
 const TextOption* find_text_option(std::string_view name) {

@@ -87,7 +87,7 @@ struct SplitRequest {
 std::vector<CostSource> costs_of(const SplitRequest& request);
 
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
-// the table in split_settings.h, "pcie_bw", "min_gain", "goal", "overlap", "target", "costs", "require",
+// the table in split_settings.h, "pcie_bw", "min_gain", "place_goal", "overlap", "target", "costs", "require",
 // "prefix" or "link"; the last five add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
 // Refuses unknown names and values that the option refuses: the error does not name the option.
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);

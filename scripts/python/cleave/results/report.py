@@ -763,9 +763,9 @@ class ReportEnergy:
     # By target, and of the cpu.
     devices: dict[str, float]
     all_cpu_mj: float | None
-    # With --goal energy: no placement takes less.
+    # With --place-goal energy: no placement takes less.
     bound_mj: float | None
-    # With --goal energy: if the targets were asked in order.
+    # With --place-goal energy: if the targets were asked in order.
     in_order_mj: float | None
 
     @classmethod
