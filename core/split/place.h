@@ -14,9 +14,9 @@
 
 #include "core/placement/placement.h"
 #include "core/split/fusion.h"
-#include "core/split/host_shapes.h"
 #include "core/split/latency.h"
 #include "core/split/options.h"
+#include "core/support/host_shapes.h"
 
 namespace cleave {
 

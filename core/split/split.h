@@ -14,7 +14,6 @@
 #include "core/split/boundary.h"
 #include "core/split/extend.h"
 #include "core/split/fusion.h"
-#include "core/split/host_shapes.h"
 #include "core/split/keep_best.h"
 #include "core/split/latency.h"
 #include "core/split/limit_parts.h"
@@ -24,6 +23,7 @@
 #include "core/split/partition.h"
 #include "core/split/place.h"
 #include "core/split/subgraphs.h"
+#include "core/support/host_shapes.h"
 #include "core/support/support.h"
 
 namespace cleave {

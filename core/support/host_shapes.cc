@@ -2,7 +2,7 @@
 // 1. find shape computations, front to back; denied nodes are not among them;
 // 2. mark those that depend on the accelerator;
 // 3. move each to the side of its readers, back to front.
-#include "core/split/host_shapes.h"
+#include "core/support/host_shapes.h"
 
 #include <algorithm>
 #include <array>

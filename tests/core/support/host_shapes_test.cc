@@ -1,4 +1,4 @@
-#include "core/split/host_shapes.h"
+#include "core/support/host_shapes.h"
 
 #include <random>
 
