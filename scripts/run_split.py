@@ -249,7 +249,7 @@ def main():
         keeps = not options.off
         if options.overlap and not has_targets:
             raise WrongUsage(f"{options.folder}: --overlap is for several targets, and there is one")
-        links = {(link["from"], link["to"]) for link in manifest.get("links", [])}
+        links = {(link["from"], link["to"]) for link in manifest.get("direct_links", []) if link["is_used"]}
         root = open_session(options.folder / "root.onnx", UNOPTIMISED)
         passed = passed_parameters(options.folder / "root.onnx", parts, values)
         ort.set_seed(0)

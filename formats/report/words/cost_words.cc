@@ -659,12 +659,16 @@ void write_targets_time(JsonText& json, const InferenceTime& time, const Partiti
   } else {
     json.null();
   }
-  json.begin_list("links");
+  json.begin_list("direct_links");
+  const auto us_of_byte = [&](DeviceIndex target) {
+    return 1e6 / time.basis.machine_with(target).link_bytes_per_second;
+  };
   for (const DirectLink& link : time.basis.links) {
     json.begin_object(JsonText::Layout::one_line);
     json.text("from", time.basis.target_names[link.from]);
     json.text("to", time.basis.target_names[link.to]);
     json.number("bandwidth", link.cost > 0 ? std::optional(1e6 / link.cost) : std::nullopt);
+    json.flag("is_used", link.cost <= us_of_byte(link.from) + us_of_byte(link.to));
     json.end_object();
   }
   json.end_list();

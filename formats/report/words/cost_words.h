@@ -87,7 +87,7 @@ std::string overlap_text(const InferenceTime& time, const Partition& partition);
 // The time of a part for tables: "1.2 ms", or "?" when it is unknown.
 std::string part_time_text(const PartLatency& part);
 
-// Of several targets the fields "in_order_us", "energy", "links" and, with --overlap on, "schedule".
+// Of several targets the fields "in_order_us", "energy", "direct_links" and, with --overlap on, "schedule".
 void write_targets_time(JsonText& json, const InferenceTime& time, const Partition& partition);
 
 // The fields "latency" and "residency" of reports.

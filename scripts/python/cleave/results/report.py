@@ -780,6 +780,25 @@ class ReportEnergy:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportDirectLink:
+    from_: str
+    to: str
+    # Bytes a second; null: they share their memory.
+    bandwidth: float | None
+    # It is no slower than the way through the CPU.
+    is_used: bool
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportDirectLink:
+        return cls(
+            from_=data["from"],
+            to=data["to"],
+            bandwidth=data["bandwidth"],
+            is_used=data["is_used"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportSchedulePartition:
     name: str
     start_us: float
@@ -1096,8 +1115,8 @@ class Report:
     in_order_us: float | None = None
     # Several targets: millijoules of an inference; null where what a device draws is not known.
     energy: ReportEnergy | None = None
-    # Several targets: direct links, each way.
-    links: list[ReportLink] | None = None
+    # Several targets: links of --link, each way.
+    direct_links: list[ReportDirectLink] | None = None
     # With --overlap on: each device runs its partitions in order, each when what it reads is there.
     schedule: ReportSchedule | None = None
     # The files of --costs.
@@ -1149,7 +1168,7 @@ class Report:
             residency=ReportResidencyField.from_json(data["residency"]) if "residency" in data else None,
             in_order_us=data.get("in_order_us"),
             energy=None if data["energy"] is None else ReportEnergy.from_json(data["energy"]) if "energy" in data else None,
-            links=[ReportLink.from_json(item) for item in data["links"]] if "links" in data else None,
+            direct_links=[ReportDirectLink.from_json(item) for item in data["direct_links"]] if "direct_links" in data else None,
             schedule=ReportSchedule.from_json(data["schedule"]) if "schedule" in data else None,
             costs=[ReportCost.from_json(item) for item in data["costs"]] if "costs" in data else None,
             cpu_reasons=[ReportCpuReason.from_json(item) for item in data["cpu_reasons"]],
