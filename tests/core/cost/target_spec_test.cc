@@ -53,8 +53,9 @@ TEST_CASE("An unknown target, number or value is refused with the remedy") {
   CHECK(refusal_of("Gpu:flops=1T") ==
         "\"Gpu:flops=1T\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
         "acc:launch=100us,...");
-  CHECK(refusal_of("cpu:memory=1GiB") ==
-        "\"memory\" is not a number of target cpu: there are flops, bandwidth, node, launch");
+  CHECK(
+      refusal_of("cpu:memory=1GiB") ==
+      "\"memory\" is not a number of target cpu: there are flops, bandwidth, node, launch, energy");
   CHECK(refusal_of("acc:launch=100") == "\"100\" is not a value of \"launch\": write launch=100us");
   CHECK(refusal_of("acc:duplex") == "\"\" is not a value of \"duplex\": write duplex=half");
 }
