@@ -82,7 +82,7 @@ class Promise:
     def test_sizes(self, model, support):
         """True when the model has expressions."""
         opened = self.report(model, support)
-        if opened is None or "open_sizes" not in opened:
+        if opened is None or opened["open_sizes"] is None:
             return False
         found = opened["open_sizes"]
         for times in (0, 6, 7):

@@ -226,8 +226,11 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
   json.number("nodes", graph.node_count());
   json.key("flops");
   inspection.unknown_flops > 0 ? json.null() : json.number(inspection.flops);
-  if (sizes != nullptr) {
-    json.begin_object("open_sizes");
+  json.key("open_sizes");
+  if (sizes == nullptr) {
+    json.null();
+  } else {
+    json.begin_object();
     write_open_dims(json, *sizes);
     write_open_number(json, "flops", sizes->flops, *sizes);
     json.end_object();

@@ -114,11 +114,12 @@ class ReportWriter {
     json_.end_object();
   }
 
-  // Left out when no dim is open, or it is not known how the numbers depend on them.
+  // null when no dim is open, or it is not known how the numbers depend on them.
   void write_open_sizes() {
-    if (report_.open_sizes == nullptr) return;
+    json_.key("open_sizes");
+    if (report_.open_sizes == nullptr) return json_.null();
     const OpenSizes& sizes = *report_.open_sizes;
-    json_.begin_object("open_sizes");
+    json_.begin_object();
     write_open_dims(json_, sizes);
     write_open_number(json_, "flops", sizes.flops, sizes);
     write_open_number(json_, "acc_flops", sizes.acc_flops, sizes);

@@ -85,5 +85,24 @@ TEST_CASE("A piece has the boundary that it has as a part of a partition with th
   CHECK(compared == 300);
 }
 
+TEST_CASE("Between tensors are the nodes that the last need, up to the first") {
+  const Graph graph = graph_from_text(kText);
+  const auto between = [&](const std::vector<std::string>& from,
+                           const std::vector<std::string>& to) {
+    std::vector<ValueId> first, last;
+    for (const std::string& name : from) first.push_back(value_named(graph, name));
+    for (const std::string& name : to) last.push_back(value_named(graph, name));
+    std::string names;
+    for (const NodeId node : nodes_between(graph, first, last)) names += graph.node(node).name;
+    return names;
+  };
+  CHECK(between({"a"}, {"d"}) == "bcd");
+  CHECK(between({"b"}, {"d"}) == "acd");
+  CHECK(between({}, {"b"}) == "ab");
+  CHECK(between({"b", "c"}, {}) == "d");
+  CHECK(between({"a"}, {}) == "bcd");
+  CHECK(between({"b"}, {"b"}).empty());
+}
+
 }  // namespace
 }  // namespace cleave

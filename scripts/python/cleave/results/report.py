@@ -254,7 +254,7 @@ class ReportOpenSizesPartition:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOpenSizes:
-    """How work and bytes depend on open dims, where that is known."""
+    """How work and bytes depend on open dims; null where none is open or it is not known, and outside of preview."""
 
     dims: dict[str, ReportOpenDim]
     # Expressions hold at the sizes of the steps only: strides round.
@@ -1068,8 +1068,8 @@ class Report:
     # alone. Without: the share of the `work` on the accelerator (of the nodes where FLOPs are not known), accelerator
     # `partitions`, and `flops_per_byte` that crosses the link. The worst decides.
     verdict: ReportVerdict | None
-    # How work and bytes depend on open dims, where that is known.
-    open_sizes: ReportOpenSizes | None = None
+    # How work and bytes depend on open dims; null where none is open or it is not known, and outside of preview.
+    open_sizes: ReportOpenSizes | None
     constants: list[str]
     # Shape computations that follow the nodes that use them; null without --host-shapes.
     host_shapes: ReportHostShapes | None
@@ -1144,7 +1144,7 @@ class Report:
             support=ReportSupport.from_json(data["support"]),
             coverage=ReportCoverage.from_json(data["coverage"]),
             verdict=None if data["verdict"] is None else ReportVerdict.from_json(data["verdict"]),
-            open_sizes=ReportOpenSizes.from_json(data["open_sizes"]) if "open_sizes" in data else None,
+            open_sizes=None if data["open_sizes"] is None else ReportOpenSizes.from_json(data["open_sizes"]),
             constants=data["constants"],
             host_shapes=None if data["host_shapes"] is None else ReportHostShapes.from_json(data["host_shapes"]),
             acc_nodes_found=data["acc_nodes_found"],

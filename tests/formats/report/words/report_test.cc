@@ -40,7 +40,7 @@ TEST_CASE("the JSON report has every field, in the order of the format") {
   std::string keys;
   for (const auto& [key, value] : json.items()) keys += key + " ";
   CHECK(keys ==
-        "format version model settings support coverage constants host_shapes "
+        "format version model settings support coverage verdict open_sizes constants host_shapes "
         "acc_nodes_found acc_nodes fusion_groups qdq_groups patterns subgraphs_before cap extended "
         "distinct_acc_partitions partitions node_map link cpu_reasons unchecked notes ");
 }
