@@ -27,7 +27,7 @@ class Ranking {
   explicit Ranking(const Outcome& now) : now_(now) {}
 
   bool gains(const Outcome& then) const {
-    if (is_by_time(then)) return *then.latency() <= *now_.latency() * kLessTime;
+    if (is_by_time(then)) return *then.latency() < *now_.latency() * kLessTime;
     if (loses_work(then)) return false;
     if (brings_work(then) || then.acc_subgraphs < now_.acc_subgraphs) return true;
     return then.acc_subgraphs == now_.acc_subgraphs && are_bytes_known(then) &&

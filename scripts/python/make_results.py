@@ -136,7 +136,7 @@ class Classes:
             if name not in required:
                 default = " = None"
                 kind += "" if kind == "Any" or kind.endswith("None") else " | None"
-                how = f"{how} if {json.dumps(name)} in data else None" if how else f"data.get({json.dumps(name)})"
+                how = f"({how}) if {json.dumps(name)} in data else None" if how else f"data.get({json.dumps(name)})"
             fields.append(f"    {attribute}: {kind}{default}")
             reads.append(f"            {attribute}={how.replace('{x}', source) if how else source},")
         description = docstring(node["description"]) if node.get("description") else []

@@ -65,6 +65,7 @@ RUNS = [
     (f"lower {ONNX} {COMPILER} --until-clean -o out --deny-out l.json", ("out", "l.json", "out.journal.jsonl")),
     (f"lower mobile_block.onnx -s all.txt --dim N=1 {COMPILER} --until-clean -o out -j 3", ("out", "out.journal.jsonl")),
     (f"reduce mobile_block.onnx --dim N=1 {COMPILER} -o out", ("out",)),
+    (f"fix {ONNX} -o fixed.onnx", ("fixed.onnx",)),
     ("cut mobile_block.onnx --nodes names.txt -o c.onnx", ("c.onnx",)),
     ("backend check ./slow.json", ()),
 ]

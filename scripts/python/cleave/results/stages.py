@@ -213,7 +213,7 @@ class StagesRoot:
             inputs=data["inputs"],
             calls=[StagesRootCall.from_json(item) for item in data["calls"]],
             loss=data.get("loss"),
-            backward=[StagesRootBackward.from_json(item) for item in data["backward"]] if "backward" in data else None,
+            backward=([StagesRootBackward.from_json(item) for item in data["backward"]]) if "backward" in data else None,
             outputs=data["outputs"],
         )
 
@@ -287,7 +287,7 @@ class StagesChain:
             outputs=data["outputs"],
             state=data["state"],
             mutations=data["mutations"],
-            init=StagesChainInit.from_json(data["init"]) if "init" in data else None,
+            init=(StagesChainInit.from_json(data["init"])) if "init" in data else None,
             signature=data.get("signature"),
             open=data.get("open"),
         )
@@ -410,10 +410,10 @@ class Stages:
             curve=[StagesCurve.from_json(item) for item in data["curve"]],
             has_loss_and_backward=data["has_loss_and_backward"],
             root=StagesRoot.from_json(data["root"]),
-            chain=StagesChain.from_json(data["chain"]) if "chain" in data else None,
-            schedule=StagesSchedule.from_json(data["schedule"]) if "schedule" in data else None,
+            chain=(StagesChain.from_json(data["chain"])) if "chain" in data else None,
+            schedule=(StagesSchedule.from_json(data["schedule"])) if "schedule" in data else None,
             notes=data["notes"],
-            files=[StagesFile.from_json(item) for item in data["files"]] if "files" in data else None,
+            files=([StagesFile.from_json(item) for item in data["files"]]) if "files" in data else None,
         )
 
     def __repr__(self) -> str:

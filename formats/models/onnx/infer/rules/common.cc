@@ -83,7 +83,7 @@ bool matrix_product(OnnxOpCall& call) {
   return true;
 }
 
-constexpr std::array<OnnxShapeRuleEntry, 41> kRules = {{
+constexpr std::array<OnnxShapeRuleEntry, 40> kRules = {{
     {"", "Abs", first_type<6>},
     {"", "Acos", first_type<7>},
     {"", "Acosh", first_type<9>},
@@ -101,7 +101,6 @@ constexpr std::array<OnnxShapeRuleEntry, 41> kRules = {{
     {"", "Identity", first_type<1>},
     {"", "Log", first_type<6>},
     {"", "Neg", first_type<6>},
-    {"", "Not", first_type<1>},
     {"", "Reciprocal", first_type<6>},
     {"", "Relu", first_type<6>},
     {"", "Round", first_type<11>},
