@@ -95,9 +95,8 @@ def capture(options, out):
     with torch.no_grad():
         torch.manual_seed(options.seed)
         runner([copied(next(given)) if name is not None else None for name in chain["inputs"]])
-        faults = {part["name"]: capture_part(options.folder, out, part, runner.seen[part["name"]])
-                  for part in chain["order"]}  # fmt: skip
-    return faults
+        return {part["name"]: capture_part(options.folder, out, part, runner.seen[part["name"]])
+                for part in chain["order"]}  # fmt: skip
 
 
 def make_folder(out, force):

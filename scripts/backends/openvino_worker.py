@@ -27,6 +27,7 @@ def names_of(ports):
 def compile_program(program):
     """A piece of a torch.export program."""
     import torch
+
     from torch_programs import Compiled
 
     model = in_stage("convert", ov.convert_model, program)

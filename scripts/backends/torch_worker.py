@@ -188,7 +188,7 @@ def main():
     import_known(options.modules)
     if package == "executorch":
         with packages("executorch"):
-            import executorch.exir  # noqa: F401 (its absence is told before the worker is ready)
+            import executorch.exir
             import executorch.kernels.quantized  # noqa: F401 (operators of quantised programs)
     handlers = {
         "compile": lambda request: compile_piece(request, compiler, ending),

@@ -21,8 +21,9 @@ def compile_model(path):
 def compile_program(program):
     """A piece of a torch.export program."""
     import torch
-    from torch_programs import Compiled
     from tvm.relax.frontend.torch import from_exported_program
+
+    from torch_programs import Compiled
 
     module = in_stage("convert", from_exported_program, program, keep_params_as_input=False)
     executable = in_stage("compile", tvm.compile, module, target="llvm")

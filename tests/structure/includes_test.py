@@ -74,7 +74,8 @@ MAY_INCLUDE = {
     "formats/run/backend": CORE_LOW + " core/lowering " + FILES + " formats/models/onnx/index formats/models/onnx/write "
                            "formats/models/tflite formats/models/tflite/write",
     "formats/run/lowering": LIBRARY + " " + FILES + " formats/models/bind formats/lists/support formats/models "
-                        "formats/models/onnx/write formats/models/pt2 formats/models/pt2/write formats/models/tflite/write formats/run/backend " + ONNX,
+                        "formats/models/onnx/write formats/models/pt2 formats/models/pt2/write formats/models/tflite/write "
+                        "formats/run/backend " + ONNX,
     # What people and programs read.
     "formats/report/words": LIBRARY + " " + READERS,
     "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
