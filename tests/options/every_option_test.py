@@ -46,6 +46,7 @@ OPTIONS = {
     "--place": ("--place cost --min-gain 0%", RATES),
     "--residency": ("--residency on", SLOW),
     "--start": ("--start acc", ""),
+    "--pack": ("--pack bytes", ""),
     "--keep-acc-subgraphs": ("--keep-acc-subgraphs 1", ""),
     "--keep-by": ("--keep-by nodes", KEEP),
     "--extend": ("--extend all", "--min-acc-module-size 3"),
