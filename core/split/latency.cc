@@ -10,12 +10,13 @@
 #include "core/cost/cost.h"
 
 namespace cleave {
-namespace {
 
 bool has_any_time(const DeviceTimes& times) {
   return std::any_of(times.origins.begin(), times.origins.end(),
                      [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
 }
+
+namespace {
 
 // Visits the parts in call order and counts the bytes that cross for each.
 class LinkCounter {

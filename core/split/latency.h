@@ -34,6 +34,9 @@ enum class MissingNumber : std::uint8_t {
   value_bytes  // the size of one tensor that crosses is unknown
 };
 
+// Whether some node's time on the device is known. Linear.
+bool has_any_time(const DeviceTimes& times);
+
 // Bytes over the link.
 struct LinkBytes {
   std::uint64_t in = 0;              // to the accelerator

@@ -421,11 +421,6 @@ std::optional<double> shared_qps(const InferenceTime& time, const Latency& laten
   return time.basis.machine.link_bytes_per_second / static_cast<double>(most);
 }
 
-bool has_any_time(const DeviceTimes& times) {
-  return std::any_of(times.origins.begin(), times.origins.end(),
-                     [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
-}
-
 // "flops=4TFLOP/s,bandwidth=50GB/s": the rates that the device lacks, with an example each.
 std::string missing_rates(const DeviceNumbers& device, std::string_view flops) {
   std::string text;
