@@ -49,6 +49,7 @@ class FixCommand : public Command {
     if (const ExitCode code = try_step("--fold write", step, *lists); code != ExitCode::done) {
       return code;
     }
+    print_diagnostics(model_->warnings);
     if (const ExitCode code = write(*model_, *folder); code != ExitCode::done) return code;
     if (const auto done = folder->commit(); !done) {
       return refuse(done.error(), ExitCode::cannot_write);
@@ -68,8 +69,9 @@ class FixCommand : public Command {
   ExitCode try_step(std::string name, const ShapeBindings& bindings, const ListsRead& lists) {
     SplitRequest request = request_;
     request.model.bindings = bindings;
-    model_ = load_model(request.model);
-    if (!model_) return ExitCode::bad_input;
+    auto read = read_model(request.model.path, bindings, request.model.limits);
+    if (!read) return refuse(read.error());
+    model_ = *std::move(read);
     if (model_->format() != ModelFormat::onnx) {
       return refuse(Diagnostics{
           diagnostic_of(model_->source.path(),
@@ -79,13 +81,8 @@ class FixCommand : public Command {
     const auto job = run_split(request, {}, {.model = &*model_, .lists = &lists});
     if (!job) return cleave::refuse(job.error());
     const Report report = job->report();
-    const auto outcome = split_outcome({job->graph(), job->facts()}, report.lists, report.options,
-                                       report.preview.link);
-    if (!outcome) {
-      print_error(outcome.error().message, outcome.error().notes);
-      return ExitCode::usage;
-    }
-    steps_.push_back({std::move(name), job->graph().node_count(), outcome->outcome});
+    steps_.push_back(
+        {std::move(name), job->graph().node_count(), outcome_of(report.split, report.preview)});
     return ExitCode::done;
   }
 

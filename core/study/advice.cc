@@ -12,7 +12,6 @@
 #include "core/cost/cost.h"
 #include "core/graph/op_name.h"
 #include "core/measures/inference_time.h"
-#include "core/split/split.h"
 #include "core/support/support.h"
 
 namespace cleave {
@@ -53,28 +52,6 @@ Scores scores_of(const Outcome& outcome, Goal goal) {
   return {};
 }
 
-Outcome outcome_of(const Support& support, const Partition& partition, const Preview& preview) {
-  Outcome outcome;
-  outcome.subgraphs = partition.count();
-  for (const PartId part : partition.parts()) {
-    if (!partition.is_acc(part)) continue;
-    const PartNumbers& numbers = preview.parts[part];
-    ++outcome.acc_subgraphs;
-    outcome.link_bytes += numbers.input_bytes + numbers.output_bytes;
-    for (const Hazard& hazard : numbers.hazards) {
-      if (hazard.kind == Hazard::Kind::unknown_bytes) ++outcome.unknown_bytes;
-    }
-  }
-  if (preview.bound) {
-    outcome.link_seconds = 1 / preview.bound->max_qps;
-    outcome.shared_link_seconds = 1 / preview.bound->shared_qps;
-  }
-  outcome.supported = support.supported.count();
-  outcome.nodes = preview.coverage.nodes;
-  outcome.flops = preview.coverage.flops;
-  return outcome;
-}
-
 struct DevicesUsed {
   Residency residency;
   Machine machine;
@@ -103,6 +80,29 @@ SplitInput input_of(const ModelToSplit& model, const std::vector<SupportList>& l
 }
 
 }  // namespace
+
+Outcome outcome_of(const Split& split, const Preview& preview) {
+  const Partition& partition = split.partition;
+  Outcome outcome;
+  outcome.subgraphs = partition.count();
+  for (const PartId part : partition.parts()) {
+    if (!partition.is_acc(part)) continue;
+    const PartNumbers& numbers = preview.parts[part];
+    ++outcome.acc_subgraphs;
+    outcome.link_bytes += numbers.input_bytes + numbers.output_bytes;
+    for (const Hazard& hazard : numbers.hazards) {
+      if (hazard.kind == Hazard::Kind::unknown_bytes) ++outcome.unknown_bytes;
+    }
+  }
+  if (preview.bound) {
+    outcome.link_seconds = 1 / preview.bound->max_qps;
+    outcome.shared_link_seconds = 1 / preview.bound->shared_qps;
+  }
+  outcome.supported = split.support.supported.count();
+  outcome.nodes = preview.coverage.nodes;
+  outcome.flops = preview.coverage.flops;
+  return outcome;
+}
 
 void Outcome::add(const Outcome& other) {
   acc_subgraphs += other.acc_subgraphs;
@@ -139,7 +139,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
   auto split = split_graph(input_of(model, lists, link), options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
-  Outcome outcome = outcome_of(split->support, split->partition, preview);
+  Outcome outcome = outcome_of(*split, preview);
   add_latency(model, *split, {options.latency.residency, machine_of(options, link)}, outcome);
   SplitOutcome out{outcome, std::move(split->support.supported)};
   const Subgraphs& found = split->found.subgraphs;

@@ -26,6 +26,7 @@
 #include "core/cost/target_times.h"
 #include "core/measures/preview.h"
 #include "core/split/options.h"
+#include "core/split/split.h"
 #include "core/support/gaps.h"
 #include "core/support/support_list.h"
 
@@ -64,6 +65,9 @@ struct Outcome {
     return unknown_latencies > 0 ? std::nullopt : std::optional(latency_us);
   }
 };
+
+// Of one split; no latency, which needs times. `preview` is of the same split.
+Outcome outcome_of(const Split& split, const Preview& preview);
 
 struct SplitOutcome {
   Outcome outcome;
