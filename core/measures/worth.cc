@@ -1,7 +1,8 @@
 // Steps:
 // 1. with times: compare them, and be done;
-// 2. judge the share of the work, the number of partitions, and the work for each byte;
-// 3. find the op that alone makes most CPU partitions.
+// 2. find what is known of the work, and of the bytes over the link;
+// 3. judge the share of the work, the number of partitions, and the work for each byte;
+// 4. find the op that alone makes most CPU partitions.
 #include "core/measures/worth.h"
 
 #include <algorithm>
@@ -16,7 +17,11 @@ namespace {
 constexpr double kClearSpeedup = 1.1;
 constexpr double kMostWork = 0.75;
 constexpr double kHalfTheWork = 0.5;
-// One call costs as much as tens of small operators; a large model can bear more calls.
+// A call takes some 50 us, in which a CPU of 500 GFLOP/s does 25 MFLOP: with ten times as much work in
+// a partition calls take a tenth of what is won, with twice as much half of it.
+constexpr double kFlopsPerPartition = 250e6;
+constexpr double kFewFlopsPerPartition = 50e6;
+// Where FLOPs are not known: one call costs as much as tens of small operators.
 constexpr double kNodesPerPartition = 500;
 constexpr double kFewNodesPerPartition = 50;
 // The FLOPs that a CPU of 500 GFLOP/s does while a link of 31.5 GB/s (gen4x16) moves a byte.
@@ -27,24 +32,64 @@ Worth answer_of(double value, double yes, double maybe) {
   return value >= yes ? Worth::yes : value >= maybe ? Worth::maybe : Worth::no;
 }
 
-// Without FLOPs of some node the share of the known ones misleads.
-bool are_flops_known(const Coverages& coverage) {
-  return coverage.unknown_flops == 0 && coverage.flops.total > 0;
+struct Work {
+  double acc = 0, total = 0;
+  double bytes = 0;  // over the link, into accelerator parts and out of them
+  bool are_bytes_known = true;
+  bool is_at_least = false;
+};
+
+// nullopt unless all FLOPs are known: the share of the known ones misleads.
+std::optional<Work> known_work(const Partition& partition, const Preview& preview) {
+  const Coverages& coverage = preview.coverage;
+  if (coverage.unknown_flops > 0 || coverage.flops.total <= 0) return std::nullopt;
+  Work work{coverage.flops.acc, coverage.flops.total};
+  for (const PartId part : partition.parts()) {
+    if (!partition.is_acc(part)) continue;
+    const PartNumbers& numbers = preview.parts[part];
+    work.bytes += static_cast<double>(numbers.input_bytes + numbers.output_bytes);
+    for (const Hazard& hazard : numbers.hazards) {
+      if (hazard.kind == Hazard::Kind::unknown_bytes) work.are_bytes_known = false;
+    }
+  }
+  return work;
+}
+
+// The same at the first sizes of open dims; what stays unknown of the accelerator makes the share a
+// lower bound.
+std::optional<Work> work_at_first(const Partition& partition, const OpenSizes& sizes) {
+  if (!sizes.parts || sizes.flops.at_first <= 0) return std::nullopt;
+  Work work{sizes.acc_flops.at_first, sizes.flops.at_first};
+  for (const PartId part : partition.parts()) {
+    const OpenPart& numbers = (*sizes.parts)[part];
+    if (!partition.is_acc(part)) {
+      if (numbers.flops.is_partial) return std::nullopt;
+      continue;
+    }
+    work.bytes += numbers.input_bytes.at_first + numbers.output_bytes.at_first;
+    if (numbers.input_bytes.is_partial || numbers.output_bytes.is_partial) {
+      work.are_bytes_known = false;
+    }
+  }
+  work.is_at_least = sizes.flops.is_partial;
+  return work;
 }
 
 class WorthJudge {
  public:
   WorthJudge(const Graph& graph, const Split& split, const Preview& preview,
-             const InferenceTime* time)
-      : graph_(graph), split_(split), preview_(preview), time_(time) {
+             const InferenceTime* time, const OpenSizes* sizes)
+      : graph_(graph), split_(split), preview_(preview), time_(time), sizes_(sizes) {
     const auto& devices = split.partition.devices;
     acc_parts_ = static_cast<double>(std::count(devices.begin(), devices.end(), Device::acc));
   }
 
   WorthVerdict run() {
+    verdict_.answer = Worth::yes;
     if (!judge_time()) {
+      find_work();
       judge_work();
-      if (acc_parts_ > 0) {
+      if (work_.acc > 0) {
         judge_partitions();
         judge_intensity();
       }
@@ -63,7 +108,6 @@ class WorthJudge {
 
   // False when the times are not known.
   bool judge_time() {
-    verdict_.answer = Worth::yes;
     if (time_ == nullptr) return false;
     const Latency& latency = time_->asked();
     if (!latency.total_us || !latency.all_cpu_us || *latency.total_us <= 0) return false;
@@ -74,35 +118,42 @@ class WorthJudge {
     return true;
   }
 
+  void find_work() {
+    verdict_.basis = WorkBasis::flops;
+    auto work = known_work(split_.partition, preview_);
+    if (!work && sizes_ != nullptr) {
+      verdict_.basis = WorkBasis::flops_at_first;
+      work = work_at_first(split_.partition, *sizes_);
+    }
+    if (!work) {
+      verdict_.basis = WorkBasis::nodes;
+      work = Work{preview_.coverage.nodes.acc, preview_.coverage.nodes.total};
+    }
+    work_ = *work;
+    verdict_.acc_work = work_.acc;
+    verdict_.is_at_least = work_.is_at_least;
+  }
+
   void judge_work() {
-    const Coverages& coverage = preview_.coverage;
-    const double share =
-        are_flops_known(coverage) ? coverage.flops.ratio() : coverage.nodes.ratio();
+    const double share = work_.acc / work_.total;
     add(WorthCriterion::Kind::work, share, kMostWork, kHalfTheWork,
         answer_of(share, kMostWork, kHalfTheWork));
   }
 
   void judge_partitions() {
-    const double nodes = preview_.coverage.nodes.acc;
-    const double yes = std::max(1.0, std::floor(nodes / kNodesPerPartition));
-    const double maybe = std::max(2.0, std::floor(nodes / kFewNodesPerPartition));
+    const bool is_of_nodes = verdict_.basis == WorkBasis::nodes;
+    const double much = is_of_nodes ? kNodesPerPartition : kFlopsPerPartition;
+    const double few = is_of_nodes ? kFewNodesPerPartition : kFewFlopsPerPartition;
+    const double yes = std::max(1.0, std::floor(work_.acc / much));
+    const double maybe = std::max(2.0, std::floor(work_.acc / few));
     add(WorthCriterion::Kind::partitions, acc_parts_, yes, maybe,
         answer_of(-acc_parts_, -yes, -maybe));
   }
 
   void judge_intensity() {
-    if (!are_flops_known(preview_.coverage)) return;
-    double bytes = 0;
-    for (const PartId part : split_.partition.parts()) {
-      if (!split_.partition.is_acc(part)) continue;
-      const PartNumbers& numbers = preview_.parts[part];
-      for (const Hazard& hazard : numbers.hazards) {
-        if (hazard.kind == Hazard::Kind::unknown_bytes) return;
-      }
-      bytes += static_cast<double>(numbers.input_bytes) + static_cast<double>(numbers.output_bytes);
-    }
-    if (bytes <= 0) return;
-    const double intensity = preview_.coverage.flops.acc / bytes;
+    if (verdict_.basis == WorkBasis::nodes || work_.bytes <= 0) return;
+    if (!work_.are_bytes_known || work_.is_at_least) return;
+    const double intensity = work_.acc / work_.bytes;
     add(WorthCriterion::Kind::intensity, intensity, kFlopsPerByte, kFewFlopsPerByte,
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
@@ -150,6 +201,8 @@ class WorthJudge {
   const Split& split_;
   const Preview& preview_;
   const InferenceTime* time_;
+  const OpenSizes* sizes_;
+  Work work_;
   double acc_parts_ = 0;
   WorthVerdict verdict_;
 };
@@ -157,9 +210,10 @@ class WorthJudge {
 }  // namespace
 
 std::optional<WorthVerdict> judge_worth(const Graph& graph, const Split& split,
-                                        const Preview& preview, const InferenceTime* time) {
+                                        const Preview& preview, const InferenceTime* time,
+                                        const OpenSizes* sizes) {
   if (graph.node_count() == 0) return std::nullopt;
-  return WorthJudge(graph, split, preview, time).run();
+  return WorthJudge(graph, split, preview, time, sizes).run();
 }
 
 }  // namespace cleave

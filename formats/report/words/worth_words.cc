@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/words/open_size_words.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {
@@ -31,21 +33,38 @@ std::string speedup_text(double speedup) {
   return rate_text(speedup) + " times as fast as the CPU alone";
 }
 
-std::string criterion_text(const Coverages& coverage, const WorthCriterion& criterion) {
+std::string criterion_text(const WorthVerdict& verdict, const Coverages& coverage,
+                           const WorthCriterion& criterion) {
+  const bool is_of_nodes = verdict.basis == WorkBasis::nodes;
   switch (criterion.kind) {
     case WorthCriterion::Kind::speedup:
       return speedup_text(criterion.value);
-    case WorthCriterion::Kind::work: {
-      const bool is_of_flops = coverage.unknown_flops == 0 && coverage.flops.total > 0;
-      if (criterion.value <= 0) return "nothing is on the accelerator";
-      return percent_text(criterion.value) + " of the " + (is_of_flops ? "work is" : "nodes are") +
-             " on the accelerator";
-    }
+    case WorthCriterion::Kind::work:
+      if (coverage.nodes.acc <= 0) return "nothing is on the accelerator";
+      if (criterion.value <= 0) return "none of the work is on the accelerator";
+      return (verdict.is_at_least ? "at least " : "") + percent_text(criterion.value) + " of the " +
+             (is_of_nodes ? "nodes are" : "work is") + " on the accelerator";
     case WorthCriterion::Kind::partitions:
       return counted(whole(criterion.value), "round trip", "round trips") +
-             " to the accelerator for " + counted(whole(coverage.nodes.acc), "node", "nodes");
+             " to the accelerator for " +
+             (is_of_nodes ? counted(whole(verdict.acc_work), "node", "nodes")
+                          : flops_text(verdict.acc_work));
     case WorthCriterion::Kind::intensity:
       return rate_text(criterion.value) + " FLOPs for each byte over the link";
+  }
+  return {};
+}
+
+std::string_view basis_name(WorkBasis basis) {
+  switch (basis) {
+    case WorkBasis::flops:
+      return "flops";
+    case WorkBasis::flops_at_first:
+      return "flops_at_first_sizes";
+    case WorkBasis::nodes:
+      return "nodes";
+    case WorkBasis::times:
+      return "times";
   }
   return {};
 }
@@ -61,7 +80,11 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
     if (criterion.answer != verdict.answer) continue;
     is_about_partitions |= criterion.kind == WorthCriterion::Kind::partitions ||
                            criterion.kind == WorthCriterion::Kind::speedup;
-    text += (text.empty() ? "" : "; ") + criterion_text(report.preview.coverage, criterion);
+    text +=
+        (text.empty() ? "" : "; ") + criterion_text(verdict, report.preview.coverage, criterion);
+  }
+  if (verdict.basis == WorkBasis::flops_at_first) {
+    text += " (at " + first_sizes_text(*report.open_sizes) + ")";
   }
   if (verdict.blamed_partitions > 0 && is_about_partitions) {
     const auto& devices = report.split.partition.devices;
@@ -75,6 +98,10 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
   return text;
 }
 
+std::optional<WorthVerdict> judge(const Report& report) {
+  return judge_worth(report.graph, report.split, report.preview, report.time, report.open_sizes);
+}
+
 }  // namespace
 
 std::string_view answer_name(Worth answer) {
@@ -82,19 +109,20 @@ std::string_view answer_name(Worth answer) {
 }
 
 std::string worth_text(const Report& report) {
-  const auto verdict = judge_worth(report.graph, report.split, report.preview, report.time);
+  const auto verdict = judge(report);
   if (!verdict) return {};
   return "worth it: " + std::string(answer_word(verdict->answer)) + ": " +
          sentence(report, *verdict);
 }
 
 void write_worth(JsonText& json, const Report& report) {
-  const auto verdict = judge_worth(report.graph, report.split, report.preview, report.time);
+  const auto verdict = judge(report);
   json.key("verdict");
   if (!verdict) return json.null();
   json.begin_object();
   json.text("answer", answer_name(verdict->answer));
   json.text("why", sentence(report, *verdict));
+  json.text("basis", basis_name(verdict->basis));
   json.begin_list("criteria");
   for (const WorthCriterion& criterion : verdict->criteria) {
     json.begin_object(JsonText::Layout::one_line);

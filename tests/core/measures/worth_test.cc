@@ -100,6 +100,68 @@ TEST_CASE(
   CHECK(verdict.answer == Worth::maybe);
 }
 
+TEST_CASE("Several partitions are few where each has much work, whatever the number of nodes") {
+  const auto made = split_case(R"(
+    input x: float32[512,1024]
+    param w: float32[1024,1024]
+    a: float32[512,1024] = MatMul(x, w)
+    b: float32[512,1024] = Dropout(a)
+    c: float32[512,1024] = MatMul(b, w)
+    d: float32[512,1024] = Dropout(c)
+    e: float32[512,1024] = MatMul(d, w)
+    output e)",
+                               "MatMul");
+  const WorthVerdict verdict = judged(made);
+  CHECK(verdict.answer == Worth::yes);
+  CHECK(verdict.basis == WorkBasis::flops);
+  CHECK(verdict.acc_work == 3 * 2.0 * 512 * 1024 * 1024);
+  REQUIRE(verdict.criteria.size() == 3);
+  CHECK(verdict.criteria[1].value == 3);
+  CHECK(verdict.criteria[1].yes == 12);
+  CHECK(verdict.criteria[1].maybe == 64);
+}
+
+TEST_CASE("Open dims are judged at their first sizes, before nodes are counted") {
+  const auto made = split_case(R"(
+    input x: float32[N,64]
+    param w: float32[64,64]
+    a: float32[N,64] = MatMul(x, w)
+    b: float32[N,64] = Relu(a)
+    output b)",
+                               "MatMul");
+  OpenSizes sizes;
+  sizes.names = {"N"};
+  sizes.flops.at_first = 8256;
+  sizes.acc_flops.at_first = 8192;
+  sizes.parts = PerPart<OpenPart>(made.split.partition.count());
+  for (const PartId part : made.split.partition.parts()) {
+    (*sizes.parts)[part].input_bytes.at_first = 256;
+    (*sizes.parts)[part].output_bytes.at_first = 256;
+  }
+  const auto verdict = judge_worth(made.graph, made.split, made.preview, nullptr, &sizes);
+  REQUIRE(verdict);
+  CHECK(verdict->basis == WorkBasis::flops_at_first);
+  REQUIRE(verdict->criteria.size() == 3);
+  CHECK(verdict->criteria[0].value == 8192.0 / 8256);
+  CHECK(verdict->criteria[2].value == 8192.0 / 512);
+  CHECK(verdict->answer == Worth::yes);
+  sizes.flops.is_partial = true;
+  for (const PartId part : made.split.partition.parts()) {
+    (*sizes.parts)[part].flops.is_partial = made.split.partition.is_acc(part);
+  }
+  const auto least = judge_worth(made.graph, made.split, made.preview, nullptr, &sizes);
+  REQUIRE(least);
+  CHECK(least->is_at_least);
+  CHECK(least->criteria.size() == 2);
+  for (const PartId part : made.split.partition.parts()) {
+    (*sizes.parts)[part].flops.is_partial = !made.split.partition.is_acc(part);
+  }
+  const auto partial = judge_worth(made.graph, made.split, made.preview, nullptr, &sizes);
+  REQUIRE(partial);
+  CHECK(partial->basis == WorkBasis::nodes);
+  CHECK(partial->criteria[0].value == 0.5);
+}
+
 TEST_CASE("Where times are known they alone decide") {
   const auto made = split_case(R"(
     input x: float32[64,64]

@@ -188,11 +188,14 @@ class ReportVerdictCriteria:
 @dataclass(frozen=True, kw_only=True)
 class ReportVerdict:
     """Whether the split is worth it; null for a model without nodes. With times one criterion: `speedup` against the
-    CPU alone. Without: the share of the `work` on the accelerator (of the nodes where FLOPs are not known), accelerator
-    `partitions`, and `flops_per_byte` that crosses the link. The worst decides."""
+    CPU alone. Without: the share of the `work` on the accelerator, accelerator `partitions` against the work in them,
+    and `flops_per_byte` that crosses the link. The worst decides."""
 
     answer: Literal["yes", "maybe", "no"]
     why: str
+    # What is counted as work: FLOPs, those at the first sizes of `open_sizes`, nodes where FLOPs are not known; nothing
+    # where times are.
+    basis: Literal["flops", "flops_at_first_sizes", "nodes", "times"]
     criteria: list[ReportVerdictCriteria]
 
     @classmethod
@@ -200,6 +203,7 @@ class ReportVerdict:
         return cls(
             answer=data["answer"],
             why=data["why"],
+            basis=data["basis"],
             criteria=[ReportVerdictCriteria.from_json(item) for item in data["criteria"]],
         )
 
@@ -1065,8 +1069,8 @@ class Report:
     # Of the accelerator partitions.
     coverage: ReportCoverage
     # Whether the split is worth it; null for a model without nodes. With times one criterion: `speedup` against the CPU
-    # alone. Without: the share of the `work` on the accelerator (of the nodes where FLOPs are not known), accelerator
-    # `partitions`, and `flops_per_byte` that crosses the link. The worst decides.
+    # alone. Without: the share of the `work` on the accelerator, accelerator `partitions` against the work in them, and
+    # `flops_per_byte` that crosses the link. The worst decides.
     verdict: ReportVerdict | None
     # How work and bytes depend on open dims; null where none is open or it is not known, and outside of preview.
     open_sizes: ReportOpenSizes | None
