@@ -37,13 +37,15 @@ class CheckCommand : public Command {
         ->required();
     add_binding_options(app, request_.model);
     add_costs_option(app, request_.costs);
-    add_list_options(app, request_.lists);
+    add_list_options(app, request_.lists, Lists::required, Targets::several);
     app.get_option("--support")
-        ->description("support list; repeatable: every model is checked with every list");
+        ->description(
+            "support list; repeatable: every model is checked with every list; with NAME=, a list "
+            "of that target, and several targets are checked as one split");
     app.add_flag("--combine", combine_,
                  "take all lists as one: a node is supported when any of them accepts it");
     add_setting_options(app, request_);
-    gates_.add_to(app);
+    gates_.add_to(app, request_.lists);
     app.add_flag("--exit-zero", exit_zero_, "exit 0 even when a gate fails");
     app.add_flag("--json", json_, "print the report as JSON");
     app.add_flag("--table", table_,
@@ -123,10 +125,12 @@ class CheckCommand : public Command {
     return refuse(faults);
   }
 
+  bool has_targets() const { return request_.lists.targets().size() > 1; }
+
   // The lists of each column of the matrix of models and lists.
   std::vector<std::vector<std::string>> columns() const {
     const std::vector<std::string>& paths = request_.lists.paths;
-    if (combine_ || paths.empty()) return {paths};
+    if (combine_ || has_targets() || paths.empty()) return {paths};
     std::vector<std::vector<std::string>> columns;
     for (const std::string& path : paths) columns.push_back({path});
     return columns;

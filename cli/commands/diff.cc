@@ -22,7 +22,7 @@ class DiffCommand : public Command {
     add_model_options(app, first_.model);
     add_costs_option(app, first_.costs);
     add_input_option(app, "OTHER", other_, "the model to compare with");
-    add_list_options(app, first_.lists);
+    add_list_options(app, first_.lists, Lists::required, Targets::several);
     add_setting_options(app, first_);
     add_require_option(app, first_.require);
     app.add_flag("--json", json_, "print the differences as JSON");
@@ -31,7 +31,7 @@ class DiffCommand : public Command {
     add_input_option(*to_, "MODEL", other_, "the model to compare with");
     add_binding_options(*to_, second_.model);
     add_costs_option(*to_, second_.costs);
-    add_list_options(*to_, second_.lists, Lists::optional);
+    add_list_options(*to_, second_.lists, Lists::optional, Targets::several);
     add_setting_options(*to_, second_);
     add_require_option(*to_, second_.require);
     to_->fallthrough();

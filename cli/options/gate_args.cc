@@ -1,6 +1,7 @@
 #include "cli/options/gate_args.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -40,15 +41,15 @@ void add_count(CLI::App& app, const char* name, std::optional<std::uint64_t>& to
 
 }  // namespace
 
-void GateArgs::add_to(CLI::App& app) {
+void GateArgs::add_to(CLI::App& app, const ListsRequest& lists) {
   GateLimits& limits = request.limits;
   app.add_option_function<std::vector<std::string>>(
          "--min-coverage",
-         [this](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_coverage(text);
+         [this, &lists](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_coverage(text, lists.targets());
          },
-         "minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); "
-         "repeatable")
+         "minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of "
+         "one of several targets npu=90% or npu:flops=90%; repeatable")
       ->type_name("[WHAT=]SHARE")
       ->allow_extra_args(false);
   add_count(app, "--max-acc-subgraphs", limits.acc_subgraphs,
@@ -88,8 +89,10 @@ void GateArgs::add_to(CLI::App& app) {
       ->type_name("TIME");
   app.add_flag("--faster-than-cpu", limits.faster_than_cpu,
                "an inference must take less time than on the CPU alone");
-  app.add_option("--require", request.require,
-                 "node (a name or glob) or op that must be on the accelerator; repeatable")
+  app.add_option(
+         "--require", request.require,
+         "node (a name or glob) or op that must be on the accelerator, or with npu: on that "
+         "one of several targets; repeatable")
       ->type_name("NODE|OP")
       ->allow_extra_args(false);
   app.add_flag("--no-unknown-shapes", limits.no_unknown_shapes,
@@ -114,27 +117,50 @@ void GateArgs::add_to(CLI::App& app) {
                "write the results to the baseline instead of comparing with it");
 }
 
-void GateArgs::add_coverage(const std::string& text) {
-  GateLimits& limits = request.limits;
+void GateArgs::add_coverage(const std::string& text, const std::vector<std::string>& targets) {
   const std::size_t equals = text.find('=');
-  const std::string what = equals == std::string::npos ? "nodes" : text.substr(0, equals);
+  std::string what = equals == std::string::npos ? "nodes" : text.substr(0, equals);
   const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
-  std::optional<double>* const limit = what == "nodes"    ? &limits.node_coverage
-                                       : what == "flops"  ? &limits.flops_coverage
-                                       : what == "params" ? &limits.parameter_coverage
-                                                          : nullptr;
-  if (limit == nullptr) {
-    refuse_option("--min-coverage", in_quotes(what) + " is not nodes, flops or params");
+  // "npu", "npu:flops": of a target.
+  const std::string written = what;
+  const std::size_t colon = what.find(':');
+  std::string target = what.substr(0, colon);
+  const bool is_of_target = std::find(targets.begin(), targets.end(), target) != targets.end();
+  if (!is_of_target) {
+    target.clear();
+  } else {
+    what = colon == std::string::npos ? "nodes" : what.substr(colon + 1);
   }
-  *limit = share_of("--min-coverage", share);
+  const std::optional<GateKind> kind =
+      what == "nodes"    ? std::optional(GateKind::min_node_coverage)
+      : what == "flops"  ? std::optional(GateKind::min_flops_coverage)
+      : what == "params" ? std::optional(GateKind::min_parameter_coverage)
+                         : std::nullopt;
+  if (!kind) {
+    std::string why = in_quotes(written) + " is not nodes, flops or params";
+    for (std::size_t i = 0; i < targets.size() && targets.size() > 1; ++i) {
+      why += (i == 0 ? ", nor a target: " : ", ") + targets[i];
+    }
+    refuse_option("--min-coverage", why);
+  }
+  const double least = share_of("--min-coverage", share);
+  GateLimits& limits = request.limits;
+  if (is_of_target && targets.size() > 1) {
+    limits.target_coverage.push_back({target, *kind, least});
+  } else {
+    (*kind == GateKind::min_node_coverage    ? limits.node_coverage
+     : *kind == GateKind::min_flops_coverage ? limits.flops_coverage
+                                             : limits.parameter_coverage) = least;
+  }
 }
 
 bool GateArgs::asks_anything() const {
   const GateLimits& limits = request.limits;
   return limits.node_coverage || limits.flops_coverage || limits.parameter_coverage ||
-         limits.acc_subgraphs || limits.cpu_nodes || limits.unchecked || limits.boundary_bytes ||
-         limits.qps || limits.latency_us || limits.faster_than_cpu || limits.no_unknown_shapes ||
-         !request.require.empty() || !baseline.empty();
+         !limits.target_coverage.empty() || limits.acc_subgraphs || limits.cpu_nodes ||
+         limits.unchecked || limits.boundary_bytes || limits.qps || limits.latency_us ||
+         limits.faster_than_cpu || limits.no_unknown_shapes || !request.require.empty() ||
+         !baseline.empty();
 }
 
 CheckRequest GateArgs::effective_request() const {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "formats/report/check/check.h"
+#include "formats/run/jobs/split_request.h"
 
 namespace CLI {
 class App;
@@ -16,14 +18,15 @@ struct GateArgs {
   std::string baseline;  // path; empty: none
   bool update_baseline = false;
 
-  void add_to(CLI::App& app);
+  // `lists` are those of an option that was added before: they name the targets.
+  void add_to(CLI::App& app, const ListsRequest& lists);
   // True when a gate is given that can fail, or a baseline is to be written.
   bool asks_anything() const;
   // The request with the default gate of a baseline without other limits: no new CPU nodes.
   CheckRequest effective_request() const;
 
  private:
-  void add_coverage(const std::string& text);
+  void add_coverage(const std::string& text, const std::vector<std::string>& targets);
 };
 
 }  // namespace cleave

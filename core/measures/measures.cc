@@ -17,7 +17,7 @@ bool has_unknown_dim(const Graph& graph, ValueId value) {
 }  // namespace
 
 Measures measure(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                 const Preview& preview) {
+                 const Preview& preview, std::span<const Target> targets) {
   const Coverages& coverage = preview.coverage;
   Measures measures{.nodes = coverage.nodes,
                     .flops = coverage.flops,
@@ -40,6 +40,17 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
     }
   }
   if (preview.bound) measures.qps = preview.bound->max_qps;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const DeviceNumbersOfSplit& own = preview.by_device.devices[i];
+    measures.targets.push_back({
+        .name = targets[i].name,
+        .nodes = {static_cast<double>(own.nodes), coverage.nodes.total},
+        .flops = {own.flops, coverage.flops.total},
+        .parameter_bytes = {static_cast<double>(own.parameter_bytes),
+                            coverage.parameter_bytes.total},
+        .parts = own.parts,
+    });
+  }
   return measures;
 }
 

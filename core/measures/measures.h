@@ -4,13 +4,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/measures/preview.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
+#include "core/split/split.h"
 
 namespace cleave {
+
+// One of several targets: its share of the model.
+struct TargetMeasures {
+  std::string name;
+  Coverage nodes;
+  Coverage flops;
+  Coverage parameter_bytes;
+  std::size_t parts = 0;
+};
 
 struct Measures {
   Coverage nodes;
@@ -28,11 +41,12 @@ struct Measures {
   // Of profiles' kernels that match no node; both figures may lack up to the CPU's.
   double cpu_unmatched_us = 0;
   double acc_unmatched_us = 0;
+  std::vector<TargetMeasures> targets = {};  // of several, in the order in which they are asked
 };
 
 // Linear.
 Measures measure(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                 const Preview& preview);
+                 const Preview& preview, std::span<const Target> targets = {});
 
 // Tensors of the graph (inputs and outputs of nodes) whose rank, or the size of a dim, is unknown,
 // in the order of their ids. A symbolic dim is unknown. Linear.

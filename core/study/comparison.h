@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,14 +25,30 @@
 #include "core/graph/graph.h"
 #include "core/split/options.h"
 #include "core/split/partition.h"
+#include "core/split/split.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
 
+// `acc` and beyond: an accelerator. Of several targets the i-th is acc + i.
 enum class Place : std::uint8_t { absent, cpu, acc };
 
-// "absent", "cpu", "acc"
-std::string_view place_name(Place place);
+inline bool is_on_acc(Place place) { return place >= Place::acc; }
+
+// "absent", "cpu", "acc"; with names of targets those instead of "acc".
+std::string_view place_name(Place place, std::span<const std::string> targets = {});
+
+// The places of a result's targets, by TargetId; empty: all are `acc`.
+using TargetPlaces = std::vector<Place>;
+
+// The targets of two results. Where one of them has a single accelerator, accelerators are not told
+// apart: all are `acc`.
+struct ComparedTargets {
+  std::vector<std::string> names;  // by place, from acc on: those of the later result come first
+  TargetPlaces before, now;
+};
+ComparedTargets compare_targets(std::span<const std::string> before,
+                                std::span<const std::string> now);
 
 enum class Change : std::uint8_t {
   model,
@@ -46,10 +63,12 @@ std::string_view change_name(Change change);
 
 // Where the nodes of a result run, by name. Nodes without an entry are absent.
 using NamedPlaces = std::unordered_map<std::string, Place>;
-NamedPlaces named_places(const Graph& graph, const Partition& partition);
+NamedPlaces named_places(const Graph& graph, const Partition& partition,
+                         const TargetPlaces& targets = {});
 
 // Where each node runs.
-PerNode<Place> places(const Graph& graph, const Partition& partition);
+PerNode<Place> places(const Graph& graph, const Partition& partition,
+                      const TargetPlaces& targets = {});
 
 struct Step {
   Change change;
@@ -58,7 +77,7 @@ struct Step {
 
 struct Move {
   NodeId node;
-  Place from;  // absent, or the other of cpu and acc
+  Place from;  // another than `to`; perhaps absent
   Place to;
   Change cause;
 };
@@ -90,6 +109,8 @@ struct Origin {
   Link link = default_link();
   // The present model, read under the earlier settings, if these give it other shapes.
   const Graph* graph = nullptr;
+  std::span<const Target> targets = {};  // of several, with `lists`
+  TargetPlaces places = {};              // of the targets
 };
 
 struct Present {
@@ -99,12 +120,14 @@ struct Present {
   const SplitOptions& options;
   const Partition& partition;
   Link link = default_link();
-  const TargetTimes* times = nullptr;  // taken for the earlier result's, too
+  const TargetTimes* times = nullptr;    // taken for the earlier result's, too
+  std::span<const Target> targets = {};  // of several
+  TargetPlaces places = {};              // of the targets
 };
 
 // One step for each change that may have been made; the last one is the present result. The earlier
-// settings omit an extension of a subgraph that the present graph does not have. Cost: a split for
-// each step but the last.
+// settings omit an extension of a subgraph that the present graph does not have. Other targets are a
+// change of the lists. Cost: a split for each step but the last.
 std::vector<Step> make_trail(const Present& now, const Origin& before);
 
 }  // namespace cleave

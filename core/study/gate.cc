@@ -1,5 +1,6 @@
 #include "core/study/gate.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -19,6 +20,7 @@ class Evaluator {
                  are_flops_known());
     add_coverage(GateKind::min_parameter_coverage, limits_.parameter_coverage, now.parameter_bytes,
                  true);
+    for (const TargetCoverage& wanted : limits_.target_coverage) add_coverage_of_target(wanted);
     add_most(GateKind::max_acc_subgraphs, limits_.acc_subgraphs, now.acc_subgraphs);
     add_most(GateKind::max_cpu_nodes, limits_.cpu_nodes, now.cpu_nodes);
     add_most(GateKind::max_unchecked, limits_.unchecked, facts_.unchecked);
@@ -48,6 +50,23 @@ class Evaluator {
       gate.verdict = verdict_of(*gate.actual >= *least);
     }
     gates_.push_back(std::move(gate));
+  }
+
+  void add_coverage_of_target(const TargetCoverage& wanted) {
+    const auto& targets = facts_.now.targets;
+    const auto own = std::find_if(targets.begin(), targets.end(),
+                                  [&](const auto& one) { return one.name == wanted.target; });
+    const bool is_of_flops = wanted.kind == GateKind::min_flops_coverage;
+    if (own == targets.end()) {
+      add_coverage(wanted.kind, wanted.least, {}, false);
+    } else {
+      add_coverage(wanted.kind, wanted.least,
+                   wanted.kind == GateKind::min_node_coverage ? own->nodes
+                   : is_of_flops                              ? own->flops
+                                                              : own->parameter_bytes,
+                   !is_of_flops || are_flops_known());
+    }
+    gates_.back().subject = wanted.target;
   }
 
   void add_most(GateKind kind, std::optional<std::uint64_t> most, std::uint64_t actual) {

@@ -40,11 +40,19 @@ inline constexpr int kGateKindCount = 18;
 // "min-coverage-nodes", "require", ...: the gate's name in reports and test suites.
 std::string_view gate_kind_name(GateKind kind);
 
+// The least share of the model that one of several targets takes.
+struct TargetCoverage {
+  std::string target;
+  GateKind kind;     // one of min_*_coverage
+  double least = 0;  // from 0 to 1
+};
+
 // The limits asked for; nullopt: no gate.
 struct GateLimits {
   std::optional<double> node_coverage = {};  // minimum, from 0 to 1; the same for the next two
   std::optional<double> flops_coverage = {};
   std::optional<double> parameter_coverage = {};
+  std::vector<TargetCoverage> target_coverage = {};
   std::optional<std::uint64_t> acc_subgraphs = {};  // maximum; the same for the next two
   std::optional<std::uint64_t> cpu_nodes = {};
   std::optional<std::uint64_t> unchecked = {};  // most nodes accepted by rules that leave some
@@ -71,7 +79,8 @@ std::string_view gate_verdict_name(GateVerdict verdict);
 
 struct Gate {
   GateKind kind;
-  std::string subject = {};             // require: the node or op asked for
+  // require: the node or op asked for; coverage: one of several targets, or "" for all together
+  std::string subject = {};
   double limit = 0;                     // the minimum or maximum allowed
   std::optional<double> actual = {};    // nullopt: unknown, not bounded or not applicable
   std::optional<double> baseline = {};  // regressions: the value from which the limit was computed
@@ -91,7 +100,8 @@ struct GateFacts {
   std::size_t new_cpu_nodes = 0;        // on the CPU now, but not in the baseline
 };
 
-// One gate for each limit, in the order of GateKind, without `require`. Gates against a baseline
+// One gate for each limit, in the order of GateKind, without `require`; coverage of single targets
+// follows that of all, and is not known where there is no such target. Gates against a baseline
 // exist only when there is one. Coverage and rates are compared with the limit as written: 19 of 20
 // nodes are 0.95. Comparisons with a baseline allow a relative 1e-12 for rounding.
 std::vector<Gate> evaluate_gates(const GateLimits& limits, const GateFacts& facts);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/split/targets.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/text.h"
 #include "formats/lists/settings/split_settings.h"
@@ -130,12 +131,33 @@ void add_boundary(const Field& values, Measures& measures) {
   });
 }
 
-NamedPlaces take_places(const Field& report, Measures& measures) {
+std::optional<double> take_amount(const Field& value) {
+  return value.json().is_null() ? std::nullopt : std::optional(value.number());
+}
+
+// Of a partition on one of several targets.
+Place take_place(const Field& part, const std::vector<Target>& targets) {
+  const std::string& name = part["target"].text();
+  const auto found = std::find_if(targets.begin(), targets.end(),
+                                  [&](const Target& target) { return target.name == name; });
+  if (found == targets.end()) part["target"].refuse("is none of the targets");
+  return static_cast<Place>(static_cast<std::size_t>(Place::acc) +
+                            static_cast<std::size_t>(found - targets.begin()));
+}
+
+NamedPlaces take_places(const Field& report, const std::vector<Target>& targets,
+                        Measures& measures) {
   std::unordered_map<std::string, Place> parts;
   report["partitions"].each([&](const Field& part) {
     const bool is_acc = part["is_acc"].flag();
-    parts[part["name"].text()] = is_acc ? Place::acc : Place::cpu;
+    parts[part["name"].text()] = !is_acc           ? Place::cpu
+                                 : targets.empty() ? Place::acc
+                                                   : take_place(part, targets);
     if (!is_acc) return;
+    if (!targets.empty()) {
+      const auto qps = take_amount(part["qps"]);
+      if (qps) measures.qps = std::min(*qps, measures.qps.value_or(*qps));
+    }
     ++measures.acc_subgraphs;
     measures.boundary_bytes += part["input_bytes"].count() + part["output_bytes"].count();
     add_boundary(part["inputs"], measures);
@@ -205,10 +227,6 @@ void take_set_inputs(const Field& value, EarlierResult& result) {
 
 void take_signature(const Field& value, EarlierResult& result) {
   result.bindings.signature = value.text();
-}
-
-std::optional<double> take_amount(const Field& value) {
-  return value.json().is_null() ? std::nullopt : std::optional(value.number());
 }
 
 void take_device(const Field& value, DeviceNumbers& device) {
@@ -289,13 +307,86 @@ void take_lists(const Field& support, EarlierResult& result) {
   support["contents"].each([&](const Field& text) { result.lists->push_back(text.text()); });
 }
 
+// ---- several targets ----
+
+double take_rate(const Field& value) {
+  if (value.number() > 0) return value.number();
+  value.refuse("is not above 0");
+  return 1;
+}
+
+// Its lists, by their places among all, are one after the other.
+void take_target_lists(const Field& lists, std::size_t count, Target& target) {
+  target.first_list = target.end_list = 0;
+  lists.each([&](const Field& list) {
+    const std::uint64_t at = list.count();
+    const bool is_first = target.first_list == target.end_list;
+    if (is_first) target.first_list = target.end_list = static_cast<std::size_t>(at);
+    if (at != target.end_list || at >= count) list.refuse("is not the next of the lists");
+    ++target.end_list;
+  });
+}
+
+void take_target(const Field& field, std::size_t lists, EarlierResult& result) {
+  const bool is_first = result.targets.empty();
+  Target& target = result.targets.emplace_back();
+  target.name = field["name"].text();
+  take_target_lists(field["lists"], lists, target);
+  if (field.has("min_acc_module_size")) target.min_acc_size = field["min_acc_module_size"].count();
+  if (field.has("keep_acc_subgraphs") && !field["keep_acc_subgraphs"].json().is_null()) {
+    target.most_kept = field["keep_acc_subgraphs"].count();
+  }
+  Machine& machine =
+      is_first ? result.options.latency.machine : result.options.latency.later.emplace_back();
+  if (field.has("machine")) take_machine(field["machine"], machine);
+  if (field.has("bandwidth")) {
+    target.link.bytes_per_second = machine.link_bytes_per_second = take_rate(field["bandwidth"]);
+  }
+  TargetMeasures measures;
+  measures.name = target.name;
+  const Measures& all = result.measures;
+  measures.nodes = {field["nodes"].number(), all.nodes.total};
+  measures.flops = {field["flops"].number(), all.flops.total};
+  measures.parameter_bytes = {field["parameter_bytes"].number(), all.parameter_bytes.total};
+  measures.parts = field["partitions"].count();
+  result.measures.targets.push_back(std::move(measures));
+}
+
+void take_direct_links(const Field& links, EarlierResult& result) {
+  const auto index_of = [&](const Field& name) {
+    const auto& targets = result.targets;
+    const auto found = std::find_if(targets.begin(), targets.end(),
+                                    [&](const auto& one) { return one.name == name.text(); });
+    if (found == targets.end()) name.refuse("is none of the targets");
+    return static_cast<DeviceIndex>(found - targets.begin());
+  };
+  links.each([&](const Field& link) {
+    const bool is_shared = link["bandwidth"].json().is_null();
+    result.options.latency.links.push_back({index_of(link["from"]), index_of(link["to"]),
+                                            is_shared ? 0 : 1e6 / take_rate(link["bandwidth"])});
+  });
+}
+
+// The last is the CPU.
+void take_targets(const Field& report, EarlierResult& result) {
+  const Field targets = report["targets"];
+  const Field support = report["support"];
+  const std::size_t lists = support[support.has("contents") ? "contents" : "files"].list().size();
+  const std::size_t count = targets.list().size();
+  if (count < 3 || count > kMostTargets + 1) {
+    return targets.refuse("are not several and the CPU");
+  }
+  std::size_t at = 0;
+  targets.each([&](const Field& target) {
+    if (++at < count) take_target(target, lists, result);
+  });
+  if (report.has("direct_links")) take_direct_links(report["direct_links"], result);
+}
+
 EarlierResult take_report(const Field& report) {
   if (report["format"].text() != "cleave.report")
     report["format"].refuse("is not a \"cleave.report\"");
   require_version(report, "cleave.report");
-  if (report.has("targets")) {
-    report["targets"].refuse("are several, and comparisons are of one target");
-  }
   EarlierResult result;
   const Field coverage = report["coverage"];
   Measures& measures = result.measures;
@@ -314,7 +405,8 @@ EarlierResult take_report(const Field& report) {
     measures.latency_us = take_amount(report["latency"]["total_us"]);
     measures.all_cpu_us = take_amount(report["latency"]["all_cpu_us"]);
   }
-  result.places = take_places(report, measures);
+  if (report.has("targets")) take_targets(report, result);
+  result.places = take_places(report, result.targets, measures);
   take_settings(report["settings"], result);
   take_fingerprint(report["model"], result);
   take_lists(report["support"], result);
@@ -352,6 +444,16 @@ std::string without_prefix(std::string_view what) {
 }
 
 }  // namespace
+
+NamedPlaces EarlierResult::places_as(const TargetPlaces& others) const {
+  NamedPlaces named = places;
+  for (auto& [node, place] : named) {
+    if (!is_on_acc(place)) continue;
+    const auto own = static_cast<std::size_t>(place) - static_cast<std::size_t>(Place::acc);
+    place = others.empty() ? Place::acc : others[own];
+  }
+  return named;
+}
 
 const EarlierResult* Baseline::find(const std::string& model, const std::string& list) const {
   if (is_single) return &results.begin()->second;

@@ -50,6 +50,19 @@ class CheckMaker {
 
   // ---- the baseline ----
 
+  // What is not the same for all targets, of those that the baseline has.
+  void take_targets(Origin& origin) const {
+    origin.targets = before_->targets;
+    origin.places = compared_.before;
+    if (before_->targets.size() > 1) origin.options.place.goal = report_.options.place.goal;
+    std::vector<Machine>& later = origin.options.latency.later;
+    const std::vector<Machine>& later_now = report_.options.latency.later;
+    for (std::size_t i = 0; i < std::min(later.size(), later_now.size()); ++i) {
+      later[i].cpu.calibrated = later_now[i].cpu.calibrated;
+      later[i].acc.calibrated = later_now[i].acc.calibrated;
+    }
+  }
+
   Origin origin(const LoadedModel* earlier) const {
     Origin origin{.options = before_->options};
     // Settings that the baseline does not state are taken from the present run.
@@ -62,6 +75,7 @@ class CheckMaker {
     Machine& machine = origin.options.latency.machine;
     machine.cpu.calibrated = report_.options.latency.machine.cpu.calibrated;
     machine.acc.calibrated = report_.options.latency.machine.acc.calibrated;
+    take_targets(origin);
     if (earlier != nullptr) origin.graph = &earlier->graph;
     if (before_->fingerprint) {
       const Graph& graph = earlier != nullptr ? earlier->graph : graph_;
@@ -86,24 +100,28 @@ class CheckMaker {
 
   void compare_with_baseline() {
     run_.before = before_->measures;
+    compared_ = compare_targets(target_names(before_->targets), target_names(report_.targets));
+    run_.targets = compared_.names;
     std::optional<LoadedModel> earlier;  // the model with the baseline's shapes
     const auto bindings = changed_bindings(before_->bindings, report_.model.bindings);
     if (!bindings.empty()) earlier = read_again(report_.model, before_->bindings);
     const std::vector<Step> trail =
         make_trail({graph_, report_.facts, report_.lists, report_.options, partition_,
-                    report_.preview.link, times_of(report_)},
+                    report_.preview.link, times_of(report_), report_.targets, compared_.now},
                    origin(earlier ? &*earlier : nullptr));
-    const Comparison comparison = compare(graph_, before_->places, trail);
+    const Comparison comparison = compare(graph_, before_->places_as(compared_.before), trail);
     run_.removed = comparison.removed.size();
     for (const Move& move : comparison.moves) {
-      if (move.to == Place::acc && move.from != Place::cpu)
+      if (is_on_acc(move.to) && move.from == Place::absent)
         continue;  // new on the accelerator: neither loss nor gain
-      auto& moves = move.to == Place::cpu ? run_.regressions : run_.improvements;
-      moves.push_back({checked_node(report_, move.node), move.from, move.to, move.cause});
+      auto& moves = move.to == Place::cpu     ? run_.regressions
+                    : move.from == Place::cpu ? run_.improvements
+                                              : run_.moved;
+      moves.push_back(checked_move(report_, move, compared_));
     }
     run_.settings = changed_settings(before_->options, report_.options);
     const std::vector<std::string> numbers =
-        changed_numbers(before_->options.latency.machine, report_.options.latency.machine);
+        changed_targets(before_->targets, before_->options.latency, report_);
     run_.settings.insert(run_.settings.end(), numbers.begin(), numbers.end());
     note_times();
     run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());
@@ -159,7 +177,8 @@ class CheckMaker {
     const bool is_of_coverage =
         gate.kind == GateKind::min_node_coverage || gate.kind == GateKind::min_flops_coverage ||
         gate.kind == GateKind::min_parameter_coverage || gate.kind == GateKind::max_acc_subgraphs;
-    if (is_of_coverage) return causes_text();
+    if (is_of_coverage && !gate.subject.empty()) return causes_of_target(gate.subject);
+    if (is_of_coverage) return causes_text(reason_context(report_), report_.split.reasons);
     if (gate.kind != GateKind::max_cpu_nodes) return {};
     std::vector<NodeId> nodes;
     for (const NodeId node : graph_.nodes()) {
@@ -169,9 +188,8 @@ class CheckMaker {
   }
 
   // `12 nodes: the list does not have op "Foo" (conv1, conv2 and 10 more); ...`: the most frequent causes.
-  std::string causes_text() const {
-    const std::vector<Cause> causes =
-        group_by_cause(reason_context(report_), report_.split.reasons);
+  std::string causes_text(const ReasonContext& context, const PerNode<Reason>& reasons) const {
+    const std::vector<Cause> causes = group_by_cause(context, reasons);
     constexpr std::size_t kMostCauses = 3;
     constexpr std::size_t kColumns = 60;
     std::string text;
@@ -183,6 +201,15 @@ class CheckMaker {
               cause.text + " (" + some_of(cause.nodes, kColumns, name) + ")";
     }
     return text + list.rest("; and # more cause", "; and # more causes");
+  }
+
+  std::string causes_of_target(const std::string& name) const {
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      if (report_.targets[i].name != name) continue;
+      const auto target = id_at<TargetId>(i);
+      return causes_text(reason_context(report_, target), report_.split.targets[i].reasons);
+    }
+    return {};
   }
 
   std::string shapes_text(const std::vector<ValueId>& values) const {
@@ -204,14 +231,26 @@ class CheckMaker {
   void hold_against_requirements() {
     const RequiredNodes required(graph_);
     for (const std::string& pattern : request_.require) {
-      const std::vector<NodeId> nodes = required.of(pattern);
+      const TargetId target = required_target(pattern);
+      const bool is_of_one = target != kNone<TargetId>;
+      const std::vector<NodeId> nodes =
+          required.of(is_of_one ? pattern.substr(pattern.find(':') + 1) : pattern);
       std::vector<NodeId> refused;
-      std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(refused),
-                   [&](NodeId node) { return on_cpu(node); });
+      std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(refused), [&](NodeId node) {
+        return is_of_one ? partition_.target(partition_.part_of[node]) != target : on_cpu(node);
+      });
       for (const NodeId node : refused) required_.insert(index(node));
       run_.gates.push_back({require_gate(pattern, nodes.size(), refused.size()),
                             refused.empty() ? std::string() : names_text(refused)});
     }
+  }
+
+  // The target of "npu:Conv"; kNone where the text names none before a colon.
+  TargetId required_target(const std::string& pattern) const {
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      if (pattern.starts_with(report_.targets[i].name + ":")) return id_at<TargetId>(i);
+    }
+    return kNone<TargetId>;
   }
 
   // ---- nodes on the CPU ----
@@ -219,15 +258,50 @@ class CheckMaker {
   void list_cpu_nodes() {
     const std::unordered_set<std::string_view> breaking = new_where_not_allowed();
     CappedList list(kMostCpuNodes);
+    const std::vector<TargetId> wanting = targets_of_failed_gates();
+    std::size_t rows = 0;
     for (const bool first : {true, false}) {
       for (const NodeId node : graph_.nodes()) {
         const bool breaks =
             breaking.count(graph_.node(node).name) != 0 || required_.count(index(node)) != 0;
-        if (!on_cpu(node) || breaks != first || !list.shows_next()) continue;
-        run_.cpu_nodes.push_back(checked_node(report_, node));
-        run_.cpu_nodes.back().breaks_gate = breaks;
+        if (breaks != first) continue;
+        for (const TargetId target : rows_of(node, wanting)) {
+          ++rows;
+          if (!list.shows_next()) continue;
+          run_.cpu_nodes.push_back(checked_node(report_, node, target));
+          run_.cpu_nodes.back().breaks_gate = breaks;
+        }
       }
     }
+    run_.cpu_nodes_left_out = rows - run_.cpu_nodes.size();
+  }
+
+  // Targets that must take more of the model than they do.
+  std::vector<TargetId> targets_of_failed_gates() const {
+    std::vector<TargetId> targets;
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      const bool fails =
+          std::any_of(run_.gates.begin(), run_.gates.end(), [&](const CheckedGate& checked) {
+            return checked.gate.kind != GateKind::require && !checked.gate.passed() &&
+                   checked.gate.subject == report_.targets[i].name;
+          });
+      if (fails) targets.push_back(id_at<TargetId>(i));
+    }
+    return targets;
+  }
+
+  // The targets whose reasons the node is listed with; kNone: the reason that it is on the CPU.
+  std::vector<TargetId> rows_of(NodeId node, const std::vector<TargetId>& wanting) const {
+    std::vector<TargetId> rows;
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      const auto target = id_at<TargetId>(i);
+      if (report_.split.targets[i].reasons[node].code == ReasonCode::none) continue;
+      const bool is_wanted = std::find(wanting.begin(), wanting.end(), target) != wanting.end();
+      const bool is_required = required_.count(index(node)) != 0;
+      if (on_cpu(node) || is_wanted || is_required) rows.push_back(target);
+    }
+    if (rows.empty() && on_cpu(node)) rows.push_back(kNone<TargetId>);
+    return rows;
   }
 
   std::unordered_set<std::string_view> new_where_not_allowed() const {
@@ -249,6 +323,7 @@ class CheckMaker {
   const CheckRequest& request_;
   const EarlierResult* before_;
   std::unordered_set<std::uint32_t> required_;  // on the CPU, though a `require` asks for them
+  ComparedTargets compared_;
   CheckRun run_;
 };
 

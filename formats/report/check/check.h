@@ -32,10 +32,15 @@ struct CheckRun {
   std::vector<CheckedGate> gates;
   std::vector<CheckedMove> regressions;   // to the CPU, or new there; model order
   std::vector<CheckedMove> improvements;  // from the CPU to the accelerator
+  std::vector<CheckedMove> moved;         // of several targets: from one to another
+  std::vector<std::string> targets;       // of several: names of the places of moves
   std::size_t removed = 0;                // nodes of the baseline that no longer exist
   std::vector<std::string> settings;      // differences from the baseline: "start: cpu, was acc"
-  // On the CPU, in model order; those that break a gate come first; at most kMostCpuNodes.
+  // On the CPU, in model order; those that break a gate come first; at most kMostCpuNodes. Of several
+  // targets a row for each that does not run the node, and also nodes on others where a gate of the
+  // target fails.
   std::vector<CheckedNode> cpu_nodes;
+  std::size_t cpu_nodes_left_out = 0;
 
   bool passed() const;
 };

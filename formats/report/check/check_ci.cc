@@ -66,6 +66,14 @@ std::vector<std::pair<std::string, std::string>> properties_of(const Measures& n
       {"cpu_nodes", std::to_string(now.cpu_nodes)},
       {"boundary_bytes", std::to_string(now.boundary_bytes)}};
   if (now.qps) properties.emplace_back("qps", shortest_text(*now.qps));
+  for (const TargetMeasures& target : now.targets) {
+    const std::string prefix = target.name + ".";
+    properties.emplace_back(prefix + "coverage.nodes", shortest_text(target.nodes.ratio()));
+    properties.emplace_back(prefix + "coverage.flops", shortest_text(target.flops.ratio()));
+    properties.emplace_back(prefix + "coverage.params",
+                            shortest_text(target.parameter_bytes.ratio()));
+    properties.emplace_back(prefix + "partitions", std::to_string(target.parts));
+  }
   return properties;
 }
 
@@ -145,9 +153,10 @@ std::vector<CiAlert> alerts_of(const Check& check) {
 }
 
 // Of model, list, node and rule only, so that the same finding has the same key in every run.
-std::string key_of(const CheckRun& run, std::string_view node, std::size_t rule) {
+std::string key_of(const CheckRun& run, std::string_view node, std::size_t rule,
+                   const std::string& target = {}) {
   return run.model + '\n' + run.list + '\n' + std::string(node) + '\n' +
-         std::string(kRules[rule].id);
+         std::string(kRules[rule].id) + (target.empty() ? "" : '\n' + target);
 }
 
 CiFinding finding_of(const CheckRun& run, const CheckedNode& node) {
@@ -155,11 +164,12 @@ CiFinding finding_of(const CheckRun& run, const CheckedNode& node) {
   return {.rule = rule,
           .level = node.breaks_gate ? "error" : "note",
           .message = escaped_in_quotes(node.name) + " (" + escaped(node.op) + ") of " +
-                     escaped(run.model) + " runs on the CPU: " + node.detail,
+                     escaped(run.model) + " runs on " +
+                     (node.runs_on.empty() ? "the CPU" : node.runs_on) + ": " + node.detail,
           .place = node.place,
           .model = run.model,
           .nodes = {node.name},
-          .key = key_of(run, node.name, rule)};
+          .key = key_of(run, node.name, rule, node.target)};
 }
 
 // Gates first, then nodes that break one, then the other nodes on the CPU.
@@ -192,10 +202,9 @@ std::string names_of(const MoveGroup& group) {
 }
 
 std::string moves_text(const CheckRun& run, const std::vector<CheckedMove>& moves,
-                       const std::string& where) {
+                       const std::string& what) {
   if (moves.empty()) return {};
-  std::string text =
-      "\n**" + counted(moves.size(), "node", "nodes") + " newly on the " + where + "**\n\n";
+  std::string text = "\n**" + counted(moves.size(), "node", "nodes") + " " + what + "**\n\n";
   CappedList list(20);
   const MoveGroup* last = nullptr;
   const std::vector<MoveGroup> groups = group_moves(moves);
@@ -254,9 +263,17 @@ std::string overview_text(const Check& check) {
 }
 
 std::string run_text(const CheckRun& run) {
-  return "\n### " + markdown_code(run.model) + " with " + markdown_code(run.list) + "\n" +
-         (run.gates.empty() ? "" : gates_text(run)) + moves_text(run, run.regressions, "CPU") +
-         moves_text(run, run.improvements, "accelerator");
+  std::string text = "\n### " + markdown_code(run.model) + " with " + markdown_code(run.list) +
+                     "\n" + (run.gates.empty() ? "" : gates_text(run)) +
+                     moves_text(run, run.regressions, "newly on the CPU");
+  if (run.targets.empty()) text += moves_text(run, run.improvements, "newly on the accelerator");
+  for (const std::vector<CheckedMove>* const moves : {&run.moved, &run.improvements}) {
+    if (run.targets.empty()) break;
+    for (const MovesBetween& between : moves_between(*moves, run.targets)) {
+      text += moves_text(run, between.moves, "moved " + between.text);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -282,7 +299,7 @@ CiReport ci_report(const Check& check) {
   if (check.runs.size() > 1) report.body += overview_text(check);
   for (const CheckRun& run : check.runs) {
     report.suites.push_back(suite_of(run));
-    report.findings_left_out += run.now.cpu_nodes - run.cpu_nodes.size();
+    report.findings_left_out += run.cpu_nodes_left_out;
     report.body += run_text(run);
   }
   return report;

@@ -1,4 +1,6 @@
 // cleave.check: the fields of the format's description; each entry also has its model and list.
+#include <algorithm>
+
 #include "formats/base/json/text.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_words.h"
@@ -34,6 +36,9 @@ class CheckWriter {
     json_.end_list();
     write_moves("regressions", &CheckRun::regressions);
     write_moves("improvements", &CheckRun::improvements);
+    const bool has_targets = std::any_of(check_.runs.begin(), check_.runs.end(),
+                                         [](const auto& run) { return !run.now.targets.empty(); });
+    if (has_targets) write_moves("moved", &CheckRun::moved);
     json_.end_object();
     return std::move(json_).finish();
   }
@@ -83,7 +88,7 @@ class CheckWriter {
       for (const CheckedMove& move : run.*moves) {
         json_.begin_object();
         write_whose(run);
-        write_move(json_, move);
+        write_move(json_, move, run.targets);
         json_.end_object();
       }
     }

@@ -58,8 +58,19 @@ std::string run_text(const CheckRun& run) {
   std::string text = wrapped(run_title(run), 0, 2);
   if (!run.gates.empty()) text += gates_text(run);
   text += risen_latency_text(run);
-  text += moves_text(run.regressions, "newly on the CPU", run.settings);
-  text += moves_text(run.improvements, "newly on the accelerator", run.settings);
+  if (run.targets.empty()) {
+    text += moves_text(run.regressions, "newly on the CPU", run.settings);
+    text += moves_text(run.improvements, "newly on the accelerator", run.settings);
+  }
+  for (const std::vector<CheckedMove>* const moves :
+       {&run.regressions, &run.moved, &run.improvements}) {
+    if (run.targets.empty()) break;
+    for (const MovesBetween& between : moves_between(*moves, run.targets)) {
+      const bool is_new = between.from == Place::absent;
+      text += moves_text(between.moves, is_new ? "newly on the CPU" : "moved " + between.text,
+                         run.settings);
+    }
+  }
   if (run.removed > 0) {
     text += "\n  " + counted(run.removed, "node", "nodes") + " of the baseline no longer there\n";
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
+#include <utility>
 
 #include "core/base/decimal.h"
 #include "formats/base/text/capped_list.h"
@@ -36,20 +38,6 @@ std::string share_of(const Gate& gate, double share) {
 
 bool is_regression(GateKind kind) { return kind >= GateKind::node_coverage_regression; }
 
-std::string coverage_words(const CheckRun& run, const Gate& gate) {
-  const std::string share = share_of(gate, *gate.actual);
-  if (gate.kind == GateKind::min_node_coverage) {
-    const Coverage& nodes = run.now.nodes;
-    return share + " (" + count_text(whole(nodes.acc)) + " of " +
-           counted(whole(nodes.total), "node", "nodes") + ")";
-  }
-  if (gate.kind == GateKind::min_flops_coverage) {
-    return share + (run.now.unknown_flops > 0 ? " of the known " : " of ") +
-           flops_text(run.now.flops.total);
-  }
-  return share + " of " + bytes_text(whole(run.now.parameter_bytes.total));
-}
-
 std::string regression_words(const Gate& gate) {
   if (gate.kind == GateKind::qps_regression) {
     return rate_text(*gate.actual) + " QPS" +
@@ -65,10 +53,58 @@ std::string regression_words(const Gate& gate) {
 
 std::string gate_name(const Gate& gate) {
   const std::string name(gate_kind_name(gate.kind));
-  return gate.kind == GateKind::require ? name + " " + gate.subject : name;
+  return gate.subject.empty() ? name : name + " " + gate.subject;
 }
 
+namespace {
+
+// What all of the accelerators have, or one of several targets.
+const Coverage& coverage_of(const CheckRun& run, const Gate& gate) {
+  const auto choose = [&](const auto& of) -> const Coverage& {
+    return gate.kind == GateKind::min_node_coverage    ? of.nodes
+           : gate.kind == GateKind::min_flops_coverage ? of.flops
+                                                       : of.parameter_bytes;
+  };
+  for (const TargetMeasures& target : run.now.targets) {
+    if (target.name == gate.subject) return choose(target);
+  }
+  return choose(run.now);
+}
+
+std::string coverage_words(const CheckRun& run, const Gate& gate) {
+  const std::string share = share_of(gate, *gate.actual);
+  const Coverage& coverage = coverage_of(run, gate);
+  if (gate.kind == GateKind::min_node_coverage) {
+    return share + " (" + count_text(whole(coverage.acc)) + " of " +
+           counted(whole(coverage.total), "node", "nodes") + ")";
+  }
+  if (gate.kind == GateKind::min_flops_coverage) {
+    return share + (run.now.unknown_flops > 0 ? " of the known " : " of ") +
+           flops_text(coverage.total);
+  }
+  return share + " of " + bytes_text(whole(coverage.total));
+}
+
+// "npu" of the requirement "npu:Conv"; "" for any accelerator.
+std::string required_target(const CheckRun& run, const Gate& gate) {
+  for (const TargetMeasures& target : run.now.targets) {
+    if (gate.subject.starts_with(target.name + ":")) return target.name;
+  }
+  return {};
+}
+
+std::string kind_title(const Gate& gate);
+
+}  // namespace
+
 std::string gate_title(const Gate& gate) {
+  const bool is_of_target = gate.kind != GateKind::require && !gate.subject.empty();
+  return kind_title(gate) + (is_of_target ? " of " + gate.subject : "");
+}
+
+namespace {
+
+std::string kind_title(const Gate& gate) {
   switch (gate.kind) {
     case GateKind::min_node_coverage:
       return "node coverage";
@@ -110,11 +146,15 @@ std::string gate_title(const Gate& gate) {
   return {};
 }
 
+}  // namespace
+
 std::string gate_actual(const CheckRun& run, const Gate& gate) {
   if (gate.kind == GateKind::require) {
     if (!gate.actual) return "no such node";
-    if (gate.passed()) return "on the accelerator";
-    return counted(whole(*gate.actual), "node", "nodes") + " on the CPU";
+    const std::string target = required_target(run, gate);
+    if (gate.passed()) return target.empty() ? "on the accelerator" : "on " + target;
+    return counted(whole(*gate.actual), "node", "nodes") +
+           (target.empty() ? " on the CPU" : " not on " + target);
   }
   if (!gate.actual) {
     if (gate.verdict == GateVerdict::not_known) return "not known";
@@ -215,12 +255,15 @@ std::string names_of(const MoveGroup& group, std::size_t columns) {
   });
 }
 
+// On an accelerator now: the reason is of the time when it was on the CPU.
+bool is_past(const CheckedMove& move) { return is_on_acc(move.to) && move.node.target.empty(); }
+
 // The nodes of one cause, and why they are, or were, on the CPU.
 std::string group_text(const MoveGroup& group) {
   constexpr std::size_t kIndent = 6;
   const std::string names = names_of(group, kTextColumns - kIndent);
   if (group.cause.empty()) return wrapped(names, kIndent, kIndent + 2);
-  const std::string was = group.moves.front()->to == Place::acc ? "it was on the CPU: " : "";
+  const std::string was = is_past(*group.moves.front()) ? "it was on the CPU: " : "";
   if (group.moves.size() == 1) {
     return wrapped(names + ": " + was + group.moves.front()->node.detail, kIndent, kIndent + 2);
   }
@@ -250,6 +293,21 @@ std::string change_text(Change change, const std::vector<std::string>& settings)
       return "another version of cleave made the baseline";
   }
   return {};
+}
+
+std::vector<MovesBetween> moves_between(const std::vector<CheckedMove>& moves,
+                                        const std::vector<std::string>& names) {
+  std::map<std::pair<Place, Place>, std::vector<CheckedMove>> by_places;
+  for (const CheckedMove& move : moves) by_places[{move.from, move.to}].push_back(move);
+  const auto name = [&](Place place) {
+    return place == Place::cpu ? "the CPU" : std::string(place_name(place, names));
+  };
+  std::vector<MovesBetween> all;
+  for (auto& [places, moved] : by_places) {
+    const auto [from, to] = places;
+    all.push_back({from, to, "from " + name(from) + " to " + name(to), std::move(moved)});
+  }
+  return all;
 }
 
 std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view what,

@@ -10,10 +10,11 @@
 
 namespace cleave {
 
-// "min-coverage-nodes", "require conv1": as options name it.
+// "min-coverage-nodes", "min-coverage-nodes npu", "require conv1": as options name it.
 std::string gate_name(const Gate& gate);
 
 // "node coverage", "accelerator subgraphs", `"conv1" on the accelerator`
+// Of one of several targets: "node coverage of npu".
 std::string gate_title(const Gate& gate);
 
 // "95.7% (66 of 69 nodes)", "not known", "3"
@@ -42,5 +43,15 @@ std::string change_text(Change change, const std::vector<std::string>& settings 
 // moved. At most 100 columns and 20 groups.
 std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view what,
                        const std::vector<std::string>& settings);
+
+// The places that nodes moved between, such as "from npu to gpu", in the order of places; each with
+// its moves, in their order. `names` are those of the targets.
+struct MovesBetween {
+  Place from, to;
+  std::string text;
+  std::vector<CheckedMove> moves;
+};
+std::vector<MovesBetween> moves_between(const std::vector<CheckedMove>& moves,
+                                        const std::vector<std::string>& names);
 
 }  // namespace cleave

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/measures/measures.h"
@@ -23,6 +25,8 @@ struct CheckedNode {
   std::string detail;                  // the whole reason
   std::string because;                 // the node to blame; empty for none
   FilePlace place;                     // of the rule that caused the reason, else of the list
+  std::string target = {};             // one of several, which does not run it; "": all of them
+  std::string runs_on = {};            // of several targets the one that runs it; "": the CPU
   bool breaks_gate = false;  // new on the CPU where that is not allowed, or required elsewhere
 };
 
@@ -33,8 +37,17 @@ struct CheckedMove {
   Change change;  // the one to blame
 };
 
-// Cost: making the text of a reason, and following the chain of nodes that blame each other.
-CheckedNode checked_node(const Report& report, NodeId node);
+// Cost: making the text of a reason, and following the chain of nodes that blame each other. With
+// `asked`, one of several targets: why it does not run the node, wherever that runs.
+CheckedNode checked_node(const Report& report, NodeId node, TargetId asked = kNone<TargetId>);
+// The same with the reason of the target that the node left, where that has one to give.
+CheckedMove checked_move(const Report& report, const Move& move, const ComparedTargets& targets);
+
+// "npu", "gpu": of several targets.
+std::vector<std::string> target_names(std::span<const Target> targets);
+// One line for each difference: `npu: launch: 100 us, was 20 us`.
+std::vector<std::string> changed_targets(std::span<const Target> before,
+                                         const LatencyOptions& before_numbers, const Report& now);
 
 // The numbers of the report's split, with the time of an inference where it is known.
 Measures measures_of(const Report& report);

@@ -40,8 +40,7 @@ class DiffMaker {
     diff_.after.measures = measures_of(after_);
     diff_.is_same_list = are_same_lists(before_, after_);
     diff_.settings = changed_settings(before_.options, after_.options);
-    add_to(diff_.settings,
-           changed_numbers(before_.options.latency.machine, after_.options.latency.machine));
+    add_to(diff_.settings, changed_targets(before_.targets, before_.options.latency, after_));
     std::string times =
         changed_times(diff_.before.measures.all_cpu_us, diff_.after.measures.all_cpu_us);
     if (!times.empty()) diff_.settings.push_back(std::move(times));
@@ -56,18 +55,22 @@ class DiffMaker {
 
  private:
   void compare_places() {
+    targets_ = compare_targets(target_names(before_.targets), target_names(after_.targets));
+    diff_.targets = targets_.names;
     const Origin origin{.is_same_model = diff_.is_same_model,
                         .lists = before_.lists,
                         .are_same_lists = diff_.is_same_list,
                         .options = before_.options,
                         .link = before_.preview.link,
-                        .graph = earlier_ ? &earlier_->graph : nullptr};
-    const std::vector<Step> trail =
-        make_trail({after_.graph, after_.facts, after_.lists, after_.options,
-                    after_.split.partition, after_.preview.link, times_of(after_)},
-                   origin);
-    const Comparison comparison =
-        compare(after_.graph, named_places(before_.graph, before_.split.partition), trail);
+                        .graph = earlier_ ? &earlier_->graph : nullptr,
+                        .targets = before_.targets,
+                        .places = targets_.before};
+    const std::vector<Step> trail = make_trail(
+        {after_.graph, after_.facts, after_.lists, after_.options, after_.split.partition,
+         after_.preview.link, times_of(after_), after_.targets, targets_.now},
+        origin);
+    const Comparison comparison = compare(
+        after_.graph, named_places(before_.graph, before_.split.partition, targets_.before), trail);
     for (const Move& move : comparison.moves) add(move);
     for (const auto& removed : comparison.removed) {
       diff_.removed.push_back({removed.node, removed.from});
@@ -75,24 +78,38 @@ class DiffMaker {
   }
 
   void add(const Move& move) {
-    CheckedMove checked{checked_node(after_, move.node), move.from, move.to, move.cause};
+    CheckedMove checked = checked_move(after_, move, targets_);
     if (move.from == Place::absent) {
       diff_.added.push_back(std::move(checked));
     } else if (move.to == Place::cpu) {
       diff_.to_cpu.push_back(std::move(checked));
-    } else {
-      say_why_not_before(checked.node);
+    } else if (move.from == Place::cpu) {
+      say_why_not_before(checked.node, target_before(move.to));
       diff_.to_acc.push_back(std::move(checked));
+    } else {
+      if (checked.node.cause.empty()) say_why_not_before(checked.node, target_before(move.to));
+      diff_.moved.push_back(std::move(checked));
     }
   }
 
-  void say_why_not_before(CheckedNode& node) {
+  // The earlier result's target of a place.
+  TargetId target_before(Place place) const {
+    const auto found = std::find(targets_.before.begin(), targets_.before.end(), place);
+    if (found == targets_.before.end()) return kNone<TargetId>;
+    return id_at<TargetId>(static_cast<std::size_t>(found - targets_.before.begin()));
+  }
+
+  // `asked`: one of several targets, whose reason counts.
+  void say_why_not_before(CheckedNode& node, TargetId asked) {
     if (nodes_before_.empty()) {
       for (const NodeId id : before_.graph.nodes()) {
         nodes_before_.emplace(before_.graph.node(id).name, id);
       }
     }
-    const CheckedNode was = checked_node(before_, nodes_before_.at(node.name));
+    const NodeId id = nodes_before_.at(node.name);
+    const bool says_why = asked != kNone<TargetId> &&
+                          before_.split.targets[index(asked)].reasons[id].code != ReasonCode::none;
+    const CheckedNode was = checked_node(before_, id, says_why ? asked : kNone<TargetId>);
     node.cause = was.cause;
     node.detail = was.detail;
   }
@@ -101,6 +118,7 @@ class DiffMaker {
   const Report& after_;
   std::optional<LoadedModel> earlier_;  // the later model with the earlier shapes
   std::unordered_map<std::string_view, NodeId> nodes_before_;
+  ComparedTargets targets_;
   Diff diff_;
 };
 
@@ -125,6 +143,27 @@ std::string time_text(const std::optional<double>& us) {
   return us ? duration_text(*us) : std::string("?");
 }
 
+// Of several targets: what each has of the model, "-" where one of the results lacks it.
+void add_target_rows(TextTable& table, const Measures& before, const Measures& after) {
+  std::vector<std::string> names;
+  for (const Measures* const side : {&after, &before}) {
+    for (const TargetMeasures& target : side->targets) {
+      const bool is_new = std::find(names.begin(), names.end(), target.name) == names.end();
+      if (is_new) names.push_back(target.name);
+    }
+  }
+  const auto text_of = [](const Measures& side, const std::string& name) {
+    for (const TargetMeasures& target : side.targets) {
+      if (target.name != name) continue;
+      return share_text(target.nodes) + " of nodes in " + count_text(target.parts);
+    }
+    return std::string("-");
+  };
+  for (const std::string& name : names) {
+    table.add_row({"on " + name, text_of(before, name), text_of(after, name)});
+  }
+}
+
 std::string numbers_text(const Measures& before, const Measures& after) {
   TextTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
@@ -136,6 +175,7 @@ std::string numbers_text(const Measures& before, const Measures& after) {
                  share_text(after.parameter_bytes)});
   table.add_row(
       {"accelerator subgraphs", count_text(before.acc_subgraphs), count_text(after.acc_subgraphs)});
+  add_target_rows(table, before, after);
   table.add_row({"boundary bytes", boundary_text(before), boundary_text(after)});
   table.add_row({"link-bound QPS", qps_text(before), qps_text(after)});
   if (before.latency_us || after.latency_us) {
@@ -147,18 +187,25 @@ std::string numbers_text(const Measures& before, const Measures& after) {
 
 std::string removed_text(const Diff& diff) {
   if (diff.removed.empty()) return {};
-  const auto name = [](const Diff::Removed& removed) {
-    return escaped(removed.node) + (removed.from == Place::cpu ? " (CPU)" : "");
+  const auto name = [&](const Diff::Removed& removed) {
+    const std::string target(diff.targets.empty() || removed.from == Place::cpu
+                                 ? ""
+                                 : place_name(removed.from, diff.targets));
+    return escaped(removed.node) + (removed.from == Place::cpu ? " (CPU)"
+                                    : target.empty()           ? ""
+                                                               : " (" + target + ")");
   };
   return "\n  " + counted(diff.removed.size(), "node", "nodes") + " removed\n" +
          wrapped(some_of(diff.removed, kTextColumns - 6, name), 6, 8);
 }
 
 std::string headline(const Diff& diff) {
-  const std::size_t moved = diff.to_cpu.size() + diff.to_acc.size();
+  const std::size_t moved = diff.to_cpu.size() + diff.to_acc.size() + diff.moved.size();
   if (moved + diff.added.size() + diff.removed.size() == 0) return "no node moved";
   std::string text = counted(diff.to_cpu.size(), "node", "nodes") + " moved to the CPU, " +
-                     count_text(diff.to_acc.size()) + " to the accelerator";
+                     count_text(diff.to_acc.size()) +
+                     (diff.targets.empty() ? " to the accelerator" : " from it to a target, ");
+  if (!diff.targets.empty()) text += count_text(diff.moved.size()) + " between targets";
   if (!diff.added.empty()) text += "; " + count_text(diff.added.size()) + " added";
   if (!diff.removed.empty()) text += "; " + count_text(diff.removed.size()) + " removed";
   return text;
@@ -183,10 +230,24 @@ std::string diff_text(const Diff& diff) {
   text += wrapped("after:  " + side_text(diff.after), 0, 2);
   for (const std::string& setting : diff.settings) text += wrapped("setting " + setting, 0, 2);
   text += '\n' + numbers_text(diff.before.measures, diff.after.measures);
-  text += moves_text(diff.to_cpu, "moved to the CPU", diff.settings);
-  text += moves_text(diff.to_acc, "moved to the accelerator", diff.settings);
+  if (diff.targets.empty()) {
+    text += moves_text(diff.to_cpu, "moved to the CPU", diff.settings);
+    text += moves_text(diff.to_acc, "moved to the accelerator", diff.settings);
+  } else {
+    for (const auto* const moves : {&diff.to_cpu, &diff.moved, &diff.to_acc}) {
+      for (const MovesBetween& between : moves_between(*moves, diff.targets)) {
+        text += moves_text(between.moves, "moved " + between.text, diff.settings);
+      }
+    }
+  }
   text += moves_text(added_at(diff, Place::cpu), "added on the CPU", diff.settings);
-  text += moves_text(added_at(diff, Place::acc), "added on the accelerator", diff.settings);
+  if (diff.targets.empty()) {
+    text += moves_text(added_at(diff, Place::acc), "added on the accelerator", diff.settings);
+  }
+  for (std::size_t i = 0; i < diff.targets.size(); ++i) {
+    const auto place = static_cast<Place>(static_cast<std::size_t>(Place::acc) + i);
+    text += moves_text(added_at(diff, place), "added on " + diff.targets[i], diff.settings);
+  }
   return text + removed_text(diff);
 }
 

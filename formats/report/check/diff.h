@@ -23,7 +23,9 @@ struct Diff {
   // Nodes in both models, in model order. For nodes now on the accelerator, `cause` and `detail`
   // say why they were not there before.
   std::vector<CheckedMove> to_cpu, to_acc;
-  std::vector<CheckedMove> added;  // with their places now
+  std::vector<CheckedMove> moved;    // of several targets: from one to another
+  std::vector<std::string> targets;  // of several: names of the places of moves
+  std::vector<CheckedMove> added;    // with their places now
   struct Removed {
     std::string node;
     Place from;

@@ -30,10 +30,11 @@ std::string diff_json(const Diff& diff) {
   for (const std::string& setting : diff.settings) json.text(setting);
   json.end_list();
   json.begin_list("moves");
-  for (const std::vector<CheckedMove>* const moves : {&diff.to_cpu, &diff.to_acc, &diff.added}) {
+  for (const std::vector<CheckedMove>* const moves :
+       {&diff.to_cpu, &diff.to_acc, &diff.moved, &diff.added}) {
     for (const CheckedMove& move : *moves) {
       json.begin_object();
-      write_move(json, move);
+      write_move(json, move, diff.targets);
       json.end_object();
     }
   }
@@ -42,7 +43,7 @@ std::string diff_json(const Diff& diff) {
   for (const Diff::Removed& removed : diff.removed) {
     json.begin_object(Layout::one_line);
     json.text("node", removed.node);
-    json.text("from", place_name(removed.from));
+    json.text("from", place_name(removed.from, diff.targets));
     json.end_object();
   }
   json.end_list();

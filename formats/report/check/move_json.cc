@@ -2,12 +2,22 @@
 
 namespace cleave {
 
-void write_measures(JsonText& json, const Measures& measures) {
+namespace {
+
+// Of all accelerators, or of one of several.
+template <class Shares>
+void write_coverage(JsonText& json, const Shares& shares) {
   json.begin_object("coverage", JsonText::Layout::one_line);
-  json.number("nodes", measures.nodes.ratio());
-  json.number("flops", measures.flops.ratio());
-  json.number("parameter_bytes", measures.parameter_bytes.ratio());
+  json.number("nodes", shares.nodes.ratio());
+  json.number("flops", shares.flops.ratio());
+  json.number("parameter_bytes", shares.parameter_bytes.ratio());
   json.end_object();
+}
+
+}  // namespace
+
+void write_measures(JsonText& json, const Measures& measures) {
+  write_coverage(json, measures);
   json.number("acc_subgraphs", measures.acc_subgraphs);
   json.number("cpu_nodes", measures.cpu_nodes);
   json.number("boundary_bytes", measures.boundary_bytes);
@@ -15,14 +25,24 @@ void write_measures(JsonText& json, const Measures& measures) {
   json.number("qps", measures.qps);
   json.number("latency_us", measures.latency_us);
   json.number("all_cpu_us", measures.all_cpu_us);
+  if (measures.targets.empty()) return;
+  json.begin_list("targets");
+  for (const TargetMeasures& target : measures.targets) {
+    json.begin_object();
+    json.text("name", target.name);
+    write_coverage(json, target);
+    json.number("partitions", target.parts);
+    json.end_object();
+  }
+  json.end_list();
 }
 
-void write_move(JsonText& json, const CheckedMove& move) {
+void write_move(JsonText& json, const CheckedMove& move, const std::vector<std::string>& targets) {
   const CheckedNode& node = move.node;
   json.text("node", node.name);
   json.text("op", node.op);
-  json.text("from", place_name(move.from));
-  json.text("to", place_name(move.to));
+  json.text("from", place_name(move.from, targets));
+  json.text("to", place_name(move.to, targets));
   json.text("cause", change_name(move.change));
   json.key("code");
   node.code == ReasonCode::none ? json.null() : json.text(reason_code_name(node.code));

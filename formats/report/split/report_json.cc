@@ -325,6 +325,7 @@ class ReportWriter {
       json_.number("nodes", numbers.nodes);
       json_.number("flops", numbers.flops);
       json_.number("parameter_bytes", numbers.parameter_bytes);
+      if (!is_host) write_target_settings(report_.targets[i]);
       if (!is_host) write_target_times(i);
       json_.begin_object("bytes_to", Layout::one_line);
       for (std::size_t to = 0; to < count; ++to) {
@@ -336,6 +337,13 @@ class ReportWriter {
       json_.end_object();
     }
     json_.end_list();
+  }
+
+  void write_target_settings(const Target& target) {
+    json_.number("min_acc_module_size", target.min_acc_size);
+    const bool has_most = target.most_kept != KeepOptions::kUnlimited;
+    json_.number("keep_acc_subgraphs", has_most ? std::optional(target.most_kept) : std::nullopt);
+    json_.number("bandwidth", target.link.bytes_per_second);
   }
 
   void write_target_times(std::size_t target) {

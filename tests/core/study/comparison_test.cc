@@ -1,9 +1,13 @@
 #include "core/study/comparison.h"
 
+#include <array>
+#include <random>
+
 #include "core/graph/fingerprint.h"
 #include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
+#include "tests/core/graph/random_graph.h"
 
 namespace cleave {
 namespace {
@@ -152,6 +156,151 @@ TEST_CASE("the fingerprint changes with what can move a node, and with nothing e
     INFO(other);
     CHECK(of(other) != base);
   }
+}
+
+// ---- several targets ----
+
+TEST_CASE("the targets of two results are told apart by name; one accelerator is any of them") {
+  const std::vector<std::string> before = {"gpu", "npu"}, now = {"npu", "dsp"};
+  const ComparedTargets compared = compare_targets(before, now);
+  CHECK(compared.names == std::vector<std::string>{"npu", "dsp", "gpu"});
+  const auto names_of = [&](const TargetPlaces& places) {
+    std::string text;
+    for (const Place place : places) text += std::string(place_name(place, compared.names)) + " ";
+    return text;
+  };
+  CHECK(names_of(compared.before) == "gpu npu ");
+  CHECK(names_of(compared.now) == "npu dsp ");
+  CHECK(compare_targets({}, now).names.empty());
+  CHECK(compare_targets(before, {}).now.empty());
+  CHECK(place_name(Place::acc) == "acc");
+  CHECK(place_name(Place::cpu, compared.names) == "cpu");
+}
+
+// Targets with a list each, and the split for them.
+struct TargetsSplit {
+  std::vector<SupportList> lists;
+  std::vector<Target> targets;
+  SplitOptions options;
+  std::vector<std::string> names;
+
+  void add(const std::string& name, const std::vector<std::string>& ops) {
+    lists.push_back(list_of(ops));
+    targets.push_back({.name = name, .first_list = lists.size() - 1, .end_list = lists.size()});
+    options.partition.target_prefixes.push_back("_run_on_" + name + "_");
+    names.push_back(name);
+  }
+  Partition split(const Graph& graph) const {
+    const OpFacts facts;
+    auto made =
+        split_graph({.graph = graph, .lists = lists, .facts = facts, .targets = targets}, options);
+    REQUIRE(made.has_value());
+    return made->partition;
+  }
+};
+
+Comparison compare_splits(const Graph& graph, const TargetsSplit& before, const TargetsSplit& now,
+                          const ComparedTargets& compared) {
+  const OpFacts facts;
+  const Partition partition = now.split(graph);
+  const std::vector<Step> trail = make_trail({.graph = graph,
+                                              .facts = facts,
+                                              .lists = now.lists,
+                                              .options = now.options,
+                                              .partition = partition,
+                                              .targets = now.targets,
+                                              .places = compared.now},
+                                             {.is_same_model = true,
+                                              .lists = before.lists,
+                                              .options = before.options,
+                                              .targets = before.targets,
+                                              .places = compared.before});
+  return compare(graph, named_places(graph, before.split(graph), compared.before), trail);
+}
+
+std::string moves_of(const Graph& graph, const TargetsSplit& before, const TargetsSplit& now) {
+  const ComparedTargets compared = compare_targets(before.names, now.names);
+  std::string text;
+  for (const Move& move : compare_splits(graph, before, now, compared).moves) {
+    text += std::string(graph.node(move.node).name) + ": " +
+            std::string(place_name(move.from, compared.names)) + " -> " +
+            std::string(place_name(move.to, compared.names)) + " by " +
+            std::string(change_name(move.cause)) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("nodes move between any two targets, and the change to blame is named") {
+  const Graph graph = graph_from_text(kGraph);
+  TargetsSplit before;
+  before.add("npu", {"f"});
+  before.add("gpu", {"f", "g"});
+  TargetsSplit now;
+  now.add("npu", {});
+  now.add("gpu", {"f"});
+  CHECK(moves_of(graph, before, now) ==
+        "a: npu -> gpu by list\nb: gpu -> cpu by list\nc: npu -> gpu by list\n");
+  TargetsSplit small = before;
+  small.targets[0].min_acc_size = 2;
+  CHECK(moves_of(graph, before, small) == "a: npu -> gpu by settings\nc: npu -> gpu by settings\n");
+  TargetsSplit one;
+  one.add("npu", {"f"});
+  one.targets.clear();
+  one.names.clear();
+  one.options = {};
+  CHECK(moves_of(graph, one, before) == "b: cpu -> acc by list\n");
+  CHECK(moves_of(graph, before, one) == "b: acc -> cpu by list\n");
+  CHECK(moves_of(graph, before, before).empty());
+}
+
+TEST_CASE("moves between targets are those that comparing the placements node by node finds") {
+  std::mt19937 dice(28);
+  const auto ops_of = [&](const Graph& graph) {
+    std::vector<std::string> ops;
+    for (const NodeId node : graph.nodes()) {
+      if (dice() % 2 == 0) ops.emplace_back(graph.op(node));
+    }
+    return ops;
+  };
+  constexpr std::array<const char*, 4> kNames = {"npu", "gpu", "dsp", "tpu"};
+  std::size_t moved = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const RandomGraph random = random_graph(seed, 12);
+    INFO(random.text);
+    const auto make = [&] {
+      TargetsSplit made;
+      const std::size_t first = dice() % 2;
+      const std::size_t count = 2 + dice() % 2;
+      for (std::size_t i = 0; i < count; ++i) {
+        made.add(kNames[first + i], ops_of(random.graph));
+        made.targets.back().min_acc_size = 1 + dice() % 3;
+      }
+      return made;
+    };
+    const TargetsSplit before = make();
+    const TargetsSplit now = make();
+    const ComparedTargets compared = compare_targets(before.names, now.names);
+    const auto name_in = [&](const TargetsSplit& side, const Partition& partition, NodeId node) {
+      const TargetId target = partition.target(partition.part_of[node]);
+      return target == kNone<TargetId> ? std::string("cpu") : side.names[index(target)];
+    };
+    const Partition was = before.split(random.graph), is = now.split(random.graph);
+    std::string expected;
+    for (const NodeId node : random.graph.nodes()) {
+      const std::string from = name_in(before, was, node), to = name_in(now, is, node);
+      if (from == to) continue;
+      expected += std::string(random.graph.node(node).name) + " " + from + " " + to + "\n";
+      ++moved;
+    }
+    std::string found;
+    for (const Move& move : compare_splits(random.graph, before, now, compared).moves) {
+      found += std::string(random.graph.node(move.node).name) + " " +
+               std::string(place_name(move.from, compared.names)) + " " +
+               std::string(place_name(move.to, compared.names)) + "\n";
+    }
+    REQUIRE(found == expected);
+  }
+  CHECK(moved > 500);
 }
 
 }  // namespace

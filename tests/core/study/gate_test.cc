@@ -53,6 +53,23 @@ TEST_CASE(
   CHECK(verdict() == "faster-than-cpu fails: 100 of 100\n");
 }
 
+TEST_CASE("coverage of one of several targets is that target's share of the whole model") {
+  Measures now = some_measures();
+  now.targets = {{.name = "npu", .nodes = {15, 20}, .flops = {3e9, 4e9}, .parameter_bytes = {0, 1}},
+                 {.name = "gpu", .nodes = {4, 20}, .flops = {0, 4e9}, .parameter_bytes = {1, 1}}};
+  const auto gates = [&](const std::string& target, GateKind kind, double least) {
+    return evaluated({.target_coverage = {{target, kind, least}}}, {.now = now});
+  };
+  CHECK(gates("npu", GateKind::min_node_coverage, 0.75) ==
+        "min-coverage-nodes holds: 0.75 of 0.75\n");
+  CHECK(gates("gpu", GateKind::min_node_coverage, 0.75) ==
+        "min-coverage-nodes fails: 0.2 of 0.75\n");
+  CHECK(gates("gpu", GateKind::min_flops_coverage, 0) == "min-coverage-flops holds: 0 of 0\n");
+  CHECK(gates("npu", GateKind::min_parameter_coverage, 0.5) ==
+        "min-coverage-params fails: 0 of 0.5\n");
+  CHECK(gates("dsp", GateKind::min_node_coverage, 0) == "min-coverage-nodes not_known: 0\n");
+}
+
 TEST_CASE("a limit that is met exactly holds") {
   const GateLimits limits{.node_coverage = 0.95,
                           .flops_coverage = 0.75,

@@ -24,6 +24,36 @@ class CheckRunCoverage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckRunTargetCoverage:
+    nodes: float
+    flops: float
+    parameter_bytes: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckRunTargetCoverage:
+        return cls(
+            nodes=data["nodes"],
+            flops=data["flops"],
+            parameter_bytes=data["parameter_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRunTarget:
+    name: str
+    coverage: CheckRunTargetCoverage
+    partitions: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckRunTarget:
+        return cls(
+            name=data["name"],
+            coverage=CheckRunTargetCoverage.from_json(data["coverage"]),
+            partitions=data["partitions"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckRun:
     model: str
     list_: str
@@ -42,6 +72,8 @@ class CheckRun:
     latency_us: float | None
     # Without an accelerator.
     all_cpu_us: float | None
+    # Of several targets: what each has of the model.
+    targets: list[CheckRunTarget] | None = None
     # It was compared with a baseline.
     baseline: bool
     settings_changed: list[str]
@@ -62,6 +94,7 @@ class CheckRun:
             qps=data["qps"],
             latency_us=data["latency_us"],
             all_cpu_us=data["all_cpu_us"],
+            targets=([CheckRunTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
             baseline=data["baseline"],
             settings_changed=data["settings_changed"],
             removed_nodes=data["removed_nodes"],
@@ -117,11 +150,13 @@ class CheckMove:
     list_: str
     node: str
     op: str
-    from_: Literal["absent", "cpu", "acc"]
-    to: Literal["cpu", "acc"]
+    # absent, cpu, acc, or the name of one of several targets.
+    from_: str
+    # cpu, acc, or the name of one of several targets.
+    to: str
     # The change to blame; program: another version of cleave.
     cause: Literal["model", "list", "settings", "model_or_list", "program"]
-    # Why it is on the CPU; null: it is not.
+    # Why it is on the CPU, or why the target that it left does not run it; null: there is none to give.
     code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"] | None
     detail: str
     # The node to blame.
@@ -159,6 +194,8 @@ class Check:
     regressions: list[CheckMove]
     # From the CPU to the accelerator.
     improvements: list[CheckMove]
+    # From one of several targets to another; left out where there is one.
+    moved: list[CheckMove] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Check:
@@ -171,6 +208,7 @@ class Check:
             gates=[CheckGate.from_json(item) for item in data["gates"]],
             regressions=[CheckMove.from_json(item) for item in data["regressions"]],
             improvements=[CheckMove.from_json(item) for item in data["improvements"]],
+            moved=([CheckMove.from_json(item) for item in data["moved"]]) if "moved" in data else None,
         )
 
     def __repr__(self) -> str:

@@ -517,6 +517,11 @@ class ReportTarget:
     flops: float
     # Read by its partitions, each once.
     parameter_bytes: int
+    min_acc_module_size: int | None = None
+    # The most partitions; null: no limit.
+    keep_acc_subgraphs: int | None = None
+    # Of its link, bytes per second, one direction.
+    bandwidth: float | None = None
     # Inferences per second that its link allows; null: unknown, or no bound.
     qps: float | None = None
     # The most that it holds at once: weights, and values while they are used.
@@ -536,6 +541,9 @@ class ReportTarget:
             nodes=data["nodes"],
             flops=data["flops"],
             parameter_bytes=data["parameter_bytes"],
+            min_acc_module_size=data.get("min_acc_module_size"),
+            keep_acc_subgraphs=data.get("keep_acc_subgraphs"),
+            bandwidth=data.get("bandwidth"),
             qps=data.get("qps"),
             peak_bytes=data.get("peak_bytes"),
             machine=(ReportMachine.from_json(data["machine"])) if "machine" in data else None,
