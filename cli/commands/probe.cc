@@ -28,6 +28,8 @@ class ProbeCommand : public Command {
     add_binding_options(app, model_);
     backend_.add_to(app);
     backend_.add_compare_to(app);
+    backend_.search.most_runs = kProbeSearchRuns;
+    backend_.add_search_runs_to(app);
     add_output_option(app, "-o,--output", output_,
                       "write the measured support list, and the evidence beside it "
                       "(LIST.evidence.jsonl)")
@@ -61,7 +63,7 @@ class ProbeCommand : public Command {
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     backend_.set_up(work->path());
-    return probe({models_, facts_, *backends});
+    return probe({models_, facts_, *backends, backend_.search.most_runs});
   }
 
  private:

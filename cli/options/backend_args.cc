@@ -131,6 +131,11 @@ void BackendArgs::add_to(CLI::App& app) {
                "also cache timeouts, crashes and out-of-memory as verdicts");
 }
 
+void BackendArgs::add_search_runs_to(CLI::App& app) {
+  app.add_option("--search-runs", search.most_runs, "compiler runs of one search, at most")
+      ->check(whole_number());
+}
+
 void BackendArgs::add_search_to(CLI::App& app) {
   add_choice(app, "--culprit", search.culprits,
              {{"none", CulpritSearch::none},
@@ -139,8 +144,7 @@ void BackendArgs::add_search_to(CLI::App& app) {
               {"minimal", CulpritSearch::minimal}},
              "how far to search for the cause: none; nodes that the message names; a node; the "
              "smallest set of nodes that still fails");
-  app.add_option("--search-runs", search.most_runs, "compiler runs of one search, at most")
-      ->check(whole_number());
+  add_search_runs_to(app);
   app.add_option_function<std::string>(
          "--search-time",
          [this](const std::string& text) {

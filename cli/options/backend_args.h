@@ -43,6 +43,8 @@ struct BackendArgs {
   void add_to(CLI::App& app);
   // --culprit, --search-runs, --search-time, --pin-shapes, --freeze-shape-values
   void add_search_to(CLI::App& app);
+  // --search-runs alone, with the number that `search` has as its default
+  void add_search_runs_to(CLI::App& app);
   // --compare, --strict-ties, --int-tolerance
   void add_compare_to(CLI::App& app);
 

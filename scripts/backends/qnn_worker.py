@@ -201,7 +201,7 @@ class Handlers:
         if request.get("keep"):
             return self.keep(request["model"], context)
         if not self.compiler.compile(request["model"], context):
-            return {"note": "folded away"}
+            return {"nothing": True, "note": "folded away"}
         return None
 
     def keep(self, model, context):

@@ -6,6 +6,9 @@ usage: fake_backend.py [--log FILE] [RULE...] MODEL OUT        one compile
 
 A rule says when the piece is not compiled, and how:
     op=X          refuses a piece with an op X, and names the node
+    lone=X+Y+Z    refuses an op X, unless the piece has the other ops, too
+    gelu          refuses an Erf, unless the piece has a Div and two Mul, too
+    without=X     refuses an Erf in a piece that has a weight of this name
     mute=X        the same without a name
     lie=X:Y       refuses an op X and blames an op Y
     pair=X+Y      refuses a piece with both
@@ -144,6 +147,14 @@ def apply(rule, model):
         BEHAVIOURS[kind]()
     if kind == "op" and (node := first_of(model, text)):
         raise Refused(f'cannot lower node "{node.name}": op {text} is not supported')
+    if kind == "lone" and (node := first_of(model, text.split("+")[0])):
+        if not all(first_of(model, op) for op in text.split("+")):
+            raise Refused(f'cannot lower node "{node.name}": op {node.op} is not supported')
+    if kind == "gelu" and first_of(model, "Erf"):
+        if not first_of(model, "Div") or sum(node.op == "Mul" for node in nodes) < 2:
+            raise Refused("op Erf is not supported")
+    if kind == "without" and first_of(model, "Erf") and any(text in node.inputs for node in nodes):
+        raise Refused("op Erf is not supported")
     if kind == "mute" and first_of(model, text):
         raise Refused("internal error: assertion failed in pass 7")
     if kind == "lie" and first_of(model, text.split(":")[0]):

@@ -18,7 +18,21 @@ from pathlib import Path
 
 import onnx
 
-from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, run_tests, running, tests_in, without_times
+from place import (
+    ALL,
+    FAKE,
+    PROJECT,
+    PYTHON,
+    Skip,
+    chain,
+    equal,
+    gelu,
+    is_of,
+    run_tests,
+    running,
+    tests_in,
+    without_times,
+)
 
 # ---- backend files ----
 
@@ -1110,6 +1124,69 @@ def test_probe_measures_a_list(place):
     preview = place.run("preview", model, "-s", "probed.json", "--json")
     parts = json.loads(preview.stdout)["partitions"]
     equal([part["nodes"] for part in parts if part["is_acc"]], [["n0"], ["n2", "n3", "n4"]])
+
+
+def probed(place, model, rules, *more):
+    done = place.run("probe", model, "--backend", place.backend(rules, serve=True), "-o", "probed.json", *more)
+    equal(done.returncode, 0)
+    lines = (place.folder / "probed.json.evidence.jsonl").read_text().splitlines()
+    evidence = {one["node"]: one for one in map(json.loads, lines)}
+    return done.stdout, json.loads((place.folder / "probed.json").read_text()), evidence
+
+
+def on_accelerator(place, model, *more):
+    done = place.run("preview", model, "-s", "probed.json", "--json", *more)
+    parts = json.loads(done.stdout)["partitions"]
+    return [part["nodes"] for part in parts if part["is_acc"]]
+
+
+def test_probe_learns_the_pattern_around_a_node_that_is_refused_alone(place):
+    model = gelu(place.folder / "m.onnx", [0.5, 0.5])
+    said, content, evidence = probed(place, model, ["lone=Erf+Div+Mul"])
+    assert 'pattern "Erf in 4": taken together: Div, Erf, Add, Mul' in said, said
+    equal([rule["op"] for rule in content["deny"]], [])
+    [pattern] = content["patterns"]
+    equal([rule["op"] for rule in pattern["ops"]], ["Div", "Erf", "Add", "Mul"])
+    equal(pattern["ops"][0]["values"], {"1": {"list": [1.4142135381698608]}})
+    equal(evidence["e0"]["together"], ["d0", "e0", "a0", "m0"])
+    equal([len(nodes) for nodes in on_accelerator(place, model)], [11])
+    equal(place.run("lint-support", "probed.json", model).returncode, 0)
+
+
+def test_probe_generalises_a_pattern_by_what_the_compiler_says_of_others(place):
+    model = gelu(place.folder / "m.onnx", [0.5, 0.25, 0.5])
+    _, content, _ = probed(place, model, ["lone=Erf+Div+Mul+Sqrt"])
+    assert "patterns" not in content and [rule["op"] for rule in content["deny"]] == ["Erf"], content
+    # The factor at the end is in the pattern when the compiler wants two Mul.
+    _, content, _ = probed(place, model, ["gelu"])
+    [pattern] = content["patterns"]
+    equal([rule["op"] for rule in pattern["ops"]], ["Div", "Erf", "Add", "Mul", "Mul"])
+    equal((pattern["ops"][4].get("values"), pattern["ops"][4]["constant"]), (None, {"1": True}))
+    equal([len(nodes) for nodes in on_accelerator(place, model)], [16])
+    # One that is refused for its factor: the pattern keeps the factor, and that one stays on the CPU.
+    _, content, _ = probed(place, model, ["gelu", "without=half1"])
+    equal([pattern["ops"][4]["values"] for pattern in content["patterns"]], [{"1": {"list": [0.5]}}])
+    assert "e1" not in sum(on_accelerator(place, model), []), content
+
+
+def test_a_search_for_a_pattern_takes_as_many_runs_as_it_may(place):
+    model = gelu(place.folder / "m.onnx", [0.5])
+    said, content, _ = probed(place, model, ["op=Erf"], "--search-runs", "2", "--no-cache")
+    assert "patterns" not in content and "; 8 compiler runs" in said.replace("\n  ", " "), said
+    said, content, _ = probed(place, model, ["op=Erf"], "--search-runs", "0", "--no-cache")
+    assert "patterns" not in content and "; 6 compiler runs" in said.replace("\n  ", " "), said
+
+
+def test_probe_tells_refused_nodes_that_are_known_before_the_model_runs(place):
+    model = gelu(place.folder / "m.onnx", [0.5], known=True)
+    said, content, evidence = probed(place, model, ["ints", "op=Shape"])
+    assert "are known before the model runs: pass --fold write" in said, said
+    equal({name: one["known"] for name, one in evidence.items() if one["verdict"] == "refused"},
+          {"s": True, "e_s": True, "out": True})
+    [rule] = [rule for rule in content["allow"] if rule["op"] == "Slice"]
+    equal(rule["constant"], {"2": True})
+    equal(on_accelerator(place, model, "--fold", "write")[0][-1], "out")
+    equal("out" in sum(on_accelerator(place, model), []), False)
 
 
 def test_probe_asks_about_open_shapes_again_with_sizes(place):

@@ -41,6 +41,29 @@ def chain(path, ops, shape=(2, 3), last=None, opset=17):
     return path
 
 
+def gelu(path, halves, known=False):
+    """Relu, then a GELU for each factor at its end. `known`: and a Slice by sizes, which are known before the model runs."""
+    nodes, last = [helper.make_node("Relu", ["x"], ["r"], name="relu")], "r"
+    weights = {"root2": 1.4142135381698608, "one": 1.0, **{f"half{i}": half for i, half in enumerate(halves)}}
+    for i in range(len(halves)):
+        for op, reads, makes in (("Div", [last, "root2"], "d"), ("Erf", [f"d{i}"], "e"), ("Add", [f"e{i}", "one"], "a"),
+                                 ("Mul", [last, f"a{i}"], "m"), ("Mul", [f"m{i}", f"half{i}"], "y")):
+            nodes.append(helper.make_node(op, reads, [f"{makes}{i}"], name=f"{makes}{i}"))
+        last = f"y{i}"
+    integers = {}
+    if known:
+        nodes += [helper.make_node("Shape", [last], ["s"], name="s"),
+                  helper.make_node("Slice", ["s", "zero", "two"], ["e_s"], name="e_s"),
+                  helper.make_node("Slice", [last, "zeros", "e_s"], ["out"], name="out")]
+        integers, last = {"zero": [0], "two": [2], "zeros": [0, 0]}, "out"
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in ("x", last)]
+    tensors = [helper.make_tensor(name, TensorProto.FLOAT, [], [number]) for name, number in weights.items()]
+    tensors += [helper.make_tensor(name, TensorProto.INT64, [len(of)], of) for name, of in integers.items()]
+    graph = helper.make_graph(nodes, "gelu", value[:1], value[1:], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
 class Place:
     """A folder with a support list, and runs of cleave in it."""
 

@@ -9,6 +9,7 @@ Exit status 1 when a test fails, 77 when a package is not there. Each skip is na
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,23 @@ def test_mobile_block_is_whole(place):
 
 def test_attention_is_whole(place):
     return lowers(place, "attention", "B=1", "T=1")
+
+
+def test_probe_learns_gelu(place):
+    attention = [model("attention"), "--dim", "B=1", "--dim", "T=1"]
+    for fold in ([], ["--fold", "write"]):
+        done = place.run("probe", *attention, *fold, "--backend", "qnn", "--no-cache", "-o", "probed.json", env=environment())
+        equal(done.returncode, 0)
+        said = " ".join(done.stdout.split())
+        assert 'pattern "Erf in 5": taken together: Div, Erf, Add, Mul, Mul' in said, said
+        equal("1 refused case is known before the model runs" in said, not fold)
+        cases, runs = (int(re.search(rf"(\d+) {of}", said)[1]) for of in ("cases", "compiler runs"))
+        # A run for each case, at most 12 for GELU, and one for the If with what is known.
+        assert runs - cases <= 12 + (0 if fold else 1), said
+    done = place.run("preview", *attention, "--fold", "write", "-s", "probed.json", "--json")
+    parts = json.loads(done.stdout)["partitions"]
+    equal([(part["is_acc"], len(part["nodes"])) for part in parts], [(True, 50)])
+    return f"{runs} runs for {cases} cases"
 
 
 def test_qdq_is_whole(place):

@@ -122,6 +122,33 @@ std::string known_sizes_text(const ProbeReport& report) {
   return text;
 }
 
+// What was found out about cases that are refused alone, or of which nothing was left.
+std::string help_text(const ProbeReport& report) {
+  std::size_t known = 0, folded = 0;
+  for (const ProbedCase& one : report.outcome.cases) {
+    known += one.help == CaseHelp::known ? 1U : 0U;
+    folded += one.is_folded() ? 1U : 0U;
+  }
+  std::string text;
+  for (const Pattern& pattern : report.outcome.patterns) {
+    std::string ops;
+    for (const Rule& op : pattern.ops) ops += (ops.empty() ? "" : ", ") + op.op;
+    text +=
+        wrapped("pattern \"" + escaped(pattern.name) + "\": taken together: " + escaped(ops), 0, 2);
+  }
+  if (known > 0) {
+    text += wrapped(counted(known, "refused case is", "refused cases are") +
+                        " known before the model runs: pass --fold write to the split, too",
+                    0, 2);
+  }
+  if (folded > 0) {
+    text += wrapped(counted(folded, "case was", "cases were") +
+                        " folded away by the compiler, which takes nothing of them",
+                    0, 2);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string probe_text(const ProbeReport& report) {
@@ -150,6 +177,7 @@ std::string probe_text(const ProbeReport& report) {
     text += counted(silent, "case was", "cases were") +
             " not answered by the compiler, and the list leaves them out: see the evidence\n";
   }
+  text += help_text(report);
   text += known_sizes_text(report);
   if (!outcome.is_compared) {
     text += "values are not compared (--compare does, with a reference)\n";
@@ -169,6 +197,11 @@ std::string probed_list_json(const ProbeReport& report) {
   json.begin_list("deny");
   for (const Rule& rule : report.outcome.deny) write_deny_rule(json, rule);
   json.end_list();
+  if (!report.outcome.patterns.empty()) {
+    json.begin_list("patterns");
+    for (const Pattern& pattern : report.outcome.patterns) write_pattern(json, pattern);
+    json.end_list();
+  }
   json.end_object();
   return std::move(json).finish();
 }
@@ -178,6 +211,8 @@ std::string probe_evidence(const ProbeReport& report) {
   std::string text;
   for (const ProbedCase& probed : report.outcome.cases) {
     const LoadedModel& model = report.input.models[probed.model];
+    Json together = Json::array();
+    for (const NodeId node : probed.together) together.push_back(model.graph.node(node).name);
     const Json line = {{"case", probed.text},
                        {"verdict", verdict_name(probed.attempt.verdict)},
                        {"stage", lower_stage_name(probed.attempt.stage)},
@@ -186,7 +221,9 @@ std::string probe_evidence(const ProbeReport& report) {
                        {"model", model.source.path()},
                        {"node", model.graph.node(probed.node).name},
                        {"nodes", probed.nodes},
-                       {"pinned", probed.is_pinned}};
+                       {"pinned", probed.is_pinned},
+                       {"known", probed.help == CaseHelp::known},
+                       {"together", std::move(together)}};
     text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   return text;

@@ -3,9 +3,10 @@
 //    where the backend takes it, or says itself which nodes it leaves out. A node with open shapes that
 //    is refused is tried once more, with those of the reference: what a compiler says of open shapes it
 //    does not say of the op;
-// 2. allow the ops of accepted cases, in their opsets and with their dtypes; learn the shortest
-//    deny rules for refused cases;
-// 3. check the rules on all nodes: deny a refused node that they still support by name.
+// 2. try refused nodes with known values, then with their neighbours;
+// 3. allow the ops of accepted cases, in their opsets and with their dtypes; learn the shortest
+//    deny rules for refused cases, but for ops of which a pattern was learned;
+// 4. check the rules on all nodes: deny a refused node that they still support by name.
 #include "formats/run/lowering/probe_job.h"
 
 #include <algorithm>
@@ -13,64 +14,26 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 #include "core/graph/op_name.h"
+#include "core/lowering/allowed_op.h"
 #include "core/lowering/node_case.h"
 #include "core/lowering/oracle.h"
 #include "core/support/support.h"
 #include "formats/run/lowering/part_search.h"
+#include "formats/run/lowering/probe_around.h"
 
 namespace cleave {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The allow rule of an op: covers its accepted cases.
-class AllowedOp {
- public:
-  void add(const Graph& graph, NodeId node, const OpFacts& facts) {
-    if (const auto opset = opset_of(graph, node, facts)) {
-      if (!rule_.opset) rule_.opset = OpsetRule{.lowest = *opset, .highest = *opset};
-      rule_.opset->lowest = std::min(rule_.opset->lowest, *opset);
-      rule_.opset->highest = std::max(rule_.opset->highest, *opset);
-    }
-    rule_.domain = plain_domain(graph.domain(node));
-    rule_.op = graph.op(node);
-    add_dtypes(graph, node);
-  }
-
-  Rule rule() const {
-    Rule rule = rule_;
-    rule.inputs.assign(inputs_.begin(), inputs_.end());
-    return rule;
-  }
-
- private:
-  // Adds the dtypes of the inputs before the first one that is not a tensor of known dtype.
-  void add_dtypes(const Graph& graph, NodeId node) {
-    std::vector<TypeSet> types;
-    for (const Operand& operand : graph.operands(node)) {
-      const Value& value = graph.value(operand.value);
-      const bool is_plain = operand.slot.is_positional() && !operand.slot.is_inside_list() &&
-                            operand.slot.position() == types.size();
-      if (!is_plain || !value.is_tensor() || value.dtype == DType::unknown) break;
-      types.emplace_back().add(value.dtype);
-    }
-    if (is_first_) inputs_ = types;
-    is_first_ = false;
-    inputs_.resize(std::min(inputs_.size(), types.size()));
-    for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].dtypes |= types[i].dtypes;
-  }
-
-  Rule rule_;
-  std::vector<TypeSet> inputs_;
-  bool is_first_ = true;
-};
-
 class ProbeJob {
  public:
   ProbeJob(const ProbeInput& input, const PoolOptions& options)
-      : input_(input), options_(options) {}
+      : input_(input), options_(options), known_(input, options), neighbors_(input) {}
 
   Result<ProbeOutcome, LowerFault> run() {
     const Clock::time_point begin = Clock::now();
@@ -102,8 +65,12 @@ class ProbeJob {
     outcome_.identity = (*pool)->identities().front();
     outcome_.reference = (*pool)->reference();
     outcome_.is_compared = options.compares && !outcome_.reference.empty();
-    if (!probe_whole(**pool, model, first)) probe_cases(**pool, first);
+    const bool is_whole = probe_whole(**pool, model, first);
+    if (!is_whole) probe_cases(**pool, first);
     take_sizes(**pool, first);
+    if (!is_whole && !error_) {
+      if (auto fault = help_refused(**pool, model, first)) return fault;
+    }
     outcome_.compiler_runs += (*pool)->compiler_runs();
     outcome_.cache_hits += (*pool)->cache_hits();
     if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
@@ -194,6 +161,30 @@ class ProbeJob {
     return std::nullopt;
   }
 
+  // Only what the backend says is asked about again: a crash or a timeout may be slow to come.
+  std::optional<LowerFault> help_refused(LoweringPool& pool, std::size_t model, std::size_t first) {
+    const auto refused = [&] {
+      std::vector<ProbedCase*> cases;
+      for (std::size_t i = first; i < outcome_.cases.size(); ++i) {
+        ProbedCase& probed = outcome_.cases[i];
+        const bool is_open = probed.attempt.verdict == LowerVerdict::refused;
+        if (is_open && probed.help == CaseHelp::none) cases.push_back(&probed);
+      }
+      return cases;
+    };
+    if (auto fault = known_.ask(model, refused(), outcome_)) return fault;
+    const std::vector<ProbedCase*> left = refused();
+    if (left.empty()) return std::nullopt;
+    const Graph& graph = input_.models[model].graph;
+    std::vector<const ProbedCase*> case_of;
+    for (const NodeId node : graph.nodes()) {
+      case_of.push_back(&outcome_.cases[index_.at(node_case(graph, node))]);
+    }
+    neighbors_.ask(pool, model, left, case_of);
+    if (!error_) error_ = neighbors_.error();
+    return std::nullopt;
+  }
+
   void take_sizes(LoweringPool& pool, std::size_t first) {
     const auto begin = outcome_.cases.begin() + static_cast<std::ptrdiff_t>(first);
     outcome_.sizes.resize(input_.models.size());
@@ -217,22 +208,40 @@ class ProbeJob {
 
   // ---- rules ----
 
+  OpName op_of(const ProbedCase& probed) const {
+    const Graph& graph = graph_of(probed);
+    return {std::string(plain_domain(graph.domain(probed.node))),
+            std::string(graph.op(probed.node))};
+  }
+
   void make_rules() {
     Evidence evidence;
     std::map<OpName, AllowedOp> allowed;
     std::map<OpName, const ProbedCase*> refused;  // the first refused case
     for (const ProbedCase& probed : outcome_.cases) {
-      const Graph& graph = graph_of(probed);
-      const OpName op(plain_domain(graph.domain(probed.node)), graph.op(probed.node));
-      if (probed.is_taken()) {
-        evidence.add_passed(graph, {&probed.node, 1});
-        allow(allowed, graph, probed.node, input_.facts[probed.model]);
-      } else if (probed.is_refused()) {
-        evidence.add_failed(graph, probed.node);
-        refused.emplace(op, &probed);
+      if (!probed.is_taken()) continue;
+      evidence.add_passed(graph_of(probed), {&probed.node, 1});
+      if (!is_only_folded(probed)) {
+        allow(allowed, graph_of(probed), probed.node, input_.facts[probed.model]);
       }
     }
+    allow_known(evidence, allowed);
+    for (const ProbedCase& probed : outcome_.cases) {
+      if (!probed.is_refused()) continue;
+      const OpName op = op_of(probed);
+      refused.emplace(op, &probed);
+      const bool is_parted = !probed.constants.empty() && !allowed.contains(op);
+      if (is_parted || neighbors_.has_pattern(op)) continue;
+      evidence.add_failed(graph_of(probed), probed.node);
+    }
     for (const auto& [op, one] : allowed) outcome_.allow.push_back(one.rule());
+    for (const auto& [op, one] : with_known_) outcome_.allow.push_back(known_rule(one));
+    for (const auto& [op, one] : folded_) outcome_.allow.push_back(folded_rule(one));
+    std::sort(outcome_.allow.begin(), outcome_.allow.end(), [](const Rule& one, const Rule& other) {
+      return std::tie(one.domain, one.op) < std::tie(other.domain, other.op);
+    });
+    outcome_.patterns = neighbors_.patterns(
+        [&](const OpName& op) { return reason_of(*refused.at(op)) + " alone"; });
     if (refused.empty()) return;
     const ProbedCase& any = *refused.begin()->second;
     for (LearnedRule& learned : learn_rules(evidence, {graph_of(any), input_.facts[any.model]})) {
@@ -240,8 +249,83 @@ class ProbeJob {
       learned.rule.why = reason_of(first) + " (" + std::to_string(learned.failed) + " of " +
                          std::to_string(learned.failed + learned.passed) + " cases refused" +
                          (learned.is_weak() ? ", weak evidence)" : ")");
+      if (first.help == CaseHelp::known) learned.rule.why += "; known with --fold write";
       outcome_.deny.push_back(std::move(learned.rule));
     }
+  }
+
+  // A case of which nothing is left says what becomes of known sizes, and nothing of the op: unless others
+  // of the op were compiled, the op is allowed where all sizes are known. Returns true for such a case.
+  bool is_only_folded(const ProbedCase& probed) {
+    const bool is_onnx = input_.models[probed.model].format() == ModelFormat::onnx;
+    if (!is_onnx || !probed.is_folded()) return false;
+    const OpName op = op_of(probed);
+    const bool is_compiled =
+        std::any_of(outcome_.cases.begin(), outcome_.cases.end(), [&](const ProbedCase& other) {
+          return other.is_taken() && !other.is_folded() && op_of(other) == op;
+        });
+    if (is_compiled) return false;
+    folded_[op].add(graph_of(probed), probed.node, input_.facts[probed.model]);
+    return true;
+  }
+
+  static Rule folded_rule(const AllowedOp& op) {
+    Rule rule = op.rule();
+    rule.conditions.emplace_back(InputShapeCondition{});
+    return rule;
+  }
+
+  struct WithKnown {
+    AllowedOp op;
+    std::set<std::uint32_t> constants;  // inputs
+  };
+
+  static Rule known_rule(const WithKnown& known) {
+    Rule rule = known.op.rule();
+    for (const std::uint32_t input : known.constants) {
+      rule.conditions.emplace_back(ConstantCondition{.input = {.position = input}});
+    }
+    return rule;
+  }
+
+  // The ops of cases that are taken with constants: if all that was taken of an op has these constants,
+  // they become a condition of it.
+  void allow_known(Evidence& evidence, std::map<OpName, AllowedOp>& allowed) {
+    std::map<OpName, std::set<std::uint32_t>> constants;
+    for (const ProbedCase& probed : outcome_.cases) {
+      if (probed.constants.empty()) continue;
+      constants[op_of(probed)].insert(probed.constants.begin(), probed.constants.end());
+    }
+    for (const auto& [op, inputs] : constants) {
+      WithKnown known{{}, inputs};
+      bool is_parted = true;
+      for (const ProbedCase& probed : outcome_.cases) {
+        if (!probed.is_taken() || op_of(probed) != op) continue;
+        is_parted = is_parted && has_constants(graph_of(probed), probed.node, inputs);
+        known.op.add(graph_of(probed), probed.node, input_.facts[probed.model]);
+      }
+      for (const KnownValues::Taken& taken : known_.taken()) {
+        const Graph& graph = taken.model.graph;
+        if (OpName(plain_domain(graph.domain(taken.node)), graph.op(taken.node)) != op) continue;
+        evidence.add_passed(graph, {&taken.node, 1});
+        if (!is_parted) allow(allowed, graph, taken.node, taken.facts);
+        known.op.add(graph, taken.node, taken.facts);
+      }
+      if (!is_parted) continue;
+      allowed.erase(op);
+      folded_.erase(op);
+      with_known_.emplace(op, std::move(known));
+    }
+  }
+
+  static bool has_constants(const Graph& graph, NodeId node,
+                            const std::set<std::uint32_t>& inputs) {
+    std::set<std::uint32_t> are;
+    for (const Operand& operand : graph.operands(node)) {
+      const bool is_plain = operand.slot.is_positional() && !operand.slot.is_inside_list();
+      if (is_plain && graph.is_parameter(operand.value)) are.insert(operand.slot.position());
+    }
+    return std::includes(are.begin(), are.end(), inputs.begin(), inputs.end());
   }
 
   // Allows the node, and all nodes of its bodies, since lists judge these too.
@@ -271,6 +355,7 @@ class ProbeJob {
     SupportList list;
     list.allow = outcome_.allow;
     list.deny = outcome_.deny;
+    list.patterns = outcome_.patterns;
     const std::vector<SupportList> lists = {list};
     for (std::size_t model = 0; model < input_.models.size(); ++model) {
       const Graph& graph = input_.models[model].graph;
@@ -278,6 +363,7 @@ class ProbeJob {
       for (const NodeId node : graph.nodes()) {
         const ProbedCase& probed = outcome_.cases[index_.at(node_case(graph, node))];
         if (!probed.is_refused() || !support.supported.contains(node)) continue;
+        if (support.patterns.match_of(node) && !neighbors_.is_refused_at(model, node)) continue;
         Rule rule = rules_by_name(graph, {&node, 1}).front();
         rule.why = reason_of(probed) + " (no condition parts it from what is taken)";
         outcome_.deny.push_back(std::move(rule));
@@ -287,8 +373,12 @@ class ProbeJob {
 
   const ProbeInput& input_;
   const PoolOptions& options_;
+  KnownValues known_;
+  NeighborProbe neighbors_;
   ProbeOutcome outcome_;
   std::map<std::string, std::size_t> index_;  // of cases, by text
+  std::map<OpName, WithKnown> with_known_;
+  std::map<OpName, AllowedOp> folded_;
   std::mutex mutex_;
   std::optional<Error> error_;
 };

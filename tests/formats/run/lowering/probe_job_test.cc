@@ -38,7 +38,7 @@ TEST_CASE("every model's cases are probed, and equal nodes of several models are
   const std::vector<OpFacts> facts(models.size());
   const std::vector<Backend> backends = {shell_backend(contains("Abs"), "no op Abs")};
   const auto outcome =
-      probe_models({models, facts, backends}, PoolOptions{.work_folder = folder.path("work")});
+      probe_models({models, facts, backends, 0}, PoolOptions{.work_folder = folder.path("work")});
   if (!outcome) FAIL(outcome.error().message);
   CHECK(outcome->identity == "1.0");
   CHECK(cases_of(models, *outcome) ==
