@@ -86,11 +86,14 @@ bool concerns(std::string_view command, const std::vector<std::string>& argument
 
 // `cleave MODEL` is `cleave inspect MODEL`: the first word names a file or standard input, and no
 // command. `cleave` alone asks for help. --config, which is the program's own, may also follow the
-// command.
+// command. `cleave help COMMAND` is `cleave COMMAND --help`.
 std::vector<std::string> in_full(std::vector<std::string> arguments) {
   if (arguments.empty()) return {"--help"};
   const auto first = first_word(arguments);
   if (first == arguments.end()) return arguments;
+  if (*first == "help" && arguments.end() - first == 2 && is_command(first[1])) {
+    return {first[1], "--help"};
+  }
   std::error_code error;
   const bool is_model = *first == "-" || std::filesystem::is_regular_file(*first, error);
   if (!is_command(*first)) {

@@ -50,5 +50,6 @@ std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_tune_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_lists_command();
+std::unique_ptr<Command> make_help_command();
 
 }  // namespace cleave

@@ -20,6 +20,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"explain", "explain why nodes run where they do", kLook, make_explain_command},
     {"draw", "draw the model coloured by support, as Graphviz or SVG", kLook, make_draw_command},
     {"print", "print the model, or its split, one line per node", kLook, make_print_command},
+    {"help", "print a chapter of the guide, or list them", kLook, make_help_command},
     {"split", "split a model and write the pieces, a report and drawings", kSplit,
      make_split_command},
     {"partition", "split a model by a given node -> partition map", kSplit, make_partition_command},

@@ -41,6 +41,7 @@ TIMES = "--target cpu:flops=5GFLOP/s,bandwidth=2GB/s --target acc:launch=100us,f
 # Arguments of each command, and the files and folders that it writes; "*": files that are one set.
 RUNS = [
     ("inspect resnet18.json", ()),
+    ("help ci", ()),
     (f"preview {JSON} --html page.html --model-explorer explorer", ("page.html", "explorer")),
     (f"preview {ONNX} --place cost {TIMES}", ()),
     (f"support {JSON}", ()),

@@ -25,7 +25,7 @@ READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists
            "formats/lists/import formats/models " + ONNX +
            " formats/models/onnx/write")
 REPORTS = "formats/report/words formats/report/ci formats/report/drawings formats/report/split " \
-          "formats/report/check formats/report/stages formats/report/advice"
+          "formats/report/check formats/report/stages formats/report/advice formats/report/guide"
 
 MAY_INCLUDE = {
     # The graph and what is computed on it.
@@ -78,6 +78,7 @@ MAY_INCLUDE = {
                         "formats/run/backend " + ONNX,
     # What people and programs read.
     "formats/report/words": LIBRARY + " " + READERS,
+    "formats/report/guide": "core/base formats/base/text",
     "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/split": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/ci": "core/graph formats/base/json formats/base/text",

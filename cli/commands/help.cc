@@ -1,0 +1,86 @@
+// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: main.cc makes it
+// `cleave COMMAND --help`.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/command.h"
+#include "cli/terminal/terminal.h"
+#include "formats/base/text/capped_list.h"
+#include "formats/report/guide/guide.h"
+#include "formats/report/words/page.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostFound = 20;
+
+class HelpCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("topic", words_, "a chapter of the guide, words of its title, or a command")
+        ->type_name("TOPIC");
+  }
+
+  ExitCode run() override {
+    const std::vector<GuideSection> sections = guide_sections(kGuide);
+    if (words_.empty()) return print_chapters(sections);
+    const std::vector<std::size_t> found = find_sections(sections, words_);
+    if (found.size() == 1) {
+      write_stdout(plain_text(sections[found[0]].text));
+      return ExitCode::done;
+    }
+    return found.empty() ? refuse_topic(sections) : print_found(sections, found);
+  }
+
+ private:
+  static ExitCode print_chapters(const std::vector<GuideSection>& sections) {
+    Page page;
+    page.line(
+        "cleave help TOPIC prints a chapter of the guide, cleave COMMAND --help the options.");
+    page.blank();
+    std::size_t column = 0;
+    for (const GuideSection& section : sections) {
+      if (section.level == 2) column = std::max(column, section.topic.size() + 2);
+    }
+    for (const GuideSection& section : sections) {
+      if (section.level == 2) page.fact(section.topic, section.says, column);
+    }
+    write_stdout(page.take());
+    return ExitCode::done;
+  }
+
+  static ExitCode print_found(const std::vector<GuideSection>& sections,
+                              const std::vector<std::size_t>& found) {
+    Page page;
+    page.line("several topics have it:");
+    CappedList list(kMostFound);
+    for (const std::size_t i : found) {
+      if (list.shows_next()) page.line("cleave help " + sections[i].topic, 2);
+    }
+    page.rest(list, "... and # more");
+    write_stdout(page.take());
+    return ExitCode::done;
+  }
+
+  ExitCode refuse_topic(const std::vector<GuideSection>& sections) const {
+    std::string asked;
+    for (const std::string& word : words_) asked += (asked.empty() ? "" : " ") + word;
+    std::vector<std::string_view> names;
+    for (const GuideSection& section : sections) names.push_back(section.topic);
+    for (const CommandEntry& entry : commands()) names.push_back(entry.name);
+    std::vector<std::string> notes;
+    if (const std::string near = nearest_name(asked, names); !near.empty()) {
+      notes.push_back("did you mean \"" + near + "\"?");
+    }
+    notes.push_back("cleave help lists the topics");
+    print_error("the guide says nothing of " + escaped_in_quotes(asked), notes);
+    return ExitCode::usage;
+  }
+
+  std::vector<std::string> words_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_help_command() { return std::make_unique<HelpCommand>(); }
+
+}  // namespace cleave

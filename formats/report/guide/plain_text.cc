@@ -1,0 +1,197 @@
+// Steps, line by line: what is between ``` is shown as it is; rows of a table are collected and shown at
+// its end; lines of a paragraph or an item are joined and wrapped.
+#include <algorithm>
+#include <utility>
+
+#include "formats/base/text/text_layout.h"
+#include "formats/report/guide/guide.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kShownIndent = 4;
+
+// A link's address, in brackets: nothing for a place in the guide, or where the text says it.
+std::string address_text(std::string_view text, std::string_view address) {
+  if (address.starts_with('#') || text.find(address) != text.npos) return {};
+  return " (" + std::string(address) + ")";
+}
+
+// Without the marks of links and bold; what is between ` keeps all.
+std::string without_marks(std::string_view line) {
+  std::string out;
+  bool is_code = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const std::string_view rest = line.substr(at);
+    if (rest[0] == '`') is_code = !is_code;
+    if (rest.starts_with("\\|")) continue;
+    if (is_code || (rest[0] != '[' && !rest.starts_with("**"))) {
+      out += rest[0];
+      continue;
+    }
+    if (rest[0] == '*') {
+      ++at;
+      continue;
+    }
+    const std::size_t middle = rest.find("](");
+    const std::size_t end = middle == rest.npos ? rest.npos : rest.find(')', middle);
+    if (end == rest.npos || rest.find(']') != middle) {
+      out += rest[0];
+      continue;
+    }
+    const std::string text = without_marks(rest.substr(1, middle - 1));
+    out += text + address_text(text, rest.substr(middle + 2, end - middle - 2));
+    at += end;
+  }
+  return out;
+}
+
+// The cells of "| a | b |".
+std::vector<std::string> cells_of(std::string_view row) {
+  std::vector<std::string> cells;
+  std::size_t start = row.find('|') + 1;
+  for (std::size_t at = start; at < row.size(); ++at) {
+    if (row[at] != '|' || row[at - 1] == '\\') continue;
+    std::string_view cell = row.substr(start, at - start);
+    while (cell.starts_with(' ')) cell.remove_prefix(1);
+    while (cell.ends_with(' ')) cell.remove_suffix(1);
+    cells.push_back(without_marks(cell));
+    start = at + 1;
+  }
+  return cells;
+}
+
+// The columns that come before the text of an item, "- " or "12. "; 0 for another line.
+std::size_t mark_of_item(std::string_view line) {
+  if (line.starts_with("- ")) return 2;
+  const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+  return digits > 0 && line.substr(digits).starts_with(". ") ? digits + 2 : 0;
+}
+
+class PlainText {
+ public:
+  std::string run(std::string_view markdown) {
+    for (std::size_t at = 0; at < markdown.size();) {
+      const std::size_t end = std::min(markdown.find('\n', at), markdown.size());
+      line(markdown.substr(at, end - at));
+      at = end + 1;
+    }
+    end_block();
+    out_.erase(out_.find_last_not_of('\n') + 1);
+    return out_.empty() ? out_ : out_ + "\n";
+  }
+
+ private:
+  void line(std::string_view line) {
+    if (line.starts_with("```")) {
+      end_block();
+      fence(line.substr(3));
+    } else if (is_fenced_) {
+      shown(line);
+    } else if (line.empty()) {
+      end_block();
+      blank();
+    } else if (line.starts_with('#')) {
+      end_block();
+      title(line);
+    } else if (line.starts_with('|')) {
+      if (rows_.empty()) end_block();
+      if (!line.starts_with("| ---")) rows_.push_back(cells_of(line));
+    } else if (line.starts_with("    ") && item_ == 0) {
+      out_ += std::string(line) + "\n";
+    } else {
+      text_line(line);
+    }
+  }
+
+  void fence(std::string_view what) {
+    is_fenced_ = !is_fenced_;
+    if (!is_fenced_) return;
+    const std::size_t space = std::min(what.find(' '), what.size());
+    are_commands_ = what == "sh" || what == "bash";
+    continues_ = false;
+    if (space < what.size()) shown(std::string(what.substr(space + 1)) + ":");
+  }
+
+  void shown(std::string_view line) {
+    const bool is_command = are_commands_ && !continues_ && !line.empty();
+    continues_ = line.ends_with('\\');
+    out_ += line.empty() ? "\n"
+                         : std::string(kShownIndent, ' ') + (is_command ? "$ " : "") +
+                               std::string(line) + "\n";
+  }
+
+  void title(std::string_view line) {
+    const std::size_t level = line.find_first_not_of('#');
+    const std::string text = without_marks(line.substr(level + 1));
+    out_ += text + "\n" + std::string(text_columns(text), level <= 2 ? '=' : '-') + "\n";
+  }
+
+  void text_line(std::string_view line) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    const std::size_t mark = mark_of_item(line.substr(std::min(indent, line.size())));
+    if (mark > 0) {
+      end_block();
+      indent_ = indent;
+      item_ = mark;
+    }
+    line.remove_prefix(std::min(indent, line.size()));
+    paragraph_ += (paragraph_.empty() ? "" : " ") + std::string(line);
+  }
+
+  void end_block() {
+    if (!paragraph_.empty()) {
+      out_ += wrapped(without_marks(paragraph_), indent_, indent_ + item_);
+    }
+    paragraph_.clear();
+    indent_ = item_ = 0;
+    if (!rows_.empty()) table();
+    rows_.clear();
+  }
+
+  void table() {
+    const std::size_t columns = rows_[0].size();
+    TextTable table(rows_[0], std::vector<Align>(columns, Align::left));
+    for (std::size_t i = 1; i < rows_.size(); ++i) {
+      rows_[i].resize(columns);
+      table.add_row(rows_[i]);
+    }
+    const std::string text = table.text();
+    if (is_narrow(text)) {
+      out_ += text;
+      return;
+    }
+    for (std::size_t i = 1; i < rows_.size(); ++i) {
+      out_ += wrapped(rows_[i][0], 2, 2);
+      for (std::size_t cell = 1; cell < columns; ++cell) {
+        const std::string label = columns > 2 ? rows_[0][cell] + ": " : "";
+        if (!rows_[i][cell].empty()) out_ += wrapped(label + rows_[i][cell], 6, 8);
+      }
+    }
+  }
+
+  static bool is_narrow(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      if (text_columns(text.substr(at, end - at)) > kTextColumns) return false;
+      at = end + 1;
+    }
+    return true;
+  }
+
+  void blank() {
+    if (!out_.ends_with("\n\n") && !out_.empty()) out_ += '\n';
+  }
+
+  std::string out_;
+  std::string paragraph_;
+  std::size_t indent_ = 0, item_ = 0;  // columns before an item, and of its mark
+  std::vector<std::vector<std::string>> rows_;
+  bool is_fenced_ = false, are_commands_ = false, continues_ = false;
+};
+
+}  // namespace
+
+std::string plain_text(std::string_view markdown) { return PlainText().run(markdown); }
+
+}  // namespace cleave
