@@ -16,6 +16,7 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
+#include "core/split/targets.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/number_text.h"
@@ -41,7 +42,7 @@ std::string time_of_file(const std::string& path) {
 class LowerCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_split_options(app, request_);
+    add_split_options(app, request_, Lists::required, Targets::several);
     of_split_ = app.get_options();
     backend_.add_to(app);
     backend_.add_search_to(app);
@@ -53,8 +54,9 @@ class LowerCommand : public Command {
         ->check(CLI::Range(1, 1000));
     add_output_folder_option(
         app, "-o,--output", output_,
-        "folder for lowering.json, lowering.txt, learned.json and a folder for "
-        "each finding; a killed run is continued by the next one")
+        "folder for lowering.json, lowering.txt, learned.json (of several targets "
+        "learned_NAME.json) and a folder for each finding; a killed run is continued by the next "
+        "one")
         ->check(written_beside(".journal.jsonl"));
     app.add_flag("--force", force_, "replace the folder when it exists");
     app.add_flag("--no-artefacts", no_artefacts_,
@@ -77,12 +79,16 @@ class LowerCommand : public Command {
       print_error("--deploy needs a folder with artefacts: -o DIR, without --no-artefacts");
       return ExitCode::usage;
     }
+    if (deploy_ && has_targets()) {
+      print_error("--deploy is for one target, and there are several: give -s for one of them");
+      return ExitCode::usage;
+    }
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
     auto split = split_with_progress(request_);
     if (!split) return split.error();
-    auto backends = backend_.load(split->model().format());
+    auto backends = backend_.load(split->model().format(), request_.lists.targets());
     if (auto folded = split_of_folded(*split)) split = *std::move(folded);
     if (!backends || !is_for_compilers(split->model(), request_.model.path))
       return ExitCode::bad_input;
@@ -216,9 +222,19 @@ class LowerCommand : public Command {
   }
 
   bool has_one_list() const { return request_.lists.paths.size() == 1; }
+  bool has_targets() const { return request_.lists.targets().size() > 1; }
+
+  // True for a target with one list of its own, which can be extended.
+  bool has_one_list(const std::string& target) const {
+    const auto& paths = request_.lists.paths;
+    return std::count_if(paths.begin(), paths.end(), [&](const std::string& text) {
+             const std::string name = list_source_of(text).target;
+             return (name.empty() ? kOnlyTarget : name) == target;
+           }) == 1;
+  }
 
   // The list that what was learned is added to: the user's, with what --deny denies.
-  static SupportList list_to_extend(const std::vector<SupportList>& lists) {
+  static SupportList list_to_extend(std::span<const SupportList> lists) {
     SupportList list = lists.front();
     for (const SupportList& other : lists) {
       if (!is_list_of_denials(other)) continue;
@@ -230,7 +246,10 @@ class LowerCommand : public Command {
   // The lists of the last round, as options; empty when what was learned is in no file.
   std::vector<std::string> lists_of(const LoweringReport& report) const {
     std::vector<std::string> paths = request_.lists.paths;
-    if (!report.outcome.learned.empty()) {
+    if (!report.outcome.learned.empty() && has_targets()) {
+      paths = lists_of_targets(report);
+      if (paths.empty()) return {};
+    } else if (!report.outcome.learned.empty()) {
       const bool is_in_folder = folder_ && has_one_list();
       const std::string in_folder = is_in_folder ? report.folder + "/learned.json" : "";
       const std::string learned = report.learned_path.empty() ? in_folder : report.learned_path;
@@ -240,6 +259,42 @@ class LowerCommand : public Command {
     std::vector<std::string> words;
     for (const std::string& path : paths) words.insert(words.end(), {"-s", path});
     return words;
+  }
+
+  // The same of several targets: those that learned nothing keep their lists.
+  std::vector<std::string> lists_of_targets(const LoweringReport& report) const {
+    std::vector<std::string> paths;
+    const LowerOutcome& outcome = report.outcome;
+    for (const std::string& text : request_.lists.paths) {
+      const ListSource source = list_source_of(text);
+      const std::string target(source.target.empty() ? kOnlyTarget : source.target);
+      const auto at = std::find(outcome.targets.begin(), outcome.targets.end(), target) -
+                      outcome.targets.begin();
+      const bool has_learned = !outcome.learned_by_target[static_cast<std::size_t>(at)].is_empty();
+      if (has_learned && (!folder_ || !has_one_list(target))) return {};
+      paths.push_back(has_learned ? target + "=" + report.folder + "/" + learned_name(target)
+                                  : text);
+    }
+    return paths;
+  }
+
+  static std::string learned_name(const std::string& target) {
+    return "learned_" + target + ".json";
+  }
+
+  // A list for each of several targets that has one list.
+  Status<Diagnostics> write_learned_of_targets(const LoweringReport& report,
+                                               const SplitJob& split) const {
+    const std::span<const SupportList> lists = split.lists();
+    for (std::size_t i = 0; i < report.outcome.targets.size(); ++i) {
+      const Target& target = split.targets()[i];
+      if (!has_one_list(target.name)) continue;
+      const auto own = lists.subspan(target.first_list, target.end_list - target.first_list);
+      const auto text = learned_list_json(list_to_extend(own), report.outcome.learned_by_target[i]);
+      if (!text) continue;
+      if (auto done = folder_->write(learned_name(target.name), *text); !done) return done;
+    }
+    return Done{};
   }
 
   // Writes the learned list if it was asked for, and checks that it gives the partitions of the
@@ -299,6 +354,7 @@ class LowerCommand : public Command {
     const auto learned =
         learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
     if (written && learned && has_one_list()) written = folder_->write("learned.json", *learned);
+    if (written) written = write_learned_of_targets(report, split);
     if (written) written = folder_->write("lowering.json", lowering_json(report));
     if (written)
       written = folder_->write_manifest("{\n \"format\": \"cleave.lowering_folder\"\n}\n");

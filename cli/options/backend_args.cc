@@ -1,6 +1,7 @@
 #include "cli/options/backend_args.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
@@ -76,6 +77,24 @@ std::optional<Backend> load_backend(const std::string& text) {
   return std::move(loaded->backend);
 }
 
+struct TargetBackend {
+  std::string target;  // "": none was named
+  std::string text;    // a backend as find_backend() takes it
+};
+
+// "npu=tract": the backend of the target npu, if there is one of that name. A command is the backend
+// NAME of short form, which is for the target of its name: npu='cc {model}'.
+TargetBackend target_backend(const std::string& text, const std::vector<std::string>& targets) {
+  const std::size_t equals = text.find('=');
+  if (targets.size() < 2 || equals == std::string::npos) return {"", text};
+  const std::string name = text.substr(0, equals);
+  if (std::find(targets.begin(), targets.end(), name) == targets.end()) return {"", text};
+  const std::string rest = text.substr(equals + 1);
+  const bool is_command = rest.find('{') != std::string::npos &&
+                          rest.substr(0, rest.find('=')).find_first_of(" {") != std::string::npos;
+  return {name, is_command ? text : rest};
+}
+
 }  // namespace
 
 void ReferenceArgs::add_to(CLI::App& app) {
@@ -115,7 +134,8 @@ bool ReferenceArgs::has_inputs() const {
 void BackendArgs::add_to(CLI::App& app) {
   app.add_option("--backend", names,
                  "the compiler: a backend file, the name of a known backend (cleave backend "
-                 "list), or NAME='program {model} -o {out}'; repeatable")
+                 "list), or NAME='program {model} -o {out}'; with TARGET= that of one of several "
+                 "targets; repeatable")
       ->required()
       ->allow_extra_args(false);
   reference.add_to(app);
@@ -174,17 +194,38 @@ void BackendArgs::add_compare_to(CLI::App& app) {
       ->check(whole_number());
 }
 
-std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
-  std::vector<Backend> backends;
+std::optional<Backend> BackendArgs::load_one(const std::string& text, ModelFormat format) const {
+  auto backend = load_backend(text);
+  if (!backend || !takes_format(*backend, text, format)) return std::nullopt;
+  if (integers_) backend->tolerance.integers = *integers_;
+  // A command line does not say whether two of it may run at once, so one runs at a time.
+  if (backend->path.empty() && jobs_ == 0) backend->jobs = 1;
+  return backend;
+}
+
+std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format,
+                                                      const std::vector<std::string>& targets) {
+  std::vector<Backend> backends, for_all;
   bool is_good = reference.has_inputs();
   for (const std::string& text : names) {
-    auto backend = load_backend(text);
-    is_good = is_good && backend && takes_format(*backend, text, format);
+    const TargetBackend given = target_backend(text, targets);
+    auto backend = load_one(given.text, format);
+    is_good = is_good && backend;
     if (!backend) continue;
-    if (integers_) backend->tolerance.integers = *integers_;
-    // A command line does not say whether two of it may run at once, so one runs at a time.
-    if (backend->path.empty() && jobs_ == 0) backend->jobs = 1;
-    backends.push_back(*std::move(backend));
+    backend->target = given.target;
+    const bool is_for_all = targets.size() > 1 && given.target.empty();
+    (is_for_all ? for_all : backends).push_back(*std::move(backend));
+  }
+  const std::size_t named = backends.size();
+  for (const std::string& target : targets) {
+    const auto end = backends.begin() + static_cast<std::ptrdiff_t>(named);
+    const bool has_own = std::any_of(
+        backends.begin(), end, [&](const Backend& backend) { return backend.target == target; });
+    if (has_own) continue;
+    for (const Backend& backend : for_all) {
+      backends.push_back(backend);
+      backends.back().target = target;
+    }
   }
   const bool is_needed = pool.compares || search.freezes_values || !reference.inputs.empty();
   if (reference.is_off() && is_needed) {

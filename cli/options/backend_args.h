@@ -50,7 +50,11 @@ struct BackendArgs {
 
   // For models of the format. Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
   // after printing why, when one cannot be used.
-  std::optional<std::vector<Backend>> load(ModelFormat format);
+  //
+  // With several targets NAME=BACKEND is for the target of that name, and others are for those that have
+  // none of their own.
+  std::optional<std::vector<Backend>> load(ModelFormat format,
+                                           const std::vector<std::string>& targets = {});
   // Where these nodes have open shapes, which may be pinned: makes the runtime of the format (ONNX Runtime,
   // torch) the reference if none was asked for, none is turned off, and it is known here. That it does not
   // start is no fault then.
@@ -59,6 +63,8 @@ struct BackendArgs {
   void set_up(const std::string& work);
 
  private:
+  std::optional<Backend> load_one(const std::string& text, ModelFormat format) const;
+
   std::string launcher_, cache_;
   std::size_t jobs_ = 0;
   std::optional<std::int64_t> integers_;

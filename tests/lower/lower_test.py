@@ -124,6 +124,90 @@ def test_a_named_culprit_takes_two_runs_and_becomes_a_rule(place):
     equal([part["nodes"] for part in parts if part["is_acc"]], [["n0", "n1"], ["n3", "n4"]])
 
 
+# ---- several targets ----
+
+
+def two_targets(place, npu_rules, gpu_rules, *more):
+    """Lowers a chain of five nodes for an NPU and a GPU, each with a fake compiler; (done, lowering.json)."""
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Abs", "Exp"])
+    (place.folder / "npu.txt").write_text("Relu\nSin\nNeg\nExp\n")
+    (place.folder / "gpu.txt").write_text("Sin\nAbs\nExp\n")
+    backends = []
+    for name, rules in (("npu", npu_rules), ("gpu", gpu_rules)):
+        path = place.folder / f"{name}.json"
+        place.backend(rules, name=f"{name}c").rename(path)
+        backends += ["--backend", f"{name}={path}"]
+    done = place.run("lower", model, "-s", "npu=npu.txt", "-s", "gpu=gpu.txt", *backends, "--json", "-q", *more)
+    assert done.stdout, done.stderr
+    return done, json.loads(done.stdout)
+
+
+def placed(result):
+    return {part["name"]: (part["backend"], part["nodes"], part["verdict"]) for part in result["parts"]}
+
+
+def test_each_partition_goes_to_the_backend_of_its_target(place):
+    done, result = two_targets(place, [], [])
+    equal(done.returncode, 0)
+    equal(placed(result), {
+        "_run_on_npu_0": ("npuc", 3, "lowered"), "_run_on_gpu_1": ("gpuc", 1, "lowered"),
+        "_run_on_npu_2": ("npuc", 1, "lowered"),
+    })
+    equal([backend["target"] for backend in result["backends"]], ["npu", "gpu"])
+    equal([(one["name"], one["partitions_lowered"], one["nodes_lowered"]) for one in result["targets"]],
+          [("npu", 2, 4), ("gpu", 1, 1)])
+
+
+def test_what_one_target_refuses_goes_to_the_next(place):
+    done, result = two_targets(place, ["op=Sin"], [], "--until-clean", "-o", "out")
+    equal(done.returncode, 0)
+    equal((result["clean"], result["rounds"], result["nodes_lowered"]), (True, 2, 5))
+    equal([(rule["target"], rule["op"]) for rule in result["learned"]], [("npu", "Sin")])
+    equal(placed(result)["_run_on_gpu_1"], ("gpuc", 1, "lowered"))
+    text = (place.folder / "out" / "lowering.txt").read_text()
+    assert "deny op Sin for npu" in text, text
+    assert "npu: 3 of 3 partitions lowered, 3 of 3 nodes" in text, text
+    # The learned lists make the same partitions.
+    lists = [word for name in ("npu", "gpu") for word in ("-s", f"{name}=out/learned_{name}.json")]
+    preview = json.loads(place.run("preview", "m.onnx", *lists, "--json").stdout)
+    on = {node: part["target"] for part in preview["partitions"] for node in part["nodes"]}
+    equal(on, {"n0": "npu", "n1": "gpu", "n2": "npu", "n3": "gpu", "n4": "npu"})
+
+
+def test_what_every_target_refuses_goes_to_the_cpu(place):
+    done, result = two_targets(place, ["op=Sin"], ["op=Sin"], "--until-clean")
+    equal(done.returncode, 0)
+    equal((result["clean"], result["rounds"], result["nodes_lowered"]), (True, 3, 4))
+    equal([(rule["target"], rule["op"]) for rule in result["learned"]], [("npu", "Sin"), ("gpu", "Sin")])
+
+
+def test_a_target_without_a_backend_is_not_compiled(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Abs"])
+    (place.folder / "npu.txt").write_text("Relu\n")
+    (place.folder / "gpu.txt").write_text("Abs\n")
+    words = ("lower", model, "-s", "npu=npu.txt", "-s", "gpu=gpu.txt")
+    done = place.run(*words, "--backend", f"npu={place.backend()}")
+    equal(done.returncode, 0)
+    assert "gpu: 1 partition of 1 node not compiled: it has no backend (--backend gpu=NAME)" in done.stdout, done.stdout
+    # One without a target is for those that have none of their own.
+    done = place.run(*words, "--backend", place.backend(), "--json")
+    equal([part["backend"] for part in json.loads(done.stdout)["parts"]], ["fake", "fake"])
+    # The short form of the target's name is its command.
+    done = place.run(*words, "--backend", f"gpu={shlex.join([*PYTHON, str(FAKE)])} {{model}} {{out}}", "--json")
+    parts = json.loads(done.stdout)["parts"]
+    equal([(part["name"], part["backend"], part["verdict"]) for part in parts], [("_run_on_gpu_1", "gpu", "lowered")])
+    done = place.run(*words, "--backend", "tpu=fake.json")
+    equal(done.returncode, 5)
+
+
+def test_one_file_for_onnxruntime_is_of_one_target(place):
+    model = chain(place.folder / "m.onnx", ["Relu"])
+    done = place.run("lower", model, "-s", "npu=all.json", "-s", "gpu=all.json", "--backend", place.backend(),
+                     "--deploy", "-o", "out")
+    equal(done.returncode, 2)
+    assert "--deploy is for one target" in done.stderr, done.stderr
+
+
 def test_pieces_of_a_tflite_model_are_tflite_files(place):
     # The fake refuses what makes the tensor "words", and says so.
     (place.folder / "fake.py").write_text(

@@ -82,7 +82,7 @@ class JsonWriter {
     for (std::size_t i = 0; i < outcome_.findings.size(); ++i) write_finding(i);
     json_.end_list();
     json_.begin_list("learned");
-    for (const Rule& rule : outcome_.learned) write_rule(rule);
+    write_learned();
     json_.end_list();
     json_.number("max_nodes", outcome_.most_nodes);
     write_sizes();
@@ -98,15 +98,34 @@ class JsonWriter {
       json_.begin_object(Layout::one_line);
       json_.text("name", report_.backends[i].name);
       json_.text("identity", outcome_.identities[i]);
+      const std::string& target = report_.backends[i].target;
+      if (!target.empty()) json_.text("target", target);
       json_.end_object();
     }
     json_.end_list();
+    write_targets();
     json_.key("reference");
     outcome_.reference.empty() ? json_.null() : json_.text(outcome_.reference);
     json_.text("reference_note", outcome_.lack_of_reference);
     write_reference_sizes();
     json_.number("samples_compared", outcome_.samples);
     json_.number("seed", report_.pool.seed);
+  }
+
+  void write_targets() {
+    if (outcome_.targets.empty()) return;
+    json_.begin_list("targets");
+    for (const LoweredOfTarget& own : lowered_of_targets(report_)) {
+      json_.begin_object(Layout::one_line);
+      json_.text("name", own.target);
+      json_.number("partitions", own.parts);
+      json_.number("nodes", own.nodes);
+      json_.number("partitions_lowered", own.lowered_parts);
+      json_.number("nodes_lowered", own.lowered_nodes);
+      json_.flag("compiled", !own.backends.empty());
+      json_.end_object();
+    }
+    json_.end_list();
   }
 
   void write_reference_sizes() {
@@ -259,8 +278,21 @@ class JsonWriter {
     json_.end_object();
   }
 
-  void write_rule(const Rule& rule) {
+  void write_learned() {
+    if (outcome_.targets.empty()) {
+      for (const Rule& rule : outcome_.learned) write_rule(rule, {});
+    }
+    for (std::size_t i = 0; i < outcome_.targets.size(); ++i) {
+      for (const Rule& rule : outcome_.learned_by_target[i].rules) {
+        write_rule(rule, outcome_.targets[i]);
+      }
+    }
+  }
+
+  // `target`: of several, the one that it holds for.
+  void write_rule(const Rule& rule, std::string_view target) {
     json_.begin_object(Layout::one_line);
+    if (!target.empty()) json_.text("target", target);
     json_.text("op", rule.op);
     json_.text("domain", rule.domain);
     json_.text("name", rule.node_name);

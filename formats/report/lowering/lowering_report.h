@@ -59,7 +59,16 @@ std::string pinned_text(const Graph& graph, const PinnedShape& pinned);
 // "the cut Conv_1 .. Relu_4 (4 nodes) could not be run: refused: ...": the first piece that told the
 // search nothing; "" when there was none.
 std::string blocked_text(const Graph& graph, const Finding& finding);
-// The backend's name and version.
+// What became of the partitions of one of several targets in the last round.
+struct LoweredOfTarget {
+  std::string target;
+  std::size_t parts = 0, nodes = 0;
+  std::size_t lowered_parts = 0, lowered_nodes = 0;  // by each of its backends
+  std::vector<std::size_t> backends = {};            // empty: they were not compiled
+};
+std::vector<LoweredOfTarget> lowered_of_targets(const LoweringReport& report);
+
+// The backend's name and version, and of several targets which it is for.
 std::string backend_name(const LoweringReport& report, std::size_t backend);
 // "refused", "refused at run", "crashed (SIGSEGV)".
 std::string verdict_text(const Attempt& attempt);

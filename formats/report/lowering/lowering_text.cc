@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "formats/base/text/capped_list.h"
@@ -140,7 +141,10 @@ class TextWriter {
   void write_finding(std::size_t index) {
     const LowerFinding& finding = outcome_.findings[index];
     std::string line = "-> " + finding.part + ": " + culprit_text(graph_, finding);
-    if (!finding.rule.empty()) line += "; " + escaped(finding.rule);
+    if (!finding.rule.empty()) {
+      const std::string& target = report_.backends[finding.backend].target;
+      line += "; " + escaped(finding.rule) + (target.empty() ? "" : " for " + target);
+    }
     const std::string path = finding_path(report_, index);
     if (!path.empty()) line += "; see " + escaped(path);
     page_.add(wrapped(line, 2, 5));
@@ -161,7 +165,32 @@ class TextWriter {
       page_.line("values are not compared (--compare does, with a reference)");
     }
     if (outcome.rounds.back().acc_nodes == 0) page_.line("no node is left on the accelerator");
+    write_targets();
     for (const std::string& text : advice_texts(report_)) page_.line(text);
+  }
+
+  // A line for each of several targets, and what is left for the CPU.
+  void write_targets() {
+    std::size_t on_cpu = outcome_.nodes;
+    for (const LoweredOfTarget& own : lowered_of_targets(report_)) {
+      on_cpu -= own.nodes;
+      std::string text = own.target + ": ";
+      if (own.parts == 0) {
+        text += "no node";
+      } else if (own.backends.empty()) {
+        text += counted(own.parts, "partition", "partitions") + " of " +
+                counted(own.nodes, "node", "nodes") +
+                " not compiled: it has no backend (--backend " + own.target + "=NAME)";
+      } else {
+        text += count_text(own.lowered_parts) + " of " +
+                counted(own.parts, "partition", "partitions") + " lowered, " +
+                count_text(own.lowered_nodes) + " of " + counted(own.nodes, "node", "nodes");
+      }
+      page_.line(text);
+    }
+    if (!outcome_.targets.empty()) {
+      page_.line("CPU: " + counted(on_cpu, "node", "nodes"));
+    }
   }
 
   // Which sizes the reference took for open dims, and why; or why there is no reference.
@@ -225,7 +254,30 @@ class TextWriter {
 }  // namespace
 
 std::string backend_name(const LoweringReport& report, std::size_t backend) {
-  return report.backends[backend].title(report.outcome.identities[backend]);
+  const Backend& own = report.backends[backend];
+  return own.title(report.outcome.identities[backend]) +
+         (own.target.empty() ? "" : " for " + own.target);
+}
+
+std::vector<LoweredOfTarget> lowered_of_targets(const LoweringReport& report) {
+  const LowerOutcome& outcome = report.outcome;
+  const LowerRound& last = outcome.rounds.back();
+  std::vector<LoweredOfTarget> all;
+  for (std::size_t i = 0; i < outcome.targets.size(); ++i) {
+    LoweredOfTarget own{outcome.targets[i], last.targets[i].parts, last.targets[i].nodes};
+    for (std::size_t backend = 0; backend < report.backends.size(); ++backend) {
+      if (report.backends[backend].target == own.target) own.backends.push_back(backend);
+    }
+    std::map<std::string_view, std::size_t> taken;  // by how many backends, by partition
+    for (const LoweredPart& part : last.parts) {
+      if (report.backends[part.backend].target != own.target || !part.is_lowered) continue;
+      if (++taken[part.name] != own.backends.size()) continue;
+      ++own.lowered_parts;
+      own.lowered_nodes += part.nodes.size();
+    }
+    all.push_back(std::move(own));
+  }
+  return all;
 }
 
 std::string verdict_text(const Attempt& attempt) {

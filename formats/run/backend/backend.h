@@ -78,6 +78,7 @@ struct Backend {
   std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE; 0: no limit
   std::vector<std::string> takes;  // formats of models, of kTakenFormats; empty: not stated
   std::int64_t lowest_opset = 0, highest_opset = 0;  // of the default domain; 0: not stated
+  std::string target = {};  // of several, the one whose partitions it compiles; set by the caller
 
   const BackendCommand* command(LowerStage stage) const;
   // True when a program or the worker does the stage.

@@ -45,10 +45,18 @@ bool is_same(Rule one, const Rule& other) {
   return one == other;
 }
 
-// The lists, with what was learned added to each.
-ListsRead with_denied(const std::vector<SupportList>& lists, const Learned& learned) {
-  ListsRead all{lists, {}};
-  for (SupportList& list : all.lists) add_learned(list, learned);
+// The lists, with what was learned added to each; of several targets to those of its target.
+ListsRead with_denied(const SplitJob& split, const Learned& learned) {
+  ListsRead all{split.lists(), {}, split.targets()};
+  if (learned.by_target.empty()) {
+    for (SupportList& list : all.lists) add_learned(list, learned);
+  }
+  for (std::size_t i = 0; i < learned.by_target.size(); ++i) {
+    const Target& target = all.targets[i];
+    for (std::size_t list = target.first_list; list < target.end_list; ++list) {
+      add_learned(all.lists[list], learned.by_target[i]);
+    }
+  }
   return all;
 }
 
@@ -135,6 +143,10 @@ class LowerJob {
   Result<LowerOutcome, LowerFault> run() {
     outcome_.nodes = graph_.node_count();
     outcome_.identities = pool_.identities();
+    if (split_.targets().size() > 1) {
+      for (const Target& target : split_.targets()) outcome_.targets.push_back(target.name);
+      outcome_.learned_by_target.resize(outcome_.targets.size());
+    }
     outcome_.reference = pool_.reference();
     outcome_.lack_of_reference = pool_.lack_of_reference();
     if (!pool_.samples().empty()) outcome_.taken = pool_.samples().front().taken();
@@ -191,13 +203,26 @@ class LowerJob {
     return std::nullopt;
   }
 
+  // Whether the backend compiles partitions of the target. kNone: there is one.
+  bool is_for(std::size_t backend, TargetId target) const {
+    return outcome_.targets.empty() || backends_[backend].target == outcome_.targets[index(target)];
+  }
+
   void collect_parts(const Partition& partition) {
+    round().targets.resize(outcome_.targets.size());
     for (const PartId part : partition.parts()) {
       if (!partition.is_acc(part)) continue;
       const auto nodes = partition.nodes(part);
       ++round().acc_parts;
       round().acc_nodes += nodes.size();
+      const TargetId target = partition.target(part);
+      if (!outcome_.targets.empty()) {
+        RoundOfTarget& own = round().targets[index(target)];
+        ++own.parts;
+        own.nodes += nodes.size();
+      }
       for (std::size_t i = 0; i < backends_.size(); ++i) {
+        if (!is_for(i, target)) continue;
         LoweredPart& lowered = round().parts.emplace_back();
         lowered.name = partition.name(part);
         lowered.nodes.assign(nodes.begin(), nodes.end());
@@ -424,23 +449,55 @@ class LowerJob {
 
   // Learns rules from all findings; round().learned gets the new ones.
   void learn() {
-    std::vector<Rule> rules = book_.learn(outcome_.findings, outcome_.rounds.size());
-    for (const Rule& rule : rules) {
-      const auto known = std::find_if(outcome_.learned.begin(), outcome_.learned.end(),
-                                      [&](const Rule& other) { return is_same(rule, other); });
-      if (known == outcome_.learned.end()) round().learned.push_back(rule);
+    if (outcome_.targets.empty()) {
+      replace_rules(book_.learn(outcome_.findings, outcome_.rounds.size()), outcome_.learned);
+    } else {
+      learn_for_targets();
     }
-    outcome_.learned = std::move(rules);
     for (const LowerFinding& found : outcome_.findings) {
-      const Finding& finding = found.finding;
       const bool is_new =
-          found.round == outcome_.rounds.size() && finding.kind == FindingKind::size;
-      if (!is_new || finding.most_nodes >= outcome_.most_nodes.value_or(graph_.node_count())) {
-        continue;
+          found.round == outcome_.rounds.size() && found.finding.kind == FindingKind::size;
+      if (!is_new) continue;
+      const std::size_t most = found.finding.most_nodes;
+      if (!outcome_.targets.empty()) {
+        auto& own = outcome_.learned_by_target[target_of(found.backend)].most_nodes;
+        if (most < own.value_or(graph_.node_count())) round().has_learned_size = true;
+        own = std::min(most, own.value_or(most));
+      } else if (most < outcome_.most_nodes.value_or(graph_.node_count())) {
+        round().has_learned_size = true;
       }
-      outcome_.most_nodes = finding.most_nodes;
-      round().has_learned_size = true;
+      outcome_.most_nodes = std::min(most, outcome_.most_nodes.value_or(most));
     }
+  }
+
+  void replace_rules(std::vector<Rule> rules, std::vector<Rule>& before) {
+    for (const Rule& rule : rules) {
+      const auto known = std::find_if(before.begin(), before.end(),
+                                      [&](const Rule& other) { return is_same(rule, other); });
+      if (known == before.end()) round().learned.push_back(rule);
+    }
+    before = std::move(rules);
+  }
+
+  // What the backends of a target refuse is denied for that target only.
+  void learn_for_targets() {
+    outcome_.learned.clear();
+    for (std::size_t target = 0; target < outcome_.targets.size(); ++target) {
+      std::vector<std::size_t> own;
+      for (std::size_t i = 0; i < backends_.size(); ++i) {
+        if (is_for(i, id_at<TargetId>(target))) own.push_back(i);
+      }
+      std::vector<Rule>& rules = outcome_.learned_by_target[target].rules;
+      replace_rules(book_.learn(outcome_.findings, outcome_.rounds.size(), own), rules);
+      outcome_.learned.insert(outcome_.learned.end(), rules.begin(), rules.end());
+    }
+  }
+
+  // Of a backend, where there are several targets.
+  std::size_t target_of(std::size_t backend) const {
+    std::size_t target = 0;
+    while (outcome_.targets[target] != backends_[backend].target) ++target;
+    return target;
   }
 
   // ---- the end ----
@@ -511,20 +568,22 @@ class LowerJob {
     if (!is_pinned) return;
     outcome_.sizes = pool_.pinned_sizes();
     if (pool_.samples().empty()) return;
-    outcome_.bound = compare_bound_split(split_, with_denied(split_.lists(), outcome_.denied),
+    outcome_.bound = compare_bound_split(split_, with_denied(split_, outcome_.denied),
                                          outcome_.sizes, outcome_.rounds.back());
   }
 
   void finish() {
     take_sizes();
     const LowerRound& last = outcome_.rounds.back();
-    std::map<std::string, std::size_t> lowered;  // number of backends that lower it, by partition
+    // By partition: the backends that do not lower it yet.
+    std::map<std::string, std::size_t> left;
+    for (const LoweredPart& part : last.parts) ++left[part.name];
     bool is_any_judged = last.parts.empty();
     outcome_.is_clean = last.acc_nodes > 0 || outcome_.learned_list().is_empty();
     for (const LoweredPart& part : last.parts) {
       outcome_.is_clean = outcome_.is_clean && part.is_lowered;
       is_any_judged = is_any_judged || part.attempt.verdict != LowerVerdict::driver;
-      if (part.is_lowered && ++lowered[part.name] == backends_.size()) {
+      if (part.is_lowered && --left[part.name] == 0) {
         outcome_.nodes_lowered += part.nodes.size();
       }
     }
@@ -562,7 +621,7 @@ void add_learned(SupportList& list, const Learned& learned) {
 }
 
 Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned& learned) {
-  const ListsRead lists = with_denied(split.lists(), learned);
+  const ListsRead lists = with_denied(split, learned);
   auto again = run_split(split.request(), {},
                          {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
   if (again) return *std::move(again);

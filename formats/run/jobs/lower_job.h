@@ -24,12 +24,13 @@ struct LowerOptions {
 // Adds what was learned to a list.
 void add_learned(SupportList& list, const Learned& learned);
 
-// The split of the same request, with what was learned added to each list.
+// The split of the same request, with what was learned added to each list, or to those of its target.
 Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned& learned);
 
 // Lowers the partitions of the split, and runs further rounds until all partitions lower, no new
 // rule is learned, or the limit on rounds is reached; without `until_clean` only one round. Each
-// later round is the request of the split, with the learned rules. The model must be ONNX. The
+// later round is the request of the split, with the learned rules. Of several targets each partition
+// goes to the backends that name its target; what they refuse is denied for that target. The model must be ONNX. The
 // outcome does not depend on the number of jobs, except for times. All that is given must outlive
 // it.
 Result<LowerOutcome, LowerFault> lower_model(const SplitJob& split,

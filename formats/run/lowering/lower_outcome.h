@@ -53,12 +53,20 @@ struct BoundSplit {
   std::vector<ValueId> other_shapes;  // pinned inputs that have no such shape in it
 };
 
+// What one of several targets has in a round.
+struct RoundOfTarget {
+  std::size_t parts = 0;
+  std::size_t nodes = 0;
+};
+
 struct LowerRound {
   std::size_t acc_parts = 0;
   std::size_t acc_nodes = 0;
-  std::vector<LoweredPart> parts;  // by partition, then by backend
-  std::vector<Rule> learned;       // from this round
-  bool has_learned_size = false;   // from this round: a lower LowerOutcome::most_nodes
+  std::vector<RoundOfTarget> targets = {};  // of several
+  // By partition, then by backend. Of several targets: by the backends of the partition's.
+  std::vector<LoweredPart> parts;
+  std::vector<Rule> learned;      // from this round
+  bool has_learned_size = false;  // from this round: a lower LowerOutcome::most_nodes
   double seconds = 0;
 };
 
@@ -66,6 +74,9 @@ struct LowerRound {
 struct Learned {
   std::vector<Rule> rules = {};  // deny rules
   std::optional<std::size_t> most_nodes = {};
+  // Of several targets: what the lists of each get; the fields above have all of it. A node that one
+  // is denied goes to the next that takes it.
+  std::vector<Learned> by_target = {};
 
   bool is_empty() const { return rules.empty() && !most_nodes; }
 };
@@ -77,7 +88,9 @@ struct LowerOutcome {
   std::vector<TakenSize> taken;         // by the reference, for open dims
   std::vector<LowerRound> rounds;
   std::vector<LowerFinding> findings;
-  std::vector<Rule> learned;
+  std::vector<Rule> learned;                    // target by target
+  std::vector<Learned> learned_by_target = {};  // of several targets
+  std::vector<std::string> targets = {};        // their names
   // Partitions of more nodes fail, whichever they are: a limit of the learned list.
   std::optional<std::size_t> most_nodes = {};
   Learned denied;  // what of it the last round's split was made with
@@ -98,7 +111,7 @@ struct LowerOutcome {
   double backend_seconds =
       0;  // of these spent waiting for backends and the reference, by each lane
 
-  Learned learned_list() const { return {learned, most_nodes}; }
+  Learned learned_list() const { return {learned, most_nodes, learned_by_target}; }
 };
 
 // Why there is no outcome.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "core/lowering/learned_rule.h"
@@ -47,8 +48,15 @@ std::vector<Rule> merged(std::vector<Rule> rules) {
 }  // namespace
 
 std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size_t round) {
+  std::vector<std::size_t> all(backends_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return learn(findings, round, all);
+}
+
+std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size_t round,
+                                  std::span<const std::size_t> backends) {
   rules_.clear();
-  for (std::size_t i = 0; i < backends_.size(); ++i) learn_from(i, findings, round);
+  for (const std::size_t backend : backends) learn_from(backend, findings, round);
   std::sort(rules_.begin(), rules_.end(), [](const Rule& a, const Rule& b) {
     return std::tie(a.domain, a.op, a.node_name, a.why) <
            std::tie(b.domain, b.op, b.node_name, b.why);

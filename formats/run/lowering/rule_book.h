@@ -23,8 +23,12 @@ class RuleBook {
     evidence_[backend].add_passed(graph_, nodes);
   }
 
-  // Adds the round's findings to the evidence and makes all rules from it, sorted. `findings` are
-  // those of all rounds; a finding of this round that leads to a rule gets its words.
+  // Adds the round's findings on these backends to the evidence and makes all rules from it, sorted.
+  // `findings` are those of all rounds; a finding of this round that leads to a rule gets its words.
+  // Each backend is asked for once a round.
+  std::vector<Rule> learn(std::vector<LowerFinding>& findings, std::size_t round,
+                          std::span<const std::size_t> backends);
+  // The same for all backends.
   std::vector<Rule> learn(std::vector<LowerFinding>& findings, std::size_t round);
 
  private:
