@@ -32,7 +32,7 @@ Worth answer_of(double value, double yes, double maybe) {
   return value >= yes ? Worth::yes : value >= maybe ? Worth::maybe : Worth::no;
 }
 
-struct Work {
+struct KnownWork {
   double acc = 0, total = 0;
   double bytes = 0;  // over the link, into accelerator parts and out of them
   bool are_bytes_known = true;
@@ -40,10 +40,10 @@ struct Work {
 };
 
 // nullopt unless all FLOPs are known: the share of the known ones misleads.
-std::optional<Work> known_work(const Partition& partition, const Preview& preview) {
+std::optional<KnownWork> known_work(const Partition& partition, const Preview& preview) {
   const Coverages& coverage = preview.coverage;
   if (coverage.unknown_flops > 0 || coverage.flops.total <= 0) return std::nullopt;
-  Work work{coverage.flops.acc, coverage.flops.total};
+  KnownWork work{coverage.flops.acc, coverage.flops.total};
   for (const PartId part : partition.parts()) {
     if (!partition.is_acc(part)) continue;
     const PartNumbers& numbers = preview.parts[part];
@@ -57,9 +57,9 @@ std::optional<Work> known_work(const Partition& partition, const Preview& previe
 
 // The same at the first sizes of open dims; what stays unknown of the accelerator makes the share a
 // lower bound.
-std::optional<Work> work_at_first(const Partition& partition, const OpenSizes& sizes) {
+std::optional<KnownWork> work_at_first(const Partition& partition, const OpenSizes& sizes) {
   if (!sizes.parts || sizes.flops.at_first <= 0) return std::nullopt;
-  Work work{sizes.acc_flops.at_first, sizes.flops.at_first};
+  KnownWork work{sizes.acc_flops.at_first, sizes.flops.at_first};
   for (const PartId part : partition.parts()) {
     const OpenPart& numbers = (*sizes.parts)[part];
     if (!partition.is_acc(part)) {
@@ -127,7 +127,7 @@ class WorthJudge {
     }
     if (!work) {
       verdict_.basis = WorkBasis::nodes;
-      work = Work{preview_.coverage.nodes.acc, preview_.coverage.nodes.total};
+      work = KnownWork{preview_.coverage.nodes.acc, preview_.coverage.nodes.total};
     }
     work_ = *work;
     verdict_.acc_work = work_.acc;
@@ -202,7 +202,7 @@ class WorthJudge {
   const Preview& preview_;
   const InferenceTime* time_;
   const OpenSizes* sizes_;
-  Work work_;
+  KnownWork work_;
   double acc_parts_ = 0;
   WorthVerdict verdict_;
 };
