@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "core/base/white_space.h"
 #include "core/condition/relation.h"
@@ -27,16 +28,41 @@ bool is_word_char(char c) {
   return (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// True where the sentence has a minus sign right before a number.
+bool is_sign(std::string_view sentence, std::size_t at) {
+  return sentence[at] == '-' && (at == 0 || !is_word_char(sentence[at - 1])) &&
+         at + 1 < sentence.size() && is_digit(sentence[at + 1]);
+}
+
+// A sentence with other characters, such as those of "> 2", "!= 1" and "~64", says something that
+// no reader knows.
+bool has_strange_character(std::string_view sentence) {
+  for (std::size_t at = 0; at < sentence.size(); ++at) {
+    const char c = sentence[at];
+    if (is_word_char(c) || std::string_view(" \t,/`'\".:;()").find(c) != std::string_view::npos) {
+      continue;
+    }
+    const bool is_hyphen = c == '-' && at > 0 && at + 1 < sentence.size() &&
+                           is_word_char(sentence[at - 1]) && !is_digit(sentence[at - 1]) &&
+                           is_word_char(sentence[at + 1]) && !is_digit(sentence[at + 1]);
+    if (!is_hyphen && !is_sign(sentence, at)) return true;
+  }
+  return false;
+}
+
+// The words of a sentence; a number has its sign.
 struct Words {
   std::vector<std::string> as_written, small;
 
   explicit Words(std::string_view sentence) {
     for (std::size_t at = 0; at < sentence.size();) {
-      if (!is_word_char(sentence[at])) {
+      if (!is_word_char(sentence[at]) && !is_sign(sentence, at)) {
         ++at;
         continue;
       }
-      std::size_t end = at;
+      std::size_t end = at + 1;
       while (end < sentence.size() && is_word_char(sentence[end])) ++end;
       as_written.emplace_back(sentence.substr(at, end - at));
       small.push_back(lower_text(as_written.back()));
@@ -266,7 +292,11 @@ bool read_all_ones(const Words& words, const OnnxOpNames& op, Rule& rule) {
 // "Only the first output Y is supported", "`Indices` output tensor unsupported"
 bool read_outputs(const Words& words, const OnnxOpNames& op, Rule& rule) {
   if (!words.has("output")) return false;
-  if (words.has("first") && words.has("only") && words.small.size() <= 8) {
+  const bool is_first = words.has("first") && words.has("only") && !has_negation(words);
+  const std::string first = op.output_formals.empty() ? "" : lower_text(op.output_formals[0].name);
+  if (is_first && has_only(words, op,
+                           {"only", "the", "first", "output", "tensor", "is", "supported", "can",
+                            "be", "used", first})) {
     rule.conditions.emplace_back(OutputsUsedCondition{{0}});
     return true;
   }
@@ -378,6 +408,29 @@ std::string attribute_like(const Words& label, const OnnxOpNames& op) {
   return best;
 }
 
+// The items of "a, b and c", of one or more words each.
+std::vector<std::string> items_of(std::string_view list) {
+  std::vector<std::string> items;
+  std::string item;
+  const auto end_item = [&] {
+    if (!item.empty()) items.push_back(std::exchange(item, {}));
+  };
+  std::size_t at = 0;
+  while (at <= list.size()) {
+    const std::size_t end = std::min(list.find_first_of(" \t,;/", at), list.size());
+    const std::string_view word = list.substr(at, end - at);
+    if (word == "and" || word == "or") {
+      end_item();
+    } else if (!word.empty()) {
+      item += (item.empty() ? "" : " ") + std::string(word);
+    }
+    if (end < list.size() && list[end] != ' ' && list[end] != '\t') end_item();
+    at = end + 1;
+  }
+  end_item();
+  return items;
+}
+
 // "Supported resize modes: nearest, linear"
 bool read_list(std::string_view sentence, const OnnxOpNames& op, Rule& rule) {
   const std::size_t colon = sentence.find(':');
@@ -388,8 +441,14 @@ bool read_list(std::string_view sentence, const OnnxOpNames& op, Rule& rule) {
   if (name.empty()) return false;
   AttributeRule wanted;
   wanted.name = name;
-  for (const std::string& word : Words(sentence.substr(colon + 1)).as_written) {
-    if (word != "and" && word != "or") wanted.accepted.emplace_back(word);
+  for (const std::string& item : items_of(sentence.substr(colon + 1))) {
+    const Words words(item);
+    if (words.as_written.size() != 1 || has_negation(words)) return false;
+    if (const auto number = number_of(words.small.front())) {
+      wanted.accepted.emplace_back(*number);
+    } else {
+      wanted.accepted.emplace_back(words.as_written.front());
+    }
   }
   if (wanted.accepted.empty()) return false;
   rule.attributes.push_back(std::move(wanted));
@@ -423,7 +482,7 @@ std::vector<std::string> sentences_of(std::string_view note) {
 
 bool add_note_condition(std::string_view sentence, const OnnxOpNames& op, Rule& rule) {
   constexpr std::size_t kLongest = 1000;  // bytes of a sentence that is looked at
-  if (sentence.size() > kLongest) return false;
+  if (sentence.size() > kLongest || has_strange_character(sentence)) return false;
   const Words words(sentence);
   return read_list(sentence, op, rule) || read_constants(words, op, rule) ||
          read_quantization(words, op, rule) || read_types(words, op, rule) ||

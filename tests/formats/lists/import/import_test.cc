@@ -110,6 +110,27 @@ TEST_CASE("sentences of notes become conditions") {
         R"("value_string": {"absent": true}}})");
 }
 
+TEST_CASE("signs of numbers count, and what no reader knows stays unchecked") {
+  CHECK(rule_for("Softmax", "`axis` must be -1") ==
+        R"({"op": "Softmax", "attributes": {"axis": [-1]}})");
+  CHECK(rule_for("Concat", "axis should be less than -1") ==
+        R"({"op": "Concat", "attributes": {"axis": {"max": -2}}})");
+  CHECK(rule_for("Softmax", "Supported axis: -1, 1") ==
+        R"({"op": "Softmax", "attributes": {"axis": [-1, 1]}})");
+  for (const auto& [op, note] : {std::pair("TopK", "K input must be ~64"),
+                                 {"LpPool", "p must be > 2"},
+                                 {"Flatten", "axis must be != 1"},
+                                 {"Clip", "min must be 1e3"},
+                                 {"Resize", "Supported modes: not cubic"},
+                                 {"Resize", "Supported modes: nearest linear"},
+                                 {"MaxPool", "Only the first two output tensors supported"},
+                                 {"Gemm", "Input must be >=2D"},
+                                 {"Conv", "Only 2D Conv is not supported"}}) {
+    CHECK(rule_for(op, note) ==
+          R"({"op": ")" + std::string(op) + R"(", "unchecked": ")" + note + "\"}");
+  }
+}
+
 TEST_CASE("notes of ONNX Runtime's providers become conditions") {
   CHECK(rule_for("And", "Both inputs must be bool") ==
         R"({"op": "And", "inputs": {"all": ["bool"]}})");
