@@ -24,7 +24,7 @@ class AdviseCommand : public Command {
     add_input_option(app, "MODEL", paths_, "model files, or - for standard input")->required();
     add_binding_options(app, request_.model);
     add_costs_option(app, request_.costs);
-    add_list_options(app, request_.lists);
+    add_list_options(app, request_.lists, Lists::required, Targets::several);
     add_setting_options(app, request_);
     add_require_option(app, request_.require);
     add_choice(app, "--goal", options_.goal,
@@ -35,6 +35,10 @@ class AdviseCommand : public Command {
                 {"latency", Goal::latency}},
                "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS "
                "that it bounds, more FLOPs on the accelerator, or less time of an inference");
+    app.add_option("--for", target_,
+                   "the one of several targets whose lists the additions are for; a node that "
+                   "another target takes anyway gains less than one that only the CPU takes")
+        ->type_name("TARGET");
     app.add_option("--steps", options_.steps, "number of steps in the best order")
         ->check(whole_number())
         ->capture_default_str()
@@ -51,6 +55,10 @@ class AdviseCommand : public Command {
       print_error("--extend takes only all or auto here: every split numbers its subgraphs anew");
       return ExitCode::usage;
     }
+    if (const std::string fault = target_fault(); !fault.empty()) {
+      print_error(fault, {"try: cleave advise --help"});
+      return ExitCode::usage;
+    }
     const auto lists = load_lists(request_.lists);
     if (!load_models() || !lists) return ExitCode::bad_input;
     std::vector<SplitJob> jobs;
@@ -63,19 +71,31 @@ class AdviseCommand : public Command {
     if (options_.goal == Goal::latency) {
       for (const SplitJob& job : jobs) {
         const TimeBasis& basis = job.time().basis;
-        const auto known = check_latency_input({basis.times, basis.machine});
-        if (!known) return refuse(known.error());
+        for (std::size_t i = 0; i < job.targets().size(); ++i) {
+          const TargetTimes times{basis.times.cpu, basis.times.on_target(i)};
+          const auto known = check_latency_input({times, basis.machine_with(i)});
+          if (!known) return refuse(known.error());
+        }
       }
     }
-    const SplitOptions split = with_devices(request_.options, lists->lists, request_.targets, {});
-    const Link link = choose_link(request_.link, lists->lists);
-    const auto advice = advise_with_progress(jobs, split, link);
+    const Report first = jobs.front().report();
+    const bool has_targets = !first.targets.empty();
+    const SplitOptions split =
+        has_targets ? first.options
+                    : with_devices(request_.options, lists->lists, request_.targets, {});
+    const Link link = has_targets ? first.targets[place_of_target()].link
+                                  : choose_link(request_.link, lists->lists);
+    if (has_targets) options_.target = {first.lists, first.targets, place_of_target()};
+    const std::vector<SupportList> own = has_targets ? options_.target.own() : first.lists;
+    const auto advice = advise_with_progress(jobs, own, split, link);
     if (!advice) return refuse(advice.error());
-    const auto sweep = sweep_with_progress(jobs, split, link);
+    const auto sweep = has_targets ? Result<SettingsSweep>(SettingsSweep())
+                                   : sweep_with_progress(jobs, split, link);
     if (!sweep) return refuse(sweep.error());
     const auto trials = try_options(jobs);
-    const AdviceReport report{models_,  lists->lists, split,  link,
-                              options_, *advice,      *sweep, trials ? &*trials : nullptr};
+    const AdviceReport report{
+        models_, has_targets ? own : lists->lists, split, link, options_, *advice,
+        *sweep,  trials ? &*trials : nullptr};
     write_stdout(json_ ? advice_json(report) : advice_text(report));
     return ExitCode::done;
   }
@@ -101,11 +121,31 @@ class AdviseCommand : public Command {
     return models;
   }
 
-  Result<Advice> advise_with_progress(const std::vector<SplitJob>& jobs, const SplitOptions& split,
-                                      const Link& link) {
+  // The target of --for, among those of the lists.
+  std::size_t place_of_target() const {
+    const std::vector<std::string> names = request_.lists.targets();
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), target_) - names.begin());
+  }
+
+  // What is wrong with --for; "" if nothing is.
+  std::string target_fault() const {
+    const std::vector<std::string> names = request_.lists.targets();
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : " or ") + name;
+    if (target_.empty()) {
+      return names.size() < 2 ? "" : "whose lists are the additions for? give --for " + all;
+    }
+    return place_of_target() < names.size()
+               ? ""
+               : "--for: " + escaped_in_quotes(target_) + " is no target: give " + all;
+  }
+
+  Result<Advice> advise_with_progress(const std::vector<SplitJob>& jobs,
+                                      const std::vector<SupportList>& lists,
+                                      const SplitOptions& split, const Link& link) {
     ProgressBar bar("");
     options_.progress = bar.observer();
-    auto advice = advise(models_of(jobs), jobs.front().lists(), split, link, options_);
+    auto advice = advise(models_of(jobs), lists, split, link, options_);
     options_.progress = {};  // the bar no longer exists
     return advice;
   }
@@ -125,6 +165,7 @@ class AdviseCommand : public Command {
   std::vector<std::string> paths_;
   SplitRequest request_;
   AdviceOptions options_;
+  std::string target_;
   std::vector<LoadedModel> models_;
   std::vector<CostSet> costs_;  // by model
   bool json_ = false;

@@ -52,17 +52,13 @@ Scores scores_of(const Outcome& outcome, Goal goal) {
   return {};
 }
 
-struct DevicesUsed {
-  Residency residency;
-  Machine machine;
-};
-
-void add_latency(const ModelToSplit& model, const Split& split, const DevicesUsed& devices,
-                 Outcome& outcome) {
+// `machine`: of the one accelerator, or the first of several.
+void add_latency(const ModelToSplit& model, const Split& split, const LatencyOptions& options,
+                 const Machine& machine, Outcome& outcome) {
   std::optional<double> total;
   if (model.times != nullptr) {
     total = latency(model.graph, split.partition, split.boundaries,
-                    {*model.times, devices.machine, devices.residency})
+                    {*model.times, machine, options.residency, options.later, options.links})
                 .total_us;
   }
   outcome.latency_us = total.value_or(0);
@@ -140,7 +136,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
   Outcome outcome = outcome_of(*split, preview);
-  add_latency(model, *split, {options.latency.residency, machine_of(options, link)}, outcome);
+  add_latency(model, *split, options.latency, machine_of(options, link), outcome);
   SplitOutcome out{outcome, std::move(split->support.supported)};
   const Subgraphs& found = split->found.subgraphs;
   for (std::size_t i = 0; i < found.count(); ++i) {
@@ -148,6 +144,48 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
   }
   return out;
 }
+
+std::vector<SupportList> AdvisedTarget::own() const {
+  const Target& target = targets[which];
+  return {lists.begin() + static_cast<std::ptrdiff_t>(target.first_list),
+          lists.begin() + static_cast<std::ptrdiff_t>(target.end_list)};
+}
+
+namespace {
+
+// The split for several targets, one of which has the lists `own`. `supported` is what that one
+// accepts.
+Result<SplitOutcome> split_outcome(const ModelToSplit& model, const AdvisedTarget& advised,
+                                   const std::vector<SupportList>& own,
+                                   const SplitOptions& options) {
+  std::vector<Target> targets(advised.targets.begin(), advised.targets.end());
+  std::vector<SupportList> lists;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    Target& target = targets[i];
+    const auto before =
+        advised.lists.subspan(target.first_list, target.end_list - target.first_list);
+    target.first_list = lists.size();
+    if (i == advised.which) {
+      lists.insert(lists.end(), own.begin(), own.end());
+    } else {
+      lists.insert(lists.end(), before.begin(), before.end());
+    }
+    target.end_list = lists.size();
+  }
+  SplitInput input = input_of(model, lists, targets.front().link);
+  input.targets = targets;
+  auto split = split_graph(input, options);
+  if (!split) return std::move(split).error();
+  const Preview preview = preview_split(model.graph, split->partition, split->boundaries,
+                                        targets.front().link, targets);
+  Outcome outcome = outcome_of(*split, preview);
+  add_latency(model, *split, options.latency, options.latency.machine, outcome);
+  NodeSet& supported = split->targets[advised.which].support.supported;
+  outcome.supported = supported.count();
+  return SplitOutcome{outcome, std::move(supported)};
+}
+
+}  // namespace
 
 // Steps of a sweep of settings:
 // 1. split all models under the present settings, for the sizes of accelerator subgraphs;
@@ -379,7 +417,9 @@ class Adviser {
 
  private:
   Result<SplitOutcome> split_model(std::size_t i, const std::vector<SupportList>& lists) const {
-    return split_outcome(models_[i], lists, split_, link_);
+    const AdvisedTarget& target = options_.target;
+    return target.targets.empty() ? split_outcome(models_[i], lists, split_, link_)
+                                  : split_outcome(models_[i], target, lists, split_);
   }
 
   // Splits every model under the lists as filled so far.

@@ -143,17 +143,30 @@ struct Advice {
   std::vector<OpOutOfReach> out_of_reach;  // most FLOPs first, then most bytes
 };
 
+// One of several targets, whose lists have the gaps that are closed. What it lacks and another takes
+// gains less than what only the CPU takes.
+struct AdvisedTarget {
+  std::span<const SupportList> lists = {};  // of all targets
+  std::span<const Target> targets = {};     // empty: there is one accelerator
+  std::size_t which = 0;
+
+  // The lists of the target.
+  std::vector<SupportList> own() const;
+};
+
 struct AdviceOptions {
   Goal goal = Goal::subgraphs;
-  std::size_t steps = 5;  // at most; fewer when no step gains any more
+  AdvisedTarget target = {};  // of several; `lists` of advise() are its own
+  std::size_t steps = 5;      // at most; fewer when no step gains any more
   // The most gaps tried in a round. Those with the most nodes are tried: this bounds how many nodes
   // closing a gap can bring to the accelerator's side by itself.
   std::size_t most_tried = 64;
   Progress progress = {};  // counts gaps tried, out of those that may be tried
 };
 
-// Refuses what split_graph refuses. Cost: for each gap tried and each step, a split of the models
-// that have the gap.
+// Refuses what split_graph refuses. With several targets `split` has the numbers of all of them, and
+// `link` counts for nothing. Cost: for each gap tried and each step, a split of the models that have
+// the gap.
 Result<Advice> advise(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
                       const SplitOptions& split, const Link& link, const AdviceOptions& options);
 

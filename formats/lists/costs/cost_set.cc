@@ -30,9 +30,11 @@ MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, con
   MeasuredTargets made{.times = target_times(graph, machine, costs.cpu_us, costs.acc_us)};
   made.cpu_unmatched = fit_to_profile(costs.cpu, made.times.cpu);
   made.acc_unmatched = fit_to_profile(costs.acc, made.times.acc);
+  const PerNode<NodeCost> costs_of_nodes =
+      later.empty() ? PerNode<NodeCost>() : node_costs(graph);  // once for all: they cost the most
   for (std::size_t i = 0; i < later.size(); ++i) {
     const bool is_measured = i < costs.later.size();
-    made.times.later.push_back(device_times(node_costs(graph), graph, later[i].acc,
+    made.times.later.push_back(device_times(costs_of_nodes, graph, later[i].acc,
                                             is_measured ? costs.later[i].us : MeasuredTimes()));
     if (is_measured) fit_to_profile(costs.later[i].files, made.times.later.back());
   }

@@ -70,6 +70,7 @@ class AdviceWriter {
   void write_lists() {
     json_.begin_object("support");
     json_.text("name", support_name(report_.lists));
+    if (!report_.target().empty()) json_.text("target", report_.target());
     json_.begin_list("files", Layout::one_line);
     for (const SupportList& list : report_.lists) json_.text(list.path);
     json_.end_list();
@@ -213,7 +214,9 @@ class AdviceWriter {
       json_.end_object();
     }
     json_.end_list();
-    json_.begin_object("knee", Layout::one_line);
+    json_.key("knee");
+    if (report_.sweep.settings.empty()) return json_.null();
+    json_.begin_object(Layout::one_line);
     write_setting(report_.sweep.settings[report_.sweep.knee]);
     json_.end_object();
   }

@@ -18,8 +18,14 @@ struct AdviceReport {
   const Link& link;
   const AdviceOptions& options;
   const Advice& advice;
-  const SettingsSweep& sweep;
+  const SettingsSweep& sweep;            // of several targets empty
   const OptionTrials* trials = nullptr;  // null: none was tried
+
+  // The one of several targets that it is for, whose lists `lists` are; "": there is one.
+  std::string target() const {
+    const AdvisedTarget& one = options.target;
+    return one.targets.empty() ? "" : one.targets[one.which].name;
+  }
 };
 
 // "subgraphs", "bytes", "qps", "flops"

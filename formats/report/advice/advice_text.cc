@@ -178,8 +178,12 @@ class AdviceText {
               escaped(support_name(report_.lists));
     }
     page_.line(line);
-    page_.line("goal: " + std::string(goal_text(report_.options.goal)) + ", link " +
-               link_text(report_.link));
+    const std::string goal = "goal: " + std::string(goal_text(report_.options.goal));
+    if (report_.target().empty()) return page_.line(goal + ", link " + link_text(report_.link));
+    std::string names;
+    for (const Target& target : report_.options.target.targets) names += target.name + ", ";
+    page_.line(goal + "; additions to what " + report_.target() + " takes, of " + names +
+               "which are asked in this order");
   }
 
   // ---- gaps ----
@@ -290,13 +294,20 @@ class AdviceText {
     page_.table(table.made(), obstacles, kObstacleColumns);
   }
 
+  // Of several targets: how many nodes the CPU no longer has. Others were on another target.
+  std::string off_cpu_text(const Remedy& remedy) const {
+    const double less = remedy.then.nodes.acc - advice_.now.nodes.acc;
+    const std::string count = count_text(static_cast<std::uint64_t>(std::abs(less)));
+    return less < 0 ? "-" + count : count;
+  }
+
   void write_each() {
     if (advice_.each.empty()) return;
-    Table table(
-        is_for_latency(), 3,
-        {"each by itself", "accepts", "models", "subgraphs", "link bytes", "QPS", "shared", "work"},
-        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-         Align::right, Align::right});
+    Table table(is_for_latency(), 3,
+                {"each by itself", "accepts", report_.target().empty() ? "models" : "off CPU",
+                 "subgraphs", "link bytes", "QPS", "shared", "work"},
+                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+                 Align::right, Align::right});
     std::vector<std::string> obstacles(1);
     const Outcome& now = advice_.now;
     CappedList list(kMostGaps);
@@ -308,7 +319,8 @@ class AdviceText {
       }
       if (!list.shows_next()) continue;
       table.add(
-          {"  " + row_title(remedy), count_text(remedy.nodes), count_text(remedy.models.size()),
+          {"  " + row_title(remedy), count_text(remedy.nodes),
+           report_.target().empty() ? count_text(remedy.models.size()) : off_cpu_text(remedy),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
            shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())},
@@ -332,7 +344,8 @@ class AdviceText {
   void write_out_of_reach() {
     const auto& ops = advice_.out_of_reach;
     if (ops.empty()) return;
-    TextTable table({advice_.steps.empty() ? "out of reach" : "out of reach after these steps",
+    const std::string target = report_.target().empty() ? "" : " of " + report_.target();
+    TextTable table({"out of reach" + target + (advice_.steps.empty() ? "" : " after these steps"),
                      "nodes", "work", "bytes"},
                     {Align::left, Align::right, Align::right, Align::right});
     CappedList list(10);
@@ -367,6 +380,7 @@ class AdviceText {
 
   void write_settings() {
     const auto& settings = report_.sweep.settings;
+    if (settings.empty()) return;
     const Setting& knee = settings[report_.sweep.knee];
     Table table(
         is_for_latency(), 2,

@@ -47,6 +47,57 @@ constexpr const char* kCuts = R"(
   j = f(i)
   output j)";
 
+TEST_CASE("Of several targets, what another one takes gains less than what only the CPU takes") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b = g(a)
+    c = f(b)
+    d = h(c)
+    e = f(d)
+    output e)");
+  std::vector<SupportList> lists = list_of({"f"});
+  lists.push_back(list_of({"g"}).front());
+  const std::vector<Target> targets = {{.name = "npu", .first_list = 0, .end_list = 1},
+                                       {.name = "gpu", .first_list = 1, .end_list = 2}};
+  SplitOptions split;
+  split.partition.target_prefixes = {"_run_on_npu_", "_run_on_gpu_"};
+  split.latency.machine.launch_us = 1;
+  split.latency.later = {split.latency.machine};
+  const auto all_take = [&](double us) {
+    return DeviceTimes{PerNode<double>(graph.node_count(), us),
+                       PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)};
+  };
+  const TargetTimes times{all_take(100), all_take(10), {all_take(10)}};
+  const auto for_target = [&](std::size_t which) {
+    AdviceOptions options{.goal = Goal::latency, .target = {lists, targets, which}};
+    const std::vector<ModelToSplit> models = {{graph, kNoFacts, &times}};
+    auto advice = advise(models, options.target.own(), split, default_link(), options);
+    REQUIRE(advice.has_value());
+    return *std::move(advice);
+  };
+  const Advice npu = for_target(0);
+  CHECK(npu.now.nodes.acc == 4);
+  CHECK(npu.now.acc_subgraphs == 4);
+  CHECK(npu.now.supported == 3);
+  // The op, the nodes that the target then accepts, and those off the CPU.
+  const auto gains = [](const Advice& advice) {
+    std::string text;
+    for (const Remedy& remedy : advice.each) {
+      text += remedy.gap.op + " " + std::to_string(remedy.nodes) + " " +
+              std::to_string(static_cast<int>(remedy.then.nodes.acc - advice.now.nodes.acc)) + "; ";
+    }
+    return text;
+  };
+  CHECK(gains(npu) == "h 1 1; g 1 0; ");
+  CHECK(describe(npu.steps) == "h 3, g 1");
+  REQUIRE(npu.now.latency().has_value());
+  CHECK(*npu.now.latency() - *npu.each[0].then.latency() > 90);
+  CHECK(*npu.now.latency() - *npu.each[1].then.latency() < 10);
+  const Advice gpu = for_target(1);
+  CHECK(gains(gpu) == "h 1 1; f 3 0; ");
+}
+
 TEST_CASE("Progress counts every gap tried, out of as many as the rounds can try") {
   // Three gaps; one is closed by the first of two steps.
   const Graph graph = graph_from_text(R"(
