@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/dice.h"
+#include "core/placement/changed_score.h"
 #include "core/placement/problem.h"
 #include "core/placement/search.h"
 
@@ -45,10 +47,6 @@ CutCharges charges_of(const PlacementProblem& problem, double in_weight, const C
   const double launch_us = charge.launch * problem.launch_us;
   if (problem.duplex == Duplex::half) return {charge.link, charge.link, launch_us};
   return {charge.link * in_weight, charge.link * (1 - in_weight), launch_us};
-}
-
-bool is_plain(const PlacementProblem& problem) {
-  return problem.residency == Residency::off && problem.duplex == Duplex::half;
 }
 
 // Tries every placement of the free clusters.
@@ -89,10 +87,12 @@ class Placer {
         cuts_(problem_.unit_count() > kLarge      ? 2
               : problem_.unit_count() > kMiddling ? 3
                                                   : kCharges.size()),
-        starts_(cuts_ + (is_plain(problem_) ? 3 : 4)) {}
+        starts_(cuts_ + (ChangedScore::serves(problem_) ? 3 : 4)) {
+    if (ChangedScore::serves(problem_)) changed_.emplace(scorer_);
+  }
 
   Placement run() && {
-    if (!is_plain(problem_) && problem_.unit_count() <= kMiddling) consider_plain();
+    if (!ChangedScore::serves(problem_) && problem_.unit_count() <= kMiddling) consider_plain();
     for (std::size_t i = 0; i < cuts_; ++i) {
       consider(min_cut_sides(problem_, clusters_, charges_of(problem_, 0.5, kCharges[i])));
     }
@@ -131,10 +131,15 @@ class Placer {
     const std::uint64_t share = effort_.left / std::max<std::uint64_t>(starts_, 1);
     if (starts_ > 0) --starts_;
     SearchBudget own{share, 0};
-    PlacementResult found = search_placement(scorer_, clusters_, std::move(start), own);
+    PlacementResult found = search(std::move(start), own);
     effort_.left -= share - own.left;
     moves_ += own.moves;
     take_if_better(std::move(found));
+  }
+
+  PlacementResult search(Sides start, SearchBudget& own) {
+    return search_placement(scorer_, changed_ ? &*changed_ : nullptr, clusters_, std::move(start),
+                            own);
   }
 
   bool take_if_better(PlacementResult found) {
@@ -152,7 +157,7 @@ class Placer {
       Sides kicked = best_.sides;
       kick(kicked);
       SearchBudget own{effort_.left, 0};
-      PlacementResult found = search_placement(scorer_, clusters_, std::move(kicked), own);
+      PlacementResult found = search(std::move(kicked), own);
       effort_.left = own.left;
       moves_ += own.moves;
       in_vain = take_if_better(std::move(found)) ? 0 : in_vain + 1;
@@ -197,6 +202,7 @@ class Placer {
   }
 
   PlacementScorer& scorer_;
+  std::optional<ChangedScore> changed_;  // where it serves
   const PlacementProblem& problem_;
   const Clusters& clusters_;
   const PlacementEffort effort_limits_;

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "core/placement/changed_score.h"
+
 namespace cleave {
 
 // Steps of score():
@@ -206,13 +208,17 @@ struct Piece {
 
 class Search {
  public:
-  Search(PlacementScorer& scorer, const Clusters& clusters, Sides sides, SearchBudget& effort)
+  Search(PlacementScorer& scorer, ChangedScore* changed, const Clusters& clusters, Sides sides,
+         SearchBudget& effort)
       : scorer_(scorer),
+        changed_(changed),
         problem_(scorer.problem()),
         clusters_(clusters),
         effort_(effort),
         sides_(std::move(sides)),
-        score_(scorer.score(sides_)) {}
+        total_us_(scorer.score(sides_).total_us) {
+    if (changed_ != nullptr) changed_->set(sides_);
+  }
 
   PlacementResult run() && {
     bool is_better = true;
@@ -225,7 +231,8 @@ class Search {
       is_better = flip_ends() || is_better;
       is_better = move_clusters() || is_better;
     }
-    return {std::move(sides_), score_};
+    const PlacementScore score = scorer_.score(sides_);
+    return {std::move(sides_), score};
   }
 
  private:
@@ -243,20 +250,30 @@ class Search {
     }
   }
 
-  // Changes sides if the time falls. Afterwards the levels belong to the new placement, or to one
-  // that was not kept: callers that need levels must score again.
+  // The time after flip() of these.
+  double total_with(std::span<const std::uint32_t> flipped) {
+    if (changed_ == nullptr) return scorer_.score(sides_).total_us;
+    for (const std::uint32_t cluster : flipped) {
+      for (const std::uint32_t unit : clusters_.members.of(cluster)) changed_->flip(unit);
+    }
+    return changed_->total_us();
+  }
+
+  // Changes sides if the time falls. Callers that need levels must score afterwards.
   bool try_flip(std::span<const std::uint32_t> clusters) {
     if (clusters.empty() || !has_effort()) return false;
     effort_.left -= scorer_.size();
     ++effort_.moves;
     flip(clusters);
-    const PlacementScore score = scorer_.score(sides_);
-    if (score.total_us < score_.total_us - 1e-9 * score_.total_us) {
-      score_ = score;
-      return true;
+    const double total_us = total_with(clusters);
+    const bool is_better = total_us < total_us_ - 1e-9 * total_us_;
+    if (is_better) {
+      total_us_ = total_us;
+    } else {
+      flip(clusters);
     }
-    flip(clusters);
-    return false;
+    if (changed_ != nullptr) is_better ? changed_->keep() : changed_->undo();
+    return is_better;
   }
 
   std::vector<std::uint32_t> current_levels() {
@@ -436,18 +453,19 @@ class Search {
   }
 
   PlacementScorer& scorer_;
+  ChangedScore* changed_;
   const PlacementProblem& problem_;
   const Clusters& clusters_;
   SearchBudget& effort_;
   Sides sides_;
-  PlacementScore score_;
+  double total_us_;
 };
 
 }  // namespace
 
-PlacementResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
-                                 SearchBudget& effort) {
-  return Search(scorer, clusters, std::move(sides), effort).run();
+PlacementResult search_placement(PlacementScorer& scorer, ChangedScore* changed,
+                                 const Clusters& clusters, Sides sides, SearchBudget& effort) {
+  return Search(scorer, changed, clusters, std::move(sides), effort).run();
 }
 
 }  // namespace cleave

@@ -55,6 +55,8 @@ class PlacementScorer {
   const std::vector<std::uint32_t>& order() const { return order_; }
   // The units and readers that one score visits: the unit in which the search counts its effort.
   std::uint64_t size() const { return problem_.unit_count() + problem_.readers.items.size(); }
+  // For each part beyond the limit: more than any placement takes.
+  double penalty_us() const { return penalty_us_; }
 
  private:
   void find_levels(const Sides& sides, Start start);
@@ -86,8 +88,11 @@ struct PlacementResult {
   PlacementScore score;
 };
 
-// The result is not worse than `sides`, which must keep clusters whole. Uses up `effort`.
-PlacementResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
-                                 SearchBudget& effort);
+class ChangedScore;
+
+// The result is not worse than `sides`, which must keep clusters whole. Uses up `effort`. `changed`
+// scores single steps sooner than `scorer`; null where it does not serve the problem.
+PlacementResult search_placement(PlacementScorer& scorer, ChangedScore* changed,
+                                 const Clusters& clusters, Sides sides, SearchBudget& effort);
 
 }  // namespace cleave

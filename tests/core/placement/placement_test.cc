@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/base/dice.h"
+#include "core/placement/changed_score.h"
 #include "core/placement/problem.h"
 #include "tests/catch2.h"
 #include "tests/core/placement/random_placement.h"
@@ -58,6 +60,38 @@ TEST_CASE("A score is the time that running the placement takes") {
     for (std::uint32_t unit = 0; unit < 12; ++unit) sides[unit] = seed >> (unit % 8) & 1U;
     INFO("seed " << seed);
     CHECK(scorer.score(sides).total_us == Approx(plain_time(problem, sides)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("The time after a change is that of scoring the changed placement anew") {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    RandomPlacement wish = any_wish(seed, 5 + seed % 30);
+    wish.residency = Residency::off;
+    PlacementProblem problem = random_placement(wish);
+    problem.cpu_launch_us = seed % 3;
+    if (seed % 5 == 0) problem.most_parts = 2;
+    PlacementScorer scorer(problem);
+    ChangedScore changed(scorer);
+    Dice dice;
+    Sides sides(problem.unit_count(), seed % 2);
+    changed.set(sides);
+    for (int step = 0; step < 50; ++step) {
+      Sides next = sides;
+      for (std::uint32_t i = dice.below(4) + 1; i > 0; --i) {
+        const std::uint32_t unit = dice.below(next.size());
+        if (next[unit] != sides[unit]) continue;
+        next[unit] ^= 1U;
+        changed.flip(unit);
+      }
+      INFO("seed " << seed << ", step " << step);
+      REQUIRE(changed.total_us() == Approx(scorer.score(next).total_us).epsilon(1e-12));
+      if (dice.below(2) == 0) {
+        changed.keep();
+        sides = next;
+      } else {
+        changed.undo();
+      }
+    }
   }
 }
 
