@@ -256,7 +256,7 @@ class TextWriter {
 std::string backend_name(const LoweringReport& report, std::size_t backend) {
   const Backend& own = report.backends[backend];
   return own.title(report.outcome.identities[backend]) +
-         (own.target.empty() ? "" : " for " + own.target);
+         (own.target.empty() || own.target == own.name ? "" : " for " + own.target);
 }
 
 std::vector<LoweredOfTarget> lowered_of_targets(const LoweringReport& report) {
