@@ -242,7 +242,8 @@ std::string import_text(const ListImport& import) {
   if (result.sentences > 0) {
     text += counted(result.sentences, "sentence", "sentences") +
             " of notes: " + count_text(result.conditions) + " became conditions, " +
-            count_text(result.sentences - result.conditions) + " are unchecked\n";
+            count_text(result.sentences - result.conditions - result.remarks) + " are unchecked" +
+            (result.remarks > 0 ? ", " + count_text(result.remarks) + " ask nothing\n" : "\n");
   }
   for (const UncheckedSentence& sentence : result.unchecked) {
     text += wrapped(unchecked_line(sentence), 2, 4);

@@ -455,6 +455,59 @@ bool read_list(std::string_view sentence, const OnnxOpNames& op, Rule& rule) {
   return true;
 }
 
+struct AskedValue {
+  std::string name;
+  double value;
+};
+
+// "Only support for transA == 0, alpha == 1.0 and beta == 1.0 is currently implemented": the names and
+// numbers; empty for any other sentence.
+std::vector<AskedValue> asked_values(std::string_view sentence) {
+  constexpr std::string_view kBegin = "Only support for ";
+  if (!sentence.starts_with(kBegin)) return {};
+  sentence.remove_prefix(kBegin.size());
+  for (const std::string_view end : {" is currently implemented", " is implemented"}) {
+    if (!sentence.ends_with(end)) continue;
+    sentence.remove_suffix(end.size());
+    std::vector<AskedValue> values;
+    for (const std::string& item : items_of(sentence)) {
+      const std::size_t equal = item.find(" == ");
+      if (equal == item.npos) return {};
+      AskedValue asked{item.substr(0, equal), 0};
+      const std::string_view number = std::string_view(item).substr(equal + 4);
+      const auto parsed =
+          std::from_chars(number.data(), number.data() + number.size(), asked.value);
+      const bool is_name = std::all_of(asked.name.begin(), asked.name.end(), is_word_char);
+      if (!is_name || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
+        return {};
+      }
+      values.push_back(std::move(asked));
+    }
+    return values;
+  }
+  return {};
+}
+
+bool read_values(std::string_view sentence, const OnnxOpNames& op, Rule& rule) {
+  const std::vector<AskedValue> values = asked_values(sentence);
+  const bool is_known = std::all_of(values.begin(), values.end(), [&](const AskedValue& asked) {
+    return is_attribute(asked.name, op);
+  });
+  if (values.empty() || !is_known) return false;
+  for (const AskedValue& asked : values) {
+    AttributeRule wanted;
+    wanted.name = asked.name;
+    const auto whole = static_cast<std::int64_t>(asked.value);
+    if (static_cast<double>(whole) == asked.value) {
+      wanted.accepted.emplace_back(whole);
+    } else {
+      wanted.accepted.emplace_back(asked.value);
+    }
+    rule.attributes.push_back(std::move(wanted));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> sentences_of(std::string_view note) {
@@ -482,7 +535,9 @@ std::vector<std::string> sentences_of(std::string_view note) {
 
 bool add_note_condition(std::string_view sentence, const OnnxOpNames& op, Rule& rule) {
   constexpr std::size_t kLongest = 1000;  // bytes of a sentence that is looked at
-  if (sentence.size() > kLongest || has_strange_character(sentence)) return false;
+  if (sentence.size() > kLongest) return false;
+  if (read_values(sentence, op, rule)) return true;
+  if (has_strange_character(sentence)) return false;
   const Words words(sentence);
   return read_list(sentence, op, rule) || read_constants(words, op, rule) ||
          read_quantization(words, op, rule) || read_types(words, op, rule) ||
@@ -490,6 +545,23 @@ bool add_note_condition(std::string_view sentence, const OnnxOpNames& op, Rule& 
          read_all_ones(words, op, rule) || read_outputs(words, op, rule) ||
          read_spatial_rank(words, op, rule) || read_rank(words, op, rule) ||
          read_static(words, op, rule) || read_unsupported(words, op, rule);
+}
+
+bool asks_nothing(std::string_view sentence, const OnnxOpNames* op) {
+  if (sentence.ends_with("can be added if needed")) return true;
+  if (sentence.starts_with("Produced by ") || sentence.starts_with("Decomposed into ")) return true;
+  const Words words(sentence);
+  const bool is_asked = has_negation(words) || words.has_any({"must", "should", "only"});
+  if (!is_asked && sentence.find(" is ignored by ") != sentence.npos) return true;
+  if (op == nullptr) return false;
+  const bool is_permission = words.small.size() > 3 && words.small[1] == "may" &&
+                             words.small[2] == "be" && input_named(words.as_written[0], *op);
+  if (is_permission && !has_negation(words) && !words.has_any({"must", "should"})) return true;
+  const std::vector<AskedValue> values = asked_values(sentence);
+  return !values.empty() &&
+         std::none_of(values.begin(), values.end(), [&](const AskedValue& asked) {
+           return is_attribute(asked.name, *op) || input_named(asked.name, *op);
+         });
 }
 
 }  // namespace cleave

@@ -397,6 +397,8 @@ class Importer {
     ++import_.sentences;
     if (op != nullptr && add_note_condition(sentence, *op, rule)) {
       ++import_.conditions;
+    } else if (asks_nothing(sentence, op)) {
+      ++import_.remarks;
     } else {
       add_unchecked(sentence, rule);
     }

@@ -26,6 +26,7 @@ struct TableImport {
   std::size_t unsupported_rows = 0;               // rows that say that the op is not supported
   std::size_t sentences = 0;                      // of notes
   std::size_t conditions = 0;                     // sentences that became conditions
+  std::size_t remarks = 0;                        // sentences that ask nothing: see asks_nothing()
   std::vector<UncheckedSentence> unchecked = {};  // sentences that did not, each once
   std::vector<std::string> renamed = {};          // "Argmax is ArgMax"
   std::vector<std::string> unknown = {};          // names that ONNX does not have
@@ -53,6 +54,7 @@ TableImport import_operator_tables(std::string_view text, std::string_view secti
 //   "Only the first output Y is supported"        outputs used
 //   "sorted must be 1"                            an attribute
 //   "Supported resize modes: nearest, linear"     an attribute
+//   "Only support for transA == 0 is implemented" attributes
 //
 // Any other sentence is kept in the rule's `unchecked`.
 
@@ -61,5 +63,10 @@ std::vector<std::string> sentences_of(std::string_view note);
 
 // Adds what the sentence asks to the rule for the operator; false when that cannot be told.
 bool add_note_condition(std::string_view sentence, const OnnxOpNames& op, Rule& rule);
+
+// True for a sentence that asks nothing of a node: what could be added, what the vendor ignores, where
+// an operator comes from, what may be, and values of attributes that the operator does not have. Null: the
+// operator is none of ONNX's.
+bool asks_nothing(std::string_view sentence, const OnnxOpNames* op);
 
 }  // namespace cleave

@@ -131,6 +131,26 @@ TEST_CASE("signs of numbers count, and what no reader knows stays unchecked") {
   }
 }
 
+TEST_CASE("sentences that ask nothing of a node are not unchecked") {
+  const std::string transposes = "Only support for transA == 0, alpha == 1.0 is implemented.";
+  for (const auto& [op, note] :
+       {std::pair("AveragePool", std::string("3D support can be added if needed.")),
+        {"RandomUniform", "seed value is ignored by TensorRT"},
+        {"Tile", "repeats may be a constant initializer or a runtime tensor"},
+        {"MatMul", transposes}}) {
+    const ListImport import =
+        imported("|Operator|Note|\n|--|--|\n|" + std::string(op) + "|" + note + "|\n");
+    CHECK(import.result.list.text.find("unchecked") == std::string::npos);
+    CHECK(import.result.remarks == 1);
+    CHECK(import_text(import).find("0 became conditions, 0 are unchecked, 1 ask nothing") !=
+          std::string::npos);
+  }
+  CHECK(rule_for("Gemm", transposes).find(R"("attributes": {"transA": [0], "alpha": [1]})") !=
+        std::string::npos);
+  CHECK(rule_for("Tile", "repeats may be constant and must be positive").find("unchecked") !=
+        std::string::npos);
+}
+
 TEST_CASE("notes of ONNX Runtime's providers become conditions") {
   CHECK(rule_for("And", "Both inputs must be bool") ==
         R"({"op": "And", "inputs": {"all": ["bool"]}})");
