@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include "cli/options/config_file.h"
 #include "cli/options/file_option.h"
@@ -16,6 +18,13 @@ namespace {
 const CLI::App& parsed_command(const CLI::App& app) {
   const auto subcommands = app.get_subcommands();
   return subcommands.empty() ? app : *subcommands.front();
+}
+
+// Why a word that looks like a path is no model: `cleave MODEL` takes files only.
+std::string what_path_is_not(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return " is neither a file nor a command";
+  return " is a folder: cleave check takes folders, the other commands a model's file";
 }
 
 // Names that the user may have meant by an unknown word.
@@ -192,6 +201,9 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
                           : &command == &app ? "unknown command "
                                              : "unexpected argument ") +
               escaped_in_quotes(unknown);
+    if (!option && &command == &app && unknown.find_first_of("./") != unknown.npos) {
+      message = escaped_in_quotes(unknown) + what_path_is_not(unknown);
+    }
     if (const std::string near = suggestion(app, command, unknown); !near.empty()) {
       notes.push_back(near);
     }

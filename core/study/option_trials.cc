@@ -50,7 +50,7 @@ class Ranking {
   }
   bool is_by_time(const Outcome& then) const { return now_.latency() && then.latency(); }
   bool loses_work(const Outcome& then) const {
-    return share_of(then) < share_of(now_) - kMostWorkLost;
+    return share_of(then) < share_of(now_) * (1 - kMostWorkLost);
   }
   bool brings_work(const Outcome& then) const {
     return share_of(then) >= share_of(now_) + kWorkGained;

@@ -43,7 +43,7 @@ struct OptionTrials {
 // empty: folding is not tried.
 //
 // A trial gains when it takes at least 3% less time, where times are known. Else it must not take more
-// than 1% of the work off the accelerator, and must bring 10% of the work to it, or give fewer
+// than 1% of the accelerator's work off it, and must bring 10% of the work to it, or give fewer
 // accelerator subgraphs, or as many and 5% fewer bytes over the link. The best is by the same: less
 // time; else who brings work first, then fewest subgraphs, bytes, and most nodes on the accelerator.
 // Refuses what split_graph refuses.

@@ -57,6 +57,24 @@ TEST_CASE("A minimum size that takes work off the accelerator gains nothing") {
   CHECK_FALSE(found->gains);
 }
 
+TEST_CASE("A minimum size that takes most of a little work off the accelerator gains nothing") {
+  const Graph graph = graph_from_text(R"(
+  input x: float32[4,4]
+  param w: float32[4,4]
+  input y: float32[512,512]
+  param v: float32[512,512]
+  a: float32[512,512] = Gemm(y, v)
+  b: float32[4,4] = MatMul(x, w)
+  c: float32[4,4] = Gemm(b, w)
+  d: float32[4,4] = MatMul(c, w)
+  output a
+  output d)");
+  const OptionTrials trials = tried(graph, "MatMul");
+  CHECK(trials.now.acc_subgraphs == 2);
+  CHECK(trials.now.flops.ratio() < 0.01);
+  CHECK(trials.best() == nullptr);
+}
+
 TEST_CASE(
     "Folding is the best option where the folded model has fewer parts, and is tried only then") {
   const Graph graph = graph_from_text(kSmallPart);
