@@ -159,7 +159,8 @@ class CheckCommand : public Command {
            !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
         const std::string kind = at->path().extension().string();
         const bool is_model = kind == ".onnx" || kind == ".pt2" || kind == ".tflite";
-        if (is_model && at->is_regular_file(error)) inside.push_back(at->path().string());
+        if (is_model && at->is_regular_file(error))
+          inside.push_back(at->path().lexically_normal().string());
       }
       if (error) return Diagnostics{diagnostic_of(path, error.message())};
       if (inside.empty()) {
@@ -300,7 +301,7 @@ class CheckCommand : public Command {
   ExitCode write_outputs() const {
     std::vector<std::string> complete;
     if (gates_.update_baseline) {
-      const auto written = write_file(gates_.baseline, baseline_json(items_));
+      const auto written = write_file(gates_.baseline, baseline_bytes(gates_.baseline, items_));
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       print_info("wrote " + gates_.baseline);
       complete.push_back(gates_.baseline);
@@ -339,7 +340,7 @@ class CheckCommand : public Command {
   std::array<OutputFile, 3> files_ = {{
       {"--junit", "write a JUnit file: a suite for each model and list, a case for each gate",
        ci_junit},
-      {"--sarif", "write a SARIF file: the nodes on the CPU, at the lines of the rules to blame",
+      {"--sarif", "write a SARIF file: what keeps nodes on the CPU, by model, reason and op",
        ci_sarif},
       {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
   }};

@@ -16,6 +16,7 @@ import tempfile
 import xml.etree.ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import jsonschema
 import junitparser
@@ -41,7 +42,7 @@ JUNIT = {
 }
 
 # Fields of the standard that sarif-pydantic leaves out.
-NOT_MODELLED = ("$schema", "columnKind", "toolExecutionNotifications")
+NOT_MODELLED = ("$schema", "columnKind", "occurrenceCount", "toolExecutionNotifications")
 
 
 def sarif_schema():
@@ -128,7 +129,12 @@ class Test:
         ids = [rule.id for rule in run.tool.driver.rules]
         cpu_nodes = sum(one["cpu_nodes"] for one in report["runs"])
         failed = sum(not gate["passed"] for gate in report["gates"])
-        self.expect(len(run.results) == min(5000, cpu_nodes + failed), "SARIF: number of results")
+        found = sum(result.get("occurrenceCount", 1)
+                    for result in json.loads(path.read_text())["runs"][0]["results"])
+        self.expect(found == min(5000, cpu_nodes) + failed, "SARIF: number of nodes and gates")
+        models = {one["model"] for one in report["runs"]}
+        groups = [(result.level, result.message.text) for result in run.results]
+        self.expect(len(set(groups)) == len(groups), "SARIF: one result for each reason and op")
         marks = [result.partial_fingerprints["primaryLocationLineHash"] for result in run.results]
         self.expect(len(set(marks)) == len(marks), "SARIF: fingerprints differ")
         for result in run.results:
@@ -138,6 +144,8 @@ class Test:
             self.expect(re.fullmatch(r"[-._~/A-Za-z0-9%:]+", place.artifact_location.uri) is not None,
                         f"SARIF: URI {place.artifact_location.uri}")
             self.expect(place.region.start_line >= 1, "SARIF: a line")
+            self.expect(any(unquote(place.artifact_location.uri).endswith(model) for model in models),
+                        "SARIF: at the model's path")
         levels = [result.level.value for result in run.results]
         self.expect(levels == sorted(levels), "SARIF: errors first")
 

@@ -9,6 +9,8 @@
 #include "core/split/targets.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/text.h"
+#include "formats/base/text/gzip_text.h"
+#include "formats/base/text/number_text.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/lists/support/support_file.h"
 
@@ -462,6 +464,12 @@ const EarlierResult* Baseline::find(const std::string& model, const std::string&
 }
 
 Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes) {
+  if (is_gzipped(bytes)) {
+    const auto text = ungzipped(bytes, kMostSideBytes);
+    if (text && !is_gzipped(*text)) return parse_baseline(path, *text);
+    return Diagnostics{diagnostic_of(path, "the compressed baseline is damaged, or has more than " +
+                                               bytes_text(kMostSideBytes))};
+  }
   try {
     const Json json = Json::parse(bytes);
     FirstFault fault;
@@ -484,6 +492,11 @@ Loaded<Baseline> read_baseline_file(const std::string& path) {
   const auto source = open_side_file(path);
   if (!source) return source.error();
   return parse_baseline(source->path(), source->bytes());
+}
+
+std::string baseline_bytes(const std::string& path, const std::vector<BaselineItem>& items) {
+  std::string text = baseline_json(items);
+  return path.ends_with(".gz") ? gzipped(text) : text;
 }
 
 std::string baseline_json(const std::vector<BaselineItem>& items) {

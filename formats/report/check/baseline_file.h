@@ -47,7 +47,8 @@ struct Baseline {
   const EarlierResult* find(const std::string& model, const std::string& list) const;
 };
 
-// Errors name the field at fault: `reports / "m.onnx" / "npu.json": "node_map" is missing`.
+// Also of a file that gzip compressed, within the same limit. Errors name the field at fault: `reports / "m.onnx" / "npu.json":
+// "node_map" is missing`.
 Loaded<Baseline> read_baseline_file(const std::string& path);
 Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes);
 
@@ -59,5 +60,7 @@ struct BaselineItem {
 // cleave.baseline version 1. Items of one model are grouped, in the order in which models first
 // appear.
 std::string baseline_json(const std::vector<BaselineItem>& items);
+// The same as the file of that name has it: compressed where it ends in .gz.
+std::string baseline_bytes(const std::string& path, const std::vector<BaselineItem>& items);
 
 }  // namespace cleave

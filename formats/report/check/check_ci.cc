@@ -1,7 +1,9 @@
 // What a check tells a CI server: a test for each gate, an alert for each gate that fails and each
-// cause of new CPU nodes, a finding for each node on the CPU at the rule to blame.
+// cause of new CPU nodes, a finding for each reason and op that keep nodes of a model on the CPU.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <tuple>
 
 #include "core/base/decimal.h"
 #include "formats/base/text/capped_list.h"
@@ -127,11 +129,24 @@ void each_failed_gate(const Check& check, const Visit& visit) {
   }
 }
 
+// A scanner shows places in the project: a list that came with cleave is not in it.
+bool is_in_project(const FilePlace& place) {
+  return !place.file.starts_with('/') && !place.file.starts_with("..");
+}
+
+// The model; it has no lines, and GitHub asks for one.
+FilePlace place_of_model(const CheckRun& run) { return {.file = run.model, .line = 1}; }
+
+// The rule to blame, if that may be shown, or else the model.
+FilePlace place_of_alert(const CheckRun& run, const FilePlace& rule) {
+  return is_in_project(rule) ? rule : place_of_model(run);
+}
+
 CiAlert alert_of(const CheckRun& run, const MoveGroup& group) {
   const CheckedNode& first = group.moves.front()->node;
   const std::string names = some_of(
       group.moves, 200, [](const CheckedMove* move) { return fitted(move->node.name, 60); });
-  return {first.place,
+  return {place_of_alert(run, first.place),
           "cleave check: " + counted(group.moves.size(), "node", "nodes") + " newly on the CPU",
           run_title(run) + ": " + names + ": " + change_text(group.change, run.settings) + "; " +
               (group.moves.size() == 1 ? first.detail : group.cause)};
@@ -140,7 +155,8 @@ CiAlert alert_of(const CheckRun& run, const MoveGroup& group) {
 std::vector<CiAlert> alerts_of(const Check& check) {
   std::vector<CiAlert> alerts;
   each_failed_gate(check, [&](const CheckRun& run, const CheckedGate& checked) {
-    alerts.push_back({run.list_place, "cleave check: " + gate_title(checked.gate),
+    alerts.push_back({place_of_alert(run, run.list_place),
+                      "cleave check: " + gate_title(checked.gate),
                       run_title(run) + ": " + gate_sentence(run, checked)});
   });
   for (const CheckRun& run : check.runs) {
@@ -152,41 +168,80 @@ std::vector<CiAlert> alerts_of(const Check& check) {
   return alerts;
 }
 
-// Of model, list, node and rule only, so that the same finding has the same key in every run.
-std::string key_of(const CheckRun& run, std::string_view node, std::size_t rule,
-                   const std::string& target = {}) {
-  return run.model + '\n' + run.list + '\n' + std::string(node) + '\n' +
-         std::string(kRules[rule].id) + (target.empty() ? "" : '\n' + target);
+// Nodes on the CPU that a reader mends together.
+using NodeGroup = std::vector<const CheckedNode*>;
+
+// By op and reason, in the order of the first.
+std::vector<NodeGroup> groups_of(const CheckRun& run, bool is_breaking) {
+  std::vector<NodeGroup> groups;
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, std::size_t> places;
+  for (const CheckedNode& node : run.cpu_nodes) {
+    if (node.breaks_gate != is_breaking) continue;
+    const auto [place, is_new] =
+        places.try_emplace({node.op, node.cause, node.runs_on}, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&node);
+  }
+  return groups;
 }
 
-CiFinding finding_of(const CheckRun& run, const CheckedNode& node) {
-  const auto rule = static_cast<std::size_t>(node.code);
-  return {.rule = rule,
-          .level = node.breaks_gate ? "error" : "note",
-          .message = escaped_in_quotes(node.name) + " (" + escaped(node.op) + ") of " +
-                     escaped(run.model) + " runs on " +
-                     (node.runs_on.empty() ? "the CPU" : node.runs_on) + ": " + node.detail,
-          .place = node.place,
-          .model = run.model,
-          .nodes = {node.name},
-          .key = key_of(run, node.name, rule, node.target)};
+CiFinding finding_of(const CheckRun& run, const NodeGroup& group) {
+  constexpr std::size_t kMostNamed = 3;
+  const CheckedNode& first = *group.front();
+  const auto rule = static_cast<std::size_t>(first.code);
+  const auto name = [](const CheckedNode* node) { return escaped_in_quotes(node->name); };
+  const bool is_one = group.size() == 1;
+  CiFinding finding{
+      .rule = rule,
+      .level = first.breaks_gate ? "error" : "note",
+      .message =
+          (is_one ? name(&first) : counted(group.size(), "node", "nodes")) + " (" +
+          escaped(first.op) + ") of " + run_title(run) + (is_one ? " runs on " : " run on ") +
+          (first.runs_on.empty() ? "the CPU" : first.runs_on) + ": " +
+          (is_one ? first.detail : first.cause + " (" + capped_list(group, kMostNamed, name) + ")"),
+      .place = place_of_model(run),
+      .rule_place = is_in_project(first.place) ? first.place : FilePlace{},
+      .occurrences = group.size(),
+      .model = run.model};
+  for (const CheckedNode* const node : group) finding.nodes.push_back(node->name);
+  return finding;
 }
+
+// Of model, list, op and rule only, so that the same finding has the same key in every run; findings
+// that these do not tell apart are counted.
+class Keys {
+ public:
+  std::string key_of(const CheckRun& run, std::string_view what, std::size_t rule,
+                     const std::string& target = {}) {
+    std::string key = run.model + '\n' + run.list + '\n' + std::string(what) + '\n' +
+                      std::string(kRules[rule].id) + (target.empty() ? "" : '\n' + target);
+    const std::size_t before = seen_[key]++;
+    return before == 0 ? key : key + '\n' + std::to_string(before);
+  }
+
+ private:
+  std::map<std::string, std::size_t> seen_;
+};
 
 // Gates first, then nodes that break one, then the other nodes on the CPU.
 std::vector<CiFinding> findings_of(const Check& check) {
   std::vector<CiFinding> findings;
+  Keys keys;
   each_failed_gate(check, [&](const CheckRun& run, const CheckedGate& checked) {
-    const std::string message = run_title(run) + ": " + gate_sentence(run, checked);
     findings.push_back({.rule = 0,
                         .level = "error",
-                        .message = message,
-                        .place = run.list_place,
-                        .key = key_of(run, "", 0) + '\n' + message});
+                        .message = run_title(run) + ": " + gate_sentence(run, checked),
+                        .place = place_of_model(run),
+                        .rule_place = is_in_project(run.list_place) ? run.list_place : FilePlace{},
+                        .key = keys.key_of(run, gate_title(checked.gate), 0)});
   });
   for (const bool is_breaking : {true, false}) {
     for (const CheckRun& run : check.runs) {
-      for (const CheckedNode& node : run.cpu_nodes) {
-        if (node.breaks_gate == is_breaking) findings.push_back(finding_of(run, node));
+      for (const NodeGroup& group : groups_of(run, is_breaking)) {
+        const CheckedNode& first = *group.front();
+        findings.push_back(finding_of(run, group));
+        findings.back().key =
+            keys.key_of(run, first.op, static_cast<std::size_t>(first.code), first.target);
       }
     }
   }

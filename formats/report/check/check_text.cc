@@ -77,12 +77,15 @@ std::string run_text(const CheckRun& run) {
   return text;
 }
 
-// The end of a path, which tells it from others: ".../models/a.onnx".
+// The end of a path, which tells it from others: ".../models/a.onnx", "...v4_det_infer.onnx".
 std::string path_end(const std::string& path, std::size_t columns) {
   const std::string shown = escaped(path);
   if (text_columns(shown) <= columns) return shown;
   std::size_t at = shown.find('/', shown.size() - std::min(shown.size(), columns - 4));
-  if (at == shown.npos) return fitted(shown, columns);
+  if (at == shown.npos) {
+    const auto is_inside = [&] { return (static_cast<unsigned char>(shown[at]) & 0xC0U) == 0x80U; };
+    for (at = 1; is_inside() || text_columns(shown.substr(at)) > columns - 3;) ++at;
+  }
   return "..." + shown.substr(at);
 }
 

@@ -131,6 +131,14 @@ void write_finding(JsonText& json, std::span<const CiRule> rules, const CiFindin
   write_nodes(json, finding);
   json.end_object();
   json.end_list();
+  if (!finding.rule_place.file.empty()) {
+    json.begin_list("relatedLocations");
+    json.begin_object();
+    write_place(json, finding.rule_place);
+    json.end_object();
+    json.end_list();
+  }
+  if (finding.occurrences > 1) json.number("occurrenceCount", finding.occurrences);
   if (!finding.key.empty()) {
     json.begin_object("partialFingerprints", Layout::one_line);
     json.text("primaryLocationLineHash", fingerprint_text(fingerprint(finding.key)));

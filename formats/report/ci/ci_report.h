@@ -55,6 +55,8 @@ struct CiFinding {
   std::string_view level;  // "error", "warning", "note"
   std::string message;
   FilePlace place;
+  FilePlace rule_place = {};  // of the rule to blame; no file: there is none, or not in the project
+  std::size_t occurrences = 1;  // that it stands for
   std::string model = {};
   std::vector<std::string> nodes = {};  // of the model
   std::string key = {};                 // identifies it from run to run; "": nothing does
@@ -68,7 +70,7 @@ struct CiReport {
   std::string_view more_alerts = "and # more: see the report";  // see CappedList::rest()
   std::span<const CiRule> rules = {};
   std::vector<CiFinding> findings = {};
-  std::size_t findings_left_out = 0;  // that are not in `findings`
+  std::size_t findings_left_out = 0;  // that are not in `findings`, with their occurrences
   std::string title = {};             // Markdown: what follows "passed: "
   std::string body = {};              // Markdown: all below
 };

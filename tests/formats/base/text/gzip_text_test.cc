@@ -57,3 +57,22 @@ TEST_CASE("compressed text is the text again, whatever its length") {
 TEST_CASE("text that repeats becomes short") {
   CHECK(gzip_base64(std::string(1'000'000, 'x')).size() < 2000);
 }
+
+TEST_CASE("What was compressed is read again, and nothing that is damaged, more or too much") {
+  const std::string text = std::string(100000, 'a') + "end";
+  const std::string packed = gzipped(text);
+  CHECK(packed.size() < 1000);
+  CHECK(packed == gzipped(text));
+  CHECK(is_gzipped(packed));
+  CHECK_FALSE(is_gzipped("{"));
+  CHECK(ungzipped(packed, text.size()) == text);
+  CHECK(ungzipped(gzipped(""), 0) == "");
+  CHECK_FALSE(ungzipped(packed, text.size() - 1));
+  CHECK_FALSE(ungzipped(packed + "x", text.size()));
+  for (std::size_t size = 0; size < packed.size(); ++size) {
+    CHECK_FALSE(ungzipped(packed.substr(0, size), text.size()));
+  }
+  std::string damaged = packed;
+  damaged[packed.size() - 6] ^= 1;  // the sum of the text
+  CHECK_FALSE(ungzipped(damaged, text.size()));
+}

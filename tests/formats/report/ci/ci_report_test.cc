@@ -107,6 +107,17 @@ TEST_CASE("a model has no lines, and a finding without a key no fingerprint") {
   CHECK(ci_annotations(report) == "::error file=m.onnx,title=title::words\n");
 }
 
+TEST_CASE("a finding may have a rule elsewhere, and stand for several") {
+  CiReport report = report_of_findings(1);
+  CHECK(ci_sarif(report).find("relatedLocations") == std::string::npos);
+  CHECK(ci_sarif(report).find("occurrenceCount") == std::string::npos);
+  report.findings[0].rule_place = {.file = "rules.json", .line = 7};
+  report.findings[0].occurrences = 12;
+  const std::string text = ci_sarif(report);
+  CHECK(text.find("\"uri\": \"rules.json\"") > text.find("relatedLocations"));
+  CHECK(text.find("\"occurrenceCount\": 12") != text.npos);
+}
+
 TEST_CASE("a SARIF file has at most 5,000 findings and says how many are left out") {
   CHECK(ci_sarif(report_of_findings(5000)).find("left out") == std::string::npos);
   const std::string text = ci_sarif(report_of_findings(5001));
