@@ -196,10 +196,20 @@ def shape_of(detail, dims):
     """The input's shape with open dims set: "N" is every first one, "NAME:AXIS" another."""
     shape = [int(size) for size in detail["shape"]]
     for axis, size in enumerate(detail["shape_signature"]):
-        name = "N" if axis == 0 else f"{detail['name']}:{axis}"
+        own = f"{detail['name']}:{axis}"
+        name = "N" if axis == 0 and own not in dims else own
         if size < 0 and name in dims:
             shape[axis] = dims[name]
     return shape
+
+
+def bound_dims(folder):
+    """The sizes that a split was made for, as shape_of() takes them."""
+    settings = json.loads((folder / "manifest.json").read_text())["settings"]
+    shapes = settings.get("input_shapes", {})
+    return settings.get("dims", {}) | {
+        f"{name}:{axis}": size for name, shape in shapes.items() for axis, size in enumerate(shape)
+        if isinstance(size, int)}
 
 
 def drawn(detail, dims, generator):
@@ -350,7 +360,8 @@ def verify_main(script):
     judge = os.environ[CHILD]
     verdicts = []
     try:
-        rows = (verify(options.original, options.folder, dict(options.dim), options.seed, tell_parent)
+        rows = (verify(options.original, options.folder, bound_dims(options.folder) | dict(options.dim), options.seed,
+                       tell_parent)
                 if judge == LITERT else verify_micro(options.original, options.folder, options.seed, tell_parent))
         for what, where, verdict in rows:
             print(f"{what:12} {where:12}  {verdict}", flush=True)
@@ -373,7 +384,8 @@ def run_main(script):
     parser.add_argument("--dim", type=parse_dim, action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    folder, dims, root = options.folder, dict(options.dim), options.folder / "root.tflite"
+    folder, root = options.folder, options.folder / "root.tflite"
+    dims = bound_dims(folder) | dict(options.dim)
     try:
         chain = Chain(folder, False)
         if root.exists():
