@@ -29,7 +29,7 @@ void read_config(std::string_view bytes) {
   CLI::App* const check = app.add_subcommand("check", "");
   GateArgs gates;
   SplitRequest request;
-  gates.add_to(*check);
+  gates.add_to(*check, request.lists);
   add_setting_options(*check, request);
   add_binding_options(*check, request.model);
   if (const auto config = parse_config(bytes)) {
