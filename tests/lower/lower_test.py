@@ -882,6 +882,28 @@ def test_sizes_and_values_that_the_user_gives_reach_the_reference(place):
         equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, rules))
 
 
+def test_sizes_that_no_run_takes_blame_no_node(place):
+    env = reference(place)
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    nodes = [helper.make_node("Abs", ["x"], ["a"], name="abs"), helper.make_node("Reshape", ["a", "two"], ["b"], name="two"),
+             helper.make_node("Concat", ["b", "y"], ["c"], name="concat", axis=0)]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, ["n"]), info("y", 1, [1, "m"])], [info("c", 1, None)],
+                              [helper.make_tensor("two", 7, [2], [2, -1])])
+    model = place.folder / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    given = ["lower", model, "-s", "all.json", "--backend", place.backend(["op=Concat"], serve=True), "--until-clean",
+             "--dim", "n=4", "--deny-out", "denied.json"]
+    done = place.run(*given, "--dim", "m=3", env=env)
+    equal(done.returncode, 3)
+    assert "no run of the model with the sizes given: the reference onnxruntime does not run" in done.stderr, done.stderr
+    assert "--reference none" in done.stderr and not (place.folder / "denied.json").exists(), done.stderr
+    equal(place.run(*given, "--dim", "m=3", "--reference", "none", env=env).returncode, 0)
+    (place.folder / "denied.json").unlink()
+    # Sizes that fit: the compiler is asked.
+    equal(place.run(*given, "--dim", "m=2", env=env).returncode, 0)
+    assert "Concat" in (place.folder / "denied.json").read_text()
+
+
 REFERENCE = """
 import json, sys
 print(json.dumps({"ready": "odd", "version": "1"}), flush=True)

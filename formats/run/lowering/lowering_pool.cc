@@ -131,11 +131,26 @@ std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
     auto run = ReferenceRun::make(session, model_, {folder, one, options_.seed});
     if (!run) {
       const auto& fault = run.error();
+      if (fault.is_of_run && options_.is_reference_optional && has_given_sizes()) {
+        return LowerFault{
+            Kind::input,
+            "no run of the model with the sizes given: " + fault.message,
+            {"no compiler is asked, since what it refuses then says nothing of an op: "
+             "give other sizes, inputs that fit, or --reference none to ask it all the "
+             "same"}};
+      }
       return LowerFault{fault.is_of_inputs ? Kind::input : Kind::reference, fault.message};
     }
     samples_.push_back(*std::move(run));
   }
   return std::nullopt;
+}
+
+// True when the user gave sizes, and with them no input is open: if no run takes them, they may be
+// impossible.
+bool LoweringPool::has_given_sizes() const {
+  const ShapeBindings& given = model_.bindings;
+  return !(given.dims.empty() && given.inputs.empty()) && open_inputs(model_.graph).empty();
 }
 
 void LoweringPool::do_without_reference(const std::string& why) {

@@ -77,6 +77,7 @@ class LoweringPool {
   void make_sessions(std::size_t lane);
   std::optional<LowerFault> identify(Lane& lane);
   std::optional<LowerFault> run_reference(Lane& lane);
+  bool has_given_sizes() const;
   void do_without_reference(const std::string& why);
   void make_lowerers(std::size_t lane);
 

@@ -76,7 +76,7 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
       return ReferenceFault{
           subject + (is_of_inputs ? "" : " does not run the model: ") + why +
               (is_of_inputs ? "" : "; inputs that it takes are given by --inputs"),
-          is_of_inputs};
+          is_of_inputs, json.value("stage", "") == "run"};
     }
     for (const Json& tensor : json.at("tensors")) {
       run.tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));

@@ -40,6 +40,7 @@ struct ReferenceRequest {
 struct ReferenceFault {
   std::string message;
   bool is_of_inputs = false;  // false: the reference does not start, or cannot run the model
+  bool is_of_run = false;     // it opened the model, and no run came to an end
 };
 
 class ReferenceRun {
