@@ -468,7 +468,8 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
     const bool is_step =
         steps == StepDifference::one_step || (rounds && is_of_rounding(*wants, *is));
     is_right_stepwise = is_right_stepwise && is_step;
-    is_right_lower = is_right_lower && compare_tensors(*wants, *is, kLowerPrecision).is_same();
+    is_right_lower = is_right_lower && (compare_tensors(*wants, *is, kLowerPrecision).is_same() ||
+                                        is_of_lower_precision(*wants, *is));
     if (attempt.verdict == LowerVerdict::wrong_values) continue;
     attempt.verdict = LowerVerdict::wrong_values;
     attempt.message =

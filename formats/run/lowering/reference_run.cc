@@ -218,6 +218,17 @@ bool is_of_rounding(const Tensor& wants, const Tensor& is) {
   return differences <= kMost * kMost * squares;
 }
 
+bool is_of_lower_precision(const Tensor& wants, const Tensor& is) {
+  constexpr double kMostOfLargest = 0.02;
+  if (is_quantised(wants.dtype) || !is_of_rounding(wants, is)) return false;
+  double largest = 0, difference = 0;
+  for (std::uint64_t i = 0; i < wants.count(); ++i) {
+    largest = std::max(largest, std::abs(element_at(wants, i)));
+    difference = std::max(difference, std::abs(element_at(is, i) - element_at(wants, i)));
+  }
+  return difference <= kMostOfLargest * largest;
+}
+
 namespace {
 
 bool moves_elements(std::string_view op) {

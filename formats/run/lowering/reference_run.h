@@ -99,6 +99,11 @@ StepDifference step_difference(const Tensor& wants, const Tensor& is,
 // one rounds up what the other rounds down; a fault differs by more. False when one is not finite. Linear.
 bool is_of_rounding(const Tensor& wants, const Tensor& is);
 
+// True when floats differ as those of a lower precision do: little as a whole (is_of_rounding), and no one
+// of them by more than a fiftieth of the largest wanted. A small sum of large terms that cancel is off by
+// a share of the terms, so that no tolerance of its own size holds for it. Linear.
+bool is_of_lower_precision(const Tensor& wants, const Tensor& is);
+
 // True when the value is what a DequantizeLinear makes, but for operators that only move elements or
 // leave them out: its floats are steps of a scale.
 bool is_dequantised(const Graph& graph, ValueId value);

@@ -115,6 +115,20 @@ TEST_CASE("What differs little as a whole is rounding; of integers, little of ho
   CHECK_FALSE(is_of_rounding(bytes(0), bytes(1)));
 }
 
+TEST_CASE("A lower precision is off by a share of the largest values, and a fault is off by more") {
+  const auto floats = [](std::vector<float> of) {
+    const auto count = static_cast<std::int64_t>(of.size());
+    return tensor_of<float>(DType::float32, {count}, std::move(of));
+  };
+  CHECK(is_of_lower_precision(floats({80, -75, 0.05F}), floats({80.2F, -75.3F, 0.35F})));
+  CHECK_FALSE(is_of_lower_precision(floats({80, -75, 0.05F}), floats({80, -75, 2})));
+  CHECK_FALSE(is_of_lower_precision(floats({0.98F, 0.1F}), floats({0.21F, 0.1F})));
+  std::vector<float> wants(100'000, 50), is = wants;
+  is[7] = 60;  // little as a whole, but no rounding
+  CHECK(is_of_rounding(floats(wants), floats(is)));
+  CHECK_FALSE(is_of_lower_precision(floats(wants), floats(is)));
+}
+
 TEST_CASE("A value is dequantised when a DequantizeLinear makes it, moved or not") {
   const Graph graph = graph_from_text(
       "input q: uint8[4]\n"
