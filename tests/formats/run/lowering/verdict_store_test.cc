@@ -104,8 +104,8 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
   CHECK_FALSE(is_known_with(",\"not there\"", ""));
   CHECK_FALSE(is_known_with("\"check\"", "1"));
   CHECK_FALSE(is_known_with("\"check\"", "\"\""));
-  CHECK_FALSE(is_known_with("\"version\":3", "\"version\":2"));
-  CHECK_FALSE(is_known_with(",\"version\":3", ""));
+  CHECK_FALSE(is_known_with("\"version\":4", "\"version\":2"));
+  CHECK_FALSE(is_known_with(",\"version\":4", ""));
   CHECK_FALSE(is_known_with("0.25", "-0.25"));
   CHECK_FALSE(is_known_with("0.25", "\"0.25\""));
   CHECK_FALSE(is_known_with(":7", ":-7"));
