@@ -92,8 +92,12 @@ def is_split(folder):
     return any((Path(folder) / name).is_file() for name in ("root.tflite", "bundle.tflite"))
 
 
+def read_manifest(folder):
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
 def read_chain(folder):
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = read_manifest(folder)
     if "chain" not in manifest:
         raise ValueError(f"{folder}: its manifest has no chain")
     return manifest["chain"]
@@ -204,8 +208,9 @@ def shape_of(detail, dims):
 
 
 def bound_dims(folder):
-    """The sizes that a split was made for, as shape_of() takes them."""
-    settings = json.loads((folder / "manifest.json").read_text())["settings"]
+    """The sizes that a split was made for, as shape_of() takes them; none of a folder whose manifest has no
+    settings: those of `cleave partition` and `stage`."""
+    settings = read_manifest(folder).get("settings", {})
     shapes = settings.get("input_shapes", {})
     return settings.get("dims", {}) | {
         f"{name}:{axis}": size for name, shape in shapes.items() for axis, size in enumerate(shape)
@@ -385,8 +390,8 @@ def run_main(script):
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     folder, root = options.folder, options.folder / "root.tflite"
-    dims = bound_dims(folder) | dict(options.dim)
     try:
+        dims = bound_dims(folder) | dict(options.dim)
         chain = Chain(folder, False)
         if root.exists():
             whole = Model(root, False)

@@ -23,8 +23,8 @@ namespace cleave {
 
 class LearnedPattern {
  public:
-  // Of an occurrence that was taken: `nodes` are connected and in model order, one of them is
-  // `refused`, the node that is refused alone. nullopt when no pattern can say what they are: too many
+  // The pattern of these nodes, which the backend took together: connected, in model order, one of them
+  // `refused`, the node that it refuses alone. nullopt when no pattern can say what they are: too many
   // nodes, one with a body or with attributes that no rule can ask for, or an inner value that others
   // read. Graph and facts must outlive this.
   static std::optional<LearnedPattern> of(const Graph& graph, const OpFacts& facts,

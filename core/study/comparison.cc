@@ -166,8 +166,8 @@ std::vector<Target> targets_under(const Origin& before, const Judges& judges, Sp
   return targets;
 }
 
-// Of several targets, where nothing is measured that fits them. A target without a machine has the
-// first one's.
+// Times by what devices can do, for several targets that no measured times fit. A target whose device
+// is not described has the first one's.
 TargetTimes times_of_rates(const Graph& graph, const LatencyOptions& latency, std::size_t targets) {
   TargetTimes times = target_times(graph, latency.machine, {}, {});
   for (std::size_t i = 1; i < targets; ++i) {

@@ -28,7 +28,7 @@ MORE = [*DENSE, "ADD", "MUL", "PAD", "CONCATENATION", "RESHAPE", "QUANTIZE", "ST
 
 
 def split(cleave, model, which, folder):
-    """Splits by one of three maps. Returns the finished process."""
+    """Splits by one of three maps, and into stages, whose manifests differ. Returns the finished process."""
     listed = {"dense": DENSE, "more": MORE, "random": ["NOTHING"]}[which]
     (folder / "list.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
     command = [cleave, "-q", "split", model, "-s", folder / "list.txt", "--drawings", "none"]
@@ -43,6 +43,10 @@ def split(cleave, model, which, folder):
         (folder / "verdicts.json").write_text(json.dumps(verdicts), encoding="utf-8")
         command += ["--verdicts", folder / "verdicts.json"]
     done = subprocess.run([*command, "-o", folder / "out"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return done
+    stage = [cleave, "-q", "stage", model, "--stages", "2", "-o", folder / "stages"]
+    done = subprocess.run(stage, capture_output=True, text=True, check=False) if which == "dense" else done
     if done.returncode != 0:
         return done
     return subprocess.run([*command, "-o", folder / "bundle", "--bundle"], capture_output=True, text=True, check=False)
@@ -124,7 +128,7 @@ def main():
                 count.splits += 1
                 count.parts += parts
                 count.ratios.append(ratios)
-                for what in ("out", "bundle"):
+                for what in ("out", "bundle", *(["stages"] if which == "dense" else [])):
                     count.add(model, which, what, verify(model, folder / what, options.budget))
                 if options.verbose:
                     ratio = " ".join(f"{one:.2f}" for one in ratios)

@@ -294,7 +294,8 @@ class AdviceText {
     page_.table(table.made(), obstacles, kObstacleColumns);
   }
 
-  // Of several targets: how many nodes the CPU no longer has. Others were on another target.
+  // With several targets: how many nodes leave the CPU. The other nodes that the target gains come from
+  // another target.
   std::string off_cpu_text(const Remedy& remedy) const {
     const double less = remedy.then.nodes.acc - advice_.now.nodes.acc;
     const std::string count = count_text(static_cast<std::uint64_t>(std::abs(less)));

@@ -137,7 +137,7 @@ std::optional<double> take_amount(const Field& value) {
   return value.json().is_null() ? std::nullopt : std::optional(value.number());
 }
 
-// Of a partition on one of several targets.
+// Where a partition of a split for several targets runs.
 Place take_place(const Field& part, const std::vector<Target>& targets) {
   const std::string& name = part["target"].text();
   const auto found = std::find_if(targets.begin(), targets.end(),

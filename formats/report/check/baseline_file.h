@@ -30,7 +30,7 @@ struct EarlierResult {
   // texts of the support lists; may be missing as well
   std::optional<std::vector<std::string>> lists;
   bool all_of = false;  // each of them had to accept a node
-  // Of several, with their lists; `places` and `options` have their order. Empty: there was one.
+  // The targets with their lists, in the order of `places` and `options`. Empty: there was only one.
   std::vector<Target> targets = {};
 
   // `places` with those of `others` instead of its own; empty: all are Place::acc.

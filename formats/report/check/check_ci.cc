@@ -207,8 +207,8 @@ CiFinding finding_of(const CheckRun& run, const NodeGroup& group) {
   return finding;
 }
 
-// Of model, list, op and rule only, so that the same finding has the same key in every run; findings
-// that these do not tell apart are counted.
+// A key is made of model, list, op, rule and target, and of nothing that changes from run to run.
+// Findings with the same five are counted.
 class Keys {
  public:
   std::string key_of(const CheckRun& run, std::string_view what, std::size_t rule,
