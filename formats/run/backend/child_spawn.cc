@@ -81,6 +81,7 @@ struct ChildSetUp {
   char* const* environment;
   const ChildCommand* command;
   int in, out, err, report;
+  int go;  // has a byte once the child is registered
   pid_t parent;
 };
 
@@ -90,10 +91,21 @@ struct ChildSetUp {
   ::_exit(127);
 }
 
+// The program starts only when a stop of cleave knows the child: it then ends what the program starts, too.
+void wait_for_go(int go) {
+  char byte;
+  ssize_t got;
+  do {
+    got = ::read(go, &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) ::_exit(127);
+}
+
 [[noreturn]] void exec_child(const ChildSetUp& set_up) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, set_up.command->kind == ChildKind::launcher ? SIGTERM : SIGKILL);
   if (::getppid() != set_up.parent) ::_exit(127);
+  wait_for_go(set_up.go);
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -198,8 +210,8 @@ Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput in
   environment.push_back(tag_variable(tag));
   const std::string program = find_program(command);
   const std::vector<char*> argv = pointers_to(command.argv), variables = pointers_to(environment);
-  auto in = open_pipe(), out = open_pipe(), err = open_pipe(), report = open_pipe();
-  for (const auto* const pipe : {&in, &out, &err, &report}) {
+  auto in = open_pipe(), out = open_pipe(), err = open_pipe(), report = open_pipe(), go = open_pipe();
+  for (const auto* const pipe : {&in, &out, &err, &report, &go}) {
     if (!*pipe) return pipe->error();
   }
   const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -212,11 +224,19 @@ Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput in
                           .out = out->write.get(),
                           .err = err->write.get(),
                           .report = report->write.get(),
+                          .go = go->read.get(),
                           .parent = ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return errno;
-  if (pid == 0) exec_child(set_up);
+  if (pid == 0) {
+    ::close(go->write.get());
+    exec_child(set_up);
+  }
   register_child(pid, command.kind);
+  if (!has_ended_children()) {
+    [[maybe_unused]] const ssize_t ignored = ::write(go->write.get(), "g", 1);
+  }
+  go->write.close();
   if (const int error = start_error(*report); error != 0) {
     wait_for(pid, nullptr);
     forget_child(pid);

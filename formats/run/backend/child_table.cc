@@ -43,7 +43,8 @@ void end_children() noexcept {
   are_children_ended.store(true);  // first: threads see it when they see an end
   for (const auto& slot : children) {
     const pid_t pid = slot.load();
-    if (pid > 0) ::kill(-pid, SIGKILL);
+    // A child that has not yet made its group is killed alone.
+    if (pid > 0 && ::kill(-pid, SIGKILL) != 0) ::kill(pid, SIGKILL);
     if (pid < 0) ::kill(pid, SIGTERM);
   }
 }
