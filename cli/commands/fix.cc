@@ -8,7 +8,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
-#include "core/study/advice.h"
+#include "core/measures/outcome.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"

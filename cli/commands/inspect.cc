@@ -5,7 +5,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/import/import.h"
+#include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/split/inspect_text.h"
 #include "formats/run/jobs/open_sizes.h"

@@ -15,8 +15,9 @@
 #include "formats/base/io/output_file.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/import/import.h"
+#include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/support_file.h"
-#include "formats/report/check/list_text.h"
+#include "formats/report/lint/list_text.h"
 
 namespace cleave {
 namespace {

@@ -2,13 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/lower_run.h"
+#include "cli/commands/lowered_preview.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
-#include "cli/options/backend_args.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
-#include "formats/report/lowering/lowering_report.h"
 #include "formats/run/jobs/open_sizes.h"
 #include "formats/run/jobs/try_options.h"
 
@@ -20,11 +18,7 @@ class PreviewCommand : public Command {
   void add_options(CLI::App& app) override {
     add_split_options(app, request_, Lists::required, Targets::several);
     files_.add_to(app);
-    app.add_option("--lower", backend_.names,
-                   "also compile each accelerator partition by this compiler (see cleave lower), "
-                   "run it, and compare it with the reference; repeatable")
-        ->allow_extra_args(false);
-    backend_.reference.add_to(app);
+    if (lowered_) lowered_->add_to(app);
     app.add_flag("--json", json_, "print the report as JSON");
   }
 
@@ -32,18 +26,14 @@ class PreviewCommand : public Command {
     if (const auto fault = files_.check(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    const bool is_lowered = !backend_.names.empty();
-    backend_.pool.compares = is_lowered;
-    if (!backend_.names.empty() && request_.lists.targets().size() > 1) {
-      print_error("--lower is for one target, and there are several: give -s for one of them");
-      return ExitCode::usage;
+    const bool is_lowered = lowered_ && lowered_->is_asked();
+    if (is_lowered) {
+      if (const auto code = lowered_->check(request_.lists)) return *code;
     }
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
-    auto backends = std::make_optional<std::vector<Backend>>();
-    if (is_lowered) backends = backend_.load(run->model().format());
-    if (!backends || (is_lowered && !is_for_compilers(run->model(), request_.model.path))) {
-      return ExitCode::bad_input;
+    if (is_lowered) {
+      if (const auto code = lowered_->load(run->model(), request_.model.path)) return *code;
     }
     std::vector<std::string> notes;
     if (std::string note = option_note(*run); !note.empty()) notes.push_back(std::move(note));
@@ -51,11 +41,9 @@ class PreviewCommand : public Command {
     const auto sizes = open_sizes_of(*run);
     report.open_sizes = sizes ? &*sizes : nullptr;
     const ExitCode code = files_.write(report);
-    // Text is printed before compilers run, so that it is there whatever becomes of them. JSON is one
-    // object.
-    const bool goes_on = is_lowered && code == ExitCode::done;
-    if (!json_ || !goes_on) print(report);
-    return goes_on ? lower(*run, *backends, report) : code;
+    if (is_lowered && code == ExitCode::done) return lower(*run, report);
+    print(report);
+    return code;
   }
 
  private:
@@ -69,28 +57,22 @@ class PreviewCommand : public Command {
     return find_open_sizes(job.model(), &job.split());
   }
 
-  // Prints the compilers' verdicts on the partitions.
-  ExitCode lower(const SplitJob& job, const std::vector<Backend>& backends, const Report& report) {
-    const auto work = open_work_folder();
-    if (!work) return ExitCode::cannot_write;
-    backend_.set_up(work->path());
-    LowerOptions options{.pool = backend_.pool, .search = backend_.search};
-    const auto outcome = lower_with_progress(job, backends, options);
-    if (!outcome) {
+  // Text is printed before compilers run, so that it is there whatever becomes of them. JSON is one
+  // object.
+  ExitCode lower(const SplitJob& job, const Report& report) {
+    if (!json_) print(report);
+    const auto verdicts = lowered_->run(job, report, json_);
+    if (!verdicts) {
       if (json_) print(report);
-      return outcome.error();
+      return verdicts.error();
     }
-    const LoweringReport lowering{job.model(), backends, options.pool, options.search, *outcome};
-    write_stdout(json_ ? with_lowering(report_json(report), lowering)
-                       : "\nLOWERING\n" + lowering_text(lowering),
-                 files_.written());
-    if (outcome->is_driver_fault) return ExitCode::external_failed;
-    return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
+    write_stdout(verdicts->text, files_.written());
+    return verdicts->code;
   }
 
   SplitRequest request_;
   ReportFiles files_;
-  BackendArgs backend_;
+  std::unique_ptr<LoweredPreview> lowered_ = make_lowered_preview();
   bool json_ = false;
 };
 

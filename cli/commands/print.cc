@@ -12,7 +12,9 @@
 #include "cli/terminal/terminal.h"
 #include "formats/report/split/print_text.h"
 #include "formats/run/jobs/model_ties.h"
+#if CLEAVE_WITH_STAGES
 #include "formats/run/jobs/stage_plan.h"
+#endif
 
 namespace cleave {
 namespace {
@@ -30,14 +32,15 @@ class PrintCommand : public Command {
            "the partition of nodes that the map does not name")
         ->type_name("PARTITION")
         ->needs(map);
+#if CLEAVE_WITH_STAGES
     app.add_option("--stages", stages_, "print the root and this many balanced stages")
         ->check(whole_number())
         ->check(CLI::Range(1U, 1'000'000U).description(""))
         ->type_name("N")
-        ->excludes(map);
-    for (const char* const other : {"--map", "--stages"}) {
-      app.get_option(other)->excludes(app.get_option("--support"));
-    }
+        ->excludes(map)
+        ->excludes(app.get_option("--support"));
+#endif
+    map->excludes(app.get_option("--support"));
   }
 
   ExitCode run() override {
@@ -45,7 +48,9 @@ class PrintCommand : public Command {
       const auto model = load_model(request_.model);
       if (!model) return ExitCode::bad_input;
       if (!map_path_.empty()) return print_map(*model);
+#if CLEAVE_WITH_STAGES
       if (stages_ > 0) return print_stages(*model);
+#endif
       write_stdout(print_model(model->graph));
       return ExitCode::done;
     }
@@ -66,11 +71,15 @@ class PrintCommand : public Command {
     return print_parts(model.graph, *partition);
   }
 
+#if CLEAVE_WITH_STAGES
   ExitCode print_stages(const LoadedModel& model) const {
     const auto plan = plan_stages(model.graph, {.stages = stages_, .ties = model_ties(model)});
     if (!plan) return refuse(plan.error());
     return print_parts(model.graph, form_stages(model.graph, plan->stage_of));
   }
+
+  std::uint32_t stages_ = 0;
+#endif
 
   static ExitCode print_parts(const Graph& graph, const Partition& partition) {
     const Boundaries boundaries = find_boundaries(graph, partition, {.pass_parameters = true});
@@ -81,7 +90,6 @@ class PrintCommand : public Command {
   SplitRequest request_;
   std::string map_path_;
   PartitionMapOptions map_;
-  std::uint32_t stages_ = 0;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "formats/lists/tables/loss_spec.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/report/split/print_text.h"
+#include "formats/run/jobs/backward_nodes.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
@@ -124,10 +125,12 @@ class StageCommand : public Command {
     for (const auto* notes : {&plan.notes, &pipeline.boundaries.notes}) {
       report.notes.insert(report.notes.end(), notes->begin(), notes->end());
     }
-    return output_.write(
-        report,
-        {pipeline.partition, pipeline.boundaries.stages, root, pipeline.devices, true, backward},
-        folder);
+    ModelPieces pieces{pipeline.partition, pipeline.boundaries.stages, root, pipeline.devices,
+                       true};
+    if (backward != nullptr) {
+      pieces.backward = backward_nodes(model.graph, pipeline.partition, root, *backward);
+    }
+    return output_.write(report, pieces, folder);
   }
 
   static ExitCode wrong_usage(const Error& error) {

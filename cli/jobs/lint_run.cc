@@ -5,8 +5,8 @@
 #include "cli/jobs/bound_models.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/import/import.h"
-#include "formats/report/check/lint.h"
+#include "formats/lists/support/known_lists.h"
+#include "formats/report/lint/lint.h"
 
 namespace cleave {
 

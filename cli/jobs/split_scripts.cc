@@ -9,7 +9,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
-#include "formats/run/backend/child.h"
+#include "formats/base/io/child.h"
 
 namespace cleave {
 namespace {

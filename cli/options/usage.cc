@@ -10,7 +10,7 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/side_file.h"
-#include "formats/lists/import/import.h"
+#include "formats/lists/support/known_lists.h"
 
 namespace cleave {
 namespace {

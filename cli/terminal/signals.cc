@@ -17,9 +17,9 @@
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
+#include "formats/base/io/child.h"
 #include "formats/base/io/input_watch.h"
 #include "formats/base/io/temporary.h"
-#include "formats/run/backend/child.h"
 
 namespace cleave {
 namespace {

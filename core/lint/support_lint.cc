@@ -9,11 +9,11 @@
 
 #include "core/condition/attribute_value.h"
 #include "core/graph/op_name.h"
-#include "core/lint/unused_rules.h"
 #include "core/support/glob.h"
 #include "core/support/rule_check.h"
 #include "core/support/rule_index.h"
 #include "core/support/support.h"
+#include "core/support/unused_rules.h"
 
 namespace cleave {
 namespace {

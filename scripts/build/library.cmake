@@ -3,6 +3,7 @@
 #
 #   cleave::core      the graph and the passes; needs nothing
 #   cleave::formats   files, reports, and cleave/cleave.h, the header that programs should use
+#   cleave::shelves   stages, compilers, advice, lint and checks
 #
 # Warning flags, precompiled headers and sanitizers are the build's own and are not handed on.
 include(CMakePackageConfigHelpers)
@@ -10,9 +11,12 @@ include(CMakePackageConfigHelpers)
 set(CLEAVE_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/cleave)
 set(CLEAVE_CONFIG ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 
-foreach(library core formats)
+foreach(library core formats shelves)
   set_target_properties(cleave_${library} PROPERTIES EXPORT_NAME ${library})
-  target_compile_features(cleave_${library} PUBLIC cxx_std_20)
+  get_target_property(type cleave_${library} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    target_compile_features(cleave_${library} PUBLIC cxx_std_20)
+  endif()
 endforeach()
 
 # The same names and header for a project that has cleave as a folder, by add_subdirectory().
@@ -22,9 +26,10 @@ target_link_libraries(cleave_in_tree INTERFACE cleave_formats)
 target_include_directories(cleave_in_tree INTERFACE ${PROJECT_BINARY_DIR}/include)
 add_library(cleave::formats ALIAS cleave_in_tree)
 add_library(cleave::core ALIAS cleave_core)
+add_library(cleave::shelves ALIAS cleave_shelves)
 
 # Headers include each other from the folder that holds core and formats.
-install(TARGETS cleave_core cleave_formats EXPORT cleave
+install(TARGETS cleave_core cleave_formats cleave_shelves EXPORT cleave
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${CLEAVE_HEADERS})
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS core/*.h formats/*.h)

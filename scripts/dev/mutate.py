@@ -72,7 +72,7 @@ def draw(paths, seed):
 # Tests of whole commands by folder: a pattern of their names for ctest. The first folder that fits counts.
 WHOLE_COMMANDS = [
     ("core/balance", "workloads:"), ("core/placement", "placement:"), ("core/lowering", "lower:"),
-    ("core/study", "advice:"), ("core", "conformance: every|hostile: each"),
+    ("core/advice", "advice:"), ("core", "conformance: every|hostile: each"),
     ("formats/models/onnx/infer", "conformance: types|types of larger|inferred shapes|implied attributes"),
     ("formats/models/onnx", "ONNX|conformance: (calls|every|larger)|real:"),
     ("formats/run/lowering", "lower:"), ("formats/run/backend", "lower:"), ("formats/lists/costs", "costs:"),

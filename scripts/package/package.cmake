@@ -47,7 +47,7 @@ include(CPack)
 # The program for scripts/package/portable.py: it finds its shared libraries in ../lib, those that they
 # need, too, as DT_RPATH does and DT_RUNPATH does not.
 add_executable(cleave_portable EXCLUDE_FROM_ALL $<TARGET_OBJECTS:cleave>)
-target_link_libraries(cleave_portable PRIVATE cleave_formats cleave_flags spdlog::spdlog
+target_link_libraries(cleave_portable PRIVATE cleave_shelves cleave_flags spdlog::spdlog
   tomlplusplus::tomlplusplus)
 target_link_options(cleave_portable PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(cleave_portable PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME cleave

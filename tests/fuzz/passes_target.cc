@@ -6,11 +6,11 @@
 #include <map>
 #include <string>
 
+#include "core/advice/advice.h"
 #include "core/graph/shape.h"
 #include "core/measures/preview.h"
 #include "core/measures/same_shape.h"
 #include "core/split/split.h"
-#include "core/study/advice.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/pass_case.h"

@@ -2,7 +2,7 @@
 #include "core/lint/support_lint.h"
 #include "formats/lists/support/rule_json.h"
 #include "formats/lists/support/support_file.h"
-#include "formats/report/check/lint.h"
+#include "formats/report/lint/lint.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/rendering.h"

@@ -17,7 +17,7 @@ CORE_LOW = "core/base core/graph"
 CORE = CORE_LOW + " core/condition core/pattern core/support core/cost core/devices core/split core/measures"
 FILES = "formats/base/text formats/base/io formats/base/json"
 ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/read"
-LIBRARY = CORE + " core/lint core/balance core/stages core/study core/placement core/lowering"
+LIBRARY = CORE + " core/lint core/balance core/stages core/advice core/check core/placement core/lowering"
 READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists/settings formats/lists/support "
            "formats/lists/tables formats/lists/costs "
            "formats/models/pt2 formats/models/pt2/write formats/models/tflite formats/models/tflite/write "
@@ -25,7 +25,7 @@ READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists
            "formats/lists/import formats/models " + ONNX +
            " formats/models/onnx/write")
 REPORTS = "formats/report/words formats/report/ci formats/report/drawings formats/report/split " \
-          "formats/report/check formats/report/stages formats/report/advice formats/report/guide"
+          "formats/report/lint formats/report/check formats/report/stages formats/report/advice formats/report/guide"
 
 MAY_INCLUDE = {
     # The graph and what is computed on it.
@@ -40,10 +40,11 @@ MAY_INCLUDE = {
     "core/placement": "core/base core/cost",
     "core/devices": CORE_LOW + " core/cost core/placement",
     "core/split": CORE_LOW + " core/support core/cost core/placement core/devices",
-    "core/measures": CORE_LOW + " core/support core/cost core/devices core/split",
+    "core/measures": CORE_LOW + " core/condition core/support core/cost core/devices core/split",
     "core/stages": CORE + " core/balance",
-    "core/study": CORE + " core/placement",
-    "core/lowering": CORE + " core/study",
+    "core/advice": CORE,
+    "core/check": CORE,
+    "core/lowering": CORE,
     # Bytes to core types and back.
     "formats/base/text": "core/base",
     "formats/base/io": "core/base formats/base/text",
@@ -82,6 +83,7 @@ MAY_INCLUDE = {
     "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/split": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/ci": "core/graph formats/base/json formats/base/text",
+    "formats/report/lint": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/check": LIBRARY + " " + READERS + " formats/report/words formats/report/ci",
     "formats/report/stages": LIBRARY + " " + READERS + " formats/report/words "
                              "formats/report/drawings",
@@ -101,6 +103,9 @@ MAY_INCLUDE = {
     "cli": "formats/base/io cli/commands cli/options cli/shell cli/terminal",
 }
 MOST_LINES = 6000
+SHELF = re.compile(r'^cleave_shelf\((\w+) "[^"]*"\s*(?:USES ([\w ]+?))?\s*COMMANDS [^\n]*\n\s*PLACES ([^)]+)\)', re.M)
+# What chooses by the shelves that are built.
+CHOOSES = {"cli/commands/commands.cc", "cli/commands/print.cc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no folder, no extension
 
@@ -134,17 +139,41 @@ def faults_of(path, room):
             yield line, f"<{system}> belongs in a .cc file: headers of formats are free of it"
 
 
+def shelves(root):
+    """[(name, names that it uses, pattern of its places)]."""
+    text = (root / "scripts/build/shelves.cmake").read_text(encoding="utf-8")
+    return [(name, uses.split(), re.compile("|".join(places.split())))
+            for name, uses, places in SHELF.findall(text)]
+
+
+def faults_of_shelves(root, path, table):
+    """Includes of shelves that the file's shelf, or the splitter, does not use."""
+    def shelf_of(name):
+        return next((shelf for shelf, _, places in table if places.match(name)), None)
+
+    uses = {name: set(used) | {name} for name, used, _ in table} | {None: set()}
+    own = shelf_of(path)
+    for header in re.findall(r'#include "([^"]+)"', (root / path).read_text(encoding="utf-8")):
+        other = shelf_of(header)
+        if other and other not in uses[own] and path not in CHOOSES:
+            yield f'{path}: {own or "the splitter"} must not include "{header}" of {other}'
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     root = Path(sys.argv[1])
     faults = list(faults_of_table())
     lines = Counter()
+    table = shelves(root)
+    if len(table) < 5:
+        faults.append("scripts/build/shelves.cmake: a shelf was not read")
     for top in ("core", "formats", "cli"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in (".h", ".cc"):
                 continue
             room = str(path.parent.relative_to(root))
+            faults += faults_of_shelves(root, str(path.relative_to(root)), table)
             lines[room] += path.read_text(encoding="utf-8").count("\n")
             if room not in MAY_INCLUDE:
                 faults.append(f"{path.relative_to(root)}: {room} is no room of the table")

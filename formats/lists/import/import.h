@@ -41,19 +41,6 @@ Loaded<ListImport> import_list_text(const std::string& path, std::string_view by
 // A text that says what was read and what was not turned into conditions.
 std::string import_text(const ListImport& import);
 
-// Where support lists are found by name: $CLEAVE_LISTS (folders, with ":" between them), then those
-// that come with the program: share/cleave/lists where it is installed.
-
-// The paths of the *.json files in these folders, sorted by name within each folder.
-std::vector<std::string> known_lists();
-
-// "lists/coreml.json" -> "coreml"
-std::string known_list_name(const std::string& path);
-
-// Reads the file of that name, or the known list if there is no such file. The error names a known
-// list that is spelt nearly so.
-Loaded<LoadedSupport> read_list(const std::string& name);
-
 // A support list to start from: one rule for each op of some models, with the types that the op has
 // there.
 

@@ -6,7 +6,6 @@
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
 #include "core/base/white_space.h"
-#include "core/stages/stages.h"
 #include "core/support/glob.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/cursor.h"

@@ -2,6 +2,7 @@
 // node by node, copying nodes verbatim from the source they were read from.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,6 @@
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/stages/training.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
 #include "formats/models/bind/loaded_model.h"
@@ -44,9 +44,9 @@ std::string write_part_json(const LoadedModel& model, const Partition& partition
                             const Boundaries& boundaries, PartId part,
                             std::string_view device = {});
 
-// The root: original inputs, one `cleave.call` per part, then the backward steps if there is a plan
-// of them, original outputs.
+// The root: original inputs, one `cleave.call` per part, then `more` nodes, each a JSON object on one
+// line, original outputs.
 std::string write_root_json(const LoadedModel& model, const Partition& partition,
-                            const Boundaries& boundaries, const BackwardPlan* backward = nullptr);
+                            const Boundaries& boundaries, std::span<const std::string> more = {});
 
 }  // namespace cleave

@@ -1,135 +1,19 @@
 // Writes native graph JSON: one input, parameter or node a line, in the order of the graph's ids.
 // Reading a written file and writing it again gives the same bytes.
+#include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/stages/training.h"
 #include "formats/base/json/pieces.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/graph_json/items.h"
 
 namespace cleave {
 namespace {
-
-// The backward pass of a pipeline as nodes of its root in native JSON:
-//
-//   stage_backward             kwargs stage_output, output_grads, input_values: lists, null where
-//                              there is no gradient; attribute outputs_with_grads_idxs; outputs the
-//                              gradients of the stage's inputs
-//   null_coalesce_accumulate   the sum of two gradients of a value; if one is null, the other
-
-class BackwardWriter {
- public:
-  BackwardWriter(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                 const BackwardPlan& plan)
-      : graph_(graph), partition_(partition), boundaries_(boundaries), plan_(plan) {
-    for (const ValueId value : IdRange<ValueId>(0, graph.value_count())) {
-      taken_.insert(std::string(graph.value(value).name));
-    }
-    for (const std::string& name : partition.names) taken_.insert(name);
-    for (const ValueId value : plan.value_of) {
-      gradients_.push_back(fresh("grad_" + std::string(graph.value(value).name)));
-    }
-  }
-
-  std::string node(const StageBackward& step) {
-    const auto outputs = boundaries_.outputs[step.stage];
-    const auto inputs = boundaries_.inputs[step.stage];
-    std::vector<std::string> gradients, positions;
-    for (const GradientId id : step.output_gradients) gradients.push_back(reference(id));
-    for (const std::uint32_t i : step.outputs_with_gradients)
-      positions.push_back(std::to_string(i));
-    JsonObjectText kwargs;
-    kwargs.add("stage_output", "{\"list\": " + names_of(outputs) + "}");
-    kwargs.add("output_grads", "{\"list\": " + json_list(gradients) + "}");
-    kwargs.add("input_values", "{\"list\": " + names_of(inputs) + "}");
-    JsonObjectText attributes;
-    attributes.add("outputs_with_grads_idxs", json_list(positions));
-    std::vector<std::string> made;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      made.push_back(gradient(id_at<GradientId>(index(step.first) + i)));
-    }
-    JsonObjectText node;
-    node.add("name", json_string(fresh(partition_.name(step.stage) + "_backward")));
-    node.add("op", "\"stage_backward\"");
-    node.add("kind", "\"call_function\"");
-    node.add("target", json_string(partition_.name(step.stage)));
-    node.add("inputs", "[]");
-    node.add("kwargs", kwargs.text());
-    node.add("outputs", json_list(made));
-    node.add("attributes", attributes.text());
-    return node.text();
-  }
-
-  std::string node(const AccumulateGradient& step) {
-    const std::string name = "accumulate_" + std::string(graph_.value(step.value).name);
-    JsonObjectText node;
-    node.add("name", json_string(fresh(name)));
-    node.add("op", "\"null_coalesce_accumulate\"");
-    node.add("kind", "\"call_function\"");
-    node.add("inputs", json_list({reference(step.before), reference(step.more)}));
-    node.add("outputs", json_list({gradient(step.sum)}));
-    return node.text();
-  }
-
- private:
-  std::string fresh(const std::string& wanted) {
-    std::string name = wanted;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
-    return name;
-  }
-
-  std::string names_of(std::span<const ValueId> values) const {
-    std::vector<std::string> names;
-    for (const ValueId value : values) names.push_back(json_string(graph_.value(value).name));
-    return json_list(names);
-  }
-
-  std::string reference(GradientId id) const {
-    return id == kNone<GradientId> ? "null" : json_string(gradients_[index(id)]);
-  }
-
-  // The declaration of a gradient: a tensor with the value's dtype and shape, or none if the value
-  // is not a tensor.
-  std::string gradient(GradientId id) const {
-    const ValueId value = plan_.value_of[index(id)];
-    const Value& record = graph_.value(value);
-    JsonObjectText text;
-    text.add("name", json_string(gradients_[index(id)]));
-    text.add("type", record.is_tensor() ? "\"tensor\"" : "\"none\"");
-    if (record.is_tensor() && record.dtype != DType::unknown) {
-      text.add("dtype", json_string(dtype_name(record.dtype)));
-    }
-    if (record.is_tensor() && graph_.has_rank(value)) {
-      text.add("shape", make_shape_json(graph_, value));
-    }
-    return text.text();
-  }
-
-  const Graph& graph_;
-  const Partition& partition_;
-  const Boundaries& boundaries_;
-  const BackwardPlan& plan_;
-  std::unordered_set<std::string> taken_;  // names in the root
-  std::vector<std::string> gradients_;     // names
-};
-
-// The nodes in order, each on one line. Their names, and the names of gradients (`grad_<value>`),
-// do not occur in the graph.
-std::vector<std::string> backward_nodes(const Graph& graph, const Partition& partition,
-                                        const Boundaries& boundaries, const BackwardPlan& plan) {
-  BackwardWriter writer(graph, partition, boundaries, plan);
-  std::vector<std::string> nodes;
-  for (const auto& step : plan.steps) {
-    nodes.push_back(std::visit([&](const auto& any) { return writer.node(any); }, step));
-  }
-  return nodes;
-}
 
 // Writes the fields of a file one after another.
 class GraphFile {
@@ -212,7 +96,7 @@ class GraphJsonWriter {
   }
 
   void add_calls(const Partition& partition, const Boundaries& boundaries,
-                 const BackwardPlan* backward) {
+                 std::span<const std::string> more) {
     file_.begin_list("nodes");
     for (const PartId part : partition.parts()) {
       const std::string name = json_string(partition.name(part));
@@ -226,11 +110,7 @@ class GraphJsonWriter {
       call.add("outputs", json_list(outputs));
       file_.add_item(call.text());
     }
-    if (backward != nullptr) {
-      for (const std::string& node : backward_nodes(graph_, partition, boundaries, *backward)) {
-        file_.add_item(node);
-      }
-    }
+    for (const std::string& node : more) file_.add_item(node);
     file_.end_list();
   }
 
@@ -307,14 +187,14 @@ std::string write_part_json(const LoadedModel& model, const Partition& partition
 }
 
 std::string write_root_json(const LoadedModel& model, const Partition& partition,
-                            const Boundaries& boundaries, const BackwardPlan* backward) {
+                            const Boundaries& boundaries, std::span<const std::string> more) {
   const Graph& graph = model.graph;
   GraphJsonWriter writer(model, graph.name());
   writer.add_inputs(graph.inputs());
   writer.add_outputs(graph.outputs());
   writer.add_output_tree();
   writer.add_parameters(root_parameters(graph, partition, boundaries));
-  writer.add_calls(partition, boundaries, backward);
+  writer.add_calls(partition, boundaries, more);
   return writer.take();
 }
 

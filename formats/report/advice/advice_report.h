@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/study/advice.h"
-#include "core/study/option_trials.h"
+#include "core/advice/advice.h"
+#include "core/measures/option_trials.h"
 #include "core/support/support.h"
 #include "formats/models/bind/loaded_model.h"
 

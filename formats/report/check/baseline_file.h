@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/check/comparison.h"
 #include "core/measures/measures.h"
 #include "core/split/options.h"
-#include "core/study/comparison.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
 

@@ -7,9 +7,9 @@
 #include <set>
 #include <unordered_set>
 
+#include "core/check/comparison.h"
 #include "core/graph/fingerprint.h"
 #include "core/graph/op_name.h"
-#include "core/study/comparison.h"
 #include "core/support/glob.h"
 #include "core/support/support_list.h"
 #include "formats/base/text/capped_list.h"

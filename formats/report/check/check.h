@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/study/gate.h"
+#include "core/check/gate.h"
 #include "formats/report/check/baseline_file.h"
 #include "formats/report/check/checked_node.h"
 #include "formats/report/ci/ci_report.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check/comparison.h"
 #include "core/measures/measures.h"
-#include "core/study/comparison.h"
 #include "core/support/reason.h"
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/report/ci/ci_report.h"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <optional>
 
+#include "core/check/comparison.h"
 #include "core/graph/fingerprint.h"
-#include "core/study/comparison.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"

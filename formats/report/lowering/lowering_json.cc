@@ -2,10 +2,10 @@
 
 #include "formats/base/json/text.h"
 #include "formats/lists/support/rule_json.h"
-#include "formats/report/check/list_warnings.h"
+#include "formats/models/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/list_warnings.h"
 #include "formats/report/words/value_text.h"
-#include "formats/run/lowering/open_shapes.h"
 
 namespace cleave {
 namespace {

@@ -6,10 +6,10 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/models/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"
 #include "formats/report/words/page.h"
 #include "formats/report/words/value_text.h"
-#include "formats/run/lowering/open_shapes.h"
 
 namespace cleave {
 namespace {

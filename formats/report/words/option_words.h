@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/study/option_trials.h"
+#include "core/measures/option_trials.h"
 
 namespace cleave {
 

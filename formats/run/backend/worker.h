@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/run/backend/child.h"
-#include "formats/run/backend/kept_output.h"
+#include "formats/base/io/child.h"
+#include "formats/base/io/kept_output.h"
 
 namespace cleave {
 

@@ -9,7 +9,7 @@
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/write/writer.h"
-#include "formats/run/lowering/open_shapes.h"
+#include "formats/models/open_shapes.h"
 
 namespace cleave {
 namespace {

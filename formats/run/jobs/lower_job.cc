@@ -17,8 +17,8 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/base/io/part_files.h"
+#include "formats/models/open_shapes.h"
 #include "formats/run/lowering/finding_folder.h"
-#include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/others_of_op.h"
 #include "formats/run/lowering/rule_book.h"
 

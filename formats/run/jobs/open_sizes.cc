@@ -11,7 +11,7 @@
 
 #include "core/cost/cost.h"
 #include "formats/models/model_file.h"
-#include "formats/run/lowering/open_shapes.h"
+#include "formats/models/open_shapes.h"
 
 namespace cleave {
 namespace {

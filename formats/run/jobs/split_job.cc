@@ -14,11 +14,10 @@
 #include "core/split/targets.h"
 
 #include "formats/base/text/number_text.h"
-#include "formats/lists/import/import.h"
+#include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"
-#include "formats/report/check/check.h"
-#include "formats/report/check/list_warnings.h"
+#include "formats/report/words/list_warnings.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"

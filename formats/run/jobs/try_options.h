@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/study/option_trials.h"
+#include "core/measures/option_trials.h"
 #include "formats/run/jobs/split_job.h"
 
 namespace cleave {

@@ -12,15 +12,15 @@
 #include "core/base/quantity.h"
 #include "core/base/white_space.h"
 #include "core/measures/same_shape.h"
+#include "formats/base/io/child.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/temporary.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/models/onnx/write/cutter.h"
-#include "formats/run/backend/child.h"
+#include "formats/models/onnx/write/piece_hash.h"
 #include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/tune_journal.h"
 #include "formats/run/jobs/write_models.h"
-#include "formats/run/lowering/piece_change.h"
 
 extern char** environ;
 

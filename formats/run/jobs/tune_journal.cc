@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/decimal.h"
-#include "formats/run/lowering/sha256.h"
+#include "formats/base/io/sha256.h"
 
 namespace cleave {
 namespace {

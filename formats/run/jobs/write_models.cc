@@ -50,7 +50,7 @@ Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
       model, {pieces.partition, pieces.parts, pieces.root, pieces.devices}, onnx, folder);
   if (!written) return std::move(written).error();
   WrittenModels models{std::move(written->part_files), std::move(written->notes)};
-  if (pieces.backward == nullptr) return models;
+  if (pieces.backward.empty()) return models;
   auto root = folder.write("root.json",
                            write_root_json(model, pieces.partition, pieces.root, pieces.backward));
   if (!root) return output_fault(std::move(root).error());

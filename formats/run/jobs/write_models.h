@@ -6,7 +6,6 @@
 
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/stages/training.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/model_file.h"
@@ -27,9 +26,9 @@ struct ModelPieces {
   const Partition& partition;
   const Boundaries& parts;
   const Boundaries& root;
-  std::vector<std::string> devices = {};  // by part, "" for none; empty: none at all
-  bool are_stages = false;                // of a pipeline, in order
-  const BackwardPlan* backward = nullptr;
+  std::vector<std::string> devices = {};   // by part, "" for none; empty: none at all
+  bool are_stages = false;                 // of a pipeline, in order
+  std::vector<std::string> backward = {};  // backward_nodes(); empty: the root only calls forward
   PartFiles files = PartFiles::one_a_part;
   TfliteLift tflite_lift = TfliteLift::shared;
 };

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "formats/base/io/sha256.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/run/lowering/sha256.h"
 
 namespace cleave {
 namespace {

@@ -17,6 +17,7 @@
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/version.h"
+#include "formats/models/onnx/write/piece_hash.h"
 #include "formats/models/pt2/reader.h"
 #include "formats/run/backend/tensor.h"
 #include "formats/run/backend/tensor_files.h"

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/lowering/oracle.h"
+#include "formats/base/io/sha256.h"
+#include "formats/models/open_shapes.h"
 #include "formats/run/backend/self_test.h"
 #include "formats/run/backend/session.h"
-#include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/piece_change.h"
 #include "formats/run/lowering/piece_cutter.h"
 #include "formats/run/lowering/reference_run.h"
-#include "formats/run/lowering/sha256.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {

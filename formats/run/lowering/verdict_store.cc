@@ -12,8 +12,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "formats/run/backend/child.h"
-#include "formats/run/backend/kept_output.h"
+#include "formats/base/io/child.h"
+#include "formats/base/io/kept_output.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/support/support_list.h"
 
-#include "core/lint/unused_rules.h"
 #include "core/support/support.h"
+#include "core/support/unused_rules.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

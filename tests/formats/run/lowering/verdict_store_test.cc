@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "formats/run/backend/child.h"
+#include "formats/base/io/child.h"
 #include "tests/catch2.h"
 #include "tests/formats/base/io/test_folder.h"
 

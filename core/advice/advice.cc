@@ -1,0 +1,552 @@
+#include "core/advice/advice.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/cost/cost.h"
+#include "core/graph/op_name.h"
+#include "core/support/support.h"
+
+namespace cleave {
+
+std::vector<SupportList> AdvisedTarget::own() const {
+  const Target& target = targets[which];
+  return {lists.begin() + static_cast<std::ptrdiff_t>(target.first_list),
+          lists.begin() + static_cast<std::ptrdiff_t>(target.end_list)};
+}
+
+namespace {
+
+// The split for several targets, one of which has the lists `own`. `supported` is what that one
+// accepts.
+Result<SplitOutcome> split_outcome(const ModelToSplit& model, const AdvisedTarget& advised,
+                                   const std::vector<SupportList>& own,
+                                   const SplitOptions& options) {
+  std::vector<Target> targets(advised.targets.begin(), advised.targets.end());
+  std::vector<SupportList> lists;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    Target& target = targets[i];
+    const auto before =
+        advised.lists.subspan(target.first_list, target.end_list - target.first_list);
+    target.first_list = lists.size();
+    if (i == advised.which) {
+      lists.insert(lists.end(), own.begin(), own.end());
+    } else {
+      lists.insert(lists.end(), before.begin(), before.end());
+    }
+    target.end_list = lists.size();
+  }
+  SplitInput input = split_input_of(model, lists, targets.front().link);
+  input.targets = targets;
+  auto split = split_graph(input, options);
+  if (!split) return std::move(split).error();
+  const Preview preview = preview_split(model.graph, split->partition, split->boundaries,
+                                        targets.front().link, targets);
+  Outcome outcome = outcome_of(model, *split, preview, options.latency, options.latency.machine);
+  NodeSet& supported = split->targets[advised.which].support.supported;
+  outcome.supported = supported.count();
+  return SplitOutcome{outcome, std::move(supported)};
+}
+
+}  // namespace
+
+// Steps of a sweep of settings:
+// 1. split all models under the present settings, for the sizes of accelerator subgraphs;
+// 2. for each of some minimum sizes and each starting side, split them again and sum the outcomes;
+// 3. find the knee of the outcomes.
+
+namespace {
+
+constexpr std::array kSides = {StartSide::reference, StartSide::cpu, StartSide::acc};
+constexpr std::size_t kMostSizes = 12;
+
+class Sweep {
+ public:
+  Sweep(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
+        SplitOptions split, const Link& link, const Progress& progress)
+      : models_(models),
+        lists_(lists),
+        split_(std::move(split)),
+        link_(link),
+        progress_(progress) {}
+
+  Result<SettingsSweep> run() && {
+    if (auto failed = find_sizes()) return *std::move(failed);
+    SettingsSweep sweep;
+    const std::vector<std::size_t> sizes = minimum_sizes();
+    for (const std::size_t min_acc_size : sizes) {
+      for (const StartSide side : kSides) {
+        tell(progress_,
+             {"trying", "settings", sweep.settings.size(), sizes.size() * kSides.size()});
+        auto outcome = outcome_under(min_acc_size, side);
+        if (!outcome) return std::move(outcome).error();
+        sweep.settings.push_back({min_acc_size, side, *outcome});
+      }
+    }
+    sweep.knee = knee_of(sweep.settings);
+    return sweep;
+  }
+
+ private:
+  // Sizes of all accelerator subgraphs under the present settings, before any was merged.
+  std::optional<Error> find_sizes() {
+    for (const ModelToSplit& model : models_) {
+      auto split = split_outcome(model, lists_, split_, link_);
+      if (!split) return std::move(split).error();
+      sizes_.insert(split->acc_sizes.begin(), split->acc_sizes.end());
+    }
+    return std::nullopt;
+  }
+
+  // Ascending. The greatest size is left out: a minimum above it would leave no subgraph.
+  std::vector<std::size_t> minimum_sizes() const {
+    std::vector<std::size_t> all{1};
+    for (const std::size_t size : sizes_) all.push_back(size + 1);
+    if (all.size() > 1) all.pop_back();
+    if (all.size() <= kMostSizes) return all;
+    std::vector<std::size_t> some;
+    for (std::size_t i = 0; i < kMostSizes; ++i) {
+      some.push_back(all[i * (all.size() - 1) / (kMostSizes - 1)]);
+    }
+    return some;
+  }
+
+  Result<Outcome> outcome_under(std::size_t min_acc_size, StartSide side) {
+    split_.subgraphs.min_acc_size = min_acc_size;
+    split_.subgraphs.start = side;
+    Outcome sum;
+    for (const ModelToSplit& model : models_) {
+      auto split = split_outcome(model, lists_, split_, link_);
+      if (!split) return std::move(split).error();
+      sum.add(split->outcome);
+    }
+    return sum;
+  }
+
+  static double coverage_of(const Outcome& outcome) {
+    return outcome.flops.total > 0 ? outcome.flops.acc : outcome.nodes.acc;
+  }
+
+  static std::size_t knee_of(const std::vector<Setting>& settings) {
+    double most_subgraphs = 1;
+    double most_coverage = 1;
+    for (const Setting& setting : settings) {
+      most_subgraphs = std::max(most_subgraphs, static_cast<double>(setting.outcome.acc_subgraphs));
+      most_coverage = std::max(most_coverage, coverage_of(setting.outcome));
+    }
+    const auto height = [&](const Setting& setting) {
+      return coverage_of(setting.outcome) / most_coverage -
+             static_cast<double>(setting.outcome.acc_subgraphs) / most_subgraphs;
+    };
+    const auto knee =
+        std::max_element(settings.begin(), settings.end(),
+                         [&](const Setting& a, const Setting& b) { return height(a) < height(b); });
+    return static_cast<std::size_t>(knee - settings.begin());
+  }
+
+  std::span<const ModelToSplit> models_;
+  const std::vector<SupportList>& lists_;
+  SplitOptions split_;
+  const Link& link_;
+  const Progress& progress_;
+  std::set<std::size_t> sizes_;
+};
+
+}  // namespace
+
+Result<SettingsSweep> sweep_settings(std::span<const ModelToSplit> models,
+                                     const std::vector<SupportList>& lists,
+                                     const SplitOptions& split, const Link& link,
+                                     const Progress& progress) {
+  return Sweep(models, lists, split, link, progress).run();
+}
+
+// A model is split again only if it has the gap; for all others the last outcome still holds. Gaps
+// are searched again after each step, since removing a deny rule may reveal another refusal.
+
+namespace {
+
+// A gap with the models that have it.
+struct Candidate {
+  Gap gap;
+  std::vector<Gap> with = {};  // to be closed together with it
+  std::vector<std::size_t> models = {};
+  std::size_t nodes = 0;  // nodes with one of the gaps, in all models
+};
+
+constexpr std::size_t kMostSecondGaps = 3;  // second gaps tried together with a first one
+constexpr std::size_t kMostTogether = 6;    // rows closed together where none gains alone
+
+// Equal for gaps that are closed together: those of one op in several types.
+std::string key_of_row(const Gap& gap) {
+  return gap.kind == Gap::Kind::op ? "op\n" + gap.domain + '\n' + gap.op : gap.key;
+}
+
+// Puts each gap into the candidate of its row.
+class CandidateRows {
+ public:
+  void add(Gap gap, std::size_t model, std::size_t nodes) {
+    const auto [place, is_new] = places_.try_emplace(key_of_row(gap), rows_.size());
+    if (is_new) rows_.push_back({.gap = gap});
+    Candidate& row = rows_[place->second];
+    if (row.models.empty() || row.models.back() != model) row.models.push_back(model);
+    row.nodes += nodes;
+    const auto has_key = [&](const Gap& other) { return other.key == gap.key; };
+    if (has_key(row.gap) || std::any_of(row.with.begin(), row.with.end(), has_key)) return;
+    row.with.push_back(std::move(gap));
+  }
+  std::vector<Candidate> take() && { return std::move(rows_); }
+
+ private:
+  std::vector<Candidate> rows_;  // in the order found
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+// The rows as one, closed together.
+Candidate joined(const std::vector<Candidate>& rows) {
+  Candidate all;
+  for (const Candidate& row : rows) {
+    if (&row == &rows.front()) {
+      all.gap = row.gap;
+    } else {
+      all.with.push_back(row.gap);
+    }
+    all.with.insert(all.with.end(), row.with.begin(), row.with.end());
+    all.models.insert(all.models.end(), row.models.begin(), row.models.end());
+    all.nodes += row.nodes;
+  }
+  std::sort(all.models.begin(), all.models.end());
+  all.models.erase(std::unique(all.models.begin(), all.models.end()), all.models.end());
+  return all;
+}
+
+// Keeps the `most` candidates with the most nodes, of equals the first ones, in their original
+// order. Returns how many are left out.
+std::size_t keep_most_promising(std::vector<Candidate>& candidates, std::size_t most) {
+  if (candidates.size() <= most) return 0;
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return candidates[a].nodes > candidates[b].nodes;
+  });
+  const std::size_t left_out = candidates.size() - most;
+  order.resize(most);
+  std::sort(order.begin(), order.end());
+  std::vector<Candidate> kept;
+  for (const std::size_t i : order) kept.push_back(std::move(candidates[i]));
+  candidates = std::move(kept);
+  return left_out;
+}
+
+// The number of gaps tried when each round has one less, down to the last step.
+std::size_t most_tries(std::size_t gaps, std::size_t steps) {
+  const std::size_t rounds = std::min(gaps, std::max<std::size_t>(steps, 1));
+  return gaps * rounds - rounds * (rounds - std::min<std::size_t>(rounds, 1)) / 2;
+}
+
+class Adviser {
+ public:
+  Adviser(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
+          const SplitOptions& split, const Link& link, const AdviceOptions& options)
+      : models_(models),
+        split_(split),
+        link_(link),
+        options_(options),
+        state_{FilledLists(lists)} {}
+
+  Result<Advice> run() && {
+    if (auto failed = split_all()) return *std::move(failed);
+    Advice advice;
+    advice.now = sum_of(outcomes_);
+    auto each = try_round(advice.now);
+    if (!each) return std::move(each).error();
+    advice.each = *std::move(each);
+    advice.untried = untried_;
+    std::vector<Remedy> next = advice.each;
+    Outcome reached = advice.now;
+    while (advice.steps.size() < options_.steps && !next.empty() &&
+           is_better(next.front().then, reached, options_.goal)) {
+      reached = next.front().then;
+      advice.steps.push_back(next.front());
+      if (auto failed = take(next.front())) return *std::move(failed);
+      if (advice.steps.size() == options_.steps) break;
+      auto tried = try_round(reached);
+      if (!tried) return std::move(tried).error();
+      next = *std::move(tried);
+    }
+    advice.out_of_reach = out_of_reach();
+    return advice;
+  }
+
+ private:
+  Result<SplitOutcome> split_model(std::size_t i, const std::vector<SupportList>& lists) const {
+    const AdvisedTarget& target = options_.target;
+    return target.targets.empty() ? split_outcome(models_[i], lists, split_, link_)
+                                  : split_outcome(models_[i], target, lists, split_);
+  }
+
+  // Splits every model under the lists as filled so far.
+  std::optional<Error> split_all() {
+    outcomes_.resize(models_.size());
+    state_.supported.resize(models_.size());
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      auto split = split_model(i, state_.filled.with_remedies());
+      if (!split) return std::move(split).error();
+      outcomes_[i] = split->outcome;
+      state_.supported[i] = std::move(split->supported);
+    }
+    return std::nullopt;
+  }
+
+  static Outcome sum_of(const std::vector<Outcome>& outcomes) {
+    Outcome sum;
+    for (const Outcome& outcome : outcomes) sum.add(outcome);
+    return sum;
+  }
+
+  // What is closed so far, and what that leaves.
+  struct State {
+    FilledLists filled;
+    std::set<std::string> taken = {};     // keys of the gaps that are closed
+    std::vector<NodeSet> supported = {};  // by model
+
+    void close(const Gap& gap, const std::vector<Gap>& with) {
+      filled.fill(gap);
+      taken.insert(gap.key);
+      for (const Gap& other : with) {
+        filled.fill(other);
+        taken.insert(other.key);
+      }
+    }
+  };
+
+  // All gaps that are still open, in the order in which they are found.
+  std::vector<Candidate> candidates(const State& state) const {
+    CandidateRows rows;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const ModelToSplit& model = models_[i];
+      for (GapFound& found :
+           find_gaps(model.graph, state.filled.lists(), model.facts, state.supported[i])) {
+        if (state.taken.count(found.gap.key) != 0) continue;
+        rows.add(std::move(found.gap), i, found.nodes.size());
+      }
+    }
+    return std::move(rows).take();
+  }
+
+  // The gaps that nodes of a removed deny rule still have: those with the most nodes, each together
+  // with the removal.
+  std::vector<Candidate> with_seconds(const Candidate& first) const {
+    if (first.gap.kind != Gap::Kind::denied) return {};
+    FilledLists filled = state_.filled;
+    filled.fill(first.gap);
+    const std::vector<SupportList> lists = filled.with_remedies();
+    CandidateRows rows;
+    for (const std::size_t i : first.models) {
+      const ModelToSplit& model = models_[i];
+      const NodeSet denied = nodes_with(first.gap.key, i);
+      const NodeSet accepted = match_support(model.graph, lists, model.facts).supported;
+      for (GapFound& found : find_gaps(model.graph, filled.lists(), model.facts, accepted)) {
+        const auto is_denied = [&](NodeId node) {
+          return index(node) < model.graph.node_count() && denied.contains(node);
+        };
+        const auto nodes = std::count_if(found.nodes.begin(), found.nodes.end(), is_denied);
+        if (nodes > 0) rows.add(std::move(found.gap), i, static_cast<std::size_t>(nodes));
+      }
+    }
+    std::vector<Candidate> seconds = std::move(rows).take();
+    keep_most_promising(seconds, kMostSecondGaps);
+    for (Candidate& second : seconds) {
+      second.with.insert(second.with.begin(), std::move(second.gap));
+      second.gap = first.gap;
+    }
+    return seconds;
+  }
+
+  // The nodes outside bodies that have the gap.
+  NodeSet nodes_with(const std::string& key, std::size_t i) const {
+    const Graph& graph = models_[i].graph;
+    NodeSet nodes(graph.node_count());
+    for (const GapFound& found :
+         find_gaps(graph, state_.filled.lists(), models_[i].facts, state_.supported[i])) {
+      if (found.gap.key != key) continue;
+      for (const NodeId node : found.nodes) {
+        if (index(node) < graph.node_count()) nodes.insert(node);
+      }
+    }
+    return nodes;
+  }
+
+  // The ops of the nodes that are still refused, with sums over these nodes.
+  std::vector<OpOutOfReach> out_of_reach() const {
+    std::vector<OpOutOfReach> ops;
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const Graph& graph = models_[i].graph;
+      const PerNode<NodeCost> costs = node_costs(graph);
+      for (const NodeId node : graph.nodes()) {
+        if (state_.supported[i].contains(node)) continue;
+        const std::pair<std::string, std::string> key(plain_domain(graph.domain(node)),
+                                                      graph.op(node));
+        const auto [place, is_new] = places.try_emplace(key, ops.size());
+        if (is_new) ops.push_back({.domain = key.first, .op = key.second});
+        OpOutOfReach& op = ops[place->second];
+        ++op.nodes;
+        if (!costs[node].flops) ++op.unknown_flops;
+        op.flops += costs[node].flops.value_or(0);
+        op.bytes += costs[node].bytes.value_or(0);
+      }
+    }
+    std::stable_sort(ops.begin(), ops.end(), [](const OpOutOfReach& a, const OpOutOfReach& b) {
+      return std::pair(a.flops, a.bytes) > std::pair(b.flops, b.bytes);
+    });
+    return ops;
+  }
+
+  Result<Remedy> try_one(Candidate candidate) const {
+    FilledLists filled = state_.filled;
+    filled.fill(candidate.gap);
+    for (const Gap& gap : candidate.with) filled.fill(gap);
+    const std::vector<SupportList> lists = filled.with_remedies();
+    std::vector<Outcome> outcomes = outcomes_;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      if (!may_change(candidate, i)) continue;
+      auto split = split_model(i, lists);
+      if (!split) return std::move(split).error();
+      outcomes[i] = split->outcome;
+    }
+    Remedy remedy{std::move(candidate.gap), std::move(candidate.with), 0,
+                  std::move(candidate.models), sum_of(outcomes)};
+    remedy.nodes = remedy.then.supported - sum_of(outcomes_).supported;
+    return remedy;
+  }
+
+  // A remedy made for one model's nodes may also accept nodes of another model that has the op. Of
+  // a deny rule that is removed, `models` are all that it refuses nodes of, but not where it is
+  // removed together with others.
+  bool may_change(const Candidate& candidate, std::size_t model) const {
+    const auto& models = candidate.models;
+    if (std::binary_search(models.begin(), models.end(), model)) return true;
+    const auto reaches = [&](const Gap& gap) {
+      if (gap.kind == Gap::Kind::denied) return !candidate.with.empty();
+      return models_[model].graph.find_name(gap.op) != kNone<NameId>;
+    };
+    return reaches(candidate.gap) ||
+           std::any_of(candidate.with.begin(), candidate.with.end(), reaches);
+  }
+
+  // Closes each open gap by itself. The best remedy comes first; among equals, the first found.
+  Result<std::vector<Remedy>> try_all() {
+    std::vector<Remedy> remedies;
+    std::vector<Candidate> candidates = this->candidates(state_);
+    const std::size_t left_out = keep_most_promising(candidates, options_.most_tried);
+    if (to_try_ == 0) untried_ = left_out;
+    if (to_try_ == 0) to_try_ = most_tries(candidates.size(), options_.steps);
+    for (Candidate& candidate : candidates) {
+      tell(options_.progress, {"trying", "gaps", tried_++, to_try_});
+      auto tried = try_one(candidate);
+      if (!tried) return std::move(tried).error();
+      const bool is_whole = tried->nodes >= candidate.nodes;
+      remedies.push_back(*std::move(tried));
+      if (is_whole) continue;
+      for (Candidate& second : with_seconds(candidate)) {
+        auto joint = try_one(std::move(second));
+        if (!joint) return std::move(joint).error();
+        remedies.push_back(*std::move(joint));
+      }
+    }
+    std::stable_sort(remedies.begin(), remedies.end(), [&](const Remedy& a, const Remedy& b) {
+      return is_better(a.then, b.then, options_.goal);
+    });
+    return remedies;
+  }
+
+  // Closes rows one after the other, those with the most nodes first, until together they gain.
+  // Empty: no few of them do.
+  Result<std::vector<Candidate>> gaining_rows(const Outcome& reached) const {
+    std::vector<Candidate> rows;
+    State state = state_;
+    while (rows.size() < kMostTogether) {
+      std::vector<Candidate> left = candidates(state);
+      if (left.empty()) break;
+      rows.push_back(std::move(*std::max_element(
+          left.begin(), left.end(),
+          [](const Candidate& a, const Candidate& b) { return a.nodes < b.nodes; })));
+      state.close(rows.back().gap, rows.back().with);
+      const std::vector<SupportList> lists = state.filled.with_remedies();
+      for (std::size_t i = 0; i < models_.size(); ++i) {
+        state.supported[i] = match_support(models_[i].graph, lists, models_[i].facts).supported;
+      }
+      auto tried = try_one(joined(rows));
+      if (!tried) return std::move(tried).error();
+      if (is_nearer(tried->then, reached, options_.goal)) return rows;
+    }
+    return std::vector<Candidate>();
+  }
+
+  // A minimal set of rows that gains together though none does alone.
+  Result<std::optional<Remedy>> try_together(const Outcome& reached) const {
+    auto found = gaining_rows(reached);
+    if (!found) return std::move(found).error();
+    std::vector<Candidate> rows = *std::move(found);
+    if (rows.empty()) return std::optional<Remedy>();
+    auto best = try_one(joined(rows));
+    if (!best) return std::move(best).error();
+    for (std::size_t i = 0; i < rows.size() && rows.size() > 1;) {
+      std::vector<Candidate> others = rows;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      auto tried = try_one(joined(others));
+      if (!tried) return std::move(tried).error();
+      if (is_nearer(best->then, tried->then, options_.goal)) {
+        ++i;
+        continue;
+      }
+      rows = std::move(others);
+      best = std::move(tried);
+    }
+    return std::optional<Remedy>(*std::move(best));
+  }
+
+  // Every gap by itself; where none of them gains, also some together, which then come first.
+  Result<std::vector<Remedy>> try_round(const Outcome& reached) {
+    auto remedies = try_all();
+    if (!remedies) return remedies;
+    const bool gains =
+        !remedies->empty() && is_nearer(remedies->front().then, reached, options_.goal);
+    if (gains || remedies->size() < 2) return remedies;
+    auto together = try_together(reached);
+    if (!together) return std::move(together).error();
+    if (*together) remedies->insert(remedies->begin(), **std::move(together));
+    return remedies;
+  }
+
+  std::optional<Error> take(const Remedy& remedy) {
+    state_.close(remedy.gap, remedy.with);
+    return split_all();
+  }
+
+  const std::span<const ModelToSplit> models_;
+  const SplitOptions& split_;
+  const Link& link_;
+  const AdviceOptions& options_;
+  State state_;
+  std::vector<Outcome> outcomes_;  // by model
+  std::size_t tried_ = 0;          // gaps
+  std::size_t untried_ = 0;        // in the first round
+  std::size_t to_try_ = 0;         // from the number of gaps at the start
+};
+
+}  // namespace
+
+Result<Advice> advise(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
+                      const SplitOptions& split, const Link& link, const AdviceOptions& options) {
+  return Adviser(models, lists, split, link, options).run();
+}
+
+}  // namespace cleave

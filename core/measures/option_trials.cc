@@ -1,0 +1,155 @@
+#include "core/measures/option_trials.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostSizes = 6;
+constexpr double kLessTime = 0.97;
+constexpr double kMostWorkLost = 0.01;
+constexpr double kWorkGained = 0.10;
+constexpr double kFewerBytes = 0.95;
+
+using Kind = OptionTrial::Kind;
+
+// The share of the work on the accelerator.
+double share_of(const Outcome& outcome) {
+  return outcome.flops.total > 0 ? outcome.flops.ratio() : outcome.nodes.ratio();
+}
+
+// How good an outcome is, compared with what it is without the option.
+class Ranking {
+ public:
+  explicit Ranking(const Outcome& now) : now_(now) {}
+
+  bool gains(const Outcome& then) const {
+    if (is_by_time(then)) return *then.latency() < *now_.latency() * kLessTime;
+    if (loses_work(then)) return false;
+    if (brings_work(then) || then.acc_subgraphs < now_.acc_subgraphs) return true;
+    return then.acc_subgraphs == now_.acc_subgraphs && are_bytes_known(then) &&
+           then.link_bytes < now_.link_bytes &&
+           static_cast<double>(then.link_bytes) <=
+               static_cast<double>(now_.link_bytes) * kFewerBytes;
+  }
+
+  bool is_before(const Outcome& a, const Outcome& b) const {
+    if (gains(a) != gains(b)) return gains(a);
+    if (is_by_time(a) && is_by_time(b)) return *a.latency() < *b.latency();
+    return key_of(a) < key_of(b);
+  }
+
+ private:
+  using Key = std::tuple<bool, std::size_t, std::uint64_t, double>;
+  Key key_of(const Outcome& outcome) const {
+    return {!brings_work(outcome), outcome.acc_subgraphs,
+            are_bytes_known(outcome) ? outcome.link_bytes : 0, -outcome.nodes.acc};
+  }
+  bool is_by_time(const Outcome& then) const { return now_.latency() && then.latency(); }
+  bool loses_work(const Outcome& then) const {
+    return share_of(then) < share_of(now_) * (1 - kMostWorkLost);
+  }
+  bool brings_work(const Outcome& then) const {
+    return share_of(then) >= share_of(now_) + kWorkGained;
+  }
+  bool are_bytes_known(const Outcome& then) const {
+    return now_.unknown_bytes == 0 && then.unknown_bytes == 0;
+  }
+
+  const Outcome& now_;
+};
+
+class Trier {
+ public:
+  Trier(std::span<const ModelToSplit> models, std::span<const ModelToSplit> folded,
+        const std::vector<SupportList>& lists, const SplitOptions& options, const Link& link)
+      : models_(models), folded_(folded), lists_(lists), options_(options), link_(link) {}
+
+  Result<OptionTrials> run() {
+    auto now = outcome_of(models_, options_);
+    if (!now) return std::move(now).error();
+    out_.now = *std::move(now);
+    if (auto done = try_all(); !done) return std::move(done).error();
+    const Ranking ranking(out_.now);
+    for (OptionTrial& trial : out_.trials) trial.gains = ranking.gains(trial.then);
+    std::stable_sort(out_.trials.begin(), out_.trials.end(),
+                     [&](const OptionTrial& a, const OptionTrial& b) {
+                       return ranking.is_before(a.then, b.then);
+                     });
+    return std::move(out_);
+  }
+
+ private:
+  Status<> try_all() {
+    if (!folded_.empty()) {
+      if (auto done = try_one({.kind = Kind::fold}, folded_, options_); !done) return done;
+    }
+    SplitOptions changed = options_;
+    changed.extend.which = ExtendOptions::Which::automatic;
+    if (auto done = try_changed({.kind = Kind::extend}, changed); !done) return done;
+    changed = options_;
+    changed.host_shapes.follow = true;
+    if (auto done = try_changed({.kind = Kind::host_shapes}, changed); !done) return done;
+    changed = options_;
+    changed.acc_finder.allow_non_tensor = true;
+    if (auto done = try_changed({.kind = Kind::allow_non_tensor}, changed); !done) return done;
+    changed = options_;
+    changed.subgraphs.start = StartSide::fewest;
+    if (auto done = try_changed({.kind = Kind::start}, changed); !done) return done;
+    std::size_t tried = 0;
+    for (const std::size_t size : sizes_) {
+      if (size < options_.subgraphs.min_acc_size) continue;
+      changed = options_;
+      changed.subgraphs.min_acc_size = size + 1;
+      const OptionTrial trial{.kind = Kind::min_acc_size, .min_acc_size = size + 1};
+      if (auto done = try_changed(trial, changed); !done) return done;
+      if (++tried == kMostSizes) break;
+    }
+    return Done{};
+  }
+
+  Status<> try_changed(OptionTrial trial, const SplitOptions& options) {
+    return options == options_ ? Status<>(Done{}) : try_one(std::move(trial), models_, options);
+  }
+
+  Status<> try_one(OptionTrial trial, std::span<const ModelToSplit> models,
+                   const SplitOptions& options) {
+    auto then = outcome_of(models, options);
+    if (!then) return std::move(then).error();
+    trial.then = *std::move(then);
+    out_.trials.push_back(std::move(trial));
+    return Done{};
+  }
+
+  Result<Outcome> outcome_of(std::span<const ModelToSplit> models, const SplitOptions& options) {
+    Outcome sum;
+    for (const ModelToSplit& model : models) {
+      auto split = split_outcome(model, lists_, options, link_);
+      if (!split) return std::move(split).error();
+      sum.add(split->outcome);
+      if (&options == &options_) sizes_.insert(split->acc_sizes.begin(), split->acc_sizes.end());
+    }
+    return sum;
+  }
+
+  std::span<const ModelToSplit> models_, folded_;
+  const std::vector<SupportList>& lists_;
+  const SplitOptions& options_;
+  const Link& link_;
+  std::set<std::size_t> sizes_;  // of accelerator subgraphs, with the options as they are
+  OptionTrials out_;
+};
+
+}  // namespace
+
+Result<OptionTrials> try_options(std::span<const ModelToSplit> models,
+                                 std::span<const ModelToSplit> folded,
+                                 const std::vector<SupportList>& lists, const SplitOptions& options,
+                                 const Link& link) {
+  return Trier(models, folded, lists, options, link).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,145 @@
+#include "formats/models/open_shapes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "formats/models/model_file.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kImageSize = 224;
+
+bool has_unnamed_dim(const Graph& graph, ValueId value) {
+  const Shape shape = graph.shape(value);
+  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_unknown(); });
+}
+
+// Assumed sizes. A symbol has the same size everywhere: that of its first use.
+class Assumption {
+ public:
+  explicit Assumption(const Graph& graph) : graph_(graph) {}
+
+  std::optional<Sizes> shape_of(ValueId input) {
+    if (!graph_.has_rank(input)) return std::nullopt;
+    Sizes sizes;
+    const Shape shape = graph_.shape(input);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const bool is_of_image = shape.size() == 4 && axis > 0;
+      const std::int64_t size = is_of_image ? kImageSize : 1;
+      const Dim dim = shape[axis];
+      if (dim.is_fixed()) {
+        sizes.push_back(dim.size());
+      } else if (dim.is_symbol()) {
+        sizes.push_back(symbols_.emplace(graph_.text(dim.name()), size).first->second);
+      } else {
+        sizes.push_back(size);
+      }
+    }
+    return sizes;
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<std::string_view, std::int64_t> symbols_;
+};
+
+Sizes sizes_of(Shape shape) {
+  Sizes sizes;
+  for (const Dim dim : shape) sizes.push_back(dim.size());
+  return sizes;
+}
+
+}  // namespace
+
+bool is_open(const Graph& graph, ValueId value) {
+  if (!graph.has_rank(value)) return true;
+  const Shape shape = graph.shape(value);
+  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return !dim.is_fixed(); });
+}
+
+bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto is_open_node = [&](NodeId node) {
+    for (const Operand& operand : graph.operands(node)) {
+      if (is_open(graph, operand.value)) return true;
+    }
+    const auto outputs = graph.outputs(node);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](ValueId output) { return is_open(graph, output); });
+  };
+  return std::any_of(nodes.begin(), nodes.end(), is_open_node);
+}
+
+std::vector<ValueId> open_inputs(const Graph& graph) {
+  std::vector<ValueId> open;
+  for (const ValueId input : graph.inputs()) {
+    if (is_open(graph, input)) open.push_back(input);
+  }
+  return open;
+}
+
+ShapeBindings sizes_of_inputs(const Graph& graph,
+                              const std::function<std::optional<Sizes>(ValueId)>& shape_of) {
+  ShapeBindings sizes;
+  for (const ValueId input : open_inputs(graph)) {
+    const auto known = shape_of(input);
+    if (!known) continue;
+    if (!graph.has_rank(input) || has_unnamed_dim(graph, input)) {
+      sizes.inputs.emplace_back(graph.value(input).name, *known);
+      continue;
+    }
+    const Shape shape = graph.shape(input);
+    for (std::size_t axis = 0; axis < shape.size() && axis < known->size(); ++axis) {
+      if (!shape[axis].is_symbol()) continue;
+      const std::string_view name = graph.text(shape[axis].name());
+      const auto is_same = [name](const auto& dim) { return dim.first == name; };
+      if (std::none_of(sizes.dims.begin(), sizes.dims.end(), is_same)) {
+        sizes.dims.emplace_back(name, (*known)[axis]);
+      }
+    }
+  }
+  return sizes;
+}
+
+ShapeBindings with_sizes(ShapeBindings bindings, const ShapeBindings& sizes) {
+  bindings.dims.insert(bindings.dims.end(), sizes.dims.begin(), sizes.dims.end());
+  for (const auto& input : sizes.inputs) {
+    std::erase_if(bindings.inputs, [&](const auto& old) { return old.first == input.first; });
+    bindings.inputs.push_back(input);
+  }
+  return bindings;
+}
+
+std::vector<std::string> size_options(const ShapeBindings& sizes) {
+  std::vector<std::string> options;
+  for (const auto& [name, size] : sizes.dims) {
+    options.insert(options.end(), {"--dim", name + "=" + std::to_string(size)});
+  }
+  for (const auto& [name, dims] : sizes.inputs) {
+    std::string text = name + "=";
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
+    }
+    options.insert(options.end(), {"--input-shape", text});
+  }
+  return options;
+}
+
+std::optional<AssumedShapes> assume_shapes(const LoadedModel& model) {
+  Assumption assumption(model.graph);
+  AssumedShapes assumed;
+  assumed.sizes =
+      sizes_of_inputs(model.graph, [&](ValueId input) { return assumption.shape_of(input); });
+  if (size_options(assumed.sizes).empty()) return std::nullopt;
+  const auto bound = read_again(model, with_sizes(model.bindings, assumed.sizes));
+  if (!bound) return std::nullopt;
+  const Graph& graph = bound->graph;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const auto value = static_cast<ValueId>(i);
+    if (is_open(graph, value)) continue;
+    assumed.shapes.emplace(graph.value(value).name, sizes_of(graph.shape(value)));
+  }
+  return assumed;
+}
+
+}  // namespace cleave

@@ -1,0 +1,444 @@
+#include "formats/report/lint/lint.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "core/support/glob.h"
+#include "core/support/rule_index.h"
+#include "core/support/unused_rules.h"
+#include "formats/base/text/number_text.h"
+#include "formats/models/onnx/infer/names.h"
+#include "formats/models/tflite/schema.h"
+#include "formats/report/words/failed_part_text.h"
+
+namespace cleave {
+namespace {
+
+std::string op_text(const Rule& rule) {
+  return escaped_in_quotes(rule.domain.empty() ? rule.op : rule.domain + "::" + rule.op);
+}
+
+// The position of the other rule: "line 12"; with the column if it is on the same line as `rule`.
+std::string place_text(const Rule& other, const Rule& rule) {
+  if (other.line == 0) return "another line";
+  const std::string line = "line " + std::to_string(other.line);
+  return other.line == rule.line ? line + ", column " + std::to_string(other.column) : line;
+}
+
+// `rule "Conv"`, `the deny rule for "Conv"`, `the deny rule for nodes "head.*"`, `the deny rule`
+std::string rule_text(const Rule& rule, bool is_deny) {
+  if (!is_deny) return "rule " + op_text(rule);
+  if (!rule.op.empty()) return "the deny rule for " + op_text(rule);
+  if (rule.node_name.empty()) return "the deny rule";
+  return "the deny rule for nodes " + escaped_in_quotes(rule.node_name);
+}
+
+bool is_plain_name(const Rule& rule) {
+  return !rule.op.empty() && !is_glob(rule.op) && rule.op.find('.') == rule.op.npos;
+}
+
+// The operator of TensorFlow Lite that the rule names; null when there is none.
+const SchemaOperator* find_tflite_operator(const Rule& rule) {
+  if (!rule.domain.empty() && rule.domain != "tflite") return nullptr;
+  const auto* const found =
+      std::find_if(std::begin(kSchemaOperators), std::end(kSchemaOperators),
+                   [&](const SchemaOperator& known) { return known.name == rule.op; });
+  return found == std::end(kSchemaOperators) ? nullptr : found;
+}
+
+// Whether the operator's options have that field.
+bool has_field(const SchemaOperator& op, std::string_view name) {
+  if (op.options == kNoSchema) return false;
+  const auto& fields = fields_of(op.options);
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const SchemaField& field) { return field.name == name; });
+}
+
+// The operator that the name is a misspelling of, of ONNX or else of TensorFlow Lite; "" for none.
+std::string nearest_op(const Rule& rule) {
+  std::string near = nearest_name(rule.op, onnx_op_names(rule.domain));
+  if (!near.empty()) return near;
+  std::vector<std::string_view> names;
+  for (const SchemaOperator& known : kSchemaOperators) names.push_back(known.name);
+  return nearest_name(rule.op, names);
+}
+
+// Whether the names in the list look like ONNX's or TensorFlow Lite's: two of them do, or one and a
+// misspelling of another.
+bool has_known_names(const SupportList& list) {
+  std::size_t plain = 0;
+  std::size_t near = 0;
+  std::size_t known = 0;
+  for (const std::vector<Rule>* const rules : {&list.allow, &list.deny}) {
+    for (const Rule& rule : *rules) {
+      if (rule.opset) return true;
+      if (!is_plain_name(rule)) continue;
+      ++plain;
+      if (find_onnx_op(rule.domain, rule.op) != nullptr || find_tflite_operator(rule) != nullptr) {
+        ++known;
+      } else if (!nearest_op(rule).empty()) {
+        ++near;
+      }
+      if (known >= 2 || (known == 1 && near >= 1)) return true;
+    }
+  }
+  return plain > 0 && 2 * known >= plain;
+}
+
+// The inputs that shapes and conditions of the rule ask about, by position.
+std::vector<std::uint32_t> inputs_of_conditions(const Rule& rule) {
+  std::vector<std::uint32_t> inputs;
+  for (const ShapeRule& shape : rule.shapes) inputs.push_back(shape.input);
+  for (const Condition& condition : rule.conditions) {
+    if (const auto input = input_of(condition)) inputs.push_back(*input);
+  }
+  return inputs;
+}
+
+class Linter {
+ public:
+  Linter(const SupportList& list, const RuleUse* use)
+      : list_(list), use_(use), allow_(list.allow) {}
+
+  void add_warnings(const Diagnostics& warnings) {
+    for (const Diagnostic& warning : warnings) {
+      findings_.push_back({LintKind::unread, Severity::warning,
+                           static_cast<std::uint32_t>(warning.line),
+                           static_cast<std::uint32_t>(warning.column), warning.message,
+                           warning.notes.empty() ? std::string() : warning.notes.front()});
+    }
+  }
+
+  std::vector<LintFinding> lint(bool is_onnx) {
+    if (list_.allow.empty() && list_.patterns.empty()) {
+      findings_.push_back({LintKind::allows_nothing,
+                           Severity::warning,
+                           0,
+                           0,
+                           "the list has no allow rule: it puts no node on the accelerator",
+                           {}});
+    }
+    each_rule([this](const Rule& rule, RuleRef ref) { add_unchecked(rule, ref); });
+    if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
+    for (const RuleFault& fault : find_rule_faults(list_)) add_fault(fault);
+    lint_patterns(is_onnx);
+    if (use_ != nullptr) {
+      each_rule([this](const Rule& rule, RuleRef ref) { add_use(rule, ref); });
+      add_missing_ops();
+    }
+    std::stable_sort(
+        findings_.begin(), findings_.end(),
+        [](const LintFinding& a, const LintFinding& b) { return place(a) < place(b); });
+    return std::move(findings_);
+  }
+
+ private:
+  static std::tuple<std::uint32_t, std::uint32_t> place(const LintFinding& finding) {
+    constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
+    return {finding.line == 0 ? kLast : finding.line, finding.column};
+  }
+
+  const Rule& rule_of(RuleRef ref) const {
+    return (ref.is_deny ? list_.deny : list_.allow)[ref.index];
+  }
+
+  template <class Look>
+  void each_rule(Look look) {
+    for (std::uint32_t i = 0; i < list_.allow.size(); ++i) look(list_.allow[i], {false, i});
+    for (std::uint32_t i = 0; i < list_.deny.size(); ++i) look(list_.deny[i], {true, i});
+  }
+
+  // `placed`: a rule or a pattern.
+  template <class Placed>
+  void add(LintKind kind, Severity severity, const Placed& placed, std::string message,
+           std::string note = {}) {
+    findings_.push_back(
+        {kind, severity, placed.line, placed.column, std::move(message), std::move(note)});
+  }
+
+  void add_unchecked(const Rule& rule, RuleRef ref) {
+    if (rule.unchecked.empty()) return;
+    add(LintKind::unchecked, Severity::note, rule,
+        rule_text(rule, ref.is_deny) + " leaves unchecked: " + escaped(rule.unchecked));
+  }
+
+  // ---- patterns ----
+
+  void lint_patterns(bool is_onnx) {
+    for (const Pattern& pattern : list_.patterns) {
+      if (!pattern.unchecked.empty()) {
+        add(LintKind::unchecked, Severity::note, pattern,
+            pattern_text(pattern) + " leaves unchecked: " + escaped(pattern.unchecked));
+      }
+      if (!is_onnx) continue;
+      for (const Rule& op : pattern.ops) look_up(op, {});
+    }
+    for (const PatternLint& fault : find_pattern_lint(list_)) add_pattern_fault(fault);
+    if (use_ == nullptr) return;
+    for (std::uint32_t i = 0; i < list_.patterns.size(); ++i) {
+      if (use_->matches(i) > 0) continue;
+      add(LintKind::never_matched, Severity::note, list_.patterns[i],
+          pattern_text(list_.patterns[i]) + " matches nowhere in the models");
+    }
+  }
+
+  void add_pattern_fault(const PatternLint& fault) {
+    const Pattern& pattern = list_.patterns[fault.pattern];
+    const Rule& op = pattern.ops[fault.op];
+    const std::string subject =
+        pattern_text(pattern) + ", op " + std::to_string(fault.op) + " (" + escaped(op.op) + "): ";
+    switch (fault.kind) {
+      case LintKind::impossible:
+        return add(fault.kind, Severity::error, op,
+                   subject + "no node can meet its conditions: " + fault.detail);
+      case LintKind::contradiction:
+        return add(fault.kind, Severity::error, op,
+                   subject + rule_text(list_.deny[fault.other], true) + " on " +
+                       place_text(list_.deny[fault.other], op) + " denies all such nodes");
+      default:
+        return add(fault.kind, Severity::note, pattern,
+                   pattern_text(pattern) +
+                       " accepts nothing that rules do not: it only keeps its nodes together");
+    }
+  }
+
+  static std::string pattern_text(const Pattern& pattern) {
+    return "pattern " + escaped_in_quotes(pattern.name);
+  }
+
+  // ---- against the names of ONNX and TensorFlow Lite ----
+
+  void look_up(const Rule& rule, RuleRef ref) {
+    if (rule.op.empty()) return;
+    const SchemaOperator* const tflite = find_tflite_operator(rule);
+    if (tflite != nullptr && find_onnx_op(rule.domain, rule.op) == nullptr) {
+      return look_up_tflite(rule, *tflite);
+    }
+    if (!is_onnx_domain(rule.domain)) return look_up_domain(rule);
+    if (is_glob(rule.op)) return look_up_glob(rule);
+    const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op);
+    if (op == nullptr) return unknown_op(rule);
+    for (const AttributeRule& attribute : rule.attributes) {
+      // Both have LSTM and RNN: the rule is of either.
+      if (tflite != nullptr && has_field(*tflite, attribute.name)) continue;
+      look_up_attribute(rule, *op, attribute.name);
+    }
+    look_up_inputs(rule, ref, *op);
+    if (rule.opset && !rule.opset->same_schema && rule.opset->highest < op->since) {
+      add(LintKind::impossible, Severity::error, rule,
+          rule_text(rule, ref.is_deny) + " is for opsets up to " +
+              std::to_string(rule.opset->highest) + ", but ONNX has the op since opset " +
+              std::to_string(op->since));
+    }
+  }
+
+  // Attributes are the fields of the operator's options.
+  void look_up_tflite(const Rule& rule, const SchemaOperator& op) {
+    std::vector<std::string_view> known;
+    if (op.options != kNoSchema) {
+      for (const SchemaField& field : fields_of(op.options)) known.push_back(field.name);
+    }
+    for (const AttributeRule& attribute : rule.attributes) {
+      if (std::find(known.begin(), known.end(), attribute.name) != known.end()) continue;
+      unknown_attribute(rule, attribute.name, known);
+    }
+  }
+
+  // Any other domain may be a user's own; only near misses of ONNX's names are reported.
+  void look_up_domain(const Rule& rule) {
+    const std::string near =
+        nearest_name(rule.domain, {"ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training",
+                                   "com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc"});
+    if (near.empty() || near == rule.domain) return;
+    add(LintKind::unknown_domain, Severity::warning, rule,
+        "no domain " + escaped_in_quotes(rule.domain) + " is known",
+        "did you mean " + escaped_in_quotes(near) + "?");
+  }
+
+  void look_up_glob(const Rule& rule) {
+    const auto names = onnx_op_names(rule.domain);
+    if (std::any_of(names.begin(), names.end(),
+                    [&](std::string_view name) { return glob_match(rule.op, name); })) {
+      return;
+    }
+    add(LintKind::unknown_op, Severity::error, rule, "no ONNX op matches " + op_text(rule));
+  }
+
+  void unknown_op(const Rule& rule) {
+    if (const std::int64_t opset = onnx_op_removed_in(rule.op); opset != 0) {
+      return add(LintKind::removed_op, Severity::warning, rule,
+                 "ONNX has op " + op_text(rule) + " no more: it was removed in opset " +
+                     std::to_string(opset));
+    }
+    std::string note;
+    if (const std::string near = nearest_op(rule); !near.empty()) {
+      note = "did you mean " + escaped_in_quotes(near) + "?";
+    }
+    const bool has_tflite =
+        std::any_of(list_.allow.begin(), list_.allow.end(), find_tflite_operator);
+    add(LintKind::unknown_op, Severity::error, rule,
+        (has_tflite ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") +
+            op_text(rule),
+        std::move(note));
+  }
+
+  void look_up_attribute(const Rule& rule, const OnnxOpNames& op, const std::string& name) {
+    if (std::binary_search(op.attributes.begin(), op.attributes.end(), name)) return;
+    unknown_attribute(rule, name, {op.attributes.begin(), op.attributes.end()});
+  }
+
+  void unknown_attribute(const Rule& rule, const std::string& name,
+                         const std::vector<std::string_view>& attributes) {
+    const std::string near = nearest_name(name, attributes);
+    std::string note;
+    if (!near.empty()) {
+      note = "did you mean " + escaped_in_quotes(near) + "?";
+    } else {
+      for (const std::string_view known : attributes) {
+        note += (note.empty() ? "it has " : ", ") + std::string(known);
+      }
+      if (note.empty()) note = "it has none";
+    }
+    add(LintKind::unknown_attribute, Severity::error, rule,
+        "op " + op_text(rule) + " has no attribute " + escaped_in_quotes(name), std::move(note));
+  }
+
+  void look_up_inputs(const Rule& rule, RuleRef ref, const OnnxOpNames& op) {
+    if (!rule.kwargs.empty()) {
+      add(LintKind::unused_condition, Severity::warning, rule,
+          rule_text(rule, ref.is_deny) +
+              " has conditions on keyword inputs, which no ONNX node has");
+    }
+    if (ref.is_deny) look_for_absent_input(rule, op);
+    std::size_t inputs = rule.inputs.size();
+    for (const std::uint32_t input : inputs_of_conditions(rule)) {
+      inputs = std::max(inputs, std::size_t{input} + 1);
+    }
+    if (inputs <= op.inputs) return;
+    add(LintKind::unused_condition, Severity::warning, rule,
+        rule_text(rule, ref.is_deny) + " has a condition on input " + std::to_string(inputs - 1) +
+            ", but the op has at most " + counted(op.inputs, "input", "inputs"));
+  }
+
+  // A deny rule whose only condition is on an input that may be left out denies nothing there.
+  void look_for_absent_input(const Rule& rule, const OnnxOpNames& op) {
+    const std::vector<std::uint32_t> inputs = inputs_of_conditions(rule);
+    const std::size_t conditions =
+        rule.conditions.size() + rule.shapes.size() + rule.attributes.size() + rule.inputs.size() +
+        rule.outputs.size() + (rule.opset ? 1 : 0) + (rule.input_dtype ? 1 : 0);
+    if (inputs.size() != 1 || conditions != 1 || inputs.front() < op.required_inputs) return;
+    add(LintKind::absent_input, Severity::warning, rule,
+        rule_text(rule, true) + " has one condition, on input " + std::to_string(inputs.front()) +
+            ", which may be left out: nodes without it are not denied");
+  }
+
+  // ---- rules compared with each other ----
+
+  void add_fault(const RuleFault& fault) {
+    const Rule& rule = rule_of(fault.rule);
+    const Rule& other = rule_of(fault.other);
+    const std::string subject = rule_text(rule, fault.rule.is_deny);
+    switch (fault.kind) {
+      case LintKind::impossible:
+        add(fault.kind, Severity::error, rule,
+            subject + " cannot hold for any node: " + fault.detail);
+        return;
+      case LintKind::contradiction:
+        add(fault.kind, Severity::error, rule,
+            subject + " allows what " + rule_text(other, true) + " on " + place_text(other, rule) +
+                " denies");
+        return;
+      default:
+        add(fault.kind, Severity::warning, rule,
+            subject + " is redundant: " + rule_text(other, fault.other.is_deny) + " on " +
+                place_text(other, rule) + " covers it");
+    }
+  }
+
+  // ---- against models ----
+
+  void add_use(const Rule& rule, RuleRef ref) {
+    const RuleUse::Count& count = use_->count(ref);
+    const std::string subject = rule_text(rule, ref.is_deny);
+    if (count.named == 0) {
+      add(LintKind::never_matched, Severity::note, rule,
+          subject + " matches no node of the models");
+      return;
+    }
+    if (count.held > 0) return;
+    add(LintKind::never_held, Severity::warning, rule,
+        subject + " names " + counted(count.named, "node", "nodes") +
+            " of the models, but its conditions hold for none",
+        escaped(count.example) + ": " + failed_parts_text(count.failed));
+  }
+
+  // That the list has the op's other name in a torch.export program: empty if it has not.
+  std::string twin_note(const std::string& op) const {
+    for (const IrTwin& twin : ir_twins(op)) {
+      const std::string base = "torch.ops." + twin.op;
+      const bool is_named = !allow_.names("", base + ".default").empty() ||
+                            !allow_.names("", base + op.substr(op.rfind('.'))).empty();
+      if (!is_named) continue;
+      return "the list names " + escaped_in_quotes(twin.op) + ", as the layer is called " +
+             (twin.is_decomposed ? "after run_decompositions()" : "before run_decompositions()") +
+             "; this model is saved " + (twin.is_decomposed ? "without it" : "after it");
+    }
+    return {};
+  }
+
+  void add_missing_ops() {
+    for (const RuleUse::Op& op : use_->ops_without_rule()) {
+      const std::string name = op.domain.empty() ? op.op : op.domain + "::" + op.op;
+      findings_.push_back({LintKind::no_rule, Severity::note, 0, 0,
+                           "the list does not have op " + escaped_in_quotes(name) + ", which " +
+                               counted(op.nodes, "node has", "nodes have") + " (" +
+                               escaped(op.first) + (op.nodes > 1 ? ", ...)" : ")"),
+                           twin_note(op.op)});
+    }
+  }
+
+  const SupportList& list_;
+  const RuleUse* use_;
+  RulesByOp allow_;
+  std::vector<LintFinding> findings_;
+};
+
+}  // namespace
+
+std::size_t Lint::count(Severity severity) const {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [&](const LintFinding& finding) { return finding.severity == severity; }));
+}
+
+Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest& request) {
+  Lint lint{.list = list.path, .models = request.models, .findings = {}};
+  lint.is_onnx = request.has_onnx_model || has_known_names(list);
+  Linter linter(list, use);
+  linter.add_warnings(request.warnings);
+  lint.findings = linter.lint(lint.is_onnx);
+  return lint;
+}
+
+std::string lint_text(const Lint& lint) {
+  std::string text;
+  for (const LintFinding& finding : lint.findings) {
+    text += escaped(lint.list);
+    if (finding.line > 0) {
+      text += ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column);
+    }
+    text += ": " + std::string(severity_name(finding.severity)) + ": " + finding.message + " [" +
+            std::string(lint_kind_name(finding.kind)) + "]\n";
+    if (!finding.note.empty()) text += "    " + finding.note + "\n";
+  }
+  const std::size_t errors = lint.count(Severity::error);
+  const std::size_t warnings = lint.count(Severity::warning);
+  text += escaped(lint.list) + ": " + counted(errors, "error", "errors") + ", " +
+          counted(warnings, "warning", "warnings") + ", " +
+          counted(lint.count(Severity::note), "note", "notes");
+  if (!lint.is_onnx) text += "; the ops are not ONNX's: their names were not looked up";
+  return text + "\n";
+}
+
+}  // namespace cleave

@@ -1,0 +1,110 @@
+#include "formats/report/lint/list_text.h"
+
+#include <algorithm>
+
+#include "formats/base/json/text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
+#include "formats/lists/support/rule_json.h"
+#include "formats/report/words/cost_words.h"
+#include "formats/report/words/page.h"
+#include "formats/report/words/value_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kOpColumns = 24;
+constexpr std::size_t kMostColumns = 600;  // of one rule
+
+// The conditions as the list writes them; "" when there are none.
+std::string conditions_text(Rule rule, bool is_denial) {
+  rule.op.clear();
+  rule.domain.clear();
+  rule.why.clear();
+  rule.unchecked.clear();
+  JsonText json;
+  is_denial ? write_deny_rule(json, rule) : write_allow_rule(json, rule);
+  std::string text = std::move(json).finish();
+  const std::size_t begin = text.find('{') + 1;
+  return fitted(text.substr(begin, text.rfind('}') - begin), kMostColumns);
+}
+
+class ListText {
+ public:
+  explicit ListText(const SupportList& list) : list_(list) {}
+
+  std::string run() {
+    page_.line(escaped(list_.name) + " (" + escaped(list_.path) + ")");
+    if (!list_.source.empty()) page_.line("source: " + escaped(list_.source), 2);
+    page_.line(numbers(), 2);
+    if (list_.link) page_.line("link: " + link_text(*list_.link), 2);
+    for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+      const auto limit = static_cast<PartLimit>(i);
+      if (const auto& most = list_.limits[limit]) {
+        page_.line(std::string(part_limit_name(limit)) + ": " + count_text(*most), 2);
+      }
+    }
+    write_rules("accepts, on these conditions", list_.allow, false);
+    write_patterns();
+    write_rules("denies", list_.deny, true);
+    return page_.take();
+  }
+
+ private:
+  std::string numbers() const {
+    const auto on_trust =
+        std::count_if(list_.allow.begin(), list_.allow.end(),
+                      [](const Rule& rule) { return !rule.unchecked.empty(); }) +
+        std::count_if(list_.patterns.begin(), list_.patterns.end(),
+                      [](const Pattern& pattern) { return !pattern.unchecked.empty(); });
+    return counted(list_.allow.size(), "rule", "rules") + ", " +
+           counted(list_.patterns.size(), "pattern", "patterns") + ", " +
+           counted(list_.deny.size(), "denial", "denials") + "; " +
+           counted(static_cast<std::uint64_t>(on_trust), "accepts", "accept") +
+           " on trust what the vendor asks for and no rule checks";
+  }
+
+  void write_rules(const std::string& heading, const std::vector<Rule>& rules, bool are_denials) {
+    if (rules.empty()) return;
+    page_.heading(heading);
+    for (const Rule& rule : rules) {
+      const std::string op = rule.op.empty() ? "any op" : escaped(op_text(rule.domain, rule.op));
+      std::string conditions = conditions_text(rule, are_denials);
+      if (are_denials && !rule.why.empty()) conditions += " (" + escaped(rule.why) + ")";
+      write_op(op, conditions, rule.unchecked);
+    }
+  }
+
+  void write_patterns() {
+    if (list_.patterns.empty()) return;
+    page_.heading("accepts as a whole");
+    for (const Pattern& pattern : list_.patterns) {
+      std::string ops;
+      for (const Rule& op : pattern.ops) ops += (ops.empty() ? "" : ", ") + escaped(op.op);
+      write_op(escaped(pattern.name), fitted(ops, kMostColumns), pattern.unchecked);
+    }
+  }
+
+  void write_op(const std::string& op, const std::string& conditions,
+                const std::string& unchecked) {
+    if (conditions.empty() || text_columns(op) + 4 > kOpColumns) {
+      page_.line(op, 2);
+      if (!conditions.empty()) page_.line(conditions, kOpColumns);
+    } else {
+      page_.fact("  " + op, conditions, kOpColumns);
+    }
+    if (!unchecked.empty()) {
+      page_.line("on trust: " + fitted(escaped(unchecked), kMostColumns), kOpColumns);
+    }
+  }
+
+  const SupportList& list_;
+  Page page_;
+};
+
+}  // namespace
+
+std::string list_text(const SupportList& list) { return ListText(list).run(); }
+
+}  // namespace cleave

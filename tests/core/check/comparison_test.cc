@@ -1,0 +1,307 @@
+#include "core/check/comparison.h"
+
+#include <array>
+#include <random>
+
+#include "core/graph/fingerprint.h"
+#include "core/split/split.h"
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/core/graph/random_graph.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kGraph = "input x\na = f(x)\nb = g(a)\nc = f(b)\noutput c";
+
+// One letter a node: a(cc), c(pu), - (absent).
+PerNode<Place> places_of(std::string_view letters) {
+  PerNode<Place> places(letters.size());
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    places[id_at<NodeId>(i)] = letters[i] == 'a'   ? Place::acc
+                               : letters[i] == 'c' ? Place::cpu
+                                                   : Place::absent;
+  }
+  return places;
+}
+
+// "b: acc -> cpu by the list\n"
+std::string describe(const Graph& graph, const Comparison& comparison) {
+  std::string text;
+  for (const Move& move : comparison.moves) {
+    text += std::string(graph.node(move.node).name) + ": " + std::string(place_name(move.from)) +
+            " -> " + std::string(place_name(move.to)) + " by " +
+            std::string(change_name(move.cause)) + "\n";
+  }
+  for (const auto& removed : comparison.removed) {
+    text += removed.node + ": " + std::string(place_name(removed.from)) + " -> gone\n";
+  }
+  return text;
+}
+
+std::string compared(const NamedPlaces& before, const std::vector<Step>& trail) {
+  const Graph graph = graph_from_text(kGraph);
+  return describe(graph, compare(graph, before, trail));
+}
+
+TEST_CASE("a move is blamed on the change after which the node stays where it is") {
+  const NamedPlaces before = {{"a", Place::acc}, {"b", Place::acc}, {"c", Place::acc}};
+  CHECK(compared(before, {{Change::model, places_of("caa")},
+                          {Change::list, places_of("cca")},
+                          {Change::settings, places_of("ccc")}}) ==
+        "a: acc -> cpu by model\nb: acc -> cpu by list\nc: acc -> cpu by settings\n");
+  CHECK(compared(before, {{Change::model, places_of("cca")},
+                          {Change::list, places_of("aaa")},
+                          {Change::settings, places_of("caa")}}) == "a: acc -> cpu by settings\n");
+}
+
+TEST_CASE("nodes that were absent are new; removed nodes are listed by name") {
+  const NamedPlaces before = {
+      {"a", Place::acc}, {"b", Place::cpu}, {"z", Place::cpu}, {"d", Place::acc}};
+  CHECK(compared(before, {{Change::model, places_of("aac")}}) ==
+        "b: cpu -> acc by model\nc: absent -> cpu by model\nd: acc -> gone\nz: cpu -> gone\n");
+}
+
+TEST_CASE("a new node is blamed on the model, even if the earlier list is unknown") {
+  const NamedPlaces before = {{"a", Place::acc}, {"b", Place::acc}};
+  CHECK(compared(before, {{Change::model_or_list, places_of("acc")}}) ==
+        "b: acc -> cpu by model_or_list\nc: absent -> cpu by model\n");
+}
+
+SupportList list_of(const std::vector<std::string>& ops) {
+  SupportList list;
+  for (const std::string& op : ops) list.allow.emplace_back().op = op;
+  return list;
+}
+
+std::string trail_of(const std::vector<SupportList>& lists, const SplitOptions& options,
+                     const Origin& origin) {
+  const Graph graph = graph_from_text(kGraph);
+  const OpFacts facts;
+  const auto split = split_graph({graph, lists, facts}, options);
+  std::string text;
+  for (const Step& step :
+       make_trail({graph, facts, lists, options, split.value().partition}, origin)) {
+    text += std::string(change_name(step.change)) + ": ";
+    for (const NodeId node : graph.nodes()) text += place_name(step.places[node])[0];
+    text += '\n';
+  }
+  return text;
+}
+
+TEST_CASE("a trail has a step for the model, and for each other change that was made") {
+  const std::vector<SupportList> all = {list_of({"f", "g"})};
+  const std::vector<SupportList> some = {list_of({"f"})};
+  SplitOptions large;
+  large.subgraphs.min_acc_size = 2;
+  const Origin same{.is_same_model = false, .are_same_lists = true};
+  CHECK(trail_of(all, {}, same) == "model: aaa\n");
+  CHECK(trail_of(some, {}, {.lists = all}) == "model: aaa\nlist: aca\n");
+  CHECK(trail_of(all, large, same) == "model: aaa\nsettings: aaa\n");
+  CHECK(trail_of(some, large, {.is_same_model = true, .lists = all}) ==
+        "program: aaa\nlist: aca\nsettings: ccc\n");
+}
+
+TEST_CASE("an unknown earlier list is blamed, or model and list together") {
+  const std::vector<SupportList> some = {list_of({"f"})};
+  CHECK(trail_of(some, {}, {.is_same_model = true}) == "list: aca\n");
+  CHECK(trail_of(some, {}, {.is_same_model = false}) == "model_or_list: aca\n");
+  CHECK(trail_of(some, {}, {}) == "model_or_list: aca\n");
+}
+
+TEST_CASE("the speed of the link is a setting where only some subgraphs are kept") {
+  const std::vector<SupportList> all = {list_of({"f", "g"})};
+  SplitOptions kept;
+  kept.keep.most = 1;
+  Link slow = default_link();
+  slow.bytes_per_second /= 2;
+  const Origin same{.are_same_lists = true, .options = kept};
+  const Origin slower{.are_same_lists = true, .options = kept, .link = slow};
+  CHECK(trail_of(all, kept, same) == "model: aaa\n");
+  CHECK(trail_of(all, kept, slower) == "model: aaa\nsettings: aaa\n");
+  CHECK(trail_of(all, {}, {.are_same_lists = true, .link = slow}) == "model: aaa\n");
+}
+
+TEST_CASE("names of parts are not a change; extensions of absent subgraphs are ignored") {
+  const std::vector<SupportList> some = {list_of({"f"})};
+  SplitOptions named;
+  named.partition.acc_prefix = "npu";
+  CHECK(trail_of(some, named, {.is_same_model = true, .are_same_lists = true}) == "program: aca\n");
+  Origin extended{.is_same_model = true, .are_same_lists = true};
+  extended.options.extend = {ExtendOptions::Which::one, 7};
+  CHECK(trail_of(some, {}, extended) == "program: aca\nsettings: aca\n");
+}
+
+TEST_CASE("the fingerprint changes with what can move a node, and with nothing else") {
+  const auto of = [](std::string_view text) { return fingerprint(graph_from_text(text)); };
+  const std::uint64_t base = of("input x\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u");
+  CHECK(of("input x\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u") == base);
+  CHECK(of("input y\nn@ v = Conv(y) {group=2, mode=\"same\"}\noutput v") == base);  // other values
+  for (const std::string_view other : {
+           "input x\nm@ u = Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nn@ u = Conw(x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nn@ u = ml::Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nn@ u = Conv(x) {group=3, mode=\"same\"}\noutput u",
+           "input x\nn@ u = Conv(x) {group=2, mode=\"valid\"}\noutput u",
+           "input x\nn@ u = Conv(x) {group=2}\noutput u",
+           "input x\nn@ u = Conv(x, x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nn@ u = Conv(k=x) {group=2, mode=\"same\"}\noutput u",
+           "input x: int8\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x: float32[2,N]\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x: float32[2,?]\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nn@ u: tuple(float32) = Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nopset \"\" 17\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u",
+           "input x\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u, x",
+       }) {
+    INFO(other);
+    CHECK(of(other) != base);
+  }
+}
+
+// ---- several targets ----
+
+TEST_CASE("the targets of two results are told apart by name; one accelerator is any of them") {
+  const std::vector<std::string> before = {"gpu", "npu"}, now = {"npu", "dsp"};
+  const ComparedTargets compared = compare_targets(before, now);
+  CHECK(compared.names == std::vector<std::string>{"npu", "dsp", "gpu"});
+  const auto names_of = [&](const TargetPlaces& places) {
+    std::string text;
+    for (const Place place : places) text += std::string(place_name(place, compared.names)) + " ";
+    return text;
+  };
+  CHECK(names_of(compared.before) == "gpu npu ");
+  CHECK(names_of(compared.now) == "npu dsp ");
+  CHECK(compare_targets({}, now).names.empty());
+  CHECK(compare_targets(before, {}).now.empty());
+  CHECK(place_name(Place::acc) == "acc");
+  CHECK(place_name(Place::cpu, compared.names) == "cpu");
+}
+
+// Targets with a list each, and the split for them.
+struct TargetsSplit {
+  std::vector<SupportList> lists;
+  std::vector<Target> targets;
+  SplitOptions options;
+  std::vector<std::string> names;
+
+  void add(const std::string& name, const std::vector<std::string>& ops) {
+    lists.push_back(list_of(ops));
+    targets.push_back({.name = name, .first_list = lists.size() - 1, .end_list = lists.size()});
+    options.partition.target_prefixes.push_back("_run_on_" + name + "_");
+    names.push_back(name);
+  }
+  Partition split(const Graph& graph) const {
+    const OpFacts facts;
+    auto made =
+        split_graph({.graph = graph, .lists = lists, .facts = facts, .targets = targets}, options);
+    REQUIRE(made.has_value());
+    return made->partition;
+  }
+};
+
+Comparison compare_splits(const Graph& graph, const TargetsSplit& before, const TargetsSplit& now,
+                          const ComparedTargets& compared) {
+  const OpFacts facts;
+  const Partition partition = now.split(graph);
+  const std::vector<Step> trail = make_trail({.graph = graph,
+                                              .facts = facts,
+                                              .lists = now.lists,
+                                              .options = now.options,
+                                              .partition = partition,
+                                              .targets = now.targets,
+                                              .places = compared.now},
+                                             {.is_same_model = true,
+                                              .lists = before.lists,
+                                              .options = before.options,
+                                              .targets = before.targets,
+                                              .places = compared.before});
+  return compare(graph, named_places(graph, before.split(graph), compared.before), trail);
+}
+
+std::string moves_of(const Graph& graph, const TargetsSplit& before, const TargetsSplit& now) {
+  const ComparedTargets compared = compare_targets(before.names, now.names);
+  std::string text;
+  for (const Move& move : compare_splits(graph, before, now, compared).moves) {
+    text += std::string(graph.node(move.node).name) + ": " +
+            std::string(place_name(move.from, compared.names)) + " -> " +
+            std::string(place_name(move.to, compared.names)) + " by " +
+            std::string(change_name(move.cause)) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("nodes move between any two targets, and the change to blame is named") {
+  const Graph graph = graph_from_text(kGraph);
+  TargetsSplit before;
+  before.add("npu", {"f"});
+  before.add("gpu", {"f", "g"});
+  TargetsSplit now;
+  now.add("npu", {});
+  now.add("gpu", {"f"});
+  CHECK(moves_of(graph, before, now) ==
+        "a: npu -> gpu by list\nb: gpu -> cpu by list\nc: npu -> gpu by list\n");
+  TargetsSplit small = before;
+  small.targets[0].min_acc_size = 2;
+  CHECK(moves_of(graph, before, small) == "a: npu -> gpu by settings\nc: npu -> gpu by settings\n");
+  TargetsSplit one;
+  one.add("npu", {"f"});
+  one.targets.clear();
+  one.names.clear();
+  one.options = {};
+  CHECK(moves_of(graph, one, before) == "b: cpu -> acc by list\n");
+  CHECK(moves_of(graph, before, one) == "b: acc -> cpu by list\n");
+  CHECK(moves_of(graph, before, before).empty());
+}
+
+TEST_CASE("moves between targets are those that comparing the placements node by node finds") {
+  std::mt19937 dice(28);
+  const auto ops_of = [&](const Graph& graph) {
+    std::vector<std::string> ops;
+    for (const NodeId node : graph.nodes()) {
+      if (dice() % 2 == 0) ops.emplace_back(graph.op(node));
+    }
+    return ops;
+  };
+  constexpr std::array<const char*, 4> kNames = {"npu", "gpu", "dsp", "tpu"};
+  std::size_t moved = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const RandomGraph random = random_graph(seed, 12);
+    INFO(random.text);
+    const auto make = [&] {
+      TargetsSplit made;
+      const std::size_t first = dice() % 2;
+      const std::size_t count = 2 + dice() % 2;
+      for (std::size_t i = 0; i < count; ++i) {
+        made.add(kNames[first + i], ops_of(random.graph));
+        made.targets.back().min_acc_size = 1 + dice() % 3;
+      }
+      return made;
+    };
+    const TargetsSplit before = make();
+    const TargetsSplit now = make();
+    const ComparedTargets compared = compare_targets(before.names, now.names);
+    const auto name_in = [&](const TargetsSplit& side, const Partition& partition, NodeId node) {
+      const TargetId target = partition.target(partition.part_of[node]);
+      return target == kNone<TargetId> ? std::string("cpu") : side.names[index(target)];
+    };
+    const Partition was = before.split(random.graph), is = now.split(random.graph);
+    std::string expected;
+    for (const NodeId node : random.graph.nodes()) {
+      const std::string from = name_in(before, was, node), to = name_in(now, is, node);
+      if (from == to) continue;
+      expected += std::string(random.graph.node(node).name) + " " + from + " " + to + "\n";
+      ++moved;
+    }
+    std::string found;
+    for (const Move& move : compare_splits(random.graph, before, now, compared).moves) {
+      found += std::string(random.graph.node(move.node).name) + " " +
+               std::string(place_name(move.from, compared.names)) + " " +
+               std::string(place_name(move.to, compared.names)) + "\n";
+    }
+    REQUIRE(found == expected);
+  }
+  CHECK(moved > 500);
+}
+
+}  // namespace
+}  // namespace cleave

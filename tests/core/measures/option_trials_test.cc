@@ -1,0 +1,105 @@
+#include "core/measures/option_trials.h"
+
+#include <algorithm>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+const OpFacts kNothing;
+
+OptionTrials tried(const Graph& graph, const char* op, const Graph* folded = nullptr) {
+  SupportList list;
+  list.allow.emplace_back().op = op;
+  const std::vector<SupportList> lists = {list};
+  const std::vector<ModelToSplit> models = {{graph, kNothing}};
+  std::vector<ModelToSplit> others;
+  if (folded != nullptr) others.push_back({*folded, kNothing});
+  auto trials = try_options(models, others, lists, {}, default_link());
+  REQUIRE(trials);
+  return *std::move(trials);
+}
+
+// Two large parts and a small one between them.
+constexpr const char* kSmallPart = R"(
+  input x: float32[64,64]
+  param w: float32[64,64]
+  a: float32[64,64] = MatMul(x, w)
+  b: float32[64,64] = MatMul(a, w)
+  c: float32[1] = cpu(b)
+  d: float32[1] = MatMul(c, c)
+  e: float32[64,64] = cpu(d)
+  f: float32[64,64] = MatMul(e, w)
+  g: float32[64,64] = MatMul(f, w)
+  output g)";
+
+TEST_CASE("A minimum size that drops parts without work is the best option") {
+  const Graph graph = graph_from_text(kSmallPart);
+  const OptionTrials trials = tried(graph, "MatMul");
+  CHECK(trials.now.acc_subgraphs == 3);
+  REQUIRE(trials.best() != nullptr);
+  CHECK(trials.best()->kind == OptionTrial::Kind::min_acc_size);
+  CHECK(trials.best()->min_acc_size == 2);
+  CHECK(trials.best()->then.acc_subgraphs == 2);
+}
+
+TEST_CASE("A minimum size that takes work off the accelerator gains nothing") {
+  const Graph graph = graph_from_text(kSmallPart);
+  const OptionTrials trials = tried(graph, "MatMul");
+  const auto drops_all = [](const OptionTrial& trial) {
+    return trial.kind == OptionTrial::Kind::min_acc_size && trial.min_acc_size == 3;
+  };
+  const auto found = std::find_if(trials.trials.begin(), trials.trials.end(), drops_all);
+  REQUIRE(found != trials.trials.end());
+  CHECK(found->then.acc_subgraphs == 0);
+  CHECK_FALSE(found->gains);
+}
+
+TEST_CASE("A minimum size that takes most of a little work off the accelerator gains nothing") {
+  const Graph graph = graph_from_text(R"(
+  input x: float32[4,4]
+  param w: float32[4,4]
+  input y: float32[512,512]
+  param v: float32[512,512]
+  a: float32[512,512] = Gemm(y, v)
+  b: float32[4,4] = MatMul(x, w)
+  c: float32[4,4] = Gemm(b, w)
+  d: float32[4,4] = MatMul(c, w)
+  output a
+  output d)");
+  const OptionTrials trials = tried(graph, "MatMul");
+  CHECK(trials.now.acc_subgraphs == 2);
+  CHECK(trials.now.flops.ratio() < 0.01);
+  CHECK(trials.best() == nullptr);
+}
+
+TEST_CASE(
+    "Folding is the best option where the folded model has fewer parts, and is tried only then") {
+  const Graph graph = graph_from_text(kSmallPart);
+  const Graph folded = graph_from_text(R"(
+    input x: float32[64,64]
+    param w: float32[64,64]
+    a: float32[64,64] = MatMul(x, w)
+    b: float32[64,64] = MatMul(a, w)
+    f: float32[64,64] = MatMul(b, w)
+    g: float32[64,64] = MatMul(f, w)
+    output g)");
+  const OptionTrials with = tried(graph, "MatMul", &folded);
+  REQUIRE(with.best() != nullptr);
+  CHECK(with.best()->kind == OptionTrial::Kind::fold);
+  CHECK(with.best()->then.acc_subgraphs == 1);
+  for (const OptionTrial& trial : tried(graph, "MatMul").trials) {
+    CHECK(trial.kind != OptionTrial::Kind::fold);
+  }
+}
+
+TEST_CASE("Where nothing changes, no option is named") {
+  const Graph graph = graph_from_text("input x: float32[2]\n a: float32[2] = f(x)\n output a");
+  CHECK(tried(graph, "f").best() == nullptr);
+  CHECK(tried(graph, "nothing").best() == nullptr);  // no byte crosses the link, nor any less
+}
+
+}  // namespace
+}  // namespace cleave
