@@ -51,7 +51,7 @@ SourceSpan GraphBuilder::State::where_declared(std::uint32_t value) const {
 }
 
 ValueHandle GraphBuilder::State::define(const ValueDecl& decl, ValueKind kind, SourceSpan where) {
-  std::uint32_t handle = find_value(decl.name);
+  std::uint32_t handle = are_names_unique ? new_value(decl.name) : find_value(decl.name);
   if (decl.name.empty()) {
     fault(GraphFault::Kind::empty_name, "a value has an empty name", where, {});
   } else if (defined[handle] != 0) {
@@ -80,6 +80,7 @@ NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) 
     fault(GraphFault::Kind::empty_name, "a node has an empty name", decl.source, {});
     return NodeHandle{handle};
   }
+  if (are_names_unique) return NodeHandle{handle};
   const auto name_of = [this](std::uint32_t at) { return node_name(at); };
   const std::uint32_t first = node_table.find_or_insert(decl.name, handle, name_of);
   if (first != kNothing) {
@@ -153,6 +154,8 @@ void GraphBuilder::expect_times(double times) {
             graph.attribute_pools.strings, graph.measured, state.defined, state.classes,
             state.first_output, state.made);
 }
+
+void GraphBuilder::set_names_unique() { state_->are_names_unique = true; }
 
 void GraphBuilder::set_name(std::string_view name) { state_->graph.name = name; }
 

@@ -66,6 +66,10 @@ class GraphBuilder {
   // by doubling, which touches everything twice.
   void expect_times(double times);
 
+  // Says that no two values, and no two nodes, have one name: who adds them has looked. They are then
+  // entered into no table, and value_named() finds none of them.
+  void set_names_unique();
+
   void set_name(std::string_view name);
   void add_opset(std::string_view domain, std::int64_t version);
 

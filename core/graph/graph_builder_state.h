@@ -37,6 +37,7 @@ struct GraphBuilder::State {
   std::vector<NodeId> node_ids;
   std::vector<ValueId> value_ids;
   bool was_sorted = true;
+  bool are_names_unique = false;  // and in no table
 
   std::string_view value_name(std::uint32_t handle) const { return graph.values[handle].name; }
   std::string_view node_name(std::uint32_t handle) const { return graph.nodes[handle].name; }

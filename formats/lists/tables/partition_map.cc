@@ -6,6 +6,7 @@
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
 #include "core/base/white_space.h"
+#include "core/graph/scope.h"
 #include "core/support/glob.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/cursor.h"

@@ -74,20 +74,6 @@ void fail_vain_requirements(Check& check);
 // are skipped. There are no times: the same check gives the same bytes.
 CiReport ci_report(const Check& check);
 
-// RequiredNodes: finds the nodes that a `require` matches, by name or op, both as globs, or by such a
-// node in one of their bodies. The graph must outlive it.
-class RequiredNodes {
- public:
-  explicit RequiredNodes(const Graph& graph);
-
-  // In model order. Linear in the graph's ops and the nodes found; for a glob, in the nodes.
-  std::vector<NodeId> of(const std::string& pattern) const;
-
- private:
-  std::unordered_map<std::string_view, std::vector<NodeId>> by_name_;
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<NodeId>> by_op_;
-};
-
 // The verdict first; then each model and list with its gates, and the nodes that moved since the
 // baseline, by the change to blame and the reason. At most 100 columns.
 std::string check_text(const Check& check);

@@ -12,6 +12,7 @@
 
 #include "core/base/quotes.h"
 #include "core/split/targets.h"
+#include "core/support/required_nodes.h"
 
 #include "formats/base/text/number_text.h"
 #include "formats/lists/support/known_lists.h"

@@ -30,8 +30,9 @@ class Linker {
   using Scopes = std::vector<const Names*>;
 
   void enter(std::string_view name, std::uint32_t node);
-  void enter_all();
-  void link_nodes();
+  void enter_inputs();
+  void enter_nodes();
+  void link_rest();
   void link_bodies(std::size_t i, const OnnxNode& node);
   void read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes);
   Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes);
@@ -68,6 +69,12 @@ class Linker {
     std::string_view name;
     std::size_t owner;
   };
+  // A read of a name that no earlier node makes: its node, and its place in the reads.
+  struct Read {
+    std::string_view name;
+    std::size_t node, place;
+  };
+  std::vector<Read> later_;
   std::vector<BodyValue> made_in_bodies_;
   std::vector<BodyValue> hidden_;  // values of bodies with the name of an outer one
   Names captured_;                 // by the current node
@@ -117,7 +124,7 @@ void Linker::enter(std::string_view name, std::uint32_t node) {
   }
 }
 
-void Linker::enter_all() {
+void Linker::enter_inputs() {
   for (std::size_t i = 0; i < graph_.initializers.size(); ++i) {
     const std::string_view name = graph_.initializers[i].name;
     if (name.empty()) error("initializer " + std::to_string(i) + " has no name");
@@ -129,10 +136,24 @@ void Linker::enter_all() {
     if (name.empty()) error("input " + std::to_string(i) + " of the graph has no name");
     if (out_.values.find(name) >= initializers) enter(name, kNoNode);
   }
+}
+
+// Enters what nodes make and links what they read, in one pass over their bytes. In a file that is in
+// topological order a name is known when it is read; the others are looked up at the end.
+void Linker::enter_nodes() {
   OnnxNode room;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const OnnxNode& node = graph_.nodes.read_names(i, room);
+    for (const std::string_view name : node.inputs) {
+      const std::uint32_t number = name.empty() ? OnnxValueNumbers::kNone : out_.values.find(name);
+      if (!name.empty() && number == OnnxValueNumbers::kNone) {
+        later_.push_back({name, i, out_.reads.items.size()});
+      }
+      out_.reads.add(number);
+    }
+    out_.reads.end_list();
     out_.first_output.push_back(out_.values.count());
-    for (const std::string_view name : graph_.nodes.read_names(i, room).outputs) {
+    for (const std::string_view name : node.outputs) {
       if (!name.empty()) enter(name, static_cast<std::uint32_t>(i));
     }
   }
@@ -199,18 +220,23 @@ void Linker::capture(std::string_view name, std::size_t node) {
   out_.captures.push_back(name);
 }
 
-void Linker::link_nodes() {
+// What was not known when it was read, and bodies, whose order of captures is that of the nodes.
+void Linker::link_rest() {
+  auto next = later_.begin();
+  const auto link_before = [&](std::size_t end) {
+    for (; next != later_.end() && next->node < end; ++next) {
+      const std::uint32_t number = out_.values.find(next->name);
+      if (number == OnnxValueNumbers::kNone) error_unknown(node_text(next->node), next->name);
+      out_.reads.items[next->place] = number;
+    }
+  };
   OnnxNode room;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const OnnxNode& node = graph_.nodes.read_names(i, room);
-    for (const std::string_view name : node.inputs) {
-      const std::uint32_t number = name.empty() ? OnnxValueNumbers::kNone : out_.values.find(name);
-      if (!name.empty() && number == OnnxValueNumbers::kNone) error_unknown(node_text(i), name);
-      out_.reads.add(number);
-    }
-    out_.reads.end_list();
-    if (graph_.nodes.has_bodies(i)) link_bodies(i, node);
+    if (!graph_.nodes.has_bodies(i)) continue;
+    link_before(i + 1);
+    link_bodies(i, graph_.nodes.read_names(i, room));
   }
+  link_before(graph_.nodes.size());
   if (!out_.capture_begin.empty()) {
     const auto end = static_cast<std::uint32_t>(out_.captures.size());
     out_.capture_begin.resize(graph_.nodes.size() + 1, end);
@@ -363,8 +389,9 @@ void Linker::warn_of_hidden() {
 }
 
 Loaded<OnnxLinks> Linker::run() {
-  enter_all();
-  link_nodes();
+  enter_inputs();
+  enter_nodes();
+  link_rest();
   check_outputs();
   if (errors_.empty()) sort();
   if (errors_.empty()) find_hidden();

@@ -10,16 +10,19 @@
 namespace cleave {
 namespace {
 
-// The index has already checked the file against the user's limits; here no limit applies.
-OnnxWalk walk_of_what_is_checked() {
-  static const ModelLimits kLimits = [] {
+// The index has already checked the file against the user's limits; here no limit applies. One walk a
+// thread: making one for each node takes longer than walking it.
+OnnxWalk& walk_of_what_is_checked() {
+  thread_local OnnxWalk walk = [] {
     ModelLimits limits{.names = NameBytes::any};
     for (const LimitRow& row : limit_rows()) {
       limits.*row.value = std::numeric_limits<std::uint64_t>::max();
     }
-    return limits;
+    return OnnxWalk{.limits = limits};
   }();
-  return {.limits = kLimits};
+  if (walk.is_refused()) walk.fault.clear();
+  walk.depth = 0;
+  return walk;
 }
 
 void clear(OnnxNode& node) {
@@ -156,7 +159,7 @@ void OnnxNodes::move_to(std::size_t i, OnnxNodes& to) {
 template <class TakeField>
 const OnnxNode& OnnxNodes::read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const {
   if (places_[i].has_bodies) return *kept_.at(i);
-  OnnxWalk walk = walk_of_what_is_checked();
+  OnnxWalk& walk = walk_of_what_is_checked();
   clear(room);
   room.record = record(i);
   for (OnnxFields field(room.record.payload, "a node", walk); field.next();) {
@@ -192,7 +195,7 @@ const OnnxNode& OnnxNodes::read_names(std::size_t i, OnnxNode& room) const {
 
 std::string_view OnnxNodes::name(std::size_t i) const {
   if (places_[i].has_bodies) return kept_.at(i)->name;
-  OnnxWalk walk = walk_of_what_is_checked();
+  OnnxWalk& walk = walk_of_what_is_checked();
   std::string_view name;
   for (OnnxFields field(record(i).payload, "a node", walk); field.next();) {
     if (field.key() == bytes_field(node_field::kName)) {

@@ -540,6 +540,7 @@ void GraphMaker::fill_tables(const Graph& graph) {
 Loaded<OnnxGraphMade> GraphMaker::run() {
   handles_.resize(links_.values.count());
   constant_values_.resize(links_.values.count());
+  builder_.set_names_unique();  // links_ and OnnxUniqueNames have looked
   builder_.set_name(model_.graph.name);
   for (const auto& [domain, version] : model_.opsets)
     builder_.add_opset(plain_domain(domain), version);

@@ -1,5 +1,7 @@
 #include "formats/models/onnx/write/piece_hash.h"
 
+#include <protozero/exception.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>

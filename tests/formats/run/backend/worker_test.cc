@@ -1,5 +1,7 @@
 #include "formats/run/backend/worker.h"
 
+#include <csignal>
+
 #include "tests/catch2.h"
 
 using namespace cleave;
