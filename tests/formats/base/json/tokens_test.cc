@@ -2,6 +2,7 @@
 // on for is pinned here, for each version that is built with.
 #include "formats/base/json/tokens.h"
 
+#include "core/base/result.h"
 #include "formats/base/json/cursor.h"
 #include "tests/catch2.h"
 
