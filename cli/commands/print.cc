@@ -10,6 +10,7 @@
 #include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
+#include "formats/lists/tables/partition_map.h"
 #include "formats/report/split/print_text.h"
 #include "formats/run/jobs/model_ties.h"
 #if CLEAVE_WITH_STAGES
