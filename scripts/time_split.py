@@ -48,6 +48,11 @@ def cpu_part(path, threads):
     return lambda values: zip(names, session.run(names, {name: values[name] for name in takes}), strict=True)
 
 
+def plain(array):
+    """The array with the usual type of its size: what ONNX Runtime makes may be of C's `long long`, which OpenVINO refuses."""
+    return array.view(np.dtype(array.dtype.str))
+
+
 def acc_part(path, core, device):
     compiled = core.compile_model(str(path), device)
     request = compiled.create_infer_request()
@@ -55,7 +60,7 @@ def acc_part(path, core, device):
     names = [one.any_name for one in compiled.outputs]
 
     def run(values):
-        made = request.infer([values[name] for name in takes], share_inputs=True)
+        made = request.infer([plain(values[name]) for name in takes], share_inputs=True)
         return zip(names, [np.array(one) for one in made.to_tuple()], strict=True)
 
     return run

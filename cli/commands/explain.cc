@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
@@ -9,6 +10,7 @@
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/support/glob.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/report/split/explain_text.h"
 
 namespace cleave {
@@ -58,15 +60,26 @@ class ExplainCommand : public Command {
   // Ordered by pattern, each pattern's nodes in model order, constants after nodes.
   std::vector<NodeId> named_nodes(const SplitJob& run) {
     const Graph& graph = run.graph();
+    const ByName by_name = nodes_by_name(graph);
     std::vector<NodeId> nodes;
     for (const std::string& pattern : patterns_) {
+      const bool is_glob = pattern.find_first_of("*?") != pattern.npos;
+      const auto named = by_name.find(pattern);
+      if (!is_glob && named == by_name.end()) {
+        unknown_.push_back(pattern);
+        continue;
+      }
       const auto is_meant = [&](NodeId node) {
         const std::string_view name = graph.node(node).name;
-        return name == pattern || glob_match(pattern, name);
+        return name == pattern || (is_glob && glob_match(pattern, name));
       };
       const std::size_t before = nodes.size();
-      for (const auto& range : {graph.nodes(), graph.constants()}) {
-        std::copy_if(range.begin(), range.end(), std::back_inserter(nodes), is_meant);
+      if (is_glob) {
+        for (const auto& range : {graph.nodes(), graph.constants()}) {
+          std::copy_if(range.begin(), range.end(), std::back_inserter(nodes), is_meant);
+        }
+      } else {
+        nodes.insert(nodes.end(), named->second.begin(), named->second.end());
       }
       if (nodes.size() > before) continue;
       const std::vector<NodeId> owners = owners_of(graph, is_meant);
@@ -74,6 +87,21 @@ class ExplainCommand : public Command {
       if (owners.empty()) unknown_.push_back(pattern);
     }
     return nodes;
+  }
+
+  using ByName = std::unordered_map<std::string_view, std::vector<NodeId>>;
+
+  // The nodes of each name, constants after nodes; none for a name that only a node in a body has. So
+  // thousands of names take no pass over the graph each.
+  static ByName nodes_by_name(const Graph& graph) {
+    ByName by_name;
+    for (const auto& range : {graph.nodes(), graph.constants()}) {
+      for (const NodeId node : range) by_name[graph.node(node).name].push_back(node);
+    }
+    for (const NodeId owner : graph.nodes()) {
+      for (const NodeId inner : graph.body_nodes(owner)) by_name[graph.node(inner).name];
+    }
+    return by_name;
   }
 
   // Nodes with a matching node in a body: a body runs where its node runs.
@@ -94,7 +122,10 @@ class ExplainCommand : public Command {
   ExitCode no_such_nodes(const Graph& graph) const {
     std::vector<std::string_view> names;
     for (const NodeId node : graph.nodes()) names.push_back(graph.node(node).name);
+    constexpr std::size_t kMostNamed = 10;
+    CappedList shown(kMostNamed);
     for (const std::string& pattern : unknown_) {
+      if (!shown.shows_next()) continue;
       const std::string near = nearest_name(pattern, names);
       std::vector<std::string> notes;
       if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
@@ -103,6 +134,8 @@ class ExplainCommand : public Command {
                       escaped_in_quotes(pattern),
                   notes);
     }
+    const std::string rest = shown.rest("... and # more names that no node of the model has");
+    if (!rest.empty()) print_error(rest);
     return ExitCode::usage;
   }
 

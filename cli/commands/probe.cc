@@ -1,6 +1,7 @@
 // cleave probe: asks a compiler about each node, and writes what it accepts as a support list.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "cli/commands/compiler_commands.h"
@@ -13,6 +14,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
+#include "formats/base/io/output_folder.h"
 #include "formats/report/lowering/backend_reports.h"
 
 namespace cleave {
@@ -114,13 +116,29 @@ class ProbeCommand : public Command {
     }();
     if (!outcome) return cleave::refuse(outcome.error());
     const ProbeReport report{input, *outcome, output_};
-    for (const std::string& path : outputs()) {
-      const std::string text = path == output_ ? probed_list_json(report) : probe_evidence(report);
-      const auto written = write_file(path, text);
-      if (!written) return refuse(written.error(), ExitCode::cannot_write);
+    if (const auto written = write(report); !written) {
+      return refuse(written.error(), ExitCode::cannot_write);
     }
     write_stdout(probe_text(report), outputs());
     return ExitCode::done;
+  }
+
+  // The list and its evidence, or neither; what is no file, as a link or a device, is written to.
+  Status<Diagnostics> write(const ProbeReport& report) const {
+    if (output_.empty()) return Done{};
+    const std::filesystem::path list = output_, evidence = evidence_path();
+    std::error_code error;
+    const auto kind = std::filesystem::symlink_status(list, error).type();
+    if (kind != std::filesystem::file_type::not_found &&
+        kind != std::filesystem::file_type::regular) {
+      const auto written = write_file(evidence, probe_evidence(report));
+      return written ? write_file(list, probed_list_json(report)) : written;
+    }
+    auto folder = OutputFolder::beside(list, true);
+    if (!folder) return std::move(folder).error();
+    auto written = folder->write(list.filename().string(), probed_list_json(report));
+    if (written) written = folder->write(evidence.filename().string(), probe_evidence(report));
+    return written ? folder->commit() : written;
   }
 
   CLI::App* app_ = nullptr;

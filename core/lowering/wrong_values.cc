@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/graph/op_name.h"
@@ -111,18 +112,19 @@ class ValueSearch {
   // The finding in an interval that is wrong; found_ becomes the items that it explains.
   WrongValues search(Interval interval) {
     Half half = Half::first;
+    std::uint32_t cut = interval.end;
     const bool is_worth_it = wrong_.difference != Difference::lower_precision;
     blocked_.clear();
     while (is_worth_it && interval.end - interval.begin > 1) {
-      const auto [found, cut] = wrong_half(interval);
-      half = found;
+      std::tie(half, cut) = wrong_half(interval);
       if (half == Half::first) interval.end = cut;
       if (half == Half::second) interval.begin = cut;
       if (half == Half::neither || half == Half::unresolved) break;
     }
-    WrongValues result{.nodes = nodes_of(failed_.order, items_of(interval)),
-                       .first_wrong = wrong_.first_wrong};
+    WrongValues result{.first_wrong = wrong_.first_wrong};
     decide(interval, half, result);
+    if (result.verdict == ValueVerdict::together) interval = narrowed(interval, cut, result);
+    result.nodes = nodes_of(failed_.order, items_of(interval));
     result.message = wrong_.message;
     if (!is_whole(interval)) result.remedies = pinned();
     result.runs = questions_.runs();
@@ -281,11 +283,52 @@ class ValueSearch {
     return std::nullopt;
   }
 
+  // The answer where ten times the error is allowed, so that errors that add up are none.
+  JudgedAnswer ask_tolerantly(Interval interval) {
+    const ItemSet items = items_of(interval);
+    JudgedAnswer answer = questions_.ask_tolerantly(items, pinned(), kTogetherTolerance);
+    if (answer.answer.outcome != OracleOutcome::unchanged) return answer;
+    return questions_.ask_tolerantly(items, failed_.remedies, kTogetherTolerance);
+  }
+
   ValueVerdict verdict_of_sum(Interval interval) {
-    const JudgedAnswer answer =
-        questions_.ask_tolerantly(items_of(interval), failed_.remedies, kTogetherTolerance);
+    const JudgedAnswer answer = ask_tolerantly(interval);
     if (answer.passes()) return ValueVerdict::errors_add_up;
     return is_wrong(answer) ? ValueVerdict::together : ValueVerdict::unresolved;
+  }
+
+  // True when the interval is far off. What it says then is kept for the report.
+  bool is_far_off(Interval interval, bool& is_right) {
+    const JudgedAnswer answer = ask_tolerantly(interval);
+    is_right = answer.passes();
+    if (!is_wrong(answer) || answer.answer.difference != Difference::wrong) return false;
+    wrong_ = answer.answer;
+    return true;
+  }
+
+  // The shortest interval within this one that is still far off: cut off at its end first, then at its
+  // beginning. Both sides of `cut` are right. Its last item is necessary if it is seen to be right without.
+  Interval narrowed(Interval interval, std::uint32_t cut, WrongValues& result) {
+    bool is_needed = true, is_right = true;
+    for (std::uint32_t right = cut; interval.end - right > 1;) {
+      const std::uint32_t middle = right + (interval.end - right) / 2;
+      if (is_far_off({interval.begin, middle}, is_right)) {
+        interval.end = middle;
+      } else {
+        right = middle;
+        is_needed = is_right;
+      }
+    }
+    for (std::uint32_t right = cut; right - interval.begin > 1;) {
+      const std::uint32_t middle = interval.begin + (right - interval.begin) / 2;
+      if (is_far_off({middle, interval.end}, is_right)) {
+        interval.begin = middle;
+      } else {
+        right = middle;
+      }
+    }
+    if (is_needed) result.necessary = nodes_of(failed_.order, ItemSet{interval.end - 1}).back();
+    return interval;
   }
 
   const FailedPartition& failed_;

@@ -10,7 +10,7 @@
 //   both are right             -> no node is wrong by itself:
 //       an op between decides an order (TopK, NonZero, a comparison): rounding_decides
 //       the interval is right when ten times the error is allowed:    errors_add_up
-//       otherwise:                                                    together
+//       otherwise:                                                    together, and what it takes at least
 //
 // What is found explains no more than its own nodes. Where it is no fault (an order of ties, one
 // quantisation step, rounding), the items before and after it run, too, on the reference's values,
@@ -45,14 +45,16 @@ enum class ValueVerdict : std::uint8_t {
   one_step,          // `nodes` are one quantisation step off here and there: not a fault
   rounding_decides,  // `deciders` turn an error within the tolerance into another order
   errors_add_up,     // each half of `nodes` is right
-  together,          // each half of `nodes` is right, but together they are far off
+  together,          // `nodes` are far off, and without the first or the last of them right
   unresolved,        // the halves of `nodes` could not be run, or a limit was reached
 };
 
 struct WrongValues {
   ValueVerdict verdict = ValueVerdict::unresolved;
-  std::vector<NodeId> nodes = {};                     // model order
-  std::vector<NodeId> deciders = {};                  // model order
+  std::vector<NodeId> nodes = {};     // model order
+  std::vector<NodeId> deciders = {};  // model order
+  // For `together`: one of `nodes` without which the others were seen to be right.
+  std::optional<NodeId> necessary = std::nullopt;
   std::optional<ValueId> first_wrong = std::nullopt;  // within `nodes`
   Remedies remedies = {};                             // under which `nodes` were seen to be wrong
   std::string message = {};                           // how their values differ
@@ -68,9 +70,10 @@ struct AllWrongValues {
   bool is_no_fault = false;
 };
 
-// For each finding at most 2 ceil(log2 n) runs, plus 1 when no node is wrong by itself, plus up to
-// 16 for each half that cannot be run; 2 more for the rest after what is no fault. Only a `culprit`
-// may become a rule.
+// For each finding at most 2 ceil(log2 n) runs, plus 1 when no node is wrong by itself, and as many
+// again as the bisection took where some are wrong together; plus up to 16 for each half that cannot be
+// run; 2 more for the rest after what is no fault. Only a `culprit` and a `necessary` node may become a
+// rule.
 AllWrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
                                  const AskingLimits& limits);
 

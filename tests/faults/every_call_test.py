@@ -144,6 +144,8 @@ def trials_of(scene, library):
                                         says=[model])
     yield "short reads and writes", trial("read,pread,write", "short", {OK}, always=True)
     yield "a bug", trial("write", "throw", {BUG}, says=["this is a bug in cleave: a test threw this"]).only(1)
+    # The calls that led to it, for who reports the bug: each with an address in the program.
+    yield "a bug's calls", trial("write", "throw", {BUG}, says=["and these calls:\n" + scene.cleave]).only(1)
     calls = "pread,write" if "--html" in scene.command.arguments else "read,pread,write"  # fontconfig
     yield "interrupted", trial(calls, "interrupted", {OK}, always=True)
 

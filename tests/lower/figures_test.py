@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Figures of `cleave lower` against fakes, in small numbers or, by options, in large ones.
 
-usage: figures_test.py CLEAVE [--graphs N] [--kills N] [--bad N] [--only WORD]...
+usage: figures_test.py CLEAVE [--graphs N] [--kills N] [--bad N [--first N]] [--only WORD]...
 
     --graphs N    random models in which every planted culprit must be learned, and nothing else (25)
     --kills N     random moments at which a run is killed and started again (5)
     --bad N       runs with compilers that crash by chance, need the device for themselves, flood, hang, lie, write
                   half outputs or fail at first: no false rule, no process, no folder may be left (16)
+    --first N     the first of these runs, to go on where an earlier run of this test ended (0)
 
 Exit status 1 when a figure is missed, 77 when the Python modules are not there.
 """
@@ -121,7 +122,7 @@ BAD_COMPILERS = [
 
 def test_bad_compilers_make_no_false_rule_and_leave_nothing(place):
     learned = clean = 0
-    for i in range(OPTIONS.bad):
+    for i in range(OPTIONS.first, OPTIONS.bad):
         numbers = random.Random(i)
         rules, refused, fields, more = BAD_COMPILERS[i % len(BAD_COMPILERS)]
         folder = place.folder / f"bad{i}"
@@ -144,7 +145,7 @@ def test_bad_compilers_make_no_false_rule_and_leave_nothing(place):
         equal((i, list((folder / "tmp").iterdir())), (i, []))
         learned += has == refused
         clean += result["clean"]
-    return f"{OPTIONS.bad} runs, {clean} clean, {learned} that learned all that is refused"
+    return f"{OPTIONS.bad - OPTIONS.first} runs, {clean} clean, {learned} that learned all that is refused"
 
 
 def main():
@@ -154,6 +155,7 @@ def main():
     parser.add_argument("--graphs", type=int, default=25)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--bad", type=int, default=16)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--only", action="append", default=[])
     parser.parse_args(namespace=OPTIONS)
     return run_tests(tests_in(globals()), OPTIONS.cleave, OPTIONS.only)

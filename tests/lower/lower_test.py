@@ -7,6 +7,7 @@ Exit status 1 when one fails, 77 when the Python modules are not there. Each ski
 """
 import json
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -1324,6 +1325,24 @@ def test_probe_writes_no_list_when_the_compiler_does_not_start(place):
     done = place.run("probe", model, "--backend", "ghost=/no/such/tool {model} -o {out}", "-o", "probed.json")
     equal((done.returncode, (place.folder / "probed.json").exists()), (5, False))
     assert "answers none of the 2 cases: /no/such/tool" in done.stderr, done.stderr
+
+
+def test_probe_writes_the_list_and_its_evidence_or_neither(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Cos", "Neg"])
+    backend = place.backend(["op=Sin"], serve=True)
+    words = place.command("probe", model, "--backend", backend, "-o", "probed.json", "--no-cache")
+    files = [place.folder / "probed.json", place.folder / "probed.json.evidence.jsonl"]
+    ended = set()
+    for most in (*range(200, 1400, 100), 100_000):
+        done = subprocess.run(words, cwd=place.folder, capture_output=True, text=True, timeout=60, check=False,
+                              preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+        equal((most, [file.exists() for file in files]), (most, [done.returncode == 0] * 2))
+        assert done.returncode in (0, 4), (most, done.returncode, done.stderr)
+        ended.add(done.returncode)
+        for file in files:
+            file.unlink(missing_ok=True)
+    equal(ended, {0, 4})
+    equal(list(place.folder.glob(".cleave-*")), [])
 
 
 def test_no_file_of_the_user_is_lost(place):

@@ -348,7 +348,8 @@ class LowerJob {
   // ---- the culprit search ----
 
   // Makes one search for each way in which a backend fails, since one rule may fix all partitions
-  // that fail alike. If a remedy is found, the next partition that fails alike is searched too.
+  // that fail alike. If a remedy is found, or nothing to blame for wrong values, the next partition that
+  // fails alike is searched too.
   void search() {
     if (options_.search.culprits == CulpritSearch::none) return;
     set_mismatches_apart();
@@ -406,8 +407,8 @@ class LowerJob {
     return groups;
   }
 
-  // Returns true when a remedy was found for the whole partition: then it is worth searching those
-  // that fail alike, too.
+  // Returns true when a remedy was found for the whole partition, or no node of it is to blame for its
+  // values: then it is worth searching those that fail alike, too.
   bool search_part(std::size_t i, std::size_t lane, std::vector<LowerFinding>& found) {
     LoweredPart& part = round().parts[i];
     const std::string task = round_text("search " + part.name);
@@ -423,7 +424,7 @@ class LowerJob {
     const std::lock_guard lock(mutex_);
     const auto& error = pool_.lowerer(lane, part.backend).error();
     if (error && !error_) error_ = error;
-    return findings.is_remedied;
+    return findings.is_remedied || findings.blames_nothing;
   }
 
   void add_finding(LowerFinding finding) {

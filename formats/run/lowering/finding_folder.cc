@@ -189,7 +189,8 @@ std::string_view values_text(ValueVerdict verdict) {
     case ValueVerdict::errors_add_up:
       return "Errors add up in these nodes; none of them is wrong by itself:";
     case ValueVerdict::together:
-      return "These nodes compute wrong values together, and no half of them does:";
+      return "These nodes compute wrong values together, and not without the first or the last of "
+             "them:";
     case ValueVerdict::unresolved:
       return "These nodes compute wrong values; smaller pieces could not be run:";
   }

@@ -28,6 +28,7 @@ struct LowerFinding {
   Finding finding;
   std::optional<ValueVerdict> values = {};  // for wrong values
   std::vector<NodeId> deciders = {};        // for ValueVerdict::rounding_decides
+  std::optional<NodeId> necessary = {};     // for ValueVerdict::together: the one to be denied
   std::string rule = {};                    // the learned rule in words; "": none
   bool has_open_shapes = false;             // its nodes had them when they were refused
 };

@@ -49,9 +49,9 @@ LowerFinding finding_of(const LoweredPart& part, Finding finding) {
 // A finding explains its own nodes. What it says of them is no verdict on the part.
 LowerFinding take_values(const LoweredPart& part, WrongValues wrong) {
   Finding finding{.nodes = std::move(wrong.nodes)};
-  finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
-                 : wrong.verdict == ValueVerdict::together ? FindingKind::together
-                                                           : FindingKind::unexplained;
+  finding.kind = wrong.verdict == ValueVerdict::culprit ? FindingKind::culprit
+                 : wrong.necessary                      ? FindingKind::together
+                                                        : FindingKind::unexplained;
   finding.within = finding.nodes;
   finding.remedies = wrong.remedies;
   finding.signature = "wrong values";
@@ -63,6 +63,7 @@ LowerFinding take_values(const LoweredPart& part, WrongValues wrong) {
   LowerFinding made = finding_of(part, std::move(finding));
   made.values = wrong.verdict;
   made.deciders = std::move(wrong.deciders);
+  made.necessary = wrong.necessary;
   return made;
 }
 
@@ -120,6 +121,9 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
       part.is_lowered = true;
     }
     confirm(part, lowerer, found);
+    found.blames_nothing =
+        std::none_of(found.findings.begin(), found.findings.end(),
+                     [](const LowerFinding& one) { return blames(one.finding.kind); });
     return found;
   }
   change_cuts(partition, plain);
@@ -208,6 +212,7 @@ void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
   const auto make_flaky = [](LowerFinding& one) {
     one.values.reset();
     one.deciders.clear();
+    one.necessary.reset();
     one.finding.kind = FindingKind::flaky;
     one.finding.nodes.clear();
   };

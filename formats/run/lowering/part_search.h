@@ -31,6 +31,7 @@ struct PartFailure {
 struct PartFindings {
   std::vector<LowerFinding> findings;  // round is not set
   bool is_remedied = false;            // the partition as a whole compiles with a remedy
+  bool blames_nothing = false;  // values differ, and no node is to blame: it says nothing of others
 };
 
 // The result as an answer to the culprit search.

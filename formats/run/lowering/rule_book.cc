@@ -78,7 +78,8 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
       for (const NodeId one : found.finding.nodes) evidence_[backend].add_failed(graph_, one);
     }
     if (found.finding.kind != FindingKind::together) continue;
-    for (Rule& rule : rules_by_name(graph_, std::span(&node, 1))) {
+    const NodeId needed = found.necessary.value_or(node);
+    for (Rule& rule : rules_by_name(graph_, std::span(&needed, 1))) {
       rule.why = backends_[backend] + ": " + found.finding.signature +
                  " (together with other nodes, " +
                  (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";

@@ -123,6 +123,43 @@ TEST_CASE("Two nodes that are wrong only together are distinguished from errors 
   CHECK(std::binary_search(result.nodes.begin(), result.nodes.end(), NodeId{60}));
 }
 
+TEST_CASE("Of nodes that are wrong only together, those around them are not to blame") {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 3 + random() % 200);
+    const std::vector<NodeId> pair = some_nodes(random, graph, 2);
+    const WrongValues result = find(graph, [&](const Piece& piece) {
+      return holds(piece, pair[0]) && holds(piece, pair[1]) ? wrong() : kRight;
+    });
+    INFO(seed);
+    REQUIRE(result.verdict == ValueVerdict::together);
+    REQUIRE(result.necessary);
+    CHECK((*result.necessary == pair[0] || *result.necessary == pair[1]));
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    const auto place = [&](NodeId node) {
+      for (std::uint32_t item = 0; item < order.count(); ++item) {
+        if (nodes_of(order, ItemSet{item}).front() == node) return item;
+      }
+      return static_cast<std::uint32_t>(order.count());
+    };
+    const auto [first, last] = std::minmax({place(pair[0]), place(pair[1])});
+    CHECK(result.nodes.size() == last - first + 1);
+  }
+}
+
+TEST_CASE("Where it is not known what is right without a node, no node is necessary") {
+  const Graph graph = random_model(4, 64);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const NodeId last = nodes_of(order, ItemSet{63}).front();
+  const WrongValues result = find(graph, [&](const Piece& piece) {
+    if (holds(piece, nodes_of(order, ItemSet{0}).front()) && holds(piece, last)) return wrong();
+    const bool is_cut_late = piece.nodes.size() > 40;
+    return is_cut_late ? Answer{.outcome = OracleOutcome::unresolved} : kRight;
+  });
+  CHECK(result.verdict == ValueVerdict::together);
+  CHECK_FALSE(result.necessary);
+}
+
 TEST_CASE("Rounding that decides an order is reported with the node that decides") {
   const Graph graph = graph_from_text(R"(
     input x
