@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/decimal.h"
 #include "core/stages/stages.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
