@@ -35,6 +35,8 @@ Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& g
   }
   StagePlanRequest request = args.request();
   request.ties = model_ties(model);
+  const OpFacts facts = op_facts(model);
+  request.balance.facts = &facts;
   auto plan = plan_with_progress(graph, request);
   if (!plan) return refuse(plan.error());
   print_diagnostics(plan->warnings);

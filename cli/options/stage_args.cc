@@ -9,6 +9,7 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/refuse_option.h"
+#include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
@@ -134,6 +135,10 @@ Link bandwidth_of(const std::string& option, const std::string& text) {
 
 void BalanceArgs::add_to(CLI::App& app) {
   app_ = &app;
+  add_list_options(app, request.lists, Lists::optional, Targets::several);
+  for (const char* const option : {"--support", "--deny", "--verdicts", "--all-of"}) {
+    app.get_option(option)->group(kGroup);
+  }
   add_choice(app, "--comm", request.options.comm,
              {{"serial", CommModel::serial},
               {"overlap", CommModel::overlap},
@@ -170,8 +175,8 @@ void BalanceArgs::add_to(CLI::App& app) {
                for (const std::string& text : texts) add_costs(text);
              },
              "measured times of nodes: a profile of ONNX Runtime, OpenVINO or TensorRT, or CSV "
-             "node,time_us; repeatable")
-          ->type_name("FILE")
+             "node,time_us; with NAME=, of a target; repeatable")
+          ->type_name("[NAME=]FILE")
           ->allow_extra_args(false)
           ->group(kGroup),
       FileRole::input);
@@ -197,7 +202,17 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->type_name("BANDWIDTH")
       ->group(kGroup);
   add_input_option(app, "--devices", request.devices_path,
-                   "the devices in the order of stages: CSV name,memory,speed,link")
+                   "the devices in the order of stages: CSV name,target,memory,speed,link")
+      ->group(kGroup);
+  app.add_option_function<std::vector<std::string>>(
+         "--target",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_target(text);
+         },
+         "rates of the devices of a target, and the memory and link of those that have none of "
+         "their own, such as npu:flops=4TFLOP/s,bandwidth=50GB/s; cpu is the host; repeatable")
+      ->type_name("NAME:NUMBERS")
+      ->allow_extra_args(false)
       ->group(kGroup);
   add_choice(app, "--effort", request.options.effort,
              {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},
@@ -223,8 +238,9 @@ std::string BalanceArgs::first_given() const {
 }
 
 std::string BalanceArgs::first_not_for_schedule() const {
-  for (const char* const option : {"--comm", "--exact-stages", "--target-latency", "--devices",
-                                   "--effort", "--seed", "--time-limit"}) {
+  for (const char* const option :
+       {"--support", "--deny", "--verdicts", "--all-of", "--target", "--comm", "--exact-stages",
+        "--target-latency", "--devices", "--effort", "--seed", "--time-limit"}) {
     if (app_->count(option) > 0) return option;
   }
   return {};
@@ -232,11 +248,21 @@ std::string BalanceArgs::first_not_for_schedule() const {
 
 std::optional<Error> BalanceArgs::idle_option(StagePolicy policy) const {
   if (policy != StagePolicy::time) {
-    for (const char* const option :
-         {"--comm", "--link", "--costs", "--device-flops", "--device-bandwidth"}) {
+    for (const char* const option : {"--support", "--verdicts", "--target", "--comm", "--link",
+                                     "--costs", "--device-flops", "--device-bandwidth"}) {
       if (app_->count(option) == 0) continue;
       return Error{std::string(option) + " only has an effect when times are balanced"};
     }
+  }
+  const bool has_lists = !request.lists.accepts_nothing();
+  if (has_lists && request.devices_path.empty()) {
+    return Error{"--support has no effect without --devices",
+                 std::nullopt,
+                 {"give the devices with the column \"target\": name,target,memory"}};
+  }
+  if (!has_lists && (!request.targets.empty() || !request.lists.deny.empty())) {
+    return Error{std::string(request.targets.empty() ? "--deny" : "--target") +
+                 " has no effect without a support list: give -s NAME=LIST"};
   }
   if (request.link && request.options.comm == CommModel::none) {
     return Error{"--link has no effect with --comm none, where transfers are free"};
@@ -245,11 +271,30 @@ std::optional<Error> BalanceArgs::idle_option(StagePolicy policy) const {
 }
 
 void BalanceArgs::add_costs(const std::string& text) {
-  request.costs_files.push_back(cost_source_of(text));
-  if (request.costs_files.back().target == CostTarget::cpu) return;
+  const bool has_lists = !request.lists.accepts_nothing();
+  request.costs_files.push_back(has_lists ? cost_source_of(text, request.lists.targets())
+                                          : cost_source_of(text));
+  if (has_lists || request.costs_files.back().target == CostTarget::cpu) return;
   refuse_option("--costs", in_quotes(text) +
                                " is for an accelerator: all stages use one kind of device, so give "
                                "the times without a target");
+}
+
+void BalanceArgs::add_target(const std::string& text) {
+  const auto target = parse_target(text);
+  if (!target) refuse_option("--target", target.error().message);
+  const char* idle = nullptr;
+  if (target->node_us) idle = "node";
+  if (target->launch_us) idle = "launch";
+  if (target->energy) idle = "energy";
+  if (target->max_subgraphs) idle = "max-subgraphs";
+  if (target->duplex) idle = "duplex";
+  if (idle != nullptr) {
+    refuse_option("--target",
+                  in_quotes(text) + ": " + idle +
+                      " does not count in stages: give flops, bandwidth, memory or link");
+  }
+  request.targets.push_back(*target);
 }
 
 void BalanceArgs::set_memory(const std::string& text) {
@@ -395,14 +440,16 @@ std::optional<Error> StagePlanArgs::idle_option() const {
 }
 
 std::string StagePlanArgs::first_not_for_workload() const {
-  for (const char* const name : {"--split-at",         "--split-between", "--map",
-                                 "--balance",          "--costs",         "--device-flops",
-                                 "--device-bandwidth", "--link",          "--devices",
-                                 "--optimizer-factor", "--dim",           "--input-shape",
-                                 "--set-input",        "--infer",         "--fold",
-                                 "--shared-params",    "--relay",         "--device-map",
-                                 "--loss-output",      "--stage",         "--weights",
-                                 "--annotate",         "--schedule"}) {
+  for (const char* const name : {"--split-at", "--split-between", "--map",
+                                 "--balance",  "--costs",         "--device-flops",
+                                 "--support",  "--deny",          "--verdicts",
+                                 "--all-of",   "--target",        "--device-bandwidth",
+                                 "--link",     "--devices",       "--optimizer-factor",
+                                 "--dim",      "--input-shape",   "--set-input",
+                                 "--infer",    "--fold",          "--shared-params",
+                                 "--relay",    "--device-map",    "--loss-output",
+                                 "--stage",    "--weights",       "--annotate",
+                                 "--schedule"}) {
     if (app_->count(name) > 0) return name;
   }
   return {};

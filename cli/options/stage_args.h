@@ -56,6 +56,7 @@ struct BalanceArgs {
  private:
   const CLI::App* app_ = nullptr;
   void add_costs(const std::string& text);
+  void add_target(const std::string& text);
   void set_memory(const std::string& text);
   void set_target(const std::string& text);
   void set_time_limit(const std::string& text);

@@ -102,7 +102,9 @@ constexpr std::size_t kMostCells = 4'000'000;  // of the table: 100 MB
 class GrowingStage {
  public:
   explicit GrowingStage(const Instance& instance)
-      : instance_(instance),
+      : target_time(instance.targets, 0),
+        refused(instance.targets, 0),
+        instance_(instance),
         pins_in_(instance.net_count(), 0),
         home_in_(instance.net_count(), 0),
         users_in_(instance.problem->shared_bytes.size(), 0) {}
@@ -110,6 +112,7 @@ class GrowingStage {
   void clear() {
     while (!groups_.empty()) pop();
     time = host_time = in = out = bytes = 0;  // clears rounding errors
+    std::fill(target_time.begin(), target_time.end(), 0);
   }
 
   void push(std::uint32_t group) {
@@ -118,6 +121,11 @@ class GrowingStage {
     host_time += instance_.host_time[group];
     bytes += instance_.bytes[group];
     host_only += instance_.host_only[group];
+    for (std::size_t target = 0; target < instance_.targets; ++target) {
+      const double there = instance_.target_time[group * instance_.targets + target];
+      target_time[target] += std::max(0.0, there);
+      refused[target] += there < 0 ? 1 : 0;
+    }
     for (const std::uint32_t net : instance_.nets_of.of(group)) {
       count(net, -1);
       ++pins_in_[net];
@@ -136,6 +144,11 @@ class GrowingStage {
     host_time -= instance_.host_time[group];
     bytes -= instance_.bytes[group];
     host_only -= instance_.host_only[group];
+    for (std::size_t target = 0; target < instance_.targets; ++target) {
+      const double there = instance_.target_time[group * instance_.targets + target];
+      target_time[target] -= std::max(0.0, there);
+      refused[target] -= there < 0 ? 1 : 0;
+    }
     for (const std::uint32_t net : instance_.nets_of.of(group)) {
       count(net, -1);
       --pins_in_[net];
@@ -149,8 +162,17 @@ class GrowingStage {
 
   const std::vector<std::uint32_t>& groups() const { return groups_; }
 
+  double time_on(const DeviceKind& kind) const {
+    return target_time.empty() || kind.is_host ? time : target_time[kind.target];
+  }
+  bool is_taken_by(const DeviceKind& kind) const {
+    return target_time.empty() ? host_only == 0 : refused[kind.target] == 0;
+  }
+
   double time = 0, host_time = 0, in = 0, out = 0, bytes = 0;
   std::uint32_t host_only = 0;
+  std::vector<double> target_time;     // of several targets: on each, without what it refuses
+  std::vector<std::uint32_t> refused;  // groups
 
  private:
   void count(std::uint32_t net, double sign) {
@@ -289,12 +311,13 @@ class ExactSearch {
     bool may_grow = false;
     for (std::size_t i = 0; i < cost_.size(); ++i) {
       const DeviceKind& kind = fleet_.kinds()[i];
-      const double compute = kind.is_host ? stage_.host_time : stage_.time * kind.time_scale;
-      const bool fits = kind.is_host || (stage_.host_only == 0 && stage_.bytes <= kind.memory);
+      const double time = stage_.time_on(kind);
+      const double compute = kind.is_host ? stage_.host_time : time * kind.time_scale;
+      const bool fits = kind.is_host || (stage_.is_taken_by(kind) && stage_.bytes <= kind.memory);
       cost_[i] = kUnlimited;
       if (!fits || compute >= options_.below) continue;
       may_grow = true;
-      cost_[i] = instance_.load(kind, stage_.time, stage_.host_time, stage_.in, stage_.out);
+      cost_[i] = instance_.load(kind, time, stage_.host_time, stage_.in, stage_.out);
     }
     return may_grow;
   }

@@ -30,7 +30,8 @@ Fleet::Fleet(const BalanceProblem& problem, bool exact_stages) : exact_stages_(e
         .time_scale = 1 / device.speed,
         .comm_scale = device.is_host ? 0 : device.transfer_scale,
         .memory = device.is_host || everything <= device.memory ? kUnlimited : device.memory,
-        .is_host = device.is_host};
+        .is_host = device.is_host,
+        .target = device.target};
     const auto found = std::find(kinds_.begin(), kinds_.end(), kind);
     const auto id = static_cast<std::uint32_t>(found - kinds_.begin());
     if (found == kinds_.end()) {
@@ -154,6 +155,30 @@ std::vector<std::uint32_t> topological_numbers(const BalanceProblem& problem,
   return by_first_item;
 }
 
+// A group that no one target takes as a whole is for the host only.
+void sum_on_targets(Instance& instance) {
+  const BalanceProblem& problem = *instance.problem;
+  const std::size_t targets = problem.target_count();
+  instance.targets = targets;
+  instance.target_time.assign(instance.size() * targets, 0);
+  for (std::uint32_t item = 0; item < instance.group_of.size(); ++item) {
+    for (std::uint32_t target = 0; target < targets; ++target) {
+      double& sum = instance.target_time[instance.group_of[item] * targets + target];
+      const double time = problem.time_on(target, item);
+      sum = sum < 0 || time < 0 ? -1 : sum + time;
+    }
+  }
+  for (std::uint32_t group = 0; group < instance.size(); ++group) {
+    double least = kUnlimited;
+    for (std::uint32_t target = 0; target < targets; ++target) {
+      const double time = instance.target_time[group * targets + target];
+      if (time >= 0) least = std::min(least, time);
+    }
+    instance.host_only[group] = least == kUnlimited ? 1 : 0;
+    instance.time[group] = least == kUnlimited ? 0 : least;
+  }
+}
+
 void sum_items(Instance& instance) {
   const std::size_t count = instance.items_of.count();
   instance.time.assign(count, 0);
@@ -168,6 +193,7 @@ void sum_items(Instance& instance) {
     instance.bytes[group] += item.bytes;
     if (!item.runs_on_accelerator) instance.host_only[group] = 1;
   }
+  if (!instance.problem->target_times.empty()) sum_on_targets(instance);
 }
 
 Adjacency shared_of_groups(const Instance& instance) {
@@ -272,6 +298,39 @@ Instance make_instance(const BalanceProblem& problem, const Fleet& fleet, CommMo
   return instance;
 }
 
+std::vector<std::uint32_t> earliest_devices(const Instance& instance) {
+  const auto devices = instance.fleet->kind_of_device();
+  std::vector<std::uint32_t> earliest(instance.size(), 0);
+  for (std::uint32_t group = 0; group < instance.size(); ++group) {
+    std::uint32_t device = earliest[group];
+    const auto takes = [&](std::uint32_t at) {
+      return instance.takes(instance.fleet->kinds()[devices[at]], group);
+    };
+    while (device < devices.size() && !takes(device)) ++device;
+    earliest[group] = device < devices.size() ? device : kNoItem;
+    for (const std::uint32_t later : instance.successors.of(group)) {
+      earliest[later] = std::max(earliest[later], earliest[group]);
+    }
+  }
+  return earliest;
+}
+
+std::vector<std::uint32_t> latest_devices(const Instance& instance) {
+  const auto devices = instance.fleet->kind_of_device();
+  std::vector<std::uint32_t> latest(instance.size(),
+                                    static_cast<std::uint32_t>(devices.size() - 1));
+  for (auto group = static_cast<std::uint32_t>(instance.size()); group-- > 0;) {
+    for (const std::uint32_t later : instance.successors.of(group)) {
+      latest[group] = std::min(latest[group], latest[later]);
+    }
+    const auto takes = [&](std::uint32_t at) {
+      return instance.takes(instance.fleet->kinds()[devices[at]], group);
+    };
+    while (latest[group] > 0 && !takes(latest[group])) --latest[group];
+  }
+  return latest;
+}
+
 Checked check(const Instance& instance, const Candidate& candidate) {
   // Keep only stages that hold a group, in order.
   std::vector<std::uint32_t> number(candidate.kind_of_stage.size(), 0);
@@ -361,7 +420,11 @@ class Round {
 
   bool is_dominated(std::uint32_t u, std::uint32_t v) const {
     if (!may_differ_in_memory_ && takes_memory(u)) return false;
-    if (instance_.host_only[u] != 0 && instance_.host_only[v] == 0) return false;
+    const auto kinds = instance_.fleet->kinds();
+    const auto keeps = [&](const DeviceKind& kind) {
+      return instance_.takes(kind, u) || !instance_.takes(kind, v);
+    };
+    if (!std::all_of(kinds.begin(), kinds.end(), keeps)) return false;
     double both = 0;   // of nets between the two alone
     double other = 0;  // of u's nets without v
     for (const std::uint32_t net : instance_.nets_of.of(u)) {
@@ -370,7 +433,6 @@ class Round {
       if (!has_v) other += instance_.net_cost[net];
       if (has_v && pins.size() == 2) both += instance_.net_cost[net];
     }
-    const auto kinds = instance_.fleet->kinds();
     return std::all_of(kinds.begin(), kinds.end(),
                        [&](const DeviceKind& kind) { return never_slower(kind, u, other, both); });
   }
@@ -382,7 +444,7 @@ class Round {
   // Whether a stage on this kind of device gets no slower by taking u in.
   bool never_slower(const DeviceKind& kind, std::uint32_t u, double other, double both) const {
     if (kind.is_host) return instance_.host_time[u] <= 0;
-    const double time = instance_.time[u] * kind.time_scale;
+    const double time = instance_.time_on(kind, u) * kind.time_scale;
     switch (instance_.comm) {
       case CommModel::serial:
         return time + other * kind.comm_scale <= both * kind.comm_scale;

@@ -5,6 +5,7 @@
 // searches work on groups only; what they find is checked on the items.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,6 +28,7 @@ struct DeviceKind {
   double comm_scale = 1;
   double memory = kUnlimited;  // kUnlimited too when everything fits
   bool is_host = false;
+  std::uint32_t target = 0;
 
   bool operator==(const DeviceKind&) const = default;
 };
@@ -93,7 +95,11 @@ struct Instance {
   std::vector<double> host_time;
   std::vector<double> bytes;            // own parameters
   std::vector<std::uint8_t> host_only;  // holds an item that cannot run on an accelerator
-  Adjacency successors;                 // ascending, each once
+  // Of several targets, for each its time there; below 0: it does not take the group. Then `time` is
+  // the least of these, so that bounds hold. Empty: there is one target.
+  std::vector<double> target_time;
+  std::size_t targets = 0;
+  Adjacency successors;  // ascending, each once
   Adjacency predecessors;
   Adjacency shared;  // shared parameters that the group uses
 
@@ -108,6 +114,15 @@ struct Instance {
   bool has_activations = false;         // memory is limited: live values take memory
 
   std::size_t size() const { return time.size(); }
+  bool takes(const DeviceKind& kind, std::uint32_t group) const {
+    if (kind.is_host) return true;
+    return targets == 0 ? host_only[group] == 0 : target_time[group * targets + kind.target] >= 0;
+  }
+  // At speed 1, on a kind that takes the group.
+  double time_on(const DeviceKind& kind, std::uint32_t group) const {
+    if (targets == 0 || kind.is_host) return time[group];
+    return std::max(0.0, target_time[group * targets + kind.target]);
+  }
   std::size_t net_count() const { return net_cost.size(); }
   double load(const DeviceKind& kind, double time_sum, double host_sum, double in,
               double out) const {
@@ -124,6 +139,12 @@ Instance make_instance(const BalanceProblem& problem, const Fleet& fleet, CommMo
 // The groups that every assignment must keep: items of one colour and all items on a cycle with
 // them.
 Components tied_items(const BalanceProblem& problem);
+
+// By group, of devices in order: the first that may hold it if each group before it is as early as it
+// can be; kNoItem: none may, whatever their memory. Linear.
+std::vector<std::uint32_t> earliest_devices(const Instance& instance);
+// The same from the end: the last that may hold it.
+std::vector<std::uint32_t> latest_devices(const Instance& instance);
 
 // Merges groups where that provably keeps the best objective (with at most all devices). A group u
 // whose only successor, or only predecessor, is v may join v when the nets that only u and v share

@@ -49,6 +49,9 @@ class LineBuilder {
     line_.host_time.assign(ends.size(), 0);
     line_.bytes.assign(ends.size(), 0);
     line_.host_only.assign(ends.size(), 0);
+    line_.targets = instance.targets;
+    line_.target_time_before.assign((ends.size() + 1) * line_.targets, 0);
+    line_.refused_before.assign((ends.size() + 1) * line_.targets, 0);
     std::uint32_t block = 0;
     for (std::uint32_t position = 0; position < order.size(); ++position) {
       while (position >= ends[block]) ++block;
@@ -57,6 +60,7 @@ class LineBuilder {
   }
 
   Line build() && {
+    sum_before();
     add_pins();
     if (instance_.fleet->has_caps()) add_shared();
     if (instance_.has_activations) {
@@ -73,6 +77,20 @@ class LineBuilder {
     line_.host_time[block] += instance_.host_time[group];
     line_.bytes[block] += instance_.bytes[group];
     if (instance_.host_only[group] != 0) line_.host_only[block] = 1;
+    for (std::size_t target = 0; target < line_.targets; ++target) {
+      const double time = instance_.target_time[group * line_.targets + target];
+      const std::size_t after = (block + std::size_t{1}) * line_.targets + target;
+      if (time < 0) ++line_.refused_before[after];
+      line_.target_time_before[after] += std::max(0.0, time);
+    }
+  }
+
+  // From amounts of blocks to those of all blocks before.
+  void sum_before() {
+    for (std::size_t i = line_.targets; i < line_.refused_before.size(); ++i) {
+      line_.target_time_before[i] += line_.target_time_before[i - line_.targets];
+      line_.refused_before[i] += line_.refused_before[i - line_.targets];
+    }
   }
 
   void add_pins() {
@@ -273,7 +291,7 @@ void LinearProgram::run(const LinearOptions& options) {
     window.start(first);
     for (std::uint32_t last = first; last < blocks; ++last) {
       window.grow(last);
-      if (!price(window, options)) break;
+      if (!price(window, first, last, options)) break;
       if (most_.empty()) {
         extend(first, last, options.below);
       } else {
@@ -307,18 +325,22 @@ bool LinearProgram::find_active(std::uint32_t position, double below) {
   return !active_.empty();
 }
 
-bool LinearProgram::price(const Window& window, const LinearOptions& options) {
+bool LinearProgram::price(const Window& window, std::uint32_t first, std::uint32_t last,
+                          const LinearOptions& options) {
   bool may_grow = false;
   const auto kinds = instance_.fleet->kinds();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const DeviceKind& kind = kinds[i];
-    const double compute = kind.is_host ? window.host_time : window.time * kind.time_scale;
-    const bool fits = kind.is_host ||
-                      (!window.host_only && window.memory() <= kind.memory * options.memory_scale);
+    const bool is_told_apart = line_.targets > 0 && !kind.is_host;
+    const double time = is_told_apart ? line_.time_on(kind.target, first, last) : window.time;
+    const bool is_taken = is_told_apart ? time >= 0 : !window.host_only;
+    const double compute = kind.is_host ? window.host_time : time * kind.time_scale;
+    const bool fits =
+        kind.is_host || (is_taken && window.memory() <= kind.memory * options.memory_scale);
     cost_[i] = kUnlimited;
     if (!fits || compute >= options.below) continue;
     may_grow = true;
-    cost_[i] = instance_.load(kind, window.time, window.host_time, window.in, window.out);
+    cost_[i] = instance_.load(kind, time, window.host_time, window.in, window.out);
   }
   return may_grow;
 }
@@ -442,6 +464,7 @@ class LongOrder {
   LongOrder(const Instance& instance, const Order& order) : instance_(instance), order_(order) {
     measure_crossings();
     measure_weight();
+    if (instance.targets > 0) find_changes();
   }
 
   // Picks one end in each of `count` equal shares of the weight of the positions [first, last): the
@@ -464,9 +487,11 @@ class LongOrder {
     if (best != kNoItem) ends.push_back(best + 1);
   }
 
-  // `ends` with the end of the order and the ends in `also`; ascending.
+  // `ends` with the end of the order and the ends in `also`; ascending. Of several targets also where the
+  // first device changes that may hold a group, so that some target takes each block.
   Ends complete(Ends ends, const Ends& also) const {
     ends.insert(ends.end(), also.begin(), also.end());
+    ends.insert(ends.end(), changes_.begin(), changes_.end());
     ends.push_back(size());
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
@@ -476,6 +501,14 @@ class LongOrder {
   std::uint32_t size() const { return static_cast<std::uint32_t>(order_.size()); }
 
  private:
+  void find_changes() {
+    const std::vector<std::uint32_t> earliest = earliest_devices(instance_);
+    for (std::uint32_t i = 1; i < size(); ++i) {
+      if (earliest[order_[i]] != earliest[order_[i - 1]]) changes_.push_back(i);
+    }
+    if (changes_.size() > kRoughBlocks) changes_.clear();
+  }
+
   void measure_crossings() {
     crossing_.assign(order_.size() + 1, 0);
     std::vector<std::uint32_t> position(order_.size());
@@ -514,6 +547,7 @@ class LongOrder {
   const Order& order_;
   std::vector<double> crossing_;  // cost of the nets between a position and the next
   std::vector<double> weight_before_;
+  Ends changes_;
 };
 
 class Refinement {

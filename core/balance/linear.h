@@ -5,6 +5,7 @@
 // unless its compute alone is above an objective known to be reachable.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,6 +40,11 @@ struct Line {
   std::vector<double> host_time;
   std::vector<double> bytes;
   std::vector<std::uint8_t> host_only;
+  // Of several targets, by block and one more, for each target: the time of the blocks before it there,
+  // and how many of them the target does not take.
+  std::vector<double> target_time_before;
+  std::vector<std::uint32_t> refused_before;
+  std::size_t targets = 0;
   std::vector<std::uint32_t> pins_begin;
   std::vector<LinePin> pins;
   // With caps:
@@ -54,6 +60,13 @@ struct Line {
 
   std::size_t size() const { return time.size(); }
   bool has_activations() const { return !own_peak.empty(); }
+  // Of the blocks [first, last] on accelerators of one of several targets; below 0: it refuses one.
+  double time_on(std::uint32_t target, std::uint32_t first, std::uint32_t last) const {
+    const std::size_t from = first * targets + target;
+    const std::size_t to = (last + std::size_t{1}) * targets + target;
+    if (refused_before[to] != refused_before[from]) return -1;
+    return std::max(0.0, target_time_before[to] - target_time_before[from]);
+  }
 };
 
 // `ends` are the positions before which blocks end, ascending; the last one is the order's size.
@@ -124,8 +137,10 @@ class LinearProgram {
 
   void pass_over_devices(std::uint32_t position);
   bool find_active(std::uint32_t position, double below);
-  // Computes the window's cost by kind; false when no longer window can be cheap enough.
-  bool price(const Window& window, const LinearOptions& options);
+  // Computes the cost of the window [first, last] by kind; false when no longer window can be cheap
+  // enough.
+  bool price(const Window& window, std::uint32_t first, std::uint32_t last,
+             const LinearOptions& options);
   void extend(std::uint32_t first, std::uint32_t last, double below);
   void extend_alike(std::uint32_t first, std::uint32_t last, double below);
   std::size_t at(std::uint32_t position, std::uint32_t state) const {

@@ -12,7 +12,7 @@
 namespace cleave::balance {
 
 // find_obstacle() reports the first of these tests that fails:
-// 1. each group may run on some device;
+// 1. each group may run on some device, of those in order on one that comes late enough;
 // 2. there are as many groups as stages asked for;
 // 3. each group fits into the largest memory;
 // 4. all parameters fit into the memory of all devices.
@@ -47,6 +47,21 @@ std::optional<Error> find_homeless_group(const Instance& instance) {
     if (instance.host_only[group] == 0) continue;
     return Error{group_text(instance, group) +
                  " cannot run on an accelerator, and there is no host"};
+  }
+  return std::nullopt;
+}
+
+// Of devices in order and several targets: a group that none takes of those that may hold it.
+std::optional<Error> find_group_out_of_order(const Instance& instance) {
+  if (instance.targets == 0 || !instance.fleet->in_order()) return std::nullopt;
+  const std::vector<std::uint32_t> earliest = earliest_devices(instance);
+  for (std::uint32_t group = 0; group < instance.size(); ++group) {
+    if (earliest[group] != kNoItem) continue;
+    return Error{
+        "no device takes " + group_text(instance, group) +
+            " after those that take what comes before it",
+        std::nullopt,
+        {"stages are on the devices in their order: list one more that takes it at the end"}};
   }
   return std::nullopt;
 }
@@ -120,6 +135,7 @@ Error too_few_to_stand_apart(std::uint32_t stages, std::size_t apart) {
 std::optional<Error> find_obstacle(const Instance& instance) {
   const Fleet& fleet = *instance.fleet;
   if (auto error = find_homeless_group(instance)) return error;
+  if (auto error = find_group_out_of_order(instance)) return error;
   if (fleet.exact_stages() && instance.size() < fleet.device_count()) {
     return too_few_to_stand_apart(fleet.device_count(), instance.size());
   }
@@ -212,11 +228,23 @@ bool Portfolio::offer(Candidate candidate) {
   return true;
 }
 
+namespace {
+
+Order order_by_device(const Instance& instance, const std::vector<std::uint32_t>& device) {
+  return order_by_key(instance, std::vector<double>(device.begin(), device.end()));
+}
+
+}  // namespace
+
 void Portfolio::cut_orders() {
   if (budget_.orders == 1) {
     orders_.push_back(given_order(instance_));
   } else {
     orders_ = standard_orders(instance_);
+  }
+  if (instance_.targets > 0) {
+    orders_.push_back(order_by_device(instance_, earliest_devices(instance_)));
+    orders_.push_back(order_by_device(instance_, latest_devices(instance_)));
   }
   best_order_ = orders_.front();
   for (const Order& order : orders_) {

@@ -24,7 +24,7 @@ class Evaluation {
       const BalanceDevice& device = problem_.devices[stage.device];
       stage.items.push_back(item);
       stage.compute += device.is_host ? problem_.items[item].host_time
-                                      : problem_.items[item].time / device.speed;
+                                      : problem_.time_on(device.target, item) / device.speed;
       stage.parameter_bytes += problem_.items[item].bytes;
     }
     for (std::uint32_t i = 0; i < problem_.shared_users.count(); ++i) {

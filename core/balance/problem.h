@@ -5,6 +5,7 @@
 // for each net that crosses its border, however many of its items read it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -40,7 +41,8 @@ struct BalanceDevice {
   double speed = 1;           // an item takes time / speed
   double transfer_scale = 1;  // a net takes cost * transfer_scale
   double memory = kUnlimited;
-  bool is_host = false;  // items take host_time, transfers are free, memory is not limited
+  bool is_host = false;      // items take host_time, transfers are free, memory is not limited
+  std::uint32_t target = 0;  // of accelerators that are not alike: see target_times
   std::uint32_t count = 1;
 };
 
@@ -58,9 +60,21 @@ struct BalanceProblem {
   std::vector<BalanceDevice> devices;
   // True: stages go to devices as listed. False: to any device, which matters when they differ.
   bool devices_in_order = false;
+  // Of accelerators that are not alike: by item, for each target its time at speed 1 there; below 0:
+  // the target does not take the item. An item's own time is then the least of these, and
+  // runs_on_accelerator whether any target takes it. Empty: there is one target.
+  std::vector<double> target_times;
   // Names an item in messages; when empty, "item 7".
   std::function<std::string(std::uint32_t)> item_name;
   std::string unit;  // of times
+
+  std::size_t target_count() const {
+    return target_times.size() / std::max<std::size_t>(1, items.size());
+  }
+  // On an accelerator of the target, at speed 1.
+  double time_on(std::uint32_t target, std::uint32_t item) const {
+    return target_times.empty() ? items[item].time : target_times[item * target_count() + target];
+  }
 };
 
 enum class CommModel : std::uint8_t {

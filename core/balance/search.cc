@@ -66,7 +66,7 @@ void StageState::move(std::uint32_t group, std::uint32_t to) {
 
 void StageState::add(std::uint32_t group, std::uint32_t stage) {
   Sums& sums = sums_[stage];
-  sums.time += instance_.time[group];
+  sums.time += instance_.time_on(kind(stage), group);
   sums.host_time += instance_.host_time[group];
   sums.bytes += instance_.bytes[group];
   for (const std::uint32_t shared : instance_.shared.of(group)) {
@@ -79,7 +79,7 @@ void StageState::add(std::uint32_t group, std::uint32_t stage) {
 void StageState::remove(std::uint32_t group) {
   const std::uint32_t stage = stage_of_[group];
   Sums& sums = sums_[stage];
-  sums.time -= instance_.time[group];
+  sums.time -= instance_.time_on(kind(stage), group);
   sums.host_time -= instance_.host_time[group];
   sums.bytes -= instance_.bytes[group];
   for (const std::uint32_t shared : instance_.shared.of(group)) {

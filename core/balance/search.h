@@ -37,7 +37,7 @@ class StageState {
   // The stages that the group may be in while all others stay. O(its edges).
   Range range_of(std::uint32_t group) const;
   bool may_enter(std::uint32_t group, std::uint32_t stage) const {
-    return instance_.host_only[group] == 0 || kind(stage).is_host;
+    return instance_.takes(kind(stage), group);
   }
   // Moves the group. O(its nets).
   void move(std::uint32_t group, std::uint32_t to);

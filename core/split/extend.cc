@@ -276,7 +276,7 @@ class Judge {
         const PartLimits& limits)
       : devices_(subgraphs.devices), limits_(limits) {
     if (options.which == ExtendOptions::Which::automatic) traffic_.emplace(graph, subgraphs);
-    if (limits.is_any()) counts_.emplace(graph, subgraphs);
+    if (limits.is_any()) counts_.emplace(graph, subgraphs, limits);
   }
 
   // True when the bytes over the link fall, or need not.

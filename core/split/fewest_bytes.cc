@@ -40,7 +40,7 @@ class Packing {
     for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
       members_[part_of(unit)].push_back(unit);
     }
-    if (limits.is_any()) counts_.emplace(graph, subgraphs_);
+    if (limits.is_any()) counts_.emplace(graph, subgraphs_, limits);
   }
 
   PackedSubgraphs pack() && {

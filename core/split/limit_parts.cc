@@ -2,7 +2,8 @@
 // 1. order its units so that makers come before readers;
 // 2. from the first unit on, take units while nodes, parameters and inputs are within the limits:
 //    these grow with each unit;
-// 3. end the piece where the fewest bytes cross, among the ends with few enough outputs;
+// 3. end the piece where the fewest bytes cross, among the ends with few enough outputs and bytes held
+//    at once;
 // 4. if there is no such end, the first unit goes to the CPU; continue with the next unit.
 // Then all subgraphs are numbered anew.
 #include "core/split/limit_parts.h"
@@ -17,13 +18,14 @@
 #include <vector>
 
 #include "core/cost/cost.h"
+#include "core/split/activation_peak.h"
 #include "core/split/fusion.h"
 
 namespace cleave {
 namespace {
 
-// Where outputs are limited, a piece has at most this many units: the ends that do not fit are
-// looked at again for the next piece.
+// Where outputs or activations are limited, a piece has at most this many units: the ends that do not fit
+// are looked at again for the next piece.
 constexpr std::size_t kMostLooks = 4096;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 using Units = std::vector<std::uint32_t>;
@@ -37,20 +39,32 @@ struct Piece {
 // The counts of a piece that grows unit by unit, within one subgraph.
 class GrowingPiece {
  public:
-  GrowingPiece(const Graph& graph, const Contraction& units, const Subgraphs& subgraphs)
-      : graph_(graph), units_(units), subgraphs_(subgraphs) {}
+  // Counts activations only where they are limited.
+  GrowingPiece(const Graph& graph, const Contraction& units, const Subgraphs& subgraphs,
+               const PartLimits& limits)
+      : graph_(graph),
+        units_(units),
+        subgraphs_(subgraphs),
+        counts_held_(limits[PartLimit::activation_bytes].has_value()) {}
 
   void add(std::uint32_t unit) {
+    const std::size_t first = held_.size();
+    std::size_t place = first;
     for (const NodeId node : units_.nodes(unit)) {
       ++counts_[PartLimit::nodes];
-      for (const ValueId value : graph_.outputs(node)) add_output(value);
+      held_.push_back(0);
+      for (const ValueId value : graph_.outputs(node)) add_output(value, place);
+      ++place;
     }
+    place = first;
     for (const NodeId node : units_.nodes(unit)) {
       seen_.clear();
       for (const Operand& operand : graph_.operands(node)) {
-        if (seen_.insert(operand.value).second) add_read(operand.value, node);
+        if (seen_.insert(operand.value).second) add_read(operand.value, node, place);
       }
+      ++place;
     }
+    counts_[PartLimit::activation_bytes] = border_bytes_ + most_held_;
   }
 
   const LimitedCounts& counts() const { return counts_; }
@@ -63,11 +77,22 @@ class GrowingPiece {
     std::uint32_t readers_within = 0;  // in the subgraph, not yet in the piece
     bool leaves = false;               // read outside the subgraph, or an output of the graph
     std::uint64_t bytes = 0;
+    std::size_t place = 0;  // of its maker
   };
 
-  void add_output(ValueId value) {
+  // From one place to another the piece holds a value that does not leave it.
+  void hold(std::size_t first, std::size_t last, std::uint64_t bytes) {
+    if (!counts_held_) return;
+    for (std::size_t place = first; place <= last; ++place) {
+      held_[place] += bytes;
+      most_held_ = std::max(most_held_, held_[place]);
+    }
+  }
+
+  void add_output(ValueId value, std::size_t place) {
     Made made{.leaves = graph_.is_graph_output(value),
-              .bytes = value_bytes(graph_, value).value_or(0)};
+              .bytes = value_bytes(graph_, value).value_or(0),
+              .place = place};
     const PartId here = subgraphs_.subgraph_of[graph_.value(value).producer];
     for (const NodeId user : graph_.users(value)) {
       if (subgraphs_.subgraph_of[user] == here) {
@@ -76,7 +101,12 @@ class GrowingPiece {
         made.leaves = true;
       }
     }
-    if (made.leaves || made.readers_within > 0) ++counts_[PartLimit::outputs];
+    if (made.leaves || made.readers_within > 0) {
+      ++counts_[PartLimit::outputs];
+      border_bytes_ += made.bytes;
+    } else {
+      hold(place, place, made.bytes);
+    }
     if (made.readers_within > 0) crossing_bytes_ += crossing_of(made);
     made_.emplace(value, made);
   }
@@ -85,7 +115,7 @@ class GrowingPiece {
     return made.leaves ? made.bytes : 2 * made.bytes;
   }
 
-  void add_read(ValueId value, NodeId reader) {
+  void add_read(ValueId value, NodeId reader, std::size_t place) {
     const Value& record = graph_.value(value);
     if (record.kind == ValueKind::parameter) {
       if (taken_.insert(value).second) {
@@ -95,7 +125,9 @@ class GrowingPiece {
     }
     const auto found = made_.find(value);
     if (found == made_.end()) {
-      if (taken_.insert(value).second) ++counts_[PartLimit::inputs];
+      if (!taken_.insert(value).second) return;
+      ++counts_[PartLimit::inputs];
+      border_bytes_ += value_bytes(graph_, value).value_or(0);
       return;
     }
     const auto users = graph_.users(value);
@@ -105,14 +137,21 @@ class GrowingPiece {
     made.readers_within = left;
     if (left > 0) return;
     crossing_bytes_ -= crossing_of(made);
-    if (!made.leaves) --counts_[PartLimit::outputs];
+    if (made.leaves) return;
+    --counts_[PartLimit::outputs];
+    border_bytes_ -= made.bytes;
+    hold(made.place, place, made.bytes);
   }
 
   const Graph& graph_;
   const Contraction& units_;
   const Subgraphs& subgraphs_;
+  const bool counts_held_;
   LimitedCounts counts_;
   std::uint64_t crossing_bytes_ = 0;
+  std::uint64_t border_bytes_ = 0;   // of what enters or leaves the piece
+  std::vector<std::uint64_t> held_;  // by node in the order taken: bytes of other values
+  std::uint64_t most_held_ = 0;
   std::unordered_map<ValueId, Made> made_;
   std::unordered_set<ValueId> taken_, seen_;
 };
@@ -123,7 +162,7 @@ class Limiter {
           MergedSubgraphs merged)
       : graph_(graph),
         limits_(limits),
-        limits_but_outputs_(without_outputs(limits.limits)),
+        growing_limits_(growing(limits.limits)),
         merged_(std::move(merged)),
         units_(graph, fusions) {}
 
@@ -133,7 +172,8 @@ class Limiter {
       const Device device = merged_.subgraphs.devices[i];
       Units units = std::move(members[i]);
       if (device == Device::acc) units = ordered(units, id_at<PartId>(i));
-      if (device == Device::acc && limit_exceeded(counts_of(units), limits_.limits)) {
+      if (device == Device::acc &&
+          limit_exceeded(counts_of(units, 0, units.size()), limits_.limits)) {
         cut(units);
       } else {
         pieces_.push_back({device, std::move(units)});
@@ -144,9 +184,15 @@ class Limiter {
   }
 
  private:
-  static PartLimits without_outputs(PartLimits limits) {
+  // Those on what never falls while a piece grows.
+  static PartLimits growing(PartLimits limits) {
     limits.most[static_cast<std::size_t>(PartLimit::outputs)].reset();
+    limits.most[static_cast<std::size_t>(PartLimit::activation_bytes)].reset();
     return limits;
+  }
+
+  bool has_falling_limits() const {
+    return limits_.limits[PartLimit::outputs] || limits_.limits[PartLimit::activation_bytes];
   }
 
   std::vector<Units> units_of_subgraphs() const {
@@ -157,11 +203,26 @@ class Limiter {
     return members;
   }
 
-  // `units` are in an order of execution.
-  LimitedCounts counts_of(const Units& units) const {
-    GrowingPiece piece(graph_, units_, merged_.subgraphs);
-    for (const std::uint32_t unit : units) piece.add(unit);
-    return piece.counts();
+  // Of some of the units, which are in an order of execution.
+  LimitedCounts counts_of(const Units& units, std::size_t begin, std::size_t end) const {
+    GrowingPiece piece(graph_, units_, merged_.subgraphs, limits_.limits);
+    for (std::size_t i = begin; i < end; ++i) piece.add(units[i]);
+    LimitedCounts counts = piece.counts();
+    if (limits_.limits[PartLimit::activation_bytes]) {
+      counts[PartLimit::activation_bytes] = peak_of(units, begin, end);
+    }
+    return counts;
+  }
+
+  // In the order in which a partition is written, which is the model's: units may overlap in it.
+  std::uint64_t peak_of(const Units& units, std::size_t begin, std::size_t end) const {
+    std::vector<NodeId> nodes;
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto of_unit = units_.nodes(units[i]);
+      nodes.insert(nodes.end(), of_unit.begin(), of_unit.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return activation_peak(graph_, nodes);
   }
 
   // The units of a subgraph, makers before readers, else by number.
@@ -214,25 +275,37 @@ class Limiter {
 
   // The end of the best piece from `begin` on; `begin` itself when there is none.
   std::size_t end_of_piece(const Units& order, std::size_t begin) const {
-    GrowingPiece piece(graph_, units_, merged_.subgraphs);
-    std::vector<std::uint64_t> crossing;  // after each unit; kNoLimit: too many outputs
+    GrowingPiece piece(graph_, units_, merged_.subgraphs, limits_.limits);
+    std::vector<std::uint64_t> crossing;  // after each unit; kNoLimit: beyond a limit
     std::size_t end = begin;
     while (end < order.size()) {
       piece.add(order[end]);
-      if (limit_exceeded(piece.counts(), limits_but_outputs_)) break;
+      if (limit_exceeded(piece.counts(), growing_limits_)) break;
       ++end;
       const bool fits = !limit_exceeded(piece.counts(), limits_.limits);
       crossing.push_back(fits ? piece.crossing_bytes() : kNoLimit);
-      if (limits_.limits[PartLimit::outputs] && crossing.size() == kMostLooks) break;
+      if (has_falling_limits() && crossing.size() == kMostLooks) break;
     }
-    if (end == order.size() && !crossing.empty() && crossing.back() != kNoLimit) return end;
+    for (;;) {
+      const std::size_t length = best_length(crossing, end == order.size());
+      const auto most = limits_.limits[PartLimit::activation_bytes];
+      if (length == 0 || !most || peak_of(order, begin, begin + length) <= *most) {
+        return begin + length;
+      }
+      crossing[length - 1] = kNoLimit;
+    }
+  }
+
+  // The units of the best piece, of those that are within the limits; 0 when none is.
+  static std::size_t best_length(const std::vector<std::uint64_t>& crossing, bool takes_all) {
+    if (takes_all && !crossing.empty() && crossing.back() != kNoLimit) return crossing.size();
     const std::size_t half = crossing.size() / 2;
     std::size_t best = best_end(crossing, half, crossing.size());
     if (best == crossing.size()) {
       best = best_end(crossing, 0, half);
-      if (best == half) return begin;
+      if (best == half) return 0;
     }
-    return begin + best + 1;
+    return best + 1;
   }
 
   // The last index in [from, to) with the least crossing; `to` when none fits.
@@ -247,12 +320,10 @@ class Limiter {
   }
 
   void drop(std::uint32_t unit) {
-    GrowingPiece alone(graph_, units_, merged_.subgraphs);
-    alone.add(unit);
-    const PartLimit which =
-        limit_exceeded(alone.counts(), limits_.limits).value_or(PartLimit::outputs);
-    std::uint64_t amount = alone.counts()[which];
-    if (which == PartLimit::parameter_bytes) amount = (amount + 1023) / 1024;
+    const LimitedCounts alone = counts_of({unit}, 0, 1);
+    const PartLimit which = limit_exceeded(alone, limits_.limits).value_or(PartLimit::outputs);
+    std::uint64_t amount = alone[which];
+    if (is_of_bytes(which)) amount = (amount + 1023) / 1024;
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     for (const NodeId node : units_.nodes(unit)) {
       ++cuts_.nodes;
@@ -287,7 +358,7 @@ class Limiter {
 
   const Graph& graph_;
   const LimitsOfLists& limits_;
-  const PartLimits limits_but_outputs_;
+  const PartLimits growing_limits_;
   MergedSubgraphs merged_;
   Contraction units_;
   std::vector<Piece> pieces_;
@@ -331,8 +402,12 @@ LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
 
 // Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,
 // the shares of its values are taken out; after it has moved, they are put in again.
-PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs)
+PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits)
     : graph_(graph), part_of_(subgraphs.subgraph_of), counts_(subgraphs.count()) {
+  if (limits[PartLimit::activation_bytes]) {
+    members_.resize(subgraphs.count());
+    for (const NodeId node : graph.nodes()) members_[index(part_of_[node])].insert(node);
+  }
   reads_.reserve(graph.edge_count());
   for (const NodeId node : graph.nodes()) {
     ++counts_[index(part_of_[node])][PartLimit::nodes];
@@ -346,6 +421,14 @@ PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs)
       if (reads_in(value, part_of_[node]) == 0) count(value, part_of_[node], true);
     }
   }
+}
+
+LimitedCounts PartCounts::of(PartId part) const {
+  LimitedCounts counts = counts_[index(part)];
+  if (members_.empty()) return counts;
+  const std::vector<NodeId> nodes(members_[index(part)].begin(), members_[index(part)].end());
+  counts[PartLimit::activation_bytes] = activation_peak(graph_, nodes);
+  return counts;
 }
 
 std::uint32_t PartCounts::reads_in(ValueId value, PartId part) const {
@@ -388,6 +471,10 @@ void PartCounts::count(ValueId value, PartId from, PartId to, bool is_added) {
 void PartCounts::move(NodeId node, PartId to) {
   const PartId from = part_of_[node];
   if (from == to) return;
+  if (!members_.empty()) {
+    members_[index(from)].erase(node);
+    members_[index(to)].insert(node);
+  }
   --counts_[index(from)][PartLimit::nodes];
   ++counts_[index(to)][PartLimit::nodes];
   for (const ValueId value : values_read(graph_, node)) {

@@ -1,5 +1,5 @@
 // Part limits: accelerator subgraphs beyond what a list says of a whole partition ("max_nodes",
-// "max_parameter_bytes", "max_inputs", "max_outputs") are cut into several.
+// "max_parameter_bytes", "max_inputs", "max_outputs", "max_activation_bytes") are cut into several.
 //
 // A unit is a fusion group, or a node in no group. Units are taken in an order of execution; each
 // piece takes as many as the limits allow, and ends, in the second half of these, where the fewest
@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -41,18 +42,19 @@ struct LimitedSubgraphs {
 
 // Cuts subgraphs, and gives the nodes that go to the CPU the reason `part_limit`. Consecutive CPU
 // subgraphs are merged. A parameter counts once per piece; one of unknown size counts as 0 bytes.
-// Linear in nodes and edges; where outputs are limited, a piece has at most 4,096 units, and each
-// may be looked at that often.
+// Linear in nodes and edges; where outputs or activations are limited, a piece has at most 4,096 units, and
+// each may be looked at that often.
 LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
                              const LimitsOfLists& limits, MergedSubgraphs merged);
 
 // What the limits count in each subgraph, updated while nodes move from one to another.
 class PartCounts {
  public:
-  // Linear in nodes + edges; about 40 bytes an edge.
-  PartCounts(const Graph& graph, const Subgraphs& subgraphs);
+  // Counts activations only where they are limited. Linear in nodes + edges; about 40 bytes an edge.
+  PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits);
 
-  const LimitedCounts& of(PartId part) const { return counts_[index(part)]; }
+  // Where activations are limited, linear in the subgraph's operands and outputs.
+  LimitedCounts of(PartId part) const;
   // Linear in the node's operands and outputs.
   void move(NodeId node, PartId to);
 
@@ -66,6 +68,7 @@ class PartCounts {
   PerNode<PartId> part_of_;
   std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph: nodes
   std::vector<LimitedCounts> counts_;
+  std::vector<std::set<NodeId>> members_;  // by subgraph, where activations are limited
 };
 
 }  // namespace cleave

@@ -6,8 +6,12 @@ namespace cleave {
 
 std::string_view part_limit_name(PartLimit limit) {
   static constexpr std::array<std::string_view, kPartLimitCount> kNames = {
-      "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"};
+      "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs", "max_activation_bytes"};
   return kNames[static_cast<std::size_t>(limit)];
+}
+
+bool is_of_bytes(PartLimit limit) {
+  return limit == PartLimit::parameter_bytes || limit == PartLimit::activation_bytes;
 }
 
 std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartLimits& limits) {

@@ -81,10 +81,10 @@ struct Pattern {
 };
 
 // Limits of an accelerator on a whole partition, as a support list states them.
-enum class PartLimit : std::uint8_t { nodes, parameter_bytes, inputs, outputs };
-inline constexpr std::size_t kPartLimitCount = 4;
+enum class PartLimit : std::uint8_t { nodes, parameter_bytes, inputs, outputs, activation_bytes };
+inline constexpr std::size_t kPartLimitCount = 5;
 
-// "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs", as in a list.
+// "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs", "max_activation_bytes", as in a list.
 std::string_view part_limit_name(PartLimit limit);
 
 struct PartLimits {
@@ -107,6 +107,9 @@ struct LimitedCounts {
     return amounts[static_cast<std::size_t>(limit)];
   }
 };
+
+// Whether the limit is of bytes; else of things.
+bool is_of_bytes(PartLimit limit);
 
 // The first limit that the counts are beyond; nullopt when they are within all.
 std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartLimits& limits);

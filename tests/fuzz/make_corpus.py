@@ -28,7 +28,7 @@ OTHER_WORDS = {
     "baseline": ["1e999", "-1", "18446744073709551616", "null", "acc", "cpu"],
     "workload": ["1e999", "-0", "4294967296", "true", "false", "null"],
     "config": ["[check]\n", "[check.", "\"\"\"", "[[", "]]", "= ", "\n", "'", "\"", "true", "false", "inf", "nan", "1e999", "%"],
-    "tables": ["node,time_us", "name,memory,speed,link", "24GiB", "gen4x16", "\t", "\r\n", "\"", "\"\"", "inf", "nan", "-0", "1e308"],
+    "tables": ["node,time_us", "name,memory,speed,link", "name,target", "24GiB", "gen4x16", "\t", "\r\n", "\"", "\"\"", "inf", "nan", "-0", "1e308"],
     "loss": ["{", "}", "[", "]", "true", "false", "null", "\"loss\"", "\"logits\"", "GiB/s", "gen4x16", "1e308", "*", "?"],
     "pt2": ['{"as_tensor": {"name": "x"}}', '"as_none"', '"as_sym_int"', '"as_expr"', "Symbol('s0', integer=True)",
             "Mul(Integer(2), ", '"user_input_mutation"', '"buffer_mutation"', "PK\x01\x02", "PK\x05\x06", "torch.ops.aten.add_.Tensor"],

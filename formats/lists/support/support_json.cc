@@ -85,10 +85,10 @@ class ListReader {
       if (auto taken = json_.take_text("\"" + key + "\"")) *text = *std::move(taken);
       return;
     }
-    json_.pass_unknown(
-        at, key, "the list",
-        {"format", "version", "name", "source", "link", "target", "defaults", "allow", "deny",
-         "patterns", "verdicts", "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"});
+    json_.pass_unknown(at, key, "the list",
+                       {"format", "version", "name", "source", "link", "target", "defaults",
+                        "allow", "deny", "patterns", "verdicts", "max_nodes", "max_parameter_bytes",
+                        "max_inputs", "max_outputs", "max_activation_bytes"});
   }
 
   void read_patterns() {

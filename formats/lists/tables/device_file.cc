@@ -46,7 +46,8 @@ class DevicesReader {
   }
 
  private:
-  static constexpr std::array<std::string_view, 4> kColumns = {"name", "memory", "speed", "link"};
+  static constexpr std::array<std::string_view, 5> kColumns = {"name", "target", "memory", "speed",
+                                                               "link"};
 
   void read_rows() {
     CsvRows rows(source_.bytes(), faults_);
@@ -74,7 +75,8 @@ class DevicesReader {
     const bool has_name = std::find(columns_.begin(), columns_.end(), "name") != columns_.end();
     if (has_name && columns_.size() == heading.cells.size()) return true;
     faults_.error(heading.offset,
-                  "the first line must name the columns: name, and some of memory, speed, link");
+                  "the first line must name the columns: name, and some of target, memory, speed, "
+                  "link");
     return false;
   }
 
@@ -82,6 +84,12 @@ class DevicesReader {
     DeviceSpec device;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (!row.cells[i].empty()) read_cell(row, columns_[i], row.cells[i], device);
+    }
+    const bool names_targets =
+        std::find(columns_.begin(), columns_.end(), "target") != columns_.end();
+    if (names_targets && !device.target) device.target = "cpu";
+    if (device.target == "cpu" && (device.memory || device.link || device.speed != 1)) {
+      faults_.error(row.offset, "the host has no memory, speed and link here: leave them empty");
     }
     if (device.name.empty()) return faults_.error(row.offset, "the device has no name");
     if (!names_.insert(device.name).second) {
@@ -99,6 +107,8 @@ class DevicesReader {
     };
     if (column == "name") {
       device.name = cell;
+    } else if (column == "target") {
+      device.target = cell;
     } else if (column == "memory") {
       device.memory = parse_bytes(cell);
       if (!device.memory) refuse("bytes, such as 24GiB");

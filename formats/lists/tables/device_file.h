@@ -5,7 +5,8 @@
 //   small,8GiB,0.5,
 //
 // CSV or TSV. The first line names the columns present; only `name` is required. An empty cell
-// takes the value of the command's options.
+// takes the value of the command's options. A column `target` says which of several targets a device is;
+// without a target, or as "cpu", it is the host.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct DeviceSpec {
   std::optional<std::uint64_t> memory;  // bytes
   double speed = 1;                     // above 0
   std::optional<Link> link;             // to its neighbours
+  std::optional<std::string> target;    // nullopt: there is no such column; "cpu": the host
 };
 
 // The devices in the order in which stages use them; at least one.

@@ -380,8 +380,9 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
      {"support the CPU node that the reason names",
       "export without writes in place: run_decompositions() before torch.export.save()", "", ""}},
     {"by itself beyond a limit on a whole partition",
-     "A support list limits whole partitions: max_nodes, max_parameter_bytes, max_inputs or "
-     "max_outputs. A larger partition is cut into several, but this node, or the group in which it "
+     "A support list limits whole partitions: max_nodes, max_parameter_bytes, max_inputs, "
+     "max_outputs or max_activation_bytes. A larger partition is cut into several, but this node, "
+     "or the group in which it "
      "must stay, is beyond the limit by itself.",
      {"raise the limit in the list, if the device can take more",
       "divide the node in the model: a smaller weight, fewer inputs", "", ""}},

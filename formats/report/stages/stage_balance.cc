@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/decimal.h"
 #include "core/stages/stages.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
@@ -89,14 +90,29 @@ bool all_have(const std::vector<DeviceSpec>& devices, bool (*has)(const DeviceSp
 bool has_link(const DeviceSpec& device) { return device.link.has_value(); }
 bool has_memory(const DeviceSpec& device) { return device.memory.has_value(); }
 
+// How the times of nodes are known. `rates`: for those that were not measured.
+std::string times_known(const Graph& graph, std::size_t measured, bool is_scaled,
+                        const std::string& rates) {
+  const std::string roofline = "the longer of FLOPs at " + rates;
+  if (measured == 0) return "estimated: " + roofline;
+  if (measured == graph.node_count()) return "measured";
+  return "measured for " + count_text(measured) + " of " +
+         counted(graph.node_count(), "node", "nodes") + ", for the others " + roofline +
+         (is_scaled ? ", scaled to what was measured" : "");
+}
+
 std::string times_line(const BalanceFacts& facts) {
-  const std::string roofline = "the longer of FLOPs at " + flops_text(facts.costs.device_flops) +
-                               "/s and bytes at " + link_text(facts.device_bandwidth);
-  if (facts.made.measured == 0) return "times      estimated: " + roofline;
-  if (facts.made.measured == facts.graph.node_count()) return "times      measured";
-  return "times      measured for " + count_text(facts.made.measured) + " of " +
-         counted(facts.graph.node_count(), "node", "nodes") + ", for the others " + roofline +
-         (facts.made.scaled > 0 ? ", scaled to what was measured" : "");
+  return "times      " + times_known(facts.graph, facts.made.measured, facts.made.scaled > 0,
+                                     flops_text(facts.costs.device_flops) + "/s and bytes at " +
+                                         link_text(facts.device_bandwidth));
+}
+
+std::string times_line(const BalanceFacts& facts, const TargetOfStages& target) {
+  return "times      " + target.name + " takes " + count_text(target.takes) + " of " +
+         counted(facts.graph.node_count(), "node", "nodes") + ", " +
+         times_known(facts.graph, target.measured, target.is_scaled,
+                     flops_text(target.flops_per_second) + "/s and bytes at " +
+                         rounded_text(target.bytes_per_second / 1e9, 3) + " GB/s");
 }
 
 std::string transfers_line(const BalanceFacts& facts) {
@@ -137,8 +153,11 @@ std::string memory_line(const BalanceFacts& facts) {
 
 std::string device_text(const BalanceFacts& facts, const DeviceSpec& device) {
   const std::string memory = device.memory ? bytes_text(*device.memory) : common_memory(facts);
-  std::string text = escaped(device.name) + ": " + (memory.empty() ? "no memory limit" : memory) +
-                     ", speed " + rate_text(device.speed);
+  std::string text = escaped(device.name);
+  if (device.target && *device.target != device.name) text += " (" + escaped(*device.target) + ")";
+  if (device.target == "cpu") return text + ": the host";
+  text +=
+      ": " + (memory.empty() ? "no memory limit" : memory) + ", speed " + rate_text(device.speed);
   if (facts.costs.by != BalanceBy::time || facts.comm == CommModel::none) return text;
   return text + ", " + link_text(device.link.value_or(facts.link));
 }
@@ -175,7 +194,8 @@ std::string comm_text(CommModel comm) {
 std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
   std::vector<std::string> lines;
   if (facts.costs.by == BalanceBy::time) {
-    lines = {times_line(facts)};
+    if (facts.targets.empty()) lines = {times_line(facts)};
+    for (const TargetOfStages& target : facts.targets) lines.push_back(times_line(facts, target));
     if (facts.measured != nullptr) {
       for (const ModelCosts& costs : facts.measured->cpu) {
         lines.push_back("costs      " + costs_text(costs));

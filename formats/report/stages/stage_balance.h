@@ -75,6 +75,17 @@ void write_load(JsonText& json, const StageLoad& load);
 // "a stage takes compute + in + out (serial)"
 std::string comm_text(CommModel comm);
 
+// One of several targets that the devices of stages are of.
+struct TargetOfStages {
+  std::string name;             // "cpu": the host
+  std::size_t takes = 0;        // nodes
+  std::size_t measured = 0;     // of all nodes
+  bool is_scaled = false;       // estimates are scaled to what was measured
+  double measured_share = 0;    // of the times
+  double flops_per_second = 0;  // for nodes that were not measured
+  double bytes_per_second = 0;
+};
+
 // The costs and devices that the stages of a graph were balanced with.
 struct BalanceFacts {
   const Graph& graph;
@@ -88,6 +99,7 @@ struct BalanceFacts {
   std::optional<std::uint64_t> memory = {};  // of devices without their own; nullopt: no limit
   std::vector<DeviceSpec> devices = {};      // empty: all are equal
   std::string devices_path = {};             // the file that they are from
+  std::vector<TargetOfStages> targets = {};  // empty: all devices are of one
 };
 
 // The assumptions of the numbers, one per line, with the text after the label at column 11.

@@ -103,8 +103,8 @@ std::string limit_text(const ReasonContext& context, const Reason& reason) {
   const auto limit = static_cast<PartLimit>(reason.rule);
   const std::uint64_t most = list.limits[limit].value_or(0);
   return std::string(part_limit_name(limit)) + " " +
-         (limit == PartLimit::parameter_bytes ? "of " + bytes_text(most) : std::to_string(most)) +
-         " of " + (list.path.empty() ? list.name : escaped(list.path)) + ", for a whole partition";
+         (is_of_bytes(limit) ? "of " + bytes_text(most) : std::to_string(most)) + " of " +
+         (list.path.empty() ? list.name : escaped(list.path)) + ", for a whole partition";
 }
 
 // `it has 12 inputs`
@@ -116,6 +116,8 @@ std::string amount_text(const Reason& reason) {
       return "it reads " + bytes_text(std::uint64_t{reason.size} * 1024) + " of parameters";
     case PartLimit::inputs:
       return "it has " + std::to_string(reason.size) + " inputs";
+    case PartLimit::activation_bytes:
+      return "it holds " + bytes_text(std::uint64_t{reason.size} * 1024) + " of values at once";
     case PartLimit::outputs:
       break;
   }

@@ -9,6 +9,7 @@
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/tables/device_file.h"
 #include "formats/report/stages/stage_balance.h"
+#include "formats/run/jobs/stage_targets.h"
 
 namespace cleave {
 namespace {
@@ -114,19 +115,15 @@ std::optional<std::uint64_t> memory_limit(const BalanceRequest& request) {
 }
 
 // Adds the first `stages` devices of the list (0: all); without a list, `stages` equal ones.
-OrFault<Done> add_devices(const std::vector<DeviceSpec>& list, std::uint32_t stages,
-                          const BalanceRequest& request, const GraphCostOptions& costs,
-                          BalanceProblem& problem) {
+// `target_of` is by device; empty: there is one target.
+void add_devices(const std::vector<DeviceSpec>& list, std::uint32_t stages,
+                 const BalanceRequest& request, const GraphCostOptions& costs,
+                 const std::vector<std::uint32_t>& target_of, BalanceProblem& problem) {
   const auto limit = memory_limit(request);
   const double memory = limit ? static_cast<double>(*limit) : kUnlimited;
   if (list.empty()) {
     problem.devices = {{.name = "device", .memory = memory, .count = stages}};
-    return Done{};
-  }
-  if (stages > list.size()) {
-    return wrong_request("--stages asks for " + count_text(stages) + ", but " +
-                         request.devices_path + " has " +
-                         counted(list.size(), "device", "devices"));
+    return;
   }
   const std::size_t count = stages == 0 ? list.size() : stages;
   problem.devices_in_order = true;
@@ -136,9 +133,10 @@ OrFault<Done> add_devices(const std::vector<DeviceSpec>& list, std::uint32_t sta
     problem.devices.push_back({.name = spec.name,
                                .speed = spec.speed,
                                .transfer_scale = scale,
-                               .memory = spec.memory ? static_cast<double>(*spec.memory) : memory});
+                               .memory = spec.memory ? static_cast<double>(*spec.memory) : memory,
+                               .is_host = !target_of.empty() && spec.target == "cpu",
+                               .target = target_of.empty() ? 0 : target_of[i]});
   }
-  return Done{};
 }
 
 // Records the assumptions of the run and its notes.
@@ -146,8 +144,27 @@ void describe(BalanceRun& run, const BalanceFacts& facts) {
   run.balance.assumptions = assumptions_of(facts);
   run.balance.caveats = caveats_of(facts);
   if (facts.costs.by == BalanceBy::time) run.balance.measured_share = facts.made.measured_share;
+  for (const TargetOfStages& target : facts.targets) {
+    auto& least = run.balance.measured_share;
+    least = std::min(least.value_or(1), target.measured_share);
+  }
   run.balance.is_partly_known = facts.made.unknown_costs > 0 ||
                                 (facts.comm != CommModel::none && facts.made.unknown_sizes > 0);
+}
+
+// Lists and the column "target" need each other.
+OrFault<Done> check_targets_of_devices(const BalanceRequest& request,
+                                       const std::vector<DeviceSpec>& devices) {
+  const bool has_lists = !request.lists.accepts_nothing();
+  const bool names_targets = !devices.empty() && devices.front().target.has_value();
+  if (has_lists == names_targets) return Done{};
+  if (has_lists) {
+    return wrong_request("-s says what a target takes, and no device is of a target",
+                         {"give --devices with a column \"target\": name,target,memory"});
+  }
+  return wrong_request(
+      request.devices_path + " says which target each device is of, and no target has a list",
+      {"give -s NAME=LIST for each target, or leave the column out"});
 }
 
 GraphCostOptions costs_for(const BalanceRequest& request, const Link& link, const CostSet& read) {
@@ -163,11 +180,24 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
   const Clock::time_point start = Clock::now();
   const Link link = request.link.value_or(default_link());
   const GraphCostOptions costs = costs_for(request, link, read.costs);
-  GraphBalance made = balance_problem_of(graph, costs);
-  BalanceRun run{.problem = std::move(made.problem)};
-  const auto added = add_devices(read.devices, stages, request, costs, run.problem);
-  if (!added) return added.error();
-  if (stages > 0 && stages < read.devices.size()) read.devices.resize(stages);
+  if (auto fine = check_targets_of_devices(request, read.devices); !fine) return fine.error();
+  const std::size_t listed = read.devices.size();
+  if (stages > 0 && stages < listed) read.devices.resize(stages);
+  StageTargets on_targets;
+  if (request.lists.accepts_nothing()) {
+    on_targets.made = balance_problem_of(graph, costs);
+  } else {
+    auto made = stage_targets(graph, request, costs, read.costs, read.devices);
+    if (!made) return std::move(made).error();
+    on_targets = *std::move(made);
+  }
+  GraphBalance& made = on_targets.made;
+  BalanceRun run{.problem = std::move(made.problem), .warnings = std::move(on_targets.warnings)};
+  if (stages > listed && listed > 0) {
+    return wrong_request("--stages asks for " + count_text(stages) + ", but " +
+                         request.devices_path + " has " + counted(listed, "device", "devices"));
+  }
+  add_devices(read.devices, stages, request, costs, on_targets.target_of, run.problem);
   if (const std::string idle = idle_option(request, read.devices); !idle.empty()) {
     return wrong_request(idle);
   }
@@ -183,7 +213,8 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
                            .link = link,
                            .memory = memory_limit(request),
                            .devices = std::move(read.devices),
-                           .devices_path = request.devices_path};
+                           .devices_path = request.devices_path,
+                           .targets = std::move(on_targets.targets)};
   run.notes = notes_of(facts);
   const auto solved = solve(run, *options, costs.by);
   if (!solved) return solved.error();
@@ -238,7 +269,8 @@ Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t sta
   observed.options.progress = progress;
   auto run = run_graph(graph, stages, observed, *read);
   if (!run) return after(read->costs.warnings, std::move(run).error());
-  run->warnings = std::move(read->costs.warnings);
+  run->warnings.insert(run->warnings.begin(), read->costs.warnings.begin(),
+                       read->costs.warnings.end());
   return run;
 }
 

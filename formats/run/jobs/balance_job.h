@@ -11,12 +11,15 @@
 #include "core/balance/solver.h"
 #include "core/base/link.h"
 #include "core/base/progress.h"
+#include "core/condition/op_facts.h"
+#include "core/cost/target_spec.h"
 #include "core/graph/graph.h"
 #include "core/stages/problem_of_graph.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/tables/workload_file.h"
 #include "formats/report/stages/stage_balance.h"
 #include "formats/run/jobs/job_fault.h"
+#include "formats/run/jobs/split_request.h"
 
 namespace cleave {
 
@@ -30,7 +33,11 @@ struct BalanceRequest {
   Memory memory = Memory::unset;
   std::uint64_t memory_bytes = 0;
   std::vector<CostSource> costs_files = {};
-  std::string devices_path = {};              // empty: all devices are equal
+  std::string devices_path = {};  // empty: all devices are equal
+  // Of devices of several targets: what each takes, and its rates where those of `costs` do not hold.
+  ListsRequest lists = {};
+  std::vector<TargetSpec> targets = {};
+  const OpFacts* facts = nullptr;             // of the model; lists need them
   std::optional<double> target_seconds = {};  // use the fewest stages that take no longer
   std::optional<double> target_number = {};   // the same when something other than time is balanced
 };

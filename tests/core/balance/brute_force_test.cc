@@ -27,6 +27,7 @@ class Chance {
 
 struct Shape {
   bool colours = false, shared = false, activations = false, host = false, in_order = false;
+  bool targets = false;  // "a" and "b" are of different targets
 };
 
 BalanceProblem random_problem(Chance& chance, const Shape& shape) {
@@ -64,12 +65,27 @@ BalanceProblem random_problem(Chance& chance, const Shape& shape) {
   return problem;
 }
 
+// Times on two targets, each of which refuses some items.
+void add_targets(BalanceProblem& problem, Chance& chance) {
+  for (BalanceItem& item : problem.items) {
+    double least = kUnlimited;
+    for (int target = 0; target < 2; ++target) {
+      const double time = chance.one_in(4) ? -1 : static_cast<double>(chance.below(10));
+      problem.target_times.push_back(time);
+      if (time >= 0) least = std::min(least, time);
+    }
+    item.runs_on_accelerator = least < kUnlimited;
+    item.time = item.runs_on_accelerator ? least : 0;
+  }
+}
+
 void add_devices(BalanceProblem& problem, Chance& chance, const Shape& shape, double memory) {
   problem.devices = {{.name = "a", .memory = memory, .count = 2 + chance.below(2)}};
   if (shape.in_order) {
     problem.devices_in_order = true;
     problem.devices.push_back(
         {.name = "b", .speed = 2, .transfer_scale = 0.5, .memory = memory * 1.5, .count = 1});
+    if (shape.targets) problem.devices.back().target = 1;
   }
   if (shape.host) problem.devices.push_back({.name = "h", .is_host = true});
 }
@@ -81,7 +97,11 @@ double load_of(const BalanceProblem& problem, CommModel comm, const Stages& stag
   const auto count = static_cast<std::uint32_t>(stage_of.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     if (stage_of[i] != stage) continue;
-    time += problem.items[i].time;
+    time += problem.target_times.empty() ? problem.items[i].time
+                                         : problem.target_times[2 * i + device.target];
+    const bool is_refused =
+        !problem.target_times.empty() && problem.target_times[2 * i + device.target] < 0;
+    if (is_refused && !device.is_host) return kUnlimited;
     host_time += problem.items[i].host_time;
     bytes += problem.items[i].bytes;
     if (!problem.items[i].runs_on_accelerator && !device.is_host) return kUnlimited;
@@ -231,6 +251,7 @@ void compare_all(const Shape& shape, double memory, int problems, std::uint32_t 
   Chance chance(seed);
   for (int i = 0; i < problems; ++i) {
     BalanceProblem problem = random_problem(chance, shape);
+    if (shape.targets) add_targets(problem, chance);
     add_devices(problem, chance, shape, memory);
     for (const CommModel comm :
          {CommModel::serial, CommModel::overlap, CommModel::duplex, CommModel::none}) {
@@ -255,6 +276,16 @@ TEST_CASE("stages within memory caps are as good as the best of all assignments"
 TEST_CASE("stages with live activations are as good as the best of all assignments") {
   compare_all({.shared = true, .activations = true}, 22, 25, 5);
   compare_all({.colours = true, .activations = true}, 22, 15, 6);
+}
+
+TEST_CASE("stages on devices of two targets are as good as the best of all assignments") {
+  compare_all({.in_order = true, .targets = true}, kUnlimited, 25, 21);
+  compare_all({.host = true, .in_order = true, .targets = true}, kUnlimited, 40, 22);
+  compare_all({.colours = true, .host = true, .in_order = true, .targets = true}, kUnlimited, 15,
+              23);
+  compare_all(
+      {.shared = true, .activations = true, .host = true, .in_order = true, .targets = true}, 22,
+      25, 24);
 }
 
 TEST_CASE("stages on different devices are as good as the best of all assignments") {

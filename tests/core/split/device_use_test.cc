@@ -1,5 +1,6 @@
 #include "core/split/device_use.h"
 
+#include "core/split/activation_peak.h"
 #include "core/split/targets.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -63,6 +64,23 @@ TEST_CASE("A target holds its weights and the values of the part that runs") {
   OnDevices made(graph_from_text(kText));
   made.split({"n"}, {"g"});
   CHECK(made.use().peak_bytes == std::vector<std::uint64_t>{200 + 800, 200 + 1200});
+  CHECK(activation_peak(made.graph, made.partition.nodes(PartId{0})) == 800);
+  CHECK(activation_peak(made.graph, made.partition.nodes(PartId{1})) == 1200);
+}
+
+TEST_CASE("Both counts of what a part holds agree") {
+  OnDevices made(graph_from_text(R"(
+    input x: float32[100]
+    a: float32[100] = n(x)
+    b: float32[300] = n(a)
+    c: float32[20] = n(b, x)
+    d: float32[100] = n(a, c)
+    e: float32[100] = h(d, c)
+    output e)"));
+  made.split({"n"}, {"g"});
+  const std::uint64_t peak = activation_peak(made.graph, made.partition.nodes(PartId{0}));
+  CHECK(peak == 400 + 400 + 80 + 400 + 1200);  // x, d and c; a while b is there
+  CHECK(made.use().peak_bytes.front() == peak);
 }
 
 TEST_CASE("Parts of different devices run at the same time where neither needs the other") {

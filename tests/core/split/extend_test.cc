@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
+#include "core/split/activation_peak.h"
 #include "core/split/boundary.h"
 #include "core/split/limit_parts.h"
 #include "core/split/split.h"
@@ -330,6 +331,7 @@ LimitedCounts counts_of(const Graph& graph, const Partition& partition,
   for (const ValueId parameter : parameters) {
     counts[PartLimit::parameter_bytes] += value_bytes(graph, parameter).value_or(0);
   }
+  counts[PartLimit::activation_bytes] = activation_peak(graph, partition.nodes(part));
   return counts;
 }
 
@@ -349,6 +351,7 @@ PartLimits random_limits(std::uint32_t seed) {
   if (seed % 3 == 1) limits.most[1] = 64;
   if (seed % 5 == 1) limits.most[2] = seed % 4 + 1;
   if (seed % 4 == 1) limits.most[3] = seed % 3 + 1;
+  if (seed % 7 == 1) limits.most[4] = seed % 5 * 64 + 64;
   return limits;
 }
 

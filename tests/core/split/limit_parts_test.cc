@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/cost/cost.h"
+#include "core/split/activation_peak.h"
 #include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -67,6 +68,21 @@ TEST_CASE("A subgraph with too many nodes is cut where the fewest bytes cross") 
   CHECK(cut.cuts.subgraphs == 1);
   CHECK(cut.cuts.pieces == 2);
   CHECK(cut.cuts.nodes == 0);
+}
+
+TEST_CASE("A subgraph that holds too much at once is cut where its peak falls") {
+  CHECK(limit(kChain, "e", at_most(PartLimit::activation_bytes, 49216)).cuts.subgraphs == 0);
+  const Limited cut = limit(kChain, "e", at_most(PartLimit::activation_bytes, 49215));
+  CHECK(cut.subgraphs == "acc: a b | acc: c d | cpu: e");
+  CHECK(cut.cuts.nodes == 0);
+  CHECK(limit(kChain, "e", at_most(PartLimit::activation_bytes, 32831)).subgraphs ==
+        "acc: a | acc: b | acc: c | acc: d | cpu: e");
+}
+
+TEST_CASE("A node that holds more than a partition may goes to the CPU") {
+  const Limited cut = limit(kChain, "e", at_most(PartLimit::activation_bytes, 32767));
+  CHECK(cut.subgraphs == "cpu: a | acc: b | acc: c | cpu: d e");
+  CHECK(cut.reasons == "a: part_limit\nd: part_limit\ne: no_rule\n");
 }
 
 TEST_CASE("A parameter counts once in a piece") {
@@ -139,7 +155,7 @@ std::uint64_t parameter_bytes(const Graph& graph, std::span<const NodeId> nodes)
 }
 
 TEST_CASE("Pieces of random graphs are in order and within the limits") {
-  std::size_t cut = 0;
+  std::size_t cut = 0, cut_by_peak = 0;
   for (std::uint32_t seed = 0; seed < 2000; ++seed) {
     const RandomGraph random = random_graph(seed, 40);
     INFO(seed << '\n' << random.text);
@@ -149,6 +165,7 @@ TEST_CASE("Pieces of random graphs are in order and within the limits") {
     if (seed % 3 == 1) limits.most[1] = 64;
     if (seed % 5 == 1) limits.most[2] = seed % 4;
     if (seed % 4 == 1) limits.most[3] = seed % 3;
+    if (seed % 6 == 1) limits.most[4] = seed % 11 * 32;
     const LimitedSubgraphs out = limited(graph, random.support, limits);
     cut += out.cuts.subgraphs;
     const Partition partition = make_partition(out.merged.subgraphs, {});
@@ -160,9 +177,13 @@ TEST_CASE("Pieces of random graphs are in order and within the limits") {
       CHECK(parameter_bytes(graph, partition.nodes(part)) <= limits.most[1].value_or(1U << 30U));
       CHECK(boundaries.inputs[part].size() <= limits.most[2].value_or(1000));
       CHECK(boundaries.outputs[part].size() <= limits.most[3].value_or(1000));
+      const std::uint64_t peak = activation_peak(graph, partition.nodes(part));
+      CHECK(peak <= limits.most[4].value_or(1U << 30U));
+      cut_by_peak += limits.most[4] && peak > 0 ? 1 : 0;
     }
   }
   CHECK(cut > 500);
+  CHECK(cut_by_peak > 100);
 }
 
 TEST_CASE("A split keeps the limits of its lists, and is not extended beyond them") {

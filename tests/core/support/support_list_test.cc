@@ -13,6 +13,7 @@ TEST_CASE("Part limits have the names of a list's fields") {
   CHECK(part_limit_name(PartLimit::parameter_bytes) == "max_parameter_bytes");
   CHECK(part_limit_name(PartLimit::inputs) == "max_inputs");
   CHECK(part_limit_name(PartLimit::outputs) == "max_outputs");
+  CHECK(part_limit_name(PartLimit::activation_bytes) == "max_activation_bytes");
 }
 
 TEST_CASE("A list without limits has none") {

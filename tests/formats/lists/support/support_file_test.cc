@@ -45,13 +45,15 @@ bool holds(const MaybeTypes& types, DType dtype) {
 
 TEST_CASE("A native list may limit whole partitions") {
   const auto read = parse_support("npu.json", R"({"format": "cleave.support", "version": 1,
-    "allow": ["f"], "max_nodes": 40, "max_parameter_bytes": 8388608, "max_inputs": 0})");
+    "allow": ["f"], "max_nodes": 40, "max_parameter_bytes": 8388608, "max_inputs": 0,
+    "max_activation_bytes": 1048576})");
   REQUIRE(read);
   const PartLimits& limits = read->list.limits;
   CHECK(limits[PartLimit::nodes] == 40U);
   CHECK(limits[PartLimit::parameter_bytes] == 8388608U);
   CHECK(limits[PartLimit::inputs] == 0U);
   CHECK_FALSE(limits[PartLimit::outputs]);
+  CHECK(limits[PartLimit::activation_bytes] == 1048576U);
   CHECK(limits.is_any());
   const auto wrong =
       parse_support("npu.json", R"({"format": "cleave.support", "max_outputs": -1})");
