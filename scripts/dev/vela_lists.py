@@ -112,7 +112,10 @@ def first_dim_open(rule, _):
 
 
 def known_rank(rule, _):
-    rule.ask("all(in.rank >= 0)", "all(out.rank >= 0)")
+    """Vela takes a scalar that is no constant as a tensor without a shape."""
+    maps = feature_maps(rule.op)
+    rule.ask("all(in.rank >= 0)", "all(out.rank >= 1)")
+    rule.ask(*(["all(in.rank >= 1)"] if maps is None else [f"in[{i}].constant or in[{i}].rank >= 1" for i in maps]))
 
 
 def has_input(rule, _):
