@@ -43,15 +43,22 @@ PARAMETERS = {"MEAN": [1], "MIRROR_PAD": [1], "PAD": [1], "PADV2": [1], "SLICE":
               "TRANSPOSE": [1]}  # fmt: skip
 SPELLED_OTHERWISE = {"ARGMAX": "ARG_MAX"}  # in the report's lists of exceptions
 MOST_RANK = 8  # that relations spell out
-# Vela asks for quantisation parameters, but its compiler for Ethos-U85 (5.2.0, tried operator by operator) does not where
-# these operators compute with int32 or bool. With the types that it refuses, or ends on, nothing changes.
-PLAIN_85 = {
-    "CONCATENATION", "EXPAND_DIMS", "GATHER", "MIRROR_PAD", "PACK", "PAD", "PADV2", "RESHAPE", "REVERSE_V2", "SCATTER_ND",
-    "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE", "UNPACK",
-    "ABS", "ADD", "CAST", "DIV", "EQUAL", "GREATER", "GREATER_EQUAL", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGICAL_AND",
-    "LOGICAL_NOT", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "NEG", "NOT_EQUAL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX",
-    "REDUCE_MIN", "SELECT_V2", "SUB", "SUM",
+# Vela asks for quantisation parameters, but its compiler (5.2.0) does not where these operators compute with int32, for
+# Ethos-U85 also bool: seen in models for Ethos-U55, tried operator by operator for Ethos-U85.
+PLAIN = {
+    "ethos_u55": {"ADD", "MUL", "RESHAPE", "SUB"},
+    "ethos_u85": {
+        "CONCATENATION", "EXPAND_DIMS", "GATHER", "MIRROR_PAD", "PACK", "PAD", "PADV2", "RESHAPE", "REVERSE_V2",
+        "SCATTER_ND", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE", "UNPACK",
+        "ABS", "ADD", "CAST", "DIV", "EQUAL", "GREATER", "GREATER_EQUAL", "LEAKY_RELU", "LESS", "LESS_EQUAL",
+        "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "NEG", "NOT_EQUAL", "REDUCE_ALL",
+        "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "SELECT_V2", "SUB", "SUM",
+    },
 }  # fmt: skip
+SEEN = {  # what the lists say of this
+    "ethos_u55": "; int32 without quantisation as its compiler takes it",
+    "ethos_u85": "; int32 and bool without quantisation, and resizes of one pixel, as its compiler takes them",
+}
 
 
 def feature_maps(op):
@@ -73,7 +80,7 @@ class Rule:
 
     def __init__(self, op, is_plain):
         self.op = op
-        self.is_plain = is_plain  # int32 and bool need no quantisation
+        self.is_plain = is_plain  # int32 and bool need no quantisation: see PLAIN
         self.types = None  # of feature maps
         self.weight_types = None
         self.is_quantized = self.is_per_tensor = self.is_positive = False
@@ -713,15 +720,14 @@ def main():
             for name, kind in LISTS.items():
                 counts, rules, native = {}, [], {}
                 for op, sentences in operators_of(text, kind).items():
-                    made = rule_of(op, sentences, counts, name == "ethos_u85" and op in PLAIN_85)
+                    made = rule_of(op, sentences, counts, op in PLAIN[name])
                     if made is None:
                         continue
                     rules.append(made)
                     native[op] = Native(op, made)
                 rules += onnx_rules(options.cleave.resolve(), report.resolve(), kind, native, Path(scratch))
-                plain = "; int32 and bool without quantisation, and resizes of one pixel, as its compiler takes them" if name == "ethos_u85" else ""
                 source = (f"what vela --supported-ops-report of ethos-u-vela {version} (PyPI) writes, {options.date} "
-                          f"(Apache-2.0){plain}")  # fmt: skip
+                          f"(Apache-2.0){SEEN[name]}")  # fmt: skip
                 (options.output / f"{name}.json").write_text(list_text(name, source, rules), encoding="utf-8")
                 decided, left = (sum(count[i] for count in counts.values()) for i in (0, 1))
                 print(f"{name}: {len(rules)} rules; of {decided + left} sentences ({len(counts)} different) {decided} "

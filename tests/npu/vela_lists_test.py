@@ -253,15 +253,16 @@ CASES = [
     ((U85,), "Index tensor must have", "SCATTER_ND", tensor(0, shape=[1, 2], data=np.array([[0, 2]], np.int32))),
     ((U85,), "Shape tensor must be", "SCATTER_ND", not_constant(2)),
 ]  # fmt: skip
-# (op, what changes, whether the list for Ethos-U85 takes it): what the compiler was seen to do where its sentences say otherwise.
-SEEN_85 = [
-    ("ADD", tensor((0, 1, -1), kind="int32", scale=None), True),
-    ("MAXIMUM", tensor((0, 1, -1), kind="int32", scale=None), True),
-    ("CONCATENATION", tensor((0, 1, -1), kind="bool", scale=None), True),
-    ("ADD", tensor((0, 1, -1), kind="int16", scale=None), False),
-    ("ADD", tensor((0, 1), kind="int32", scale=None), False),
-    ("ABS", tensor((0, -1), kind="int64", scale=None), False),
-    ("RESIZE_BILINEAR", shaped(in0=(1, 1, 1, 4), out0=(1, 33, 33, 4)), True),
+# (lists, op, what changes, whether it is taken): what the compiler was seen to do where its sentences say otherwise.
+SEEN = [
+    ((U55, U85), "ADD", tensor((0, 1, -1), kind="int32", scale=None), True),
+    ((U85,), "MAXIMUM", tensor((0, 1, -1), kind="int32", scale=None), True),
+    ((U55,), "MAXIMUM", tensor((0, 1, -1), kind="int32", scale=None), False),
+    ((U85,), "CONCATENATION", tensor((0, 1, -1), kind="bool", scale=None), True),
+    ((U55, U85), "ADD", tensor((0, 1, -1), kind="int16", scale=None), False),
+    ((U55, U85), "ADD", tensor((0, 1), kind="int32", scale=None), False),
+    ((U55, U85), "ABS", tensor((0, -1), kind="int64", scale=None), False),
+    ((U85,), "RESIZE_BILINEAR", shaped(in0=(1, 1, 1, 4), out0=(1, 33, 33, 4)), True),
 ]  # fmt: skip
 # These hold of every operator that the table has and that cleave reads, so that no model breaks them.
 ALWAYS = ("Operations must have at least one",)
@@ -319,7 +320,7 @@ def main():
         for i, (_, op, change) in enumerate(mine):
             cases[f"bad/{i}"] = copy.deepcopy(base[op])
             change(cases[f"bad/{i}"])
-        seen = SEEN_85 if name == U85 else []
+        seen = [(op, change, is_taken) for lists, op, change, is_taken in SEEN if name in lists]
         for i, (op, change, _) in enumerate(seen):
             cases[f"seen/{i}"] = copy.deepcopy(base[op])
             change(cases[f"seen/{i}"])
@@ -329,8 +330,8 @@ def main():
             taken = accepted(cleave, path, name)
         faults += [f"{name}: refuses {op}, which meets all sentences" for op in used if f"good/{op}" not in taken]
         faults += [f"{name}: accepts {op} against {sentence!r}" for i, (sentence, op, _) in enumerate(mine) if f"bad/{i}" in taken]
-        faults += [f"{name}: {op} of SEEN_85[{i}] is {'accepted' if not wanted else 'refused'}"
-                   for i, (op, _, wanted) in enumerate(seen) if (f"seen/{i}" in taken) != wanted]
+        faults += [f"{name}: {op}, case {i} of SEEN, is {'refused' if is_taken else 'accepted'}"
+                   for i, (op, _, is_taken) in enumerate(seen) if (f"seen/{i}" in taken) != is_taken]
         checked += len(mine) + len(seen)
     missing = []
     for pattern, decide in vela_lists.SENTENCES:
