@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::array kKinds = {ImportKind::table, ImportKind::devices,
                                ImportKind::torch};  // as --from names them
+constexpr std::array kNames = {OperatorNames::onnx, OperatorNames::tflite};
 
 class ListsCommand : public Command {
  public:
@@ -46,6 +47,10 @@ class ListsCommand : public Command {
                    "import: only the tables below headings with this text, where a file has those "
                    "of several accelerators")
         ->type_name("TEXT");
+    add_words(
+        app, "--names", {"onnx", "tflite"}, [this](std::size_t i) { names_ = kNames[i]; },
+        "import: whose names a table's operators of TensorFlow Lite get; tflite for a list that is "
+        "for .tflite models");
     app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
     add_binding_options(app, run_.model);
     app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
@@ -115,6 +120,7 @@ class ListsCommand : public Command {
     }
     ImportOptions options{.kind = {}, .name = name_, .section = section_};
     options.kind = kind_;
+    options.names = names_;
     const auto made = import_list(files_.front(), options);
     if (!made) return refuse(made.error());
     const ExitCode code = write(made->result.list.text);
@@ -153,6 +159,7 @@ class ListsCommand : public Command {
   std::vector<std::string> files_;
   std::string output_;
   std::optional<ImportKind> kind_;
+  OperatorNames names_ = OperatorNames::onnx;
   std::string name_;
   std::string section_;
   LintRun run_;

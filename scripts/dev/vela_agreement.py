@@ -4,7 +4,7 @@
 usage: vela_agreement.py CLEAVE LIST MODEL.tflite... [-- OPTION...]      options of vela; default --accelerator-config ethos-u55-128
 
 Vela compiles cleave's own writing of each model, in which every tensor has a name of its own. Models on which Vela ends
-with an error are told and not counted. Needs ethos-u-vela.
+with an error are told and not counted, nor are operators that were compiled before. Needs ethos-u-vela.
 
 Exit status: 0 the list accepts nothing that Vela leaves to the CPU; 1 it does; 2 a model cannot be split.
 """
@@ -43,7 +43,7 @@ def accepted(cleave, part, support):
         graph = Path(folder) / "graph.json"
         run(cleave, "-q", "convert", part, "-o", graph)
         nodes = json.loads(graph.read_text(encoding="utf-8"))["nodes"]
-    return {node["name"]: (node["op"], node["name"] in on_acc) for node in nodes}
+    return {node["name"]: (node["op"], node["name"] in on_acc) for node in nodes if node["op"] != vela_worker.NPU}
 
 
 def left_by_vela(part, options):

@@ -43,6 +43,22 @@ PARAMETERS = {"MEAN": [1], "MIRROR_PAD": [1], "PAD": [1], "PADV2": [1], "SLICE":
               "TRANSPOSE": [1]}  # fmt: skip
 SPELLED_OTHERWISE = {"ARGMAX": "ARG_MAX"}  # in the report's lists of exceptions
 MOST_RANK = 8  # that relations spell out
+# Vela asks for quantisation parameters, but its compiler (5.2.0) does not where these operators compute with int32, for
+# Ethos-U85 also bool: seen in models for Ethos-U55, tried operator by operator for Ethos-U85.
+PLAIN = {
+    "ethos_u55": {"ADD", "MUL", "RESHAPE", "SUB"},
+    "ethos_u85": {
+        "CONCATENATION", "EXPAND_DIMS", "GATHER", "MIRROR_PAD", "PACK", "PAD", "PADV2", "RESHAPE", "REVERSE_V2",
+        "SCATTER_ND", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE", "UNPACK",
+        "ABS", "ADD", "CAST", "DIV", "EQUAL", "GREATER", "GREATER_EQUAL", "LEAKY_RELU", "LESS", "LESS_EQUAL",
+        "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "NEG", "NOT_EQUAL", "REDUCE_ALL",
+        "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "SELECT_V2", "SUB", "SUM",
+    },
+}  # fmt: skip
+SEEN = {  # what the lists say of this
+    "ethos_u55": "; int32 without quantisation as its compiler takes it",
+    "ethos_u85": "; int32 and bool without quantisation, and resizes of one pixel, as its compiler takes them",
+}
 
 
 def feature_maps(op):
@@ -62,8 +78,9 @@ def first_map(op):
 class Rule:
     """The conditions of an operator's rule that the sentences add up to."""
 
-    def __init__(self, op):
+    def __init__(self, op, is_plain):
         self.op = op
+        self.is_plain = is_plain  # int32 and bool need no quantisation: see PLAIN
         self.types = None  # of feature maps
         self.weight_types = None
         self.is_quantized = self.is_per_tensor = self.is_positive = False
@@ -72,6 +89,9 @@ class Rule:
 
     def ask(self, *relations):
         self.where += [relation for relation in relations if relation not in self.where]
+
+    def needs_quantization(self):
+        return self.is_quantized and not self.is_plain
 
     def drop_types(self, *names):
         self.types = [name for name in self.types if name not in names]
@@ -99,7 +119,10 @@ def first_dim_open(rule, _):
 
 
 def known_rank(rule, _):
-    rule.ask("all(in.rank >= 0)", "all(out.rank >= 0)")
+    """Vela takes a scalar that is no constant as a tensor without a shape."""
+    maps = feature_maps(rule.op)
+    rule.ask("all(in.rank >= 0)", "all(out.rank >= 1)")
+    rule.ask(*(["all(in.rank >= 1)"] if maps is None else [f"in[{i}].constant or in[{i}].rank >= 1" for i in maps]))
 
 
 def has_input(rule, _):
@@ -126,7 +149,7 @@ def tensors_of(rule):
 
 def when_quantized(rule, name, relation):
     """Tensors without quantisation have no zero point to ask for."""
-    rule.ask(relation if rule.is_quantized else f"max({name}.scales) == 0 or {relation}")
+    rule.ask(relation if rule.needs_quantization() else f"max({name}.scales) == 0 or {relation}")
 
 
 def zero_points_55(rule, _):
@@ -274,7 +297,9 @@ def flat_weights(rule, _):
 
 
 def same_quantization(rule, _):
-    rule.ask(*(f"in[{i}].{what} == out[0].{what}" for i in (0, 1) for what in ("scale", "zero_point")))
+    for i in (0, 1):
+        neither = f"max(in[{i}].scales) == 0 and max(out[0].scales) == 0 or " if rule.is_plain else ""
+        rule.ask(*(f"{neither}in[{i}].{what} == out[0].{what}" for what in ("scale", "zero_point")))
 
 
 def mean_elements(rule, _):
@@ -323,11 +348,17 @@ def resize_55(rule, match):
     rule.ask(f"{same} or {larger} == 2 or {wide}")
 
 
+def of_one_pixel(rule):
+    """Its compiler takes what has one pixel to any size, which is no resize but copies."""
+    return "in[0].dim[1] == 1 and in[0].dim[2] == 1 or " if rule.op == "RESIZE_BILINEAR" else ""
+
+
 def resize_most(rule, _):
     most = "out[0].dim[{0}] <= {1} * in[0].dim[{0}]"
     corner = "out[0].dim[{0}] - 1 <= 2048 * (in[0].dim[{0}] - 1)"
     for axis in (1, 2):
-        rule.ask(f"attr.align_corners and ({corner.format(axis)}) or not attr.align_corners and {most.format(axis, 1024)}")
+        rule.ask(f"{of_one_pixel(rule)}attr.align_corners and ({corner.format(axis)}) or not attr.align_corners and "
+                 f"{most.format(axis, 1024)}")  # fmt: skip
 
 
 def resize_power(rule, _):
@@ -335,7 +366,8 @@ def resize_power(rule, _):
     for axis in (1, 2):
         plain = " or ".join(f"out[0].dim[{axis}] == {power} * in[0].dim[{axis}]" for power in powers)
         corners = " or ".join(f"out[0].dim[{axis}] - 1 == {power} * (in[0].dim[{axis}] - 1)" for power in powers)
-        rule.ask(f"attr.align_corners or {plain}", f"not attr.align_corners or {corners}")
+        one = of_one_pixel(rule)
+        rule.ask(f"{one}attr.align_corners or {plain}", f"{one}not attr.align_corners or {corners}")
 
 
 def resize_exclusive(rule, _):
@@ -545,9 +577,9 @@ def operators_of(text, kind):
 # ---- rules ----
 
 
-def rule_of(op, sentences, counts):
+def rule_of(op, sentences, counts, is_plain):
     """The rule for .tflite files. `counts`: {sentence: [decided, not]} over all operators."""
-    rule, unchecked = Rule(op), []
+    rule, unchecked = Rule(op, is_plain), []
     for sentence in sentences:
         decide, match = reader_of(sentence)
         is_decided = decide is not NOT_DECIDED
@@ -590,7 +622,7 @@ def quantization(rule, maps, made):
     way = ["tensor"] if rule.is_per_tensor else ["tensor", "axis"]
     tensors = {}
     if rule.is_quantized or rule.is_per_tensor:
-        ways = way if rule.is_quantized else ["none", *way]
+        ways = way if rule.needs_quantization() else ["none", *way]
         if maps is None:
             tensors["all"] = ways
         else:
@@ -599,11 +631,18 @@ def quantization(rule, maps, made):
         if rule.op in WEIGHTS and rule.is_quantized:
             tensors[str(WEIGHTS[rule.op])] = ["tensor", "axis"]
         made["quantized"] = tensors
+    if rule.is_quantized and rule.is_plain:
+        names = tensors_of(rule)
+        every = " and ".join(f"min({name}.scales) >= 1" for name in names)
+        others = [f'not any({name}.dtype == "{kind}")' for name in names for kind in ("int8", "uint8", "int16", "int64")]
+        rule.ask(f"{every} or " + " and ".join([*(f"max({name}.scales) == 0" for name in names), *others]))
     if rule.is_positive:
         names = ["in" if maps is None else f"in[{i}]" for i in (maps or [0])] + ["out"]
         if rule.op in WEIGHTS:
             names.append(f"in[{WEIGHTS[rule.op]}]")
-        rule.ask(*(f"all({name}.scale > 0)" for name in names))
+        for name in names:
+            relation = f"all({name}.scale > 0)"
+            rule.ask(f"max({name}.scales) == 0 or {relation}" if rule.is_plain else relation)
 
 
 def onnx_rules(cleave, report, kind, native, folder):
@@ -681,14 +720,14 @@ def main():
             for name, kind in LISTS.items():
                 counts, rules, native = {}, [], {}
                 for op, sentences in operators_of(text, kind).items():
-                    made = rule_of(op, sentences, counts)
+                    made = rule_of(op, sentences, counts, op in PLAIN[name])
                     if made is None:
                         continue
                     rules.append(made)
                     native[op] = Native(op, made)
                 rules += onnx_rules(options.cleave.resolve(), report.resolve(), kind, native, Path(scratch))
                 source = (f"what vela --supported-ops-report of ethos-u-vela {version} (PyPI) writes, {options.date} "
-                          "(Apache-2.0)")  # fmt: skip
+                          f"(Apache-2.0){SEEN[name]}")  # fmt: skip
                 (options.output / f"{name}.json").write_text(list_text(name, source, rules), encoding="utf-8")
                 decided, left = (sum(count[i] for count in counts.values()) for i in (0, 1))
                 print(f"{name}: {len(rules)} rules; of {decided + left} sentences ({len(counts)} different) {decided} "

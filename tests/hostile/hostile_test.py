@@ -19,6 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import flatbuffer as fb
 import protobuf as pb
 
 MEMORY = 2 << 30
@@ -119,6 +120,13 @@ def external(**entries):
     return chain([pb.tensor("w0", [2, 3], external=pairs)])
 
 
+def outside_weights(location="w.bin", offset=0, length=24):
+    """A TensorFlow Lite model, y = RELU(x + w), with w in another file."""
+    return fb.model([fb.tensor("x"), fb.tensor("w", external=7), fb.tensor("t"), fb.tensor("y")], [fb.code(fb.ADD), fb.code(fb.RELU)],
+                    [fb.operator(0, [0, 1], [2]), fb.operator(1, [2], [3])], [0], [3],
+                    files=[location], external=[(7, 0, offset, length)])
+
+
 # ---- external data ----
 
 @case
@@ -144,9 +152,12 @@ def external_paths_stay_in_the_folder(bench):
         ("w\x1b[31m.bin", r"w\x1B[31m.bin"), ("w\u202e.bin", r"w\xE2\x80\xAE.bin"), ("n" * 5000, "cannot be opened"),
     ]:
         bench.split_is_refused(external(location=location), words, name="m/m.onnx")
+        bench.split_is_refused(outside_weights(location), words, name="m/m.tflite")
     (bench.folder / "m/inside.bin").symlink_to("w.bin")
     bench.file("m/m.onnx", external(location="inside.bin"))
     bench.run("split", "m/m.onnx", "-s", "list.txt", "-o", "out").is_done()
+    bench.file("m/m.tflite", outside_weights("inside.bin"))
+    bench.run("split", "m/m.tflite", "-s", "list.txt", "-o", "out_tflite").is_done()
 
 
 @case
@@ -163,6 +174,12 @@ def external_slices_lie_in_the_file(bench):
         ({"offset": ""}, "which is not a number of bytes"),
     ]:
         bench.split_is_refused(external(**entries), words)
+    for offset, length, words in [
+        (25, 24, "after the file's end"), (most, 24, "after the file's end"), (8, 24, "but the file ends after 16"),
+        (16, most - 15, "but the file ends after 8"), (0, most, "but the file ends after 24"),
+        (0, 23, "has 23 bytes of data, fewer than its shape asks for"),
+    ]:
+        bench.split_is_refused(outside_weights(offset=offset, length=length), words, name="m.tflite")
 
 
 # ---- sizes ----
@@ -448,6 +465,14 @@ def evil_onnx():
                     versions={"": 17, "d": 1})
 
 
+def evil_tflite():
+    """A chain of additions and custom operators: a node is called as its first output."""
+    tensors = [fb.tensor("x"), *(fb.tensor(evil) for evil in EVIL)]
+    codes = [fb.code(fb.ADD), *(fb.code(fb.CUSTOM, evil) for evil in EVIL)]
+    operators = [fb.operator(0 if i % 2 else i + 1, [i, i], [i + 1]) for i in range(len(EVIL))]
+    return fb.model(tensors, codes, operators, [0], [len(EVIL)], name=EVIL[0], signature=EVIL[2])
+
+
 def evil_list():
     allow = [{"op": f"op.{evil}", "domain": evil, "why": evil, "attributes": {evil: EVIL[0]}} for evil in EVIL[::3]]
     allow += [{"op": f"op.{evil}", "domain": evil} for evil in EVIL[1::3]] + ["Relu"]
@@ -509,7 +534,7 @@ def has_no_script(data, what, most):
 @case
 def names_that_attack_their_reader(bench):
     """Checks every output of every command: on a terminal, in JSON, HTML, SVG, Markdown, XML."""
-    for name, content in (("m.json", evil_json()), ("m.onnx", evil_onnx())):
+    for name, content in (("m.json", evil_json()), ("m.onnx", evil_onnx()), ("m.tflite", evil_tflite())):
         bench.file(name, content)
         bench.file("evil.json", evil_list())
         base = (name, "-s", "evil.json")

@@ -186,6 +186,8 @@ U55, U85 = "ethos_u55", "ethos_u85"
 # (lists, the beginning of the sentence, op, what breaks it)
 CASES = [
     ((U55, U85), "Only the first dimension", "ADD", tensor(0, open_axis=2)),
+    ((U55, U85), "Tensors must have constant shape", "ADD", shaped(in0=())),
+    ((U55, U85), "Tensors must have constant shape", "CONCATENATION", shaped(in0=(), in1=(), out0=(2,))),
     ((U55, U85), "Feature-map dataTypes", "ADD", tensor((0, 1, -1), kind="float32")),
     ((U55, U85), "Feature-map dataTypes", "CONV_2D", tensor((0, -1), kind="float32", scale=None)),
     ((U55,), "Input(s), Output and Weight tensors", "ADD", tensor(-1, scale=None)),
@@ -251,8 +253,19 @@ CASES = [
     ((U85,), "Index tensor must have", "SCATTER_ND", tensor(0, shape=[1, 2], data=np.array([[0, 2]], np.int32))),
     ((U85,), "Shape tensor must be", "SCATTER_ND", not_constant(2)),
 ]  # fmt: skip
+# (lists, op, what changes, whether it is taken): what the compiler was seen to do where its sentences say otherwise.
+SEEN = [
+    ((U55, U85), "ADD", tensor((0, 1, -1), kind="int32", scale=None), True),
+    ((U85,), "MAXIMUM", tensor((0, 1, -1), kind="int32", scale=None), True),
+    ((U55,), "MAXIMUM", tensor((0, 1, -1), kind="int32", scale=None), False),
+    ((U85,), "CONCATENATION", tensor((0, 1, -1), kind="bool", scale=None), True),
+    ((U55, U85), "ADD", tensor((0, 1, -1), kind="int16", scale=None), False),
+    ((U55, U85), "ADD", tensor((0, 1), kind="int32", scale=None), False),
+    ((U55, U85), "ABS", tensor((0, -1), kind="int64", scale=None), False),
+    ((U85,), "RESIZE_BILINEAR", shaped(in0=(1, 1, 1, 4), out0=(1, 33, 33, 4)), True),
+]  # fmt: skip
 # These hold of every operator that the table has and that cleave reads, so that no model breaks them.
-ALWAYS = ("Tensors must have constant shape", "Operations must have at least one")
+ALWAYS = ("Operations must have at least one",)
 
 
 # ---- the model: all cases in one ----
@@ -307,13 +320,19 @@ def main():
         for i, (_, op, change) in enumerate(mine):
             cases[f"bad/{i}"] = copy.deepcopy(base[op])
             change(cases[f"bad/{i}"])
+        seen = [(op, change, is_taken) for lists, op, change, is_taken in SEEN if name in lists]
+        for i, (op, change, _) in enumerate(seen):
+            cases[f"seen/{i}"] = copy.deepcopy(base[op])
+            change(cases[f"seen/{i}"])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "cases.tflite"
             path.write_bytes(model_of(cases))
             taken = accepted(cleave, path, name)
         faults += [f"{name}: refuses {op}, which meets all sentences" for op in used if f"good/{op}" not in taken]
         faults += [f"{name}: accepts {op} against {sentence!r}" for i, (sentence, op, _) in enumerate(mine) if f"bad/{i}" in taken]
-        checked += len(mine)
+        faults += [f"{name}: {op}, case {i} of SEEN, is {'refused' if is_taken else 'accepted'}"
+                   for i, (op, _, is_taken) in enumerate(seen) if (f"seen/{i}" in taken) != is_taken]
+        checked += len(mine) + len(seen)
     missing = []
     for pattern, decide in vela_lists.SENTENCES:
         if decide in (vela_lists.NOT_DECIDED, vela_lists.NO_NODES):

@@ -67,7 +67,7 @@ MAY_INCLUDE = {
     "formats/lists/settings": CORE + " core/placement formats/base/text formats/base/json",
     "formats/lists/support": CORE_LOW + " core/condition core/support core/cost " + FILES,
     "formats/lists/import": CORE_LOW + " core/condition core/support formats/lists/support "
-                     "formats/models/onnx/infer " + FILES,
+                     "formats/models/onnx/infer formats/models/tflite " + FILES,
     "formats/lists/tables": CORE + " core/balance core/stages formats/models/bind formats/lists/support " + FILES,
     "formats/lists/costs": CORE + " core/placement formats/models/bind formats/lists/tables " + FILES,
     "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 "

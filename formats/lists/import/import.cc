@@ -201,9 +201,9 @@ Loaded<ListImport> import_list_text(const std::string& path, std::string_view by
     faults.error(0, "is a file of cleave's already: a support list is given to -s as it is");
     return std::move(faults.errors());
   }
-  ListImport made{*kind, {}};
+  ListImport made{*kind, {}, options.names};
   if (*kind == ImportKind::table) {
-    made.result = import_operator_tables(bytes, options.section);
+    made.result = import_operator_tables(bytes, options.section, options.names);
     if (!made.result.sections.empty()) {
       faults.error(0, choice_text(made.result.sections, options.section));
       return std::move(faults.errors());
@@ -247,8 +247,9 @@ std::string import_text(const ListImport& import) {
   for (const UncheckedSentence& sentence : result.unchecked) {
     text += wrapped(unchecked_line(sentence), 2, 4);
   }
-  add_names(text, "by ONNX's names", result.renamed);
-  add_names(text, "names that ONNX does not have", result.unknown);
+  const std::string whose = import.names == OperatorNames::onnx ? "ONNX" : "TensorFlow Lite";
+  add_names(text, "by " + whose + "'s names", result.renamed);
+  add_names(text, "names that " + whose + " does not have", result.unknown);
   add_names(text, "types that are not known", result.types);
   add_names(text, "columns that were not read", result.not_read);
   return text;

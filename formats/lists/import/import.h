@@ -24,12 +24,14 @@ enum class ImportKind : std::uint8_t { table, devices, torch };
 struct ListImport {
   ImportKind kind;
   TableImport result;  // its list has the text of a native list
+  OperatorNames names = OperatorNames::onnx;
 };
 
 struct ImportOptions {
   std::optional<ImportKind> kind = {};  // nullopt: what the content shows
   std::string name = {};                // of the list; empty: that of the file
   std::string section = {};             // only tables below headings with this text; empty: all
+  OperatorNames names = OperatorNames::onnx;  // of operators in tables
 };
 
 // Reads the file ("-": standard input).

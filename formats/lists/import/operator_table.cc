@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "core/graph/op_name.h"
 #include "formats/lists/import/table_text.h"
 #include "formats/models/onnx/infer/names.h"
+#include "formats/models/tflite/schema.h"
 
 namespace cleave {
 namespace {
@@ -232,7 +234,8 @@ std::string in_one_line(std::string_view note) {
 
 class Importer {
  public:
-  explicit Importer(std::string_view text) : opset_(opset_in_prose(text)) {
+  Importer(std::string_view text, OperatorNames names)
+      : opset_(names == OperatorNames::onnx ? opset_in_prose(text) : std::nullopt), names_(names) {
     for (MarkdownSection& section : parse_markdown_sections(text)) {
       constraints_.try_emplace(std::move(section.link), std::move(section.items));
     }
@@ -305,10 +308,11 @@ class Importer {
       rule.op.erase(0, kDefaultDomain.size());
     }
     if (rule.op.empty()) return;
-    if (is_tflite_ && !rename_tflite(rule)) return;
+    const bool stays = names_ == OperatorNames::tflite;
+    if (stays ? !spell_tflite(rule) : is_tflite_ && !rename_tflite(rule)) return;
     // Notes about TensorFlow Lite's operator are not about the inputs and attributes of ONNX's.
-    const OnnxOpNames* const op = is_tflite_ ? nullptr : look_up(rule);
-    rule.opset = opset_of(cell(row, columns_.opset));
+    const OnnxOpNames* const op = is_tflite_ || stays ? nullptr : look_up(rule);
+    if (!stays) rule.opset = opset_of(cell(row, columns_.opset));
     if (!rule.opset && rule.domain.empty()) rule.opset = opset_;
     add_row_types(cell(row, columns_.types), op, rule);
     const std::string_view note = cell(row, columns_.note);
@@ -350,6 +354,23 @@ class Importer {
     return a == b;
   }
 
+  // False for an operator that TensorFlow Lite does not have.
+  bool spell_tflite(Rule& rule) {
+    const std::string wanted = lower_text(rule.op);
+    const auto* const known = std::find_if(
+        std::begin(kSchemaOperators), std::end(kSchemaOperators),
+        [&](const SchemaOperator& one) { return is_same_name(lower_text(one.name), wanted); });
+    if (known == std::end(kSchemaOperators)) {
+      add_once(import_.unknown, rule.op);
+      return false;
+    }
+    if (known->name != rule.op)
+      add_once(import_.renamed, rule.op + " is " + std::string(known->name));
+    rule.op = known->name;
+    rule.domain.clear();
+    return true;
+  }
+
   // False for an operator that ONNX does not have.
   bool rename_tflite(Rule& rule) {
     const TfliteOp* const op = find_tflite_op(rule.op);
@@ -389,8 +410,22 @@ class Importer {
         add_once(import_.types, word + " (" + rule.op + ")");
       }
     }
+    if (types.dtypes != 0 && names_ == OperatorNames::tflite) {
+      // The first input of some operators is an axis or a shape.
+      rule.conditions.emplace_back(
+          QuantizedCondition{QuantizedCondition::Of::activations, {}, of_any_way(types)});
+      return;
+    }
     if (types.dtypes != 0 && add_types(types, op, rule)) return;
     if (!trimmed(text).empty()) add_unchecked("types: " + std::string(text), rule);
+  }
+
+  // Numbers of these types, quantised or not.
+  static QuantizationSet of_any_way(const TypeSet& types) {
+    QuantizationSet set{.ways = 0, .types = types};
+    using Way = QuantizationSet::Way;
+    for (const Way way : {Way::none, Way::tensor, Way::axis, Way::other}) set.add(way);
+    return set;
   }
 
   void add_sentence(const std::string& sentence, const OnnxOpNames* op, Rule& rule) {
@@ -412,6 +447,7 @@ class Importer {
   }
 
   std::optional<OpsetRule> opset_;
+  OperatorNames names_;
   std::map<std::string, std::vector<MarkdownItem>> constraints_;  // by link
   std::map<std::string, std::size_t> sentences_;                  // in import_.unchecked
   Columns columns_;
@@ -465,7 +501,8 @@ bool has_operator_table(std::string_view text) {
                      [](const MarkdownTable& table) { return columns_of(table).op.has_value(); });
 }
 
-TableImport import_operator_tables(std::string_view text, std::string_view section) {
+TableImport import_operator_tables(std::string_view text, std::string_view section,
+                                   OperatorNames names) {
   std::vector<MarkdownTable> tables = parse_markdown_tables(text);
   std::erase_if(tables, [](const MarkdownTable& table) { return !columns_of(table).op; });
   TableImport import;
@@ -476,7 +513,7 @@ TableImport import_operator_tables(std::string_view text, std::string_view secti
   }
   std::erase_if(tables, is_other);
   import.sections = choices_of(tables, section);
-  return import.sections.empty() ? Importer(text).run(tables, section) : import;
+  return import.sections.empty() ? Importer(text, names).run(tables, section) : import;
 }
 
 }  // namespace cleave

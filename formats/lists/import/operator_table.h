@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,21 +30,26 @@ struct TableImport {
   std::size_t remarks = 0;                        // sentences that ask nothing: see asks_nothing()
   std::vector<UncheckedSentence> unchecked = {};  // sentences that did not, each once
   std::vector<std::string> renamed = {};          // "Argmax is ArgMax"
-  std::vector<std::string> unknown = {};          // names that ONNX does not have
-  std::vector<std::string> types = {};            // "INF64 (Conv)": words that name no known type
-  std::vector<std::string> not_read = {};         // headings of columns that mean nothing to cleave
+  std::vector<std::string> unknown = {};   // names that ONNX, or TensorFlow Lite, does not have
+  std::vector<std::string> types = {};     // "INF64 (Conv)": words that name no known type
+  std::vector<std::string> not_read = {};  // headings of columns that mean nothing to cleave
   // Not empty: nothing was imported. The headings to choose from: those of tables that have the
   // same operator, of columns that say what is supported, or of all tables when none has the text.
   std::vector<std::string> sections = {};
 };
+
+// Whose names the rules have for operators of TensorFlow Lite: those for ONNX models or for .tflite.
+enum class OperatorNames : std::uint8_t { onnx, tflite };
 
 // True when the text has a table with a column of operators.
 bool has_operator_table(std::string_view text);
 
 // The tables that have a column of operators; with a section, only those with this text in the
 // heading above or in that of a column that says what is supported, in capital or small letters.
-// Operators of TensorFlow Lite become ONNX's. The list's text is empty: see import.h. Linear.
-TableImport import_operator_tables(std::string_view text, std::string_view section);
+// Operators of TensorFlow Lite become ONNX's, or with `tflite` all are TensorFlow Lite's. The list's
+// text is empty: see import.h. Linear.
+TableImport import_operator_tables(std::string_view text, std::string_view section,
+                                   OperatorNames names = OperatorNames::onnx);
 
 // Notes of vendors' operator tables: what a sentence asks of a node, as conditions of a rule.
 //

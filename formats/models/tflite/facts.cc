@@ -32,7 +32,7 @@ Elements elements_of(const TfliteModel& model, const TfliteTensor& tensor) {
       tensor.table.has(tfl::tensor::sparsity)) {
     return std::nullopt;
   }
-  if (tensor.table.integer(tfl::tensor::external_buffer) != 0) return std::nullopt;
+  if (tensor.external != 0) return std::nullopt;
   std::uint64_t count = 1;
   for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
     count *= static_cast<std::uint64_t>(tensor.shape[i]);

@@ -13,6 +13,8 @@ inline constexpr auto description = schema_field("Model", "description");
 inline constexpr auto buffers = schema_field("Model", "buffers");
 inline constexpr auto metadata = schema_field("Model", "metadata");
 inline constexpr auto signature_defs = schema_field("Model", "signature_defs");
+inline constexpr auto external_buffer_groups = schema_field("Model", "external_buffer_groups");
+inline constexpr auto external_buffers = schema_field("Model", "external_buffers");
 }  // namespace model
 
 namespace code {
@@ -28,6 +30,15 @@ inline constexpr auto data = schema_field("Buffer", "data");
 inline constexpr auto offset = schema_field("Buffer", "offset");
 inline constexpr auto size = schema_field("Buffer", "size");
 }  // namespace buffer
+
+namespace external {
+inline constexpr auto file = schema_field("ExternalBufferGroup", "name");
+inline constexpr auto id = schema_field("ExternalBuffer", "id");
+inline constexpr auto group = schema_field("ExternalBuffer", "group");
+inline constexpr auto offset = schema_field("ExternalBuffer", "offset");
+inline constexpr auto length = schema_field("ExternalBuffer", "length");
+inline constexpr auto packing = schema_field("ExternalBuffer", "packing");
+}  // namespace external
 
 namespace subgraph {
 inline constexpr auto tensors = schema_field("SubGraph", "tensors");

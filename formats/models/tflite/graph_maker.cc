@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -205,15 +206,20 @@ class TfliteGraphMaker {
       if (variable.newest != kNoTflite) is_read[variable.newest] = 1;
     }
     std::vector<std::uint32_t> first_of_buffer(model_.buffers.size(), kNoTflite);
+    std::unordered_map<std::uint32_t, std::uint32_t> first_of_external;
     for (std::uint32_t t = 0; t < graph_.tensors.size(); ++t) {
       const TfliteTensor& tensor = graph_.tensors[t];
       const bool is_variable = tensor.is_variable && tensor.maker == kNoTflite && !tensor.is_input;
       if (is_read[t] == 0 || handles_[t] != kNoTflite || (!is_stored(tensor) && !is_variable))
         continue;
       define(t, builder_.add_parameter(declaration_of(tensor), span_of(tensor.table)));
-      if (tensor.buffer >= model_.buffers.size() || model_.buffers[tensor.buffer].size == 0)
-        continue;
-      std::uint32_t& first = first_of_buffer[tensor.buffer];
+      const bool is_inside =
+          tensor.buffer < model_.buffers.size() && model_.buffers[tensor.buffer].size > 0;
+      if (tensor.external == 0 && !is_inside) continue;
+      std::uint32_t& first =
+          tensor.external == 0
+              ? first_of_buffer[tensor.buffer]
+              : first_of_external.try_emplace(tensor.external, kNoTflite).first->second;
       if (first == kNoTflite) {
         first = t;
       } else {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/string_arena.h"
@@ -21,6 +22,7 @@ struct TfliteTensor {
   std::uint32_t buffer = 0;
   std::uint32_t maker = kNoTflite;  // the operator of the subgraph that makes it
   std::uint8_t type = 0;            // TensorType
+  std::uint32_t external = 0;       // in TfliteModel.external; 0: its data is in its buffer
   bool is_variable = false;
   bool has_data = false;  // in its buffer or another file, or it has no elements
   bool is_input = false;  // of its subgraph
@@ -47,10 +49,17 @@ struct TfliteCode {
   bool is_custom = false;
 };
 
-// Bytes of weights: a range of the file, [offset, offset + size).
+// Bytes of weights: a range of a file, [offset, offset + size).
 struct TfliteBytes {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  std::uint32_t source = 0;  // 0: the model's file; else 1 + the number in TfliteModel.weight_files
+};
+
+// Weights in another file. Those of a packing are in a form of their own, which is not known here.
+struct TfliteExternal {
+  TfliteBytes bytes;
+  std::string_view packing;
 };
 
 // A resource variable of the model's subgraph: a value that the model keeps from call to call.
@@ -82,6 +91,8 @@ struct TfliteModel {
   FlatWalk walk;
   std::vector<TfliteCode> codes;
   std::vector<TfliteBytes> buffers;
+  std::vector<std::string_view> weight_files;                  // as the model names them
+  std::unordered_map<std::uint32_t, TfliteExternal> external;  // by id
   std::vector<TfliteSubgraph> subgraphs;
   std::uint32_t main = 0;  // the model's subgraph
   FlatTable signature;     // of the model's subgraph; absent: it has none

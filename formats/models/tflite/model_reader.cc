@@ -59,6 +59,7 @@ class ModelReader {
     }
     read_codes(root.tables(tfl::model::operator_codes));
     read_buffers(root.tables(tfl::model::buffers));
+    read_external(root);
     const FlatTables subgraphs = root.tables(tfl::model::subgraphs);
     for (std::uint32_t i = 0; i < subgraphs.size() && !is_full(); ++i)
       read_subgraph(subgraphs[i], i);
@@ -133,6 +134,34 @@ class ModelReader {
     }
   }
 
+  // Weights in other files. These are not opened here.
+  void read_external(const FlatTable& root) {
+    const FlatTables groups = root.tables(tfl::model::external_buffer_groups);
+    for (std::uint32_t i = 0; i < groups.size() && !is_full(); ++i) {
+      const std::string_view file = groups[i].bytes(tfl::external::file);
+      check_text(file, [&] { return "the file of external buffers " + std::to_string(i); });
+      model_.weight_files.push_back(file);
+    }
+    const FlatTables buffers = root.tables(tfl::model::external_buffers);
+    for (std::uint32_t i = 0; i < buffers.size() && !is_full(); ++i) {
+      const FlatTable table = buffers[i];
+      const auto id = static_cast<std::uint32_t>(table.integer(tfl::external::id));
+      const auto group = static_cast<std::uint32_t>(table.integer(tfl::external::group));
+      if (group >= groups.size()) {
+        fail("external buffer " + std::to_string(id) + " is in file " + std::to_string(group) +
+             ", but there are " + std::to_string(groups.size()));
+        continue;
+      }
+      const TfliteBytes bytes{static_cast<std::uint64_t>(table.integer(tfl::external::offset)),
+                              static_cast<std::uint64_t>(table.integer(tfl::external::length)),
+                              group + 1};
+      const std::string_view packing = table.bytes(tfl::external::packing);
+      if (!model_.external.emplace(id, TfliteExternal{bytes, packing}).second) {
+        fail("several external buffers have the id " + std::to_string(id));
+      }
+    }
+  }
+
   // Data behind the flatbuffer, which files of more than 2 GiB have.
   void check_outside(const TfliteBytes& bytes, const std::string& what) {
     if (bytes.offset > model_.bytes.size() || bytes.size > model_.bytes.size() - bytes.offset) {
@@ -179,11 +208,13 @@ class ModelReader {
   }
 
   TfliteTensor read_tensor(const FlatTable& table, std::uint32_t number) {
-    TfliteTensor tensor{.name = table.bytes(tfl::tensor::name),
-                        .table = table,
-                        .shape = table.ints(tfl::tensor::shape),
-                        .buffer = static_cast<std::uint32_t>(table.integer(tfl::tensor::buffer)),
-                        .is_variable = table.integer(tfl::tensor::is_variable) != 0};
+    TfliteTensor tensor{
+        .name = table.bytes(tfl::tensor::name),
+        .table = table,
+        .shape = table.ints(tfl::tensor::shape),
+        .buffer = static_cast<std::uint32_t>(table.integer(tfl::tensor::buffer)),
+        .external = static_cast<std::uint32_t>(table.integer(tfl::tensor::external_buffer)),
+        .is_variable = table.integer(tfl::tensor::is_variable) != 0};
     const auto here = [&] { return place_ + "tensor " + std::to_string(number); };
     const std::int64_t type = table.integer(tfl::tensor::type);
     if (type < 0 || type >= kTfliteTypeCount) {
@@ -203,6 +234,11 @@ class ModelReader {
            std::to_string(model_.buffers.size()));
       return tensor;
     }
+    if (tensor.external != 0 && !model_.external.contains(tensor.external)) {
+      fail(here() + " is in external buffer " + std::to_string(tensor.external) +
+           ", which the model does not have");
+      return tensor;
+    }
     check_size(tensor, here);
     return tensor;
   }
@@ -218,10 +254,15 @@ class ModelReader {
       if (dim == 0) tensor.has_data = true;  // an empty tensor has no data to store
     }
     if (tensor.has_data) return;
-    const bool is_elsewhere = tensor.table.integer(tfl::tensor::external_buffer) != 0;
-    const std::uint64_t size = model_.buffers.empty() ? 0 : model_.buffers[tensor.buffer].size;
-    tensor.has_data = is_elsewhere || size > 0;
-    if (size == 0 || is_elsewhere || tensor.table.has(tfl::tensor::sparsity)) return;
+    std::uint64_t size = model_.buffers.empty() ? 0 : model_.buffers[tensor.buffer].size;
+    if (tensor.external == 0 && size == 0) return;
+    tensor.has_data = true;
+    if (tensor.table.has(tfl::tensor::sparsity)) return;
+    if (tensor.external != 0) {
+      const TfliteExternal& external = model_.external.at(tensor.external);
+      if (!external.packing.empty()) return;
+      size = std::min(external.bytes.size, std::uint64_t{1} << 59);  // no product of it overflows
+    }
     const std::uint64_t bits = tflite_type_bits(tensor.type);
     if (is_huge || (bits > 0 && elements > size / bits * 8 + 8)) is_huge = true;
     if (bits > 0 && (is_huge || (elements * bits + 7) / 8 > size)) {

@@ -340,7 +340,8 @@ class Encoder {
         const auto size = static_cast<std::uint32_t>(weights_[i].bytes.size);
         file.pieces.add({reinterpret_cast<const char*>(&size), sizeof size});
       }
-      file.pieces.add_range(0, weights_[i].bytes.offset, weights_[i].bytes.size);
+      const TfliteBytes& bytes = weights_[i].bytes;
+      file.pieces.add_range(bytes.source, bytes.offset, bytes.size);
     }
     file.pieces.add(std::string(aligned(end, kAlignment) - file.pieces.size(), '\0'));
     return file;

@@ -7,7 +7,7 @@
 //
 // Short strings and vectors that are equal are stored once for up to three tables: a name is that of a
 // tensor and that in a signature. Only the tables are in memory; weights are ranges of the model's
-// file.
+// file, or of the files beside it that the model keeps them in.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class OutTable {
   void set(SchemaFieldId field, OutTable table);
   // A string, or the elements of a vector of numbers as they lie in the file.
   void set(SchemaFieldId field, std::string_view text) { put(field, std::string(text)); }
-  // A vector of bytes, copied from the model's file.
+  // A vector of bytes, copied from a file.
   void set(SchemaFieldId field, TfliteBytes bytes) { put(field, bytes); }
   void drop(SchemaFieldId field) { put(field, Dropped{}); }
 
@@ -61,7 +61,7 @@ class OutTable {
 };
 
 struct OutFile {
-  BytePieces pieces;        // source 0 is the model's file
+  BytePieces pieces;        // sources are numbered as in TfliteBytes
   bool is_outside = false;  // the weights are behind the flatbuffer, since it would pass 2 GiB
 };
 

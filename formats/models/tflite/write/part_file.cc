@@ -42,15 +42,29 @@ std::int64_t FileBuilder::code(std::uint32_t source) {
   return number;
 }
 
+std::int64_t FileBuilder::add_buffer(const TfliteBytes& bytes) {
+  OutTable table(schema_table("Buffer"));
+  table.set(tfl::buffer::data, bytes);
+  buffers_.push_back(std::move(table));
+  return static_cast<std::int64_t>(buffers_.size() - 1);
+}
+
 std::int64_t FileBuilder::buffer(std::uint32_t source) {
   if (source >= source_.buffers.size() || source_.buffers[source].size == 0) return 0;
   std::uint32_t& number = buffer_numbers_[source];
   if (number == kNoTflite) {
-    number = static_cast<std::uint32_t>(buffers_.size());
-    OutTable table(schema_table("Buffer"));
-    table.set(tfl::buffer::data, source_.buffers[source]);
-    buffers_.push_back(std::move(table));
+    number = static_cast<std::uint32_t>(add_buffer(source_.buffers[source]));
   }
+  return number;
+}
+
+// Weights in another file become a buffer of this one.
+std::int64_t FileBuilder::buffer_of(const TfliteTensor& tensor) {
+  if (tensor.external == 0) return buffer(tensor.buffer);
+  const auto known = external_numbers_.find(tensor.external);
+  if (known != external_numbers_.end()) return known->second;
+  const std::int64_t number = add_buffer(source_.external.at(tensor.external).bytes);
+  external_numbers_.emplace(tensor.external, number);
   return number;
 }
 
@@ -64,7 +78,8 @@ std::int32_t FileBuilder::add_named_tensor(SubgraphId to, std::uint32_t from, st
     table.set(tfl::tensor::quantization, std::move(quantization));
   }
   table.set(tfl::tensor::name, name);
-  table.set(tfl::tensor::buffer, buffer(tensor.buffer));
+  table.set(tfl::tensor::buffer, buffer_of(tensor));
+  if (tensor.external != 0) table.drop(tfl::tensor::external_buffer);
   OutSubgraph& subgraph = subgraphs_[to];
   subgraph.tensors_.push_back(std::move(table));
   return static_cast<std::int32_t>(subgraph.tensors_.size() - 1);
@@ -470,6 +485,10 @@ bool can_be_composite(const TfliteModel& model, const TflitePart& part) {
   }
   const std::vector<std::uint32_t>& whole = model.state.whole;  // sorted
   return std::none_of(part.operators.begin(), part.operators.end(), [&](std::uint32_t op) {
+    if (model.is_builtin(graph.operators[op], schema_operator("SHAPE")) ||
+        model.is_builtin(graph.operators[op], schema_operator("RANK"))) {
+      return true;
+    }
     const FlatInts& inputs = graph.operators[op].inputs;
     for (std::uint32_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k] >= 0 && graph.tensors[number(inputs[k])].is_variable) return true;

@@ -73,6 +73,8 @@ class FileBuilder {
   void fill_bodies(const BodyFilter& filter);
   std::int64_t code(std::uint32_t source);
   std::int64_t buffer(std::uint32_t source);
+  std::int64_t buffer_of(const TfliteTensor& tensor);
+  std::int64_t add_buffer(const TfliteBytes& bytes);
   void add_metadata();
 
   const TfliteModel& source_;
@@ -80,6 +82,7 @@ class FileBuilder {
   std::vector<OutSubgraph> subgraphs_;
   std::vector<OutTable> codes_, buffers_, signatures_, metadata_;
   std::vector<std::uint32_t> code_numbers_, buffer_numbers_, body_numbers_;  // by source number
+  std::map<std::uint32_t, std::int64_t> external_numbers_;                   // by id
   std::vector<std::uint32_t> open_bodies_;                                   // not filled yet
   std::int64_t composite_code_ = -1;
 };
@@ -89,7 +92,8 @@ OutTable tflite_part(const TfliteModel& model, const TflitePart& part, const std
                      const std::string& description);
 
 // Whether a partition can be a composite of the root. LiteRT wants a composite to have inputs and
-// outputs, made by its operators, and sets variable tensors inside it to zeros in each call.
+// outputs, made by its operators, and sets variable tensors inside it to zeros in each call. Sizes that it
+// finds before a call (SHAPE, RANK) do not come out of a composite: what reads them there gets other numbers.
 bool can_be_composite(const TfliteModel& model, const TflitePart& part);
 
 // The whole model: a main subgraph that calls each partition as a composite, "cleave.<name>", with

@@ -233,25 +233,25 @@ class SplitPlanner {
   std::string fault_;
 };
 
-// Weights in other files are read past, but no partition can hold them yet.
-bool has_external_weights(const TfliteModel& model) {
-  return std::any_of(
-      model.subgraphs.begin(), model.subgraphs.end(), [](const TfliteSubgraph& graph) {
-        return std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                           [](const TfliteTensor& tensor) {
-                             return tensor.table.integer(tfl::tensor::external_buffer) != 0;
-                           });
-      });
+// The packing of weights in other files that are in a form of their own; empty: none are.
+std::string_view packing_of(const TfliteModel& model) {
+  for (const TfliteSubgraph& graph : model.subgraphs) {
+    for (const TfliteTensor& tensor : graph.tensors) {
+      if (tensor.external == 0) continue;
+      const std::string_view packing = model.external.at(tensor.external).packing;
+      if (!packing.empty()) return packing;
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<TflitePlan> plan_tflite_split(const TfliteModel& model, const Graph& graph,
                                      const Partition& partition, TfliteLift lift) {
-  if (has_external_weights(model)) {
-    return Error{.message =
-                     "keeps weights in other files (version 3d of the format), which "
-                     "cleave reads past, but does not write"};
+  if (const std::string_view packing = packing_of(model); !packing.empty()) {
+    return Error{.message = "keeps weights in other files in the packing " +
+                            escaped_in_quotes(packing) + ", which cleave does not know"};
   }
   if (auto whole = check_whole(graph, partition, tflite_ties(model)); !whole) return whole.error();
   return SplitPlanner(model, partition).plan(lift);

@@ -9,6 +9,7 @@
 
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
+#include "formats/base/io/weight_files.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/tflite/write/part_file.h"
 #include "formats/models/tflite/write/split_plan.h"
@@ -39,6 +40,36 @@ std::vector<std::string> part_files_of(const std::vector<std::string>& names) {
   return files;
 }
 
+// The model's file and those beside it, as TfliteBytes counts them. Fails when weights that a tensor
+// has are not there.
+Result<std::vector<ByteSource>, WriteFault> sources_of(const LoadedModel& loaded) {
+  constexpr std::size_t kMostFaults = 20;
+  const TfliteModel& model = *loaded.tflite();
+  std::vector<ByteSource> sources = byte_sources(loaded), found;
+  sources.resize(1 + model.weight_files.size());
+  WeightFiles files(loaded.source.folder(), found);
+  Diagnostics faults;
+  const auto look_at = [&](const TfliteTensor& tensor) -> std::string {
+    const TfliteBytes& bytes = model.external.at(tensor.external).bytes;
+    const std::string_view location = model.weight_files[bytes.source - 1];
+    const auto file = files.find(location);
+    if (file) sources[bytes.source] = found[file->source];
+    const std::string fault = file ? fault_of_range(*file, bytes.offset, bytes.size) : file.error();
+    return fault.empty() ? fault : "weights at " + escaped_in_quotes(location) + " " + fault;
+  };
+  for (const TfliteSubgraph& graph : model.subgraphs) {
+    for (const TfliteTensor& tensor : graph.tensors) {
+      if (tensor.external == 0 || faults.size() >= kMostFaults) continue;
+      if (const std::string fault = look_at(tensor); !fault.empty()) {
+        faults.push_back(diagnostic_of(loaded.source.path(),
+                                       "tensor " + escaped_in_quotes(tensor.name) + ": " + fault));
+      }
+    }
+  }
+  if (!faults.empty()) return input_fault(std::move(faults));
+  return sources;
+}
+
 class TfliteWriter {
  public:
   TfliteWriter(const LoadedModel& model, const Partition& partition, const TfliteChoices& choices,
@@ -48,12 +79,14 @@ class TfliteWriter {
         partition_(partition),
         choices_(choices),
         folder_(folder),
-        progress_(progress),
-        sources_(byte_sources(model)) {}
+        progress_(progress) {}
 
   Result<TfliteWritten, WriteFault> write() {
     auto plan = plan_tflite_split(model_, loaded_.graph, partition_, choices_.lift);
     if (!plan) return refusal_of(loaded_, plan.error());
+    auto sources = sources_of(loaded_);
+    if (!sources) return std::move(sources).error();
+    sources_ = *std::move(sources);
     const bool is_bundle = choices_.files == PartFiles::bundle;
     TfliteInit init{.variables = variables_with_start(model_, plan->lifted)};
     auto done = is_bundle ? write_bundle(*plan, init) : write_files(*plan, init);
@@ -142,7 +175,7 @@ class TfliteWriter {
       written_.notes.push_back(
           counted(inside, "partition is", "partitions are") +
           " no composite of root.tflite, but part of its main subgraph: LiteRT "
-          "would lose state in it, or refuse it");
+          "would lose state or sizes in it, or refuse it");
     }
     if (outside_.empty()) return;
     std::sort(outside_.begin(), outside_.end());
@@ -182,13 +215,15 @@ Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition&
   const TfliteModel& source = *model.tflite();
   auto plan = plan_tflite_split(source, model.graph, piece, lift);
   if (!plan) return refusal_of(model, plan.error());
+  const auto sources = sources_of(model);
+  if (!sources) return sources.error();
   const std::string& name = piece.names.front();
   auto encoded = encode_tflite(
       tflite_part(source, plan->parts.front(), name,
                   name + " of " + file_name(model.source.path()) + ", written by cleave"),
       source);
   if (!encoded) return refusal_of(model, encoded.error());
-  return write_pieces(encoded->pieces, byte_sources(model), output);
+  return write_pieces(encoded->pieces, *sources, output);
 }
 
 }  // namespace cleave

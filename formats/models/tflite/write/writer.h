@@ -36,7 +36,8 @@ struct TfliteWritten {
   std::string chain;                    // JSON: see tflite_chain_json()
 };
 
-// Errors: those of plan_tflite_split(), tables of a newer schema, and system errors. Takes as long
+// Errors: those of plan_tflite_split(), weights in other files that are not there or lead out of the
+// model's folder, tables of a newer schema, and system errors. Takes as long
 // as copying the bytes written, and a few times the model's tables of memory.
 Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
                                                      const Partition& partition,

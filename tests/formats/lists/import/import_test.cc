@@ -216,6 +216,22 @@ TEST_CASE("constraints are found by their links, and TensorFlow Lite's operators
   CHECK(import.result.unchecked[1].ops.size() == 4);
 }
 
+TEST_CASE("a table's operators keep TensorFlow Lite's names when these are asked for") {
+  const auto import = import_list_text(
+      "npu.md",
+      "Opset 13\n\n|Operator|Types|Note|\n|--|--|--|\n|CONV_2D|int8, uint8|Dilation must be "
+      "1|\n|ArgMax|||\n|Gemm|||\n",
+      {.names = OperatorNames::tflite});
+  REQUIRE(import);
+  CHECK(
+      rules_of(*import) ==
+      R"({"op": "CONV_2D", "quantized": {"activations": ["none", "tensor", "axis", "other", "uint8", "int8"]}, "why": "Dilation must be 1", "unchecked": "Dilation must be 1"}
+{"op": "ARG_MAX"}
+)");
+  CHECK(import->result.renamed == std::vector<std::string>{"ArgMax is ARG_MAX"});
+  CHECK(import->result.unknown == std::vector<std::string>{"Gemm"});
+}
+
 TEST_CASE("one of several accelerators' tables is chosen by its heading") {
   const std::string text =
       "# A\n|Operator|\n|--|\n|Conv|\n\n# B\n|Operator|\n|--|\n|Conv|\n|Relu|\n";

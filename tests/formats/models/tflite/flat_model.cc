@@ -38,6 +38,23 @@ OutTable& FlatModel::tensor_table(std::int32_t tensor) {
   return subgraphs_.back().tensors[static_cast<std::size_t>(tensor)];
 }
 
+void FlatModel::move_out(std::int32_t tensor, std::uint32_t id, std::string_view file,
+                         std::uint64_t offset, std::uint64_t length, std::string_view packing) {
+  OutTable& table = tensor_table(tensor);
+  table.drop(tfl::tensor::buffer);
+  table.set(tfl::tensor::external_buffer, std::int64_t{id});
+  OutTable named(schema_table("ExternalBufferGroup"));
+  named.set(tfl::external::file, file);
+  OutTable external(schema_table("ExternalBuffer"));
+  external.set(tfl::external::id, std::int64_t{id});
+  external.set(tfl::external::group, static_cast<std::int64_t>(files_.size()));
+  external.set(tfl::external::offset, static_cast<std::int64_t>(offset));
+  external.set(tfl::external::length, static_cast<std::int64_t>(length));
+  if (!packing.empty()) external.set(tfl::external::packing, packing);
+  files_.push_back(std::move(named));
+  external_.push_back(std::move(external));
+}
+
 OutTable& FlatModel::op(std::uint32_t code, std::vector<std::int32_t> inputs,
                         std::vector<std::int32_t> outputs) {
   const auto known = std::find(code_numbers_.begin(), code_numbers_.end(), code);
@@ -73,6 +90,10 @@ std::string FlatModel::bytes() {
   root.set(tfl::model::operator_codes, codes_);
   root.set(tfl::model::subgraphs, std::move(subgraphs));
   root.set(tfl::model::buffers, buffers_);
+  if (!external_.empty()) {
+    root.set(tfl::model::external_buffer_groups, files_);
+    root.set(tfl::model::external_buffers, external_);
+  }
   const TfliteModel none;
   const auto file = encode_tflite(root, none);
   return bytes_of(file->pieces, {});

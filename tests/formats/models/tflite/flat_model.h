@@ -21,6 +21,9 @@ class FlatModel {
 
   void begin_subgraph(std::string_view name);
   std::uint32_t buffer(std::string bytes);
+  // Moves the tensor's data to bytes of a file beside the model, as external buffer `id`.
+  void move_out(std::int32_t tensor, std::uint32_t id, std::string_view file, std::uint64_t offset,
+                std::uint64_t length, std::string_view packing = {});
   std::int32_t tensor(std::string_view name, std::vector<std::int32_t> shape,
                       std::uint8_t type = kFloat32, std::uint32_t in_buffer = 0);
   // The table of the tensor, to be changed.
@@ -40,7 +43,7 @@ class FlatModel {
   };
   OutTable root_;
   std::vector<Subgraph> subgraphs_;
-  std::vector<OutTable> buffers_, codes_;
+  std::vector<OutTable> buffers_, codes_, external_, files_;
   std::vector<std::uint32_t> code_numbers_;
 };
 

@@ -158,6 +158,25 @@ TEST_CASE("tflite: models that say impossible things are refused by what they sa
           "subgraph 0: tensor 1, \"net/weight\", has 24 bytes of data, fewer than its shape asks "
           "for");
   }
+  SECTION("data in another file that is too short") {
+    FlatModel model = small_model();
+    model.move_out(1, 7, "weights.bin", 0, 23);
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "subgraph 0: tensor 1, \"net/weight\", has 23 bytes of data, fewer than its shape asks "
+          "for");
+  }
+  SECTION("data in an external buffer that there is not") {
+    FlatModel model = small_model();
+    model.tensor_table(1).set(tfl::tensor::external_buffer, std::int64_t{9});
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "subgraph 0: tensor 1 is in external buffer 9, which the model does not have");
+  }
+  SECTION("external buffers of one id") {
+    FlatModel model = small_model();
+    model.move_out(1, 7, "weights.bin", 0, 24);
+    model.move_out(0, 7, "more.bin", 0, 128);
+    CHECK(fault_of_tflite(model.bytes()) == "several external buffers have the id 7");
+  }
   SECTION("a subgraph that calls itself") {
     FlatModel model = small_model();
     OutTable options(schema_table("WhileOptions"));

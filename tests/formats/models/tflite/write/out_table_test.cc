@@ -116,6 +116,23 @@ TEST_CASE("tflite: the root calls each partition as a composite and keeps the st
   CHECK(root.model().state.variables.size() == 1);
 }
 
+TEST_CASE("tflite: a partition that asks for a shape is no composite of the root") {
+  FlatModel model;
+  model.begin_subgraph("main");
+  const std::int32_t x = model.tensor("x", {1, 4});
+  const std::int32_t sizes = model.tensor("sizes", {2}, kInt32);
+  const std::int32_t y = model.tensor("y", {1, 4});
+  model.op(schema_operator("SHAPE"), {x}, {sizes});
+  model.op(schema_operator("RESHAPE"), {x, sizes}, {y});
+  model.set_ends({x}, {y});
+  const Loaded1 read = load(model.bytes());
+  const Graph& graph = read.loaded.graph;
+  const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::all);
+  REQUIRE(plan);
+  CHECK(!can_be_composite(read.model(), plan->parts[0]));
+  CHECK(can_be_composite(read.model(), plan->parts[1]));
+}
+
 // x -> ADD, which keeps "a" -> sum -> MUL, which keeps "b" -> y; both are set up by one subgraph.
 FlatModel model_with_two_variables() {
   FlatModel model;
