@@ -9,7 +9,7 @@
 #   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
 #           run in torch, the tests of the scripts that need torch, and compilers of its programs. The newest
 #           release of torch is installed from PyPI into build/venv-torch, with torchvision, transformers,
-#           executorch, openvino and apache-tvm: some gigabytes; or $CLEAVE_TORCH, a virtual environment that has
+#           executorch, openvino, apache-tvm and iree-turbine: some gigabytes; or $CLEAVE_TORCH, a virtual environment that has
 #           them
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
@@ -60,7 +60,7 @@ make_torch() {
   [ -z "${CLEAVE_TORCH:-}" ] || return 0
   [ -x build/venv-torch/bin/python ] || python3 -m venv build/venv-torch
   build/venv-torch/bin/python -m pip install -q --disable-pip-version-check torch torchvision transformers numpy \
-    onnx executorch openvino apache-tvm
+    onnx executorch openvino apache-tvm 'iree-base-compiler[onnx]' iree-base-runtime iree-turbine
 }
 
 # Compilers to lower to, each for the CPU.
@@ -149,7 +149,7 @@ if [ $torch = yes ]; then
     "$torch_python" tests/pt2/apply_fx_test.py "$root" build/release/cleave
   step torch-module "cleave.torch splits modules" \
     "$torch_python" tests/pt2/torch_module_test.py "$root" build/release/cleave
-  step torch-backends "programs are lowered to ExecuTorch's XNNPACK, OpenVINO, AOTInductor and TVM" \
+  step torch-backends "programs are lowered to ExecuTorch's XNNPACK, OpenVINO, AOTInductor, TVM and IREE" \
     env CLEAVE_PT2="$(realpath "${folders[0]}")" "$torch_python" tests/lower/torch_backends_test.py build/release/cleave
   step schedule "torch's pipeline runtime loads schedules" \
     "$torch_python" tests/pt2/schedule_test.py "$root" build/release/cleave

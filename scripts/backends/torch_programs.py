@@ -330,18 +330,14 @@ class Compiled:
         return kept(path, [node.name for node in user_inputs(program)], outputs, {"torch": torch.__version__, **target})
 
 
-def is_program(request):
-    return request["model"].endswith(".pt2")
-
-
-def compile_piece(request, compile_program, ending=""):
-    """Answers "compile". `compile_program`: of a program, a Compiled."""
+def compile_piece(request, compile_program, ending="", target=None):
+    """Answers "compile". `compile_program`: of a program, a Compiled. `ending`, `target`: of what is kept."""
     with torch.no_grad():
         program = piece_of(request)
         made = compile_program(program)
     answer = made.extent()
     if request.get("keep") and made.content is not None and not made.left:
-        answer |= made.keep(request, program, ending, {})
+        answer |= made.keep(request, program, ending, target or {})
     made.drop()
     return answer
 

@@ -135,7 +135,10 @@ def delegated(program, partitioner, silence=""):
             continue
         if "getitem" in target or CHECKS.search(target):
             continue
-        for name in [one for one in sources(node) if one in names] or [node.name]:
+        own = [one for one in sources(node) if one in names]
+        if not own and target.startswith(NO_WORK):
+            continue  # a copy that ExecuTorch adds: of a result that is a constant, for one
+        for name in own or [node.name]:
             left.setdefault(name, {"node": name, "op": target, "why": reasons.by_node.get(node.name, silence)})
     if delegates == 0 and all(one["op"].startswith(NO_WORK) for one in left.values()):
         left = {}

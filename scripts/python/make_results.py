@@ -10,7 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-SCHEMAS = ("report", "stages", "check")
+SCHEMAS = ("report", "stages", "check", "advice", "diff", "explain", "inspect", "lint", "lowering", "reduction", "support_report")
 PROJECT = Path(__file__).resolve().parent.parent.parent
 RESULTS = Path(__file__).resolve().parent / "cleave" / "results"
 WIDTH = 120
@@ -63,7 +63,7 @@ class Classes:
 
     def __init__(self, name, schema):
         self.root, self.schema, self.made = camel(name), schema, {}
-        self.defined = {self.root + camel(key): node for key, node in schema["$defs"].items()}
+        self.defined = {self.root + camel(key): node for key, node in schema.get("$defs", {}).items()}
         self.add(self.root, schema)
 
     def resolved(self, node):
@@ -75,7 +75,7 @@ class Classes:
         if "properties" not in node:
             return found, self.root + camel(name)
         return {**found, "properties": found["properties"] | node["properties"],
-                "required": found["required"] + node["required"]}, None
+                "required": found.get("required", []) + node.get("required", [])}, None
 
     def type_of(self, node, path):
         """The type, and how a value `x` of JSON becomes it: a pattern with {x}, or None where it is it already."""
@@ -89,6 +89,8 @@ class Classes:
             return f"Literal[{words}]" + (" | None" if None in node["enum"] else ""), None
         if "anyOf" in node and "type" not in node:
             return self.union([self.type_of(part, path) for part in node["anyOf"]])
+        if "type" not in node:
+            return "Any", None
         kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
         return self.union([self.plain(kind, node, path) for kind in kinds])
 

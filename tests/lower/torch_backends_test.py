@@ -31,7 +31,8 @@ def model(name):
 
 
 def need(module):
-    if importlib.util.find_spec(module) is None:
+    package = module.partition(".")[0]
+    if importlib.util.find_spec(package) is None or importlib.util.find_spec(module) is None:
         raise Skip(f"this Python has no {module}")
 
 
@@ -106,6 +107,11 @@ def test_parts_of_aotinductor_are_right(place):
 def test_parts_of_tvm_are_right(place):
     need("tvm")
     parts_are_right(place, "tvm")
+
+
+def test_parts_of_iree_are_right(place):
+    need("iree.turbine")
+    parts_are_right(place, "iree")
 
 
 def test_a_probe_is_one_compile_and_parts_of_its_list_are_whole(place):

@@ -124,6 +124,28 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done)
         self.assertIn(f'"{self.folder}/file/captured" cannot be written: Not a directory', done.stderr)
 
+    def test_every_command_that_reports_is_a_function(self):
+        self.assertEqual(cleave.inspect(MODEL).nodes, 24)
+        reasons = cleave.explain(MODEL, "*Sigmoid*", support=LIST).nodes
+        self.assertTrue(reasons and all(one.op == "HardSigmoid" for one in reasons), reasons)
+        self.assertTrue(cleave.support(MODEL, LIST).unsupported)
+        self.assertTrue(cleave.advise([MODEL], LIST).models)
+        self.assertEqual(cleave.diff(MODEL, MODEL, support=LIST).moves, [])
+        self.assertEqual(cleave.lint_support(LIST, MODEL).errors, 0)
+        (self.folder / "map.json").write_text(json.dumps(dict.fromkeys(cleave.preview(MODEL, LIST).node_map, 0)))
+        self.assertEqual(len(cleave.partition(MODEL, self.folder / "map.json").stages), 1)
+
+    def test_a_model_in_memory_is_taken(self):
+        class Model:  # as onnx.ModelProto
+            graph = None
+
+            def SerializeToString(self):
+                return Path(MODEL).read_bytes()
+
+        self.assertEqual(len(cleave.preview(Model(), LIST).partitions), len(cleave.preview(MODEL, LIST).partitions))
+        with self.assertRaises(TypeError):
+            cleave.preview(3, LIST)
+
     def test_errors_can_be_pickled(self):
         error = pickle.loads(pickle.dumps(cleave.Error(3, "no such model")))
         self.assertEqual((type(error), error.exit_code, error.message, str(error)),
@@ -131,7 +153,8 @@ class PackageTest(unittest.TestCase):
 
     def test_flags_are_those_of_the_help(self):
         flags = set()
-        for command in ("preview", "split", "stage", "check"):
+        for command in ("preview", "split", "stage", "check", "partition", "inspect", "explain", "support", "advise", "diff",
+                        "lower", "reduce", "lint-support"):
             text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
             flags |= set(re.findall(r"^  (?:-\w,)?--([a-z-]+)(?=$| +[a-z]| +Excludes:)", text, re.MULTILINE))
         self.assertEqual(calls.FLAGS, flags - {"help", "json"})

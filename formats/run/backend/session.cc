@@ -410,11 +410,12 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
   attempt.message.clear();
   if (ok != json.end() && ok->is_boolean() && ok->get<bool>()) {
     attempt.verdict = LowerVerdict::lowered;
+    if (piece.keeps) attempt.kept = kept_files(json);
+    take_extent(json, attempt);
+    if (attempt.verdict == LowerVerdict::partly) return attempt;  // a part of it makes no results
     for (const NamedFile& output : piece.outputs) {
       if (!size_of(output.file)) attempt.verdict = LowerVerdict::no_output;
     }
-    if (piece.keeps) attempt.kept = kept_files(json);
-    if (attempt.verdict == LowerVerdict::lowered) take_extent(json, attempt);
     return attempt;
   }
   attempt.message = message_of(text_field(json, "error"), {});

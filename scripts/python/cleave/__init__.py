@@ -9,16 +9,36 @@
 Each function runs the program of the same name and returns what it prints with --json, as a dataclass of
 cleave.results. Keywords are the program's options: `min_acc_module_size=2` is --min-acc-module-size 2, `keep_qdq=True`
 is --keep-qdq, a list repeats an option, and `dim={"N": 1}` is --dim N=1. What the program refuses raises cleave.Error
-with its message and exit code; its warnings are warnings of Python, of the category cleave.CleaveWarning.
+with its message and exit code; its warnings are warnings of Python, of the category cleave.CleaveWarning. A model is a
+file, an onnx.ModelProto, or a torch.export.ExportedProgram.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .calls import CleaveWarning, Error, check, preview, split, stage
+from .calls import (
+    CleaveWarning,
+    Error,
+    advise,
+    check,
+    diff,
+    explain,
+    inspect,
+    lint_support,
+    lower,
+    partition,
+    preview,
+    reduce,
+    split,
+    stage,
+    support,
+)
 
-__all__ = ["CleaveWarning", "Error", "check", "__version__", "preview", "split", "stage"]
+__all__ = [
+    "CleaveWarning", "Error", "__version__", "advise", "check", "diff", "explain", "inspect", "lint_support", "lower",
+    "partition", "preview", "reduce", "split", "stage", "support",
+]
 
 if TYPE_CHECKING:
     __version__: str

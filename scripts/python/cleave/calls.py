@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import numbers
 import os
+import tempfile
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:
+    from .results.advice import Advice
     from .results.check import Check
+    from .results.diff import Diff
+    from .results.explain import Explain
+    from .results.inspect import Inspect
+    from .results.lint import Lint
+    from .results.lowering import Lowering
+    from .results.reduction import Reduction
     from .results.report import Report
     from .results.stages import Stages
+    from .results.support_report import SupportReport
 
+# A model: a file, or an onnx.ModelProto or torch.export.ExportedProgram, which is saved in a temporary folder.
+Model = Any
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
 Option = Union[None, bool, int, float, Path, Iterable[int | float | Path], Mapping[str, object]]
 
 # Options without a value.
 FLAGS = frozenset({
-    "all-of", "allow-non-tensor", "annotate", "bundle", "capture", "combine", "exact-stages", "exit-zero",
-    "faster-than-cpu", "force", "github", "host-shapes", "keep-qdq", "lift-state", "move-non-tensor",
-    "no-unknown-shapes", "quiet", "relay", "skip-fusion", "table", "update-baseline", "verbose",
+    "all-of", "allow-non-tensor", "annotate", "bundle", "capture", "combine", "compare", "deploy", "exact-stages",
+    "exit-zero", "faster-than-cpu", "force", "freeze-shape-values", "github", "host-shapes", "keep-original-order",
+    "keep-qdq", "lift-state", "move-non-tensor", "no-artefacts", "no-cache", "no-unknown-shapes", "quiet", "relay",
+    "skip-fusion", "strict", "strict-ties", "table", "trust-failures", "until-clean", "update-baseline", "verbose",
 })
 
 
@@ -43,14 +57,14 @@ class CleaveWarning(UserWarning):
     """What the program warned of."""
 
 
-def preview(model: Path, support: Paths, **options: Option) -> Report:
+def preview(model: Model, support: Paths, **options: Option) -> Report:
     """How the model would be split by one or more support lists."""
     from .results.report import Report
 
     return Report.from_json(_run("preview", [model], {"support": support, **options}))
 
 
-def split(model: Path, support: Paths, output: Path, **options: Option) -> Report:
+def split(model: Model, support: Paths, output: Path, **options: Option) -> Report:
     """Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of
     the result has its `file` in that folder."""
     from .results.report import Report
@@ -58,7 +72,7 @@ def split(model: Path, support: Paths, output: Path, **options: Option) -> Repor
     return Report.from_json(_run("split", [model], {"support": support, "output": output, **options}))
 
 
-def stage(model: Path, stages: int | None = None, *, output: Path | None = None, **options: Option) -> Stages:
+def stage(model: Model, stages: int | None = None, *, output: Path | None = None, **options: Option) -> Stages:
     """Cuts the model into the stages of a pipeline; with `output` it writes them to that folder."""
     from .results.stages import Stages
 
@@ -72,6 +86,77 @@ def check(models: Paths, support: Paths, **options: Option) -> Check:
     return Check.from_json(_run("check", _list(models), {"support": support, **options}, may_fail=True))
 
 
+def partition(model: Model, map: Path, *, output: Path | None = None, **options: Option) -> Stages:
+    """Divides the model as a map of nodes says; with `output` it writes the partitions to that folder."""
+    from .results.stages import Stages
+
+    return Stages.from_json(_run("partition", [model], {"map": map, "output": output, **options}))
+
+
+def inspect(model: Model, **options: Option) -> Inspect:
+    """What the model is made of, and how much of it each known list accepts."""
+    from .results.inspect import Inspect
+
+    return Inspect.from_json(_run("inspect", [model], options))
+
+
+def explain(model: Model, nodes: str | Iterable[str] = (), *, support: Paths, **options: Option) -> Explain:
+    """Why nodes are where they are: those named, by name or pattern, else all on the CPU."""
+    from .results.explain import Explain
+
+    named = [nodes] if isinstance(nodes, str) else list(nodes)
+    return Explain.from_json(_run("explain", [model], {"support": support, **options}, words=named))
+
+
+def support(model: Model, support: Paths, **options: Option) -> SupportReport:
+    """Which operators of the model the lists accept."""
+    from .results.support_report import SupportReport
+
+    return SupportReport.from_json(_run("support", [model], {"support": support, **options}))
+
+
+def advise(models: Any, support: Paths, **options: Option) -> Advice:
+    """What to support next: `models` is one or a list of them."""
+    from .results.advice import Advice
+
+    return Advice.from_json(_run("advise", _models(models), {"support": support, **options}))
+
+
+def diff(model: Model, other: Model | None = None, *, support: Paths, **options: Option) -> Diff:
+    """The nodes that moved between two splits, and the change to blame: of another model, or under other options, which
+    are those of the command: `to_support`."""
+    from .results.diff import Diff
+
+    both = [model] if other is None else [model, other]
+    return Diff.from_json(_run("diff", both, {"support": support, **options}))
+
+
+def lower(model: Model, support: Paths, backend: Paths, **options: Option) -> Lowering:
+    """Has a compiler try each partition. One that is refused is no error: look at `clean`."""
+    from .results.lowering import Lowering
+
+    given = {"support": support, "backend": backend, **options}
+    return Lowering.from_json(_run("lower", [model], given, may_fail=True))
+
+
+def reduce(model: Model, backend: Path, **options: Option) -> Reduction:
+    """Finds the fewest nodes of the model that a compiler refuses."""
+    from .results.reduction import Reduction
+
+    return Reduction.from_json(_run("reduce", [model], {"backend": backend, **options}, may_fail=True))
+
+
+def lint_support(list: Path, models: Any = (), **options: Option) -> Lint:
+    """What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`."""
+    from .results.lint import Lint
+
+    return Lint.from_json(_run("lint-support", [list, *_models(models)], options, may_fail=True))
+
+
+def _models(models: Any) -> list[Model]:
+    return list(models) if isinstance(models, (list, tuple)) else [models]
+
+
 def _list(paths: Paths) -> list[Path]:
     return [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
 
@@ -82,6 +167,26 @@ def _path(name: str, path: object) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{name}: a path is a str or an os.PathLike of str, not {type(text).__name__}")
     return text
+
+
+@contextlib.contextmanager
+def _files(models: Sequence[object]) -> Iterator[list[str]]:
+    """The models as arguments: paths as they are, models in memory as files of a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="cleave-") as folder:
+        yield [_model(_saved(model, folder, i)) for i, model in enumerate(models)]
+
+
+def _saved(model: object, folder: str, number: int) -> object:
+    """The path of a file of the model. Raises TypeError for an object that is none."""
+    name = os.path.join(folder, f"model_{number}" if number else "model")
+    if type(model).__module__.startswith("torch.export"):
+        importlib.import_module("torch").export.save(model, name + ".pt2")
+        return name + ".pt2"
+    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
+        with open(name + ".onnx", "wb") as file:
+            file.write(model.SerializeToString())
+        return name + ".onnx"
+    return model
 
 
 def _model(path: object) -> str:
@@ -158,17 +263,25 @@ def finished(arguments: Sequence[str]) -> tuple[int, bytes, str]:
     return child.returncode, printed, said.decode(errors="replace").strip()
 
 
-def _run(command: str, models: Sequence[object], options: Mapping[str, Option], may_fail: bool = False) -> dict[str, Any]:
+# What the program prints with --json.
+KINDS = frozenset({"report", "stages", "check", "advice", "diff", "explain", "inspect", "lint", "lowering", "reduction",
+                   "support_report"})
+
+
+def _run(command: str, models: Sequence[object], options: Mapping[str, Option], may_fail: bool = False,
+         words: Sequence[str] = ()) -> dict[str, Any]:
+    """`words`: other arguments without an option."""
     from .program import program
 
     path = program()
-    arguments = [path, command, *map(_model, models), "--json", "--log-level=warning", *_arguments(options)]
-    exit_code, printed, said = finished(arguments)
+    with _files(models) as files:
+        arguments = [path, command, *files, *words, "--json", "--log-level=warning", *_arguments(options)]
+        exit_code, printed, said = finished(arguments)
     if exit_code != 0 and not (may_fail and exit_code == 1 and printed):
         raise Error(exit_code, said or f"cleave ended with exit code {exit_code}")
     try:
         document: dict[str, Any] = json.loads(printed)
-        if document["format"] not in ("cleave.report", "cleave.stages", "cleave.check"):
+        if document["format"].removeprefix("cleave.") not in KINDS:
             raise KeyError("format")
     except (ValueError, KeyError, TypeError) as error:
         raise Error(5, f"{path} printed no JSON of cleave: is $CLEAVE_PROGRAM this program?") from error

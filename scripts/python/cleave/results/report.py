@@ -44,7 +44,7 @@ class ReportSettings:
     input_shapes: dict[str, list[int | None]] | None = None
     # Values that inputs of one element were given.
     set_inputs: dict[str, str] | None = None
-    # The signature of a TensorFlow Lite model that was asked for.
+    # The signature of a TensorFlow Lite model, or the program of a torch.export archive, that was asked for.
     signature: str | None = None
     min_acc_module_size: int
     skip_fusion: bool

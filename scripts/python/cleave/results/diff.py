@@ -1,0 +1,161 @@
+"""cleave.diff, version 1, as dataclasses. Made by make_results.py from diff.schema.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffSideCoverage:
+    nodes: float
+    flops: float
+    parameter_bytes: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffSideCoverage:
+        return cls(
+            nodes=data["nodes"],
+            flops=data["flops"],
+            parameter_bytes=data["parameter_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffSideTargetCoverage:
+    nodes: float
+    flops: float
+    parameter_bytes: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffSideTargetCoverage:
+        return cls(
+            nodes=data["nodes"],
+            flops=data["flops"],
+            parameter_bytes=data["parameter_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffSideTarget:
+    name: str
+    coverage: DiffSideTargetCoverage
+    partitions: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffSideTarget:
+        return cls(
+            name=data["name"],
+            coverage=DiffSideTargetCoverage.from_json(data["coverage"]),
+            partitions=data["partitions"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffSide:
+    model: str
+    list_: str
+    coverage: DiffSideCoverage
+    acc_subgraphs: int
+    cpu_nodes: int
+    boundary_bytes: int
+    boundary_known: bool
+    qps: float | None
+    # Of several targets: what each has of the model.
+    targets: list[DiffSideTarget] | None = None
+    # null: not known.
+    latency_us: float | None
+    # Without an accelerator.
+    all_cpu_us: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffSide:
+        return cls(
+            model=data["model"],
+            list_=data["list"],
+            coverage=DiffSideCoverage.from_json(data["coverage"]),
+            acc_subgraphs=data["acc_subgraphs"],
+            cpu_nodes=data["cpu_nodes"],
+            boundary_bytes=data["boundary_bytes"],
+            boundary_known=data["boundary_known"],
+            qps=data["qps"],
+            targets=([DiffSideTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
+            latency_us=data["latency_us"],
+            all_cpu_us=data["all_cpu_us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffMove:
+    node: str
+    op: str
+    # absent, cpu, acc, or the name of one of several targets.
+    from_: str
+    # cpu, acc, or the name of one of several targets.
+    to: str
+    cause: Literal["model", "list", "settings", "program"]
+    # Why it is on the CPU, or why the target that it left does not run it; null: there is none to give.
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"] | None
+    # Why it is, or was, on the CPU; empty: it never was.
+    detail: str
+    # The node to blame.
+    because: str | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffMove:
+        return cls(
+            node=data["node"],
+            op=data["op"],
+            from_=data["from"],
+            to=data["to"],
+            cause=data["cause"],
+            code=data["code"],
+            detail=data["detail"],
+            because=data["because"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffRemoved:
+    node: str
+    # cpu, acc, or the name of one of several targets.
+    from_: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffRemoved:
+        return cls(
+            node=data["node"],
+            from_=data["from"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diff:
+    """The output of `diff --json`: nodes that moved between two splits, and the change to blame."""
+
+    format: Literal["cleave.diff"]
+    version: int
+    before: DiffSide
+    after: DiffSide
+    model_changed: bool
+    list_changed: bool
+    settings_changed: list[str]
+    # Nodes moved to the CPU, then from it to an accelerator, then between targets, then added nodes; each in model
+    # order.
+    moves: list[DiffMove]
+    # Nodes that only the first model has, by name.
+    removed: list[DiffRemoved]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Diff:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            before=DiffSide.from_json(data["before"]),
+            after=DiffSide.from_json(data["after"]),
+            model_changed=data["model_changed"],
+            list_changed=data["list_changed"],
+            settings_changed=data["settings_changed"],
+            moves=[DiffMove.from_json(item) for item in data["moves"]],
+            removed=[DiffRemoved.from_json(item) for item in data["removed"]],
+        )

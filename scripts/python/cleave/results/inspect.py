@@ -1,0 +1,149 @@
+"""What a model is made of, as cleave inspect --json reports it, as dataclasses. Made by make_results.py from inspect.schema.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOpenDim:
+    first: int
+    step: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectOpenDim:
+        return cls(
+            first=data["first"],
+            step=data["step"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOpenNumber:
+    # Terms like 12*N*H; null: no polynomial of degree 3 at most.
+    expression: str | None
+    # At the first sizes.
+    at_first: float
+    # Something in it is not known at any size, and left out.
+    is_partial: bool
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectOpenNumber:
+        return cls(
+            expression=data["expression"],
+            at_first=data["at_first"],
+            is_partial=data["is_partial"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOpenSizes:
+    """How the FLOPs depend on open dims; null where none is open or it is not known."""
+
+    dims: dict[str, InspectOpenDim]
+    # The expression holds at the sizes of the steps only.
+    is_for_steps: bool
+    flops: InspectOpenNumber
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectOpenSizes:
+        return cls(
+            dims={key: InspectOpenDim.from_json(item) for key, item in data["dims"].items()},
+            is_for_steps=data["is_for_steps"],
+            flops=InspectOpenNumber.from_json(data["flops"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOpset:
+    domain: str
+    version: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectOpset:
+        return cls(
+            domain=data["domain"],
+            version=data["version"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOp:
+    # With its domain, unless it is ONNX's own.
+    op: str
+    nodes: int
+    # Null when those of a node are unknown.
+    flops: float | None
+    # Element types of the tensors that the nodes make.
+    makes: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectOp:
+        return cls(
+            op=data["op"],
+            nodes=data["nodes"],
+            flops=data["flops"],
+            makes=data["makes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectList:
+    name: str
+    # That it accepts.
+    nodes: int
+    # Of these: by rules that leave a condition of the vendor's unchecked.
+    unchecked: int
+    # Null when FLOPs of a node are unknown, or there are none.
+    flops_share: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectList:
+        return cls(
+            name=data["name"],
+            nodes=data["nodes"],
+            unchecked=data["unchecked"],
+            flops_share=data["flops_share"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect:
+    format: Literal["cleave.inspect"]
+    version: int
+    model: str
+    nodes: int
+    # Null when those of a node are unknown.
+    flops: float | None
+    # How the FLOPs depend on open dims; null where none is open or it is not known.
+    open_sizes: InspectOpenSizes | None
+    nodes_of_unknown_flops: int
+    tensors_of_unknown_shape: int
+    # Each is counted once.
+    parameters: int
+    # Null when the size of one is unknown.
+    parameter_bytes: int | None
+    opsets: list[InspectOpset]
+    # The most FLOPs first, then the most nodes.
+    ops: list[InspectOp]
+    # What each support list that is known by name accepts.
+    lists: list[InspectList]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Inspect:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            model=data["model"],
+            nodes=data["nodes"],
+            flops=data["flops"],
+            open_sizes=None if data["open_sizes"] is None else InspectOpenSizes.from_json(data["open_sizes"]),
+            nodes_of_unknown_flops=data["nodes_of_unknown_flops"],
+            tensors_of_unknown_shape=data["tensors_of_unknown_shape"],
+            parameters=data["parameters"],
+            parameter_bytes=data["parameter_bytes"],
+            opsets=[InspectOpset.from_json(item) for item in data["opsets"]],
+            ops=[InspectOp.from_json(item) for item in data["ops"]],
+            lists=[InspectList.from_json(item) for item in data["lists"]],
+        )

@@ -1,0 +1,52 @@
+"""cleave.reduction, version 1, as dataclasses. Made by make_results.py from reduction.schema.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduction:
+    """What `reduce --json` prints."""
+
+    format: Literal["cleave.reduction"]
+    version: int
+    model: str
+    backend: str
+    # What the backend says of its version.
+    identity: str
+    # That were asked about.
+    nodes: int
+    # The backend takes them all: there is nothing to reduce.
+    lowered: bool
+    verdict: str
+    # The backend's own words.
+    message: str
+    # Nodes that are to blame.
+    culprits: list[str]
+    # Nodes of the smallest piece that was seen to fail.
+    piece: list[str]
+    # No node of the piece can be left out.
+    minimal: bool
+    compiler_runs: int
+    seconds: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Reduction:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            model=data["model"],
+            backend=data["backend"],
+            identity=data["identity"],
+            nodes=data["nodes"],
+            lowered=data["lowered"],
+            verdict=data["verdict"],
+            message=data["message"],
+            culprits=data["culprits"],
+            piece=data["piece"],
+            minimal=data["minimal"],
+            compiler_runs=data["compiler_runs"],
+            seconds=data["seconds"],
+        )
