@@ -10,10 +10,10 @@
 #include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/tables/partition_map.h"
 #include "formats/report/split/print_text.h"
 #include "formats/run/jobs/model_ties.h"
 #if CLEAVE_WITH_STAGES
+#include "formats/lists/tables/partition_map.h"
 #include "formats/run/jobs/stage_plan.h"
 #endif
 
@@ -24,6 +24,7 @@ class PrintCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     add_split_options(app, request_, Lists::optional);
+#if CLEAVE_WITH_STAGES
     auto* const map =
         add_input_option(app, "--map", map_path_,
                          "print the root and the partitions of a map: JSON, CSV, TSV, "
@@ -33,23 +34,22 @@ class PrintCommand : public Command {
            "the partition of nodes that the map does not name")
         ->type_name("PARTITION")
         ->needs(map);
-#if CLEAVE_WITH_STAGES
     app.add_option("--stages", stages_, "print the root and this many balanced stages")
         ->check(whole_number())
         ->check(CLI::Range(1U, 1'000'000U).description(""))
         ->type_name("N")
         ->excludes(map)
         ->excludes(app.get_option("--support"));
-#endif
     map->excludes(app.get_option("--support"));
+#endif
   }
 
   ExitCode run() override {
     if (request_.lists.accepts_nothing()) {
       const auto model = load_model(request_.model);
       if (!model) return ExitCode::bad_input;
-      if (!map_path_.empty()) return print_map(*model);
 #if CLEAVE_WITH_STAGES
+      if (!map_path_.empty()) return print_map(*model);
       if (stages_ > 0) return print_stages(*model);
 #endif
       write_stdout(print_model(model->graph));
@@ -62,6 +62,7 @@ class PrintCommand : public Command {
   }
 
  private:
+#if CLEAVE_WITH_STAGES
   ExitCode print_map(const LoadedModel& model) const {
     const bool is_folder = std::filesystem::is_directory(map_path_);
     const std::string path = is_folder ? map_path_ + "/manifest.json" : map_path_;
@@ -72,15 +73,11 @@ class PrintCommand : public Command {
     return print_parts(model.graph, *partition);
   }
 
-#if CLEAVE_WITH_STAGES
   ExitCode print_stages(const LoadedModel& model) const {
     const auto plan = plan_stages(model.graph, {.stages = stages_, .ties = model_ties(model)});
     if (!plan) return refuse(plan.error());
     return print_parts(model.graph, form_stages(model.graph, plan->stage_of));
   }
-
-  std::uint32_t stages_ = 0;
-#endif
 
   static ExitCode print_parts(const Graph& graph, const Partition& partition) {
     const Boundaries boundaries = find_boundaries(graph, partition, {.pass_parameters = true});
@@ -88,9 +85,12 @@ class PrintCommand : public Command {
     return ExitCode::done;
   }
 
-  SplitRequest request_;
   std::string map_path_;
   PartitionMapOptions map_;
+  std::uint32_t stages_ = 0;
+#endif
+
+  SplitRequest request_;
 };
 
 }  // namespace

@@ -31,10 +31,11 @@ function(cleave_shelf name what)
 endfunction()
 
 cleave_shelf(STAGES "pipelines: stages, and partitions of a given map"
-  COMMANDS stage partition --stages
-  PLACES core/balance/ core/stages/ formats/lists/tables/loss_spec formats/lists/tables/workload_file
+  COMMANDS stage partition --map --stages
+  PLACES core/balance/ core/stages/ formats/lists/tables/loss_spec formats/lists/tables/partition_map
+         formats/lists/tables/workload_file
          formats/report/stages/ formats/run/jobs/backward_nodes formats/run/jobs/balance_job
-         formats/run/jobs/stage_plan cli/commands/partition cli/commands/stage[.] cli/jobs/stage_run
+         formats/run/jobs/stage_ cli/commands/partition cli/commands/stage[.] cli/jobs/stage_run
          cli/jobs/write_stages cli/options/stage_args)
 cleave_shelf(COMPILERS "what runs compilers"
   COMMANDS lower reduce probe backend --lower

@@ -1,7 +1,7 @@
 // Partition maps: a map that fits the model is put into an order, or its cycle is reported.
 #include <string>
 
-#include "core/split/assignment.h"
+#include "core/stages/assignment.h"
 #include "core/split/boundary.h"
 #include "formats/base/io/source_file.h"
 #include "formats/lists/tables/partition_map.h"

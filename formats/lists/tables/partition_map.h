@@ -16,7 +16,7 @@
 
 #include "core/base/string_arena.h"
 #include "core/graph/graph.h"
-#include "core/split/assignment.h"
+#include "core/stages/assignment.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {

@@ -2,7 +2,7 @@
 // 1. find the edges between partitions;
 // 2. order the partitions by them, or refuse a cycle or a wrong order, naming the nodes to blame;
 // 3. number the partitions in that order.
-#include "core/split/assignment.h"
+#include "core/stages/assignment.h"
 
 #include <cstdint>
 #include <unordered_set>

@@ -1,4 +1,4 @@
-#include "core/split/assignment.h"
+#include "core/stages/assignment.h"
 
 #include <algorithm>
 #include <random>

@@ -1,6 +1,6 @@
 #include "core/split/node_ties.h"
 
-#include "core/split/assignment.h"
+#include "core/stages/assignment.h"
 #include "core/split/split.h"
 #include "core/split/subgraphs.h"
 #include "tests/catch2.h"
