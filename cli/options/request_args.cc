@@ -266,6 +266,12 @@ void add_list_options(CLI::App& app, ListsRequest& lists, Lists need, Targets ta
       ->each([support](const std::string&) { support->required(false); });
   app.add_flag("--all-of", lists.all_of,
                "a node must be accepted by every list, not by any of them");
+  const std::vector<std::string> views = {"model", "onnxruntime"};
+  add_words(
+      app, "--as", views,
+      [&lists, views](std::size_t at) { lists.as = parse_graph_view(views[at]); },
+      "judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a "
+      "provider; without it as each list says");
 }
 
 void add_setting_options(CLI::App& app, SplitRequest& request) {

@@ -30,7 +30,7 @@ void add_costs_option(CLI::App& app, std::vector<CostSource>& costs);
 enum class Lists : bool { optional, required };
 // Whether a command splits for several targets; where it does not, it refuses them.
 enum class Targets : bool { one, several };
-// -s/--support, --deny, --verdicts, all repeatable; --all-of. Where they are required, a file of
+// -s/--support, --deny, --verdicts, all repeatable; --all-of, --as. Where they are required, a file of
 // verdicts will do.
 void add_list_options(CLI::App& app, ListsRequest& lists, Lists need = Lists::required,
                       Targets targets = Targets::one);

@@ -229,6 +229,9 @@ class GapFinder {
       case ReasonCode::rule_failed:
         if (reason.because != kNone<NodeId>) return;  // the body node has the gap
         return add_condition(node, reason);
+      case ReasonCode::runtime_graph:
+        if (reason.because != kNone<NodeId>) return;  // the node that it becomes a part of has it
+        return add_op(node);
       case ReasonCode::denied:
         return add_denied(node, reason);
       default:
@@ -344,7 +347,12 @@ std::vector<SupportList> FilledLists::with_remedies() const {
     list.allow.insert(list.allow.end(), rules.begin(), rules.end());
     is_added = true;
   }
-  if (!is_added) lists.push_back(remedies_);
+  if (is_added) return lists;
+  const bool is_for_runtime = std::any_of(lists.begin(), lists.end(), [](const SupportList& list) {
+    return list.view == GraphView::onnxruntime;
+  });
+  lists.push_back(remedies_);
+  if (is_for_runtime) lists.back().view = GraphView::onnxruntime;
   return lists;
 }
 

@@ -154,6 +154,7 @@ struct QuantizedCondition {
 // The node does not state the attribute, whatever its default.
 struct AbsentAttributeCondition {
   std::string name;
+  bool wanted = true;  // false: the node must state it
   bool operator==(const AbsentAttributeCondition&) const = default;
 };
 

@@ -210,7 +210,8 @@ class Checker {
   }
 
   Instead operator()(const AbsentAttributeCondition& wanted) const {
-    if (find_attribute(graph_, node_, wanted.name) == nullptr) return std::nullopt;
+    const bool is_absent = find_attribute(graph_, node_, wanted.name) == nullptr;
+    if (is_absent == wanted.wanted) return std::nullopt;
     return FoundOpposite{};
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct Quantization {
   bool is_symmetric() const;              // quantised, and all zero points are known to be 0
 };
 
+struct FunctionBody;
+
 // Each function may be empty.
 struct OpFacts {
   // The default of an attribute that a node does not state.
@@ -54,9 +57,21 @@ struct OpFacts {
   // The version of a node's operator in formats where each operator states its own, which stands
   // for the opset there; nullopt elsewhere.
   std::function<std::optional<std::int64_t>(NodeId node)> version = {};
+  // What a runtime does to the graph before it asks a provider, for lists that are about its graph:
+  // the node of which this one becomes a part, or in whose place it stands. kNone: it stays.
+  std::function<NodeId(const Graph& graph, NodeId node)> runtime_host = {};
+  // The nodes by which a runtime replaces the node when no provider takes it; null: it has no such.
+  std::function<std::shared_ptr<const FunctionBody>(const Graph& graph, NodeId node)>
+      function_body = {};
   // Sets of nodes that must be in one partition, since they use memory that some of them write in
   // place (torch.export).
   std::vector<std::vector<NodeId>> whole = {};
+};
+
+// The body of an operator that is defined by others, with the types of one node's inputs.
+struct FunctionBody {
+  Graph graph;
+  OpFacts facts;
 };
 
 // Whether the value is known when the model is compiled: a parameter that the model does not write.

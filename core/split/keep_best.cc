@@ -138,29 +138,6 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
   return order;
 }
 
-// Merges consecutive CPU subgraphs.
-Subgraphs with_neighbours_merged(const Subgraphs& subgraphs) {
-  Subgraphs merged;
-  std::vector<PartId> new_id;
-  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    const Device device = subgraphs.devices[i];
-    const bool joins =
-        device == Device::cpu && !merged.devices.empty() && merged.devices.back() == Device::cpu;
-    if (!joins) {
-      merged.devices.push_back(device);
-      merged.sizes.push_back(0);
-    }
-    merged.sizes.back() += subgraphs.sizes[i];
-    new_id.push_back(id_at<PartId>(merged.count() - 1));
-  }
-  merged.subgraph_of = subgraphs.subgraph_of;
-  for (std::size_t n = 0; n < merged.subgraph_of.size(); ++n) {
-    PartId& subgraph = merged.subgraph_of[id_at<NodeId>(n)];
-    subgraph = new_id[index(subgraph)];
-  }
-  return merged;
-}
-
 std::size_t acc_count(const Subgraphs& subgraphs) {
   return static_cast<std::size_t>(
       std::count(subgraphs.devices.begin(), subgraphs.devices.end(), Device::acc));
@@ -188,7 +165,7 @@ class Dropper {
       found_.reasons[node] =
           code == ReasonCode::costs_more ? worth[subgraph].reason : Reason{.code = code};
     }
-    found_.subgraphs = with_neighbours_merged(found_.subgraphs);
+    found_.subgraphs = with_cpu_neighbours_merged(found_.subgraphs);
   }
 
   CapCost cost() const {
@@ -224,7 +201,7 @@ std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& s
   const auto is_faster_without = [&](const std::vector<std::size_t>& dropped) {
     Subgraphs rest = subgraphs;
     for (const std::size_t subgraph : dropped) rest.devices[subgraph] = Device::cpu;
-    const Appraiser without(graph, with_neighbours_merged(rest), by_latency, basis);
+    const Appraiser without(graph, with_cpu_neighbours_merged(rest), by_latency, basis);
     return without.total_us() < appraiser.total_us();
   };
   if (losing.empty() || is_faster_without(losing)) return losing;

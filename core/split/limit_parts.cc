@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/split/activation_peak.h"
+#include "core/cost/activation_peak.h"
 #include "core/split/fusion.h"
 
 namespace cleave {

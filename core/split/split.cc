@@ -11,6 +11,7 @@
 
 #include "core/split/fewest_bytes.h"
 #include "core/split/node_groups.h"
+#include "core/split/part_conditions.h"
 #include "core/split/targets.h"
 #include "core/support/support.h"
 
@@ -108,9 +109,10 @@ struct Runs {
 // Alternating runs, as long as possible; they start on the side that the placement assumes, unless
 // the user chose one. Runs too small to be worth a transfer are merged away, and those beyond the
 // lists' limits on partitions are cut. Then nodes that fit in two of them may move where fewer bytes
-// cross.
-Runs find_runs(const Graph& graph, Placed placed, SubgraphOptions options,
+// cross. What then fails a list's conditions on a whole partition goes to the CPU.
+Runs find_runs(const SplitInput& input, Placed placed, SubgraphOptions options,
                const LatencyInput& latency, const LimitsOfLists& limits) {
+  const Graph& graph = input.graph;
   if (placed.numbers && options.start == StartSide::reference) {
     options.start = placed.numbers->start;
   }
@@ -134,6 +136,7 @@ Runs find_runs(const Graph& graph, Placed placed, SubgraphOptions options,
                                       limits.limits)
                     .subgraphs;
   }
+  limited.merged = drop_failing_parts(graph, input.lists, std::move(limited.merged));
   return {std::move(fusions), std::move(found), options.min_acc_size, std::move(limited.merged),
           limited.cuts};
 }
@@ -150,10 +153,16 @@ std::size_t count_without_host_shapes(const Graph& graph, const Support& support
       .subgraphs.count();
 }
 
-// Nodes that the extension moved are on the accelerator now.
-PerNode<Reason> without(PerNode<Reason> reasons, std::span<const NodeId> moved) {
-  for (const NodeId node : moved) reasons[node] = {};
-  return reasons;
+// Nodes that the extension moved are on the accelerator now. A subgraph that lost nodes to another may
+// fail a condition on a whole partition.
+MergedSubgraphs after_extension(const SplitInput& input, PerNode<Reason> reasons,
+                                ExtendedSubgraphs& extended) {
+  for (const NodeId node : extended.moved) reasons[node] = {};
+  MergedSubgraphs merged = drop_failing_parts(input.graph, input.lists,
+                                              {std::move(extended.subgraphs), std::move(reasons)});
+  std::erase_if(extended.moved,
+                [&](NodeId node) { return merged.reasons[node].code != ReasonCode::none; });
+  return merged;
 }
 
 struct Judged {
@@ -203,7 +212,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   Placed placed = place(input, options, latency, host_shapes, std::move(groups), sets);
   const auto placement = placed.numbers;
   const LimitsOfLists limits = limits_of_lists(input.lists);
-  Runs runs = find_runs(graph, std::move(placed), options.subgraphs, latency, limits);
+  Runs runs = find_runs(input, std::move(placed), options.subgraphs, latency, limits);
   const std::size_t merged_count = runs.merged.subgraphs.count();
   passed(4);
 
@@ -217,7 +226,8 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   passed(5);
 
   // From here on the partitions are fixed. What crosses between them follows.
-  Partition partition = make_partition(extended->subgraphs, options.partition);
+  MergedSubgraphs last = after_extension(input, std::move(kept.reasons), *extended);
+  Partition partition = make_partition(last.subgraphs, options.partition);
   assert(check_partition(graph, partition, nullptr).has_value());
   Boundaries boundaries = find_boundaries(graph, partition);
   return Split{.support = std::move(support),
@@ -232,7 +242,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
                .merged_count = merged_count,
                .count_without_host_shapes = count_without,
                .cap = kept.cost,
-               .reasons = without(std::move(kept.reasons), extended->moved),
+               .reasons = std::move(last.reasons),
                .extended = std::move(extended->moved),
                .extensions_left_out = std::move(extended->left_out),
                .partition = std::move(partition),

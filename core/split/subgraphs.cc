@@ -270,4 +270,26 @@ NonTensorsMoved move_non_tensor_nodes(const Graph& graph, Fusions fusions, Subgr
   return {std::move(fusions), std::move(subgraphs)};
 }
 
+Subgraphs with_cpu_neighbours_merged(const Subgraphs& subgraphs) {
+  Subgraphs merged;
+  std::vector<PartId> new_id;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    const Device device = subgraphs.devices[i];
+    const bool joins =
+        device == Device::cpu && !merged.devices.empty() && merged.devices.back() == Device::cpu;
+    if (!joins) {
+      merged.devices.push_back(device);
+      merged.sizes.push_back(0);
+    }
+    merged.sizes.back() += subgraphs.sizes[i];
+    new_id.push_back(id_at<PartId>(merged.count() - 1));
+  }
+  merged.subgraph_of = subgraphs.subgraph_of;
+  for (std::size_t n = 0; n < merged.subgraph_of.size(); ++n) {
+    PartId& subgraph = merged.subgraph_of[id_at<NodeId>(n)];
+    subgraph = new_id[index(subgraph)];
+  }
+  return merged;
+}
+
 }  // namespace cleave

@@ -53,6 +53,9 @@ struct MergedSubgraphs {
 MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
                                       PerNode<Reason> reasons, const SubgraphOptions& options);
 
+// The same with consecutive CPU subgraphs as one. Linear.
+Subgraphs with_cpu_neighbours_merged(const Subgraphs& subgraphs);
+
 // Non-tensor moves (--move-non-tensor): where non-tensor data may cross, a node that makes some for
 // another subgraph moves there, so that it does not cross after all.
 //

@@ -17,6 +17,7 @@
 #include "core/devices/rounds.h"
 #include "core/split/device_use.h"
 #include "core/split/node_groups.h"
+#include "core/split/part_conditions.h"
 #include "core/split/place_on_targets.h"
 
 namespace cleave {
@@ -189,7 +190,7 @@ class TargetSplitter {
     while (move_small_parts()) make_rounds();
     for (bool is_settled = false; !is_settled;) {
       cut_at_limits();
-      is_settled = !move_parts_beyond_number();
+      is_settled = !move_failing_parts() && !move_parts_beyond_number();
       if (!is_settled) make_rounds();
     }
     return finish(std::move(found));
@@ -427,6 +428,24 @@ class TargetSplitter {
     for (const DeviceIndex device : devices) add_subgraph(device);
     for (const NodeId node : graph_.nodes())
       ++subgraphs_.sizes[index(subgraphs_.subgraph_of[node])];
+  }
+
+  // Parts that lack what the lists of their target ask of a whole partition.
+  bool move_failing_parts() {
+    if (!have_part_conditions(input_.lists)) return false;
+    bool has_moved = false;
+    const auto members = members_of_parts();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const TargetId id = subgraphs_.targets[i];
+      if (id == kNone<TargetId>) continue;
+      const Target& target = input_.targets[index(id)];
+      auto reason = failed_part_condition(graph_, lists_of(input_, target), members[i]);
+      if (!reason) continue;
+      reason->list = static_cast<std::uint16_t>(reason->list + target.first_list);
+      move_on(members[i], id, *reason);
+      has_moved = true;
+    }
+    return has_moved;
   }
 
   // Of the parts of a target beyond its number, those that are worth least move on.

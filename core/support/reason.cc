@@ -23,6 +23,8 @@ std::string_view reason_code_name(ReasonCode code) {
       "part_limit",
       "pattern_failed",
       "pattern_group",
+      "runtime_graph",
+      "part_condition",
   };
   return kNames[static_cast<std::size_t>(code)];
 }

@@ -27,22 +27,27 @@ enum class ReasonCode : std::uint8_t {
   part_limit,         // by itself it is beyond a list's limit on a whole partition
   pattern_failed,     // only a pattern names the op, and it does not match around the node
   pattern_group,      // tied to a CPU node by the match of a pattern
+  runtime_graph,      // what the runtime makes of it before it asks is refused
+  part_condition,     // its accelerator subgraph lacks what a list asks of a whole partition
 };
-inline constexpr int kReasonCodeCount = 16;
+inline constexpr int kReasonCodeCount = 18;
 
 // "no_rule", ... as reports write it; "" for none.
 std::string_view reason_code_name(ReasonCode code);
 
 struct Reason {
   ReasonCode code = ReasonCode::none;
-  std::uint16_t list = 0;          // rule_failed, denied, part_limit, pattern_failed: which list
+  std::uint16_t list = 0;          // of those with a rule, and part_condition: which list
   std::uint32_t rule = 0;          // rule_failed: index in its allow rules; denied: in its deny
                                    // rules; part_limit: which PartLimit; pattern_failed: in its
-                                   // patterns
+                                   // patterns; runtime_graph without `because`: the node of its
+                                   // function body; part_condition: in PartConditions::min_ops,
+                                   // or kNotOnly
   NodeId because = kNone<NodeId>;  // the node to blame; kNone for a rule, or the graph's output
   std::uint32_t size = 0;          // small_subgraph: the number of nodes in the subgraph;
                                    // part_limit: how many there are, of bytes in KiB, rounded up
                                    // pattern_failed: index in Support::misses
+                                   // part_condition: how many nodes of the op there are
   // costs_more: what the node, with the connected nodes that moved along with it, would add to the
   // inference on the accelerator. An infinite compute_us: the time of one of them is unknown.
   float link_us = 0;

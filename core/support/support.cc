@@ -224,10 +224,54 @@ class Matcher {
 
   static int rank(ReasonCode code) {
     if (code == ReasonCode::denied) return 2;
-    return code == ReasonCode::rule_failed ? 1 : 0;
+    return code == ReasonCode::rule_failed || code == ReasonCode::runtime_graph ? 1 : 0;
   }
 
+  // The list's verdict. If the list is about the runtime's graph, that on what the node is there.
   Verdict judge_by(std::uint16_t list_index, const OpRules& rules, NodeId node) {
+    if (lists_[list_index].list().view == GraphView::model) {
+      return judge_by_rules(list_index, rules, node);
+    }
+    const NodeId host = facts_.runtime_host ? facts_.runtime_host(graph_, node) : kNone<NodeId>;
+    if (host != kNone<NodeId>) {
+      const Verdict verdict = judge_alone_by(list_index, host);
+      const bool is_accepted = verdict.reason.code == ReasonCode::none;
+      if (is_accepted && !is_denied(list_index, host)) return verdict;
+      return {.reason = {.code = ReasonCode::runtime_graph, .list = list_index, .because = host}};
+    }
+    return judge_alone_by(list_index, node);
+  }
+
+  // A node that stays in the runtime's graph.
+  Verdict judge_alone_by(std::uint16_t list_index, NodeId node) {
+    const Verdict own = judge_by_rules(list_index, rules_of(node)[list_index], node);
+    if (own.reason.code != ReasonCode::no_rule || !facts_.function_body) return own;
+    const auto body = facts_.function_body(graph_, node);
+    return body == nullptr ? own : verdict_of_function(list_index, *body);
+  }
+
+  // That of the first node of the body, so far as the list accepts all of them.
+  Verdict verdict_of_function(std::uint16_t list_index, const FunctionBody& body) {
+    const SupportList& list = lists_[list_index].list();
+    Matcher inner(body.graph, {&list, 1}, body.facts);
+    checks_ += list.allow.size() + list.deny.size();  // the index of the rules is made anew
+    std::optional<Verdict> first;
+    for (const NodeId node : body.graph.nodes()) {
+      Verdict verdict = inner.judge(node);
+      checks_ += inner.checks();
+      inner.checks_ = 0;
+      if (verdict.reason.code != ReasonCode::none) {
+        return {.reason = {.code = ReasonCode::runtime_graph,
+                           .list = list_index,
+                           .rule = static_cast<std::uint32_t>(index(node))}};
+      }
+      verdict.list = list_index;
+      if (!first) first = verdict;
+    }
+    return first ? *first : Verdict{.reason = {.code = ReasonCode::no_rule}};
+  }
+
+  Verdict judge_by_rules(std::uint16_t list_index, const OpRules& rules, NodeId node) {
     const RuleIndex& index = lists_[list_index];
     if (const auto match = matches_.live_match(list_index, node)) {
       return {.reason = {},

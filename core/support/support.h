@@ -6,6 +6,9 @@
 // names. A node with bodies is supported when its op and every node of its bodies are; a region whose
 // op no rule names, when every node of its body is.
 //
+// A list that is about a runtime's graph (SupportList::view) judges a node as what it is there: as the
+// node that it becomes a part of, or, if no rule names its op, by the nodes of its function's body.
+//
 // A list also accepts the nodes of each match of its patterns (core/support/list_patterns.h), unless
 // it denies one of them. If every list must accept a node, a match counts only when all lists accept
 // all of its nodes.
@@ -36,7 +39,8 @@ struct UncheckedNode {
 
 struct Support {
   NodeSet supported;
-  PerNode<Reason> reasons;                    // no_rule, denied, rule_failed, pattern_failed
+  // no_rule, denied, rule_failed, pattern_failed, runtime_graph
+  PerNode<Reason> reasons;
   std::vector<UncheckedNode> unchecked = {};  // in model order
   PatternMatches patterns = {};               // the matches that count
   std::vector<PatternMiss> misses = {};       // of nodes with pattern_failed: Reason::size

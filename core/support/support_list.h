@@ -114,6 +114,34 @@ bool is_of_bytes(PartLimit limit);
 // The first limit that the counts are beyond; nullopt when they are within all.
 std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartLimits& limits);
 
+// What a list asks of a whole partition: one that fails goes to the CPU.
+struct PartConditions {
+  struct MinOps {
+    std::string op;  // exact, or a glob
+    std::uint64_t count = 0;
+    bool operator==(const MinOps&) const = default;
+  };
+  std::vector<MinOps> min_ops;        // it has at least so many nodes of each op
+  std::vector<std::string> not_only;  // it has a node of another op than these
+  std::uint32_t line = 0;             // position in its file, from 1; 0 when unknown
+  std::uint32_t column = 0;
+  bool is_any() const { return !min_ops.empty() || !not_only.empty(); }
+  bool operator==(const PartConditions&) const = default;
+};
+
+// In place of an index in `min_ops`: the other condition.
+inline constexpr std::uint32_t kNotOnly = 0xffffffff;
+
+// The graph that a list is about.
+enum class GraphView : std::uint8_t {
+  model,        // the model's own
+  onnxruntime,  // as ONNX Runtime changes it before it asks a provider
+};
+
+// "model", "onnxruntime"
+std::string_view graph_view_name(GraphView view);
+std::optional<GraphView> parse_graph_view(std::string_view name);
+
 // How a list takes part beside others.
 enum class ListRole : std::uint8_t {
   any_of,    // a node is accepted when one such list accepts it
@@ -129,7 +157,10 @@ struct SupportList {
   std::vector<Rule> allow;
   std::vector<Rule> deny;
   ListRole role = ListRole::any_of;
-  PartLimits limits = {};              // of a whole accelerator partition
+  PartLimits limits = {};    // of a whole accelerator partition
+  PartConditions part = {};  // of a whole accelerator partition
+  GraphView view = GraphView::model;
+  bool is_view_given = false;          // by the user, instead of the list
   std::vector<Pattern> patterns = {};  // sub-graphs that are accepted as a whole
   std::string source = {};             // where an imported list comes from, in its own words
 };
@@ -142,6 +173,9 @@ bool is_overlay(const SupportList& list);
 
 // True when some list is one of those that must all accept a node.
 bool are_all_of(const std::vector<SupportList>& lists);
+
+// The graph that the user said the lists are about; nullopt when each list says so.
+std::optional<GraphView> given_view(const std::vector<SupportList>& lists);
 
 // True when there are lists and all are overlays, so that no node is accepted.
 bool all_are_overlays(std::span<const SupportList> lists);

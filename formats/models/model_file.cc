@@ -11,6 +11,7 @@
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/infer/schema.h"
 #include "formats/models/onnx/read/reader.h"
+#include "formats/models/onnx/view/runtime_view.h"
 #include "formats/models/pt2/model.h"
 #include "formats/models/pt2/reader.h"
 #include "formats/models/tflite/model_reader.h"
@@ -204,6 +205,7 @@ OpFacts op_facts(const LoadedModel& model) {
       facts.quantization = [onnx = model.onnx()](const Graph& graph, ValueId tensor) {
         return onnx_quantization(*onnx, graph, tensor);
       };
+      add_runtime_view(facts);
       return facts;
     }
     case ModelFormat::pt2:

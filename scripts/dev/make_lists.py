@@ -106,7 +106,9 @@ def make(source, options, folder):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(done.stderr.strip())
-    origin = json.dumps(f"{origin} ({source.licence})")
+    # What ONNX Runtime documents of a provider is about the graph that it shows to the provider.
+    view = ',\n "as": "onnxruntime"' if source.package == "onnxruntime" else ""
+    origin = json.dumps(f"{origin} ({source.licence})") + view
     made = re.sub(r'"source": "(?:[^"\\]|\\.)*"', lambda _: f'"source": {origin}', out.read_text(), count=1)
     out.write_text(made)
     print(f"{source.name}: " + "; ".join(done.stdout.strip().splitlines()[:2]))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/split/part_conditions.h"
 #include "tests/core/split/plain_passes.h"
 #include "tests/fuzz/demands.h"
 
@@ -57,6 +58,10 @@ class ReasonJudge {
         return demand(split_.support.patterns.count() > 0, "there is a match");
       case ReasonCode::part_limit:
         return demand(split_.limit_cuts.nodes > 0, "a list limits whole partitions");
+      case ReasonCode::runtime_graph:
+        return demand(!split_.support.supported.contains(node), "the lists refuse the node");
+      case ReasonCode::part_condition:
+        return demand(have_part_conditions(lists_), "a list has conditions on whole partitions");
       case ReasonCode::over_cap:
         return demand(options_.keep.most != KeepOptions::kUnlimited, "there is a number to keep");
       case ReasonCode::costs_more:

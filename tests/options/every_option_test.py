@@ -37,6 +37,7 @@ OPTIONS = {
     "--deny": ("--deny Exp", ""),
     "--verdicts": ("--verdicts verdicts.csv", ""),
     "--all-of": ("--all-of", "-s more.txt"),
+    "--as": ("--as onnxruntime", ""),
     "--min-acc-module-size": ("--min-acc-module-size 4", ""),
     "--skip-fusion": ("--skip-fusion", ""),
     "--allow-non-tensor": ("--allow-non-tensor", "--skip-fusion"),
@@ -103,6 +104,7 @@ def write_model(path):
         node("MatMul", ["c3", "a9"], "a5"),
         node("Relu", ["a5"], "a10"),
         node("Add", ["a10", "a1"], "a11"),
+        node("Identity", ["a11"], "a12"),
         node("Tanh", ["y"], "c4"),
         # a sequence that waits for an index of the CPU
         node("SequenceConstruct", ["a0", "a0"], "s0"),
@@ -126,7 +128,7 @@ def write_model(path):
     ]
     outputs = [
         helper.make_tensor_value_info(name, kind, None)
-        for name, kind in (("a11", TensorProto.FLOAT), ("c4", TensorProto.FLOAT), ("a6", TensorProto.FLOAT),
+        for name, kind in (("a12", TensorProto.FLOAT), ("c4", TensorProto.FLOAT), ("a6", TensorProto.FLOAT),
                            ("length", TensorProto.INT64), ("q1", TensorProto.UINT8), ("a8", TensorProto.FLOAT))
     ]
     scale = helper.make_tensor("scale", TensorProto.FLOAT, [], [0.5])

@@ -16,7 +16,7 @@ from pathlib import Path
 CORE_LOW = "core/base core/graph"
 CORE = CORE_LOW + " core/condition core/pattern core/support core/cost core/devices core/split core/measures"
 FILES = "formats/base/text formats/base/io formats/base/json"
-ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/read"
+ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/read formats/models/onnx/view"
 LIBRARY = CORE + " core/lint core/balance core/stages core/advice core/check core/placement core/lowering"
 READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists/settings formats/lists/support "
            "formats/lists/tables formats/lists/costs "
@@ -57,6 +57,7 @@ MAY_INCLUDE = {
     "formats/models/onnx/fold": CORE_LOW + " formats/models/bind formats/models/onnx/index formats/models/onnx/infer " + FILES,
     "formats/models/onnx/read": CORE_LOW + " core/condition formats/models/bind formats/models/onnx/index formats/models/onnx/infer "
                          "formats/models/onnx/fold " + FILES,
+    "formats/models/onnx/view": CORE_LOW + " core/condition",
     "formats/models/onnx/write": CORE + " formats/models/bind " + ONNX + " " + FILES,
     "formats/models/pt2": CORE + " formats/models/bind " + FILES,
     # Native JSON can be made of other models: `convert`.

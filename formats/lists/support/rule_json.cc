@@ -279,17 +279,17 @@ void write_keywords(JsonText& json, const Rule& rule) {
 }
 
 void write_attributes(JsonText& json, const Rule& rule) {
-  std::vector<const std::string*> absent;
+  std::vector<const AbsentAttributeCondition*> absent;
   for (const Condition& condition : rule.conditions) {
     const auto* const one = std::get_if<AbsentAttributeCondition>(&condition);
-    if (one != nullptr) absent.push_back(&one->name);
+    if (one != nullptr) absent.push_back(one);
   }
   if (rule.attributes.empty() && absent.empty()) return;
   json.begin_object("attributes");
-  for (const std::string* const name : absent) {
-    json.text_key(*name);
+  for (const AbsentAttributeCondition* const one : absent) {
+    json.text_key(one->name);
     json.begin_object();
-    json.flag("absent", true);
+    json.flag(one->wanted ? "absent" : "stated", true);
     json.end_object();
   }
   for (const AttributeRule& attribute : rule.attributes) {

@@ -75,6 +75,8 @@ class ListReader {
       return;
     }
     if (key == "patterns") return read_patterns();
+    if (key == "part") return read_part(at);
+    if (key == "as") return read_view();
     for (std::size_t i = 0; i < kPartLimitCount; ++i) {
       if (key == part_limit_name(static_cast<PartLimit>(i)))
         return read_limit(key, list_.limits.most[i]);
@@ -86,14 +88,54 @@ class ListReader {
       return;
     }
     json_.pass_unknown(at, key, "the list",
-                       {"format", "version", "name", "source", "link", "target", "defaults",
-                        "allow", "deny", "patterns", "verdicts", "max_nodes", "max_parameter_bytes",
-                        "max_inputs", "max_outputs", "max_activation_bytes"});
+                       {"format", "version", "name", "source", "link", "target", "as", "defaults",
+                        "allow", "deny", "patterns", "part", "verdicts", "max_nodes",
+                        "max_parameter_bytes", "max_inputs", "max_outputs", "max_activation_bytes"});
   }
 
   void read_patterns() {
     json_.each_item("\"patterns\"", "a list of patterns", [&] {
       stated_by_ops_.push_back(read_pattern(json_, places_, list_.patterns.emplace_back()));
+    });
+  }
+
+  // The graph that the list is about.
+  void read_view() {
+    const std::size_t place = json_.offset();
+    const auto name = json_.take_text("\"as\"");
+    if (!name) return;
+    if (const auto view = parse_graph_view(*name)) {
+      list_.view = *view;
+    } else {
+      faults_.error(place, escaped_in_quotes(*name) + " is not model or onnxruntime");
+    }
+  }
+
+  void read_part(std::size_t at) {
+    constexpr std::string_view kWanted =
+        R"(an object like {"min_ops": {"Conv": 2}, "not_only": ["Reshape"]})";
+    places_.mark(list_.part, at);
+    json_.each_field("\"part\"", kWanted, [&](const std::string& key, std::size_t field) {
+      if (key == "min_ops") return read_min_ops();
+      if (key == "not_only") return read_not_only();
+      json_.pass_unknown(field, key, "\"part\"", {"min_ops", "not_only"});
+    });
+  }
+
+  void read_min_ops() {
+    json_.each_field("\"min_ops\"", R"(an object like {"Conv": 2})",
+                     [&](const std::string& op, std::size_t) {
+                       const auto count = json_.take_integer(escaped_in_quotes(op), 1);
+                       if (!count) return;
+                       list_.part.min_ops.push_back({op, static_cast<std::uint64_t>(*count)});
+                     });
+  }
+
+  void read_not_only() {
+    json_.each_item("\"not_only\"", "a list of ops", [&] {
+      if (auto op = json_.take_text("an op of \"not_only\"")) {
+        list_.part.not_only.push_back(*std::move(op));
+      }
     });
   }
 

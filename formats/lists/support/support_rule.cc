@@ -113,24 +113,26 @@ void read_accepted(JsonWalk& json, const std::string& what, AttributeRule& rule)
   rule.accepted.emplace_back(std::move(list));
 }
 
-void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule, bool& is_absent) {
+// `is_absent`: whether the node must not state the attribute, or must; nullopt: neither is asked.
+void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule,
+                std::optional<bool>& is_absent) {
   json.each_field(what, "an object", [&](const std::string& key, std::size_t at) {
-    if (key == "absent") {
-      is_absent = json.take_flag("\"absent\"").value_or(false);
+    if (key == "absent" || key == "stated") {
+      if (json.take_flag(escaped_in_quotes(key)).value_or(false)) is_absent = key == "absent";
     } else if (key == "min") {
       rule.min = json.take_real("\"min\"");
     } else if (key == "max") {
       rule.max = json.take_real("\"max\"");
     } else {
-      json.pass_unknown(at, key, "a range", {"min", "max", "absent"});
+      json.pass_unknown(at, key, "a range", {"min", "max", "absent", "stated"});
     }
   });
 }
 
-// Reads which values of the attribute the rule accepts; returns true when the node must not state
-// it.
-bool read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
-  bool is_absent = false;
+// Reads which values of the attribute the rule accepts; returns whether the node must not state it, or
+// must; nullopt when the rule asks for a value.
+std::optional<bool> read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
+  std::optional<bool> is_absent;
   const std::string what = "attribute " + escaped_in_quotes(rule.name);
   TextFaults& faults = json.faults();
   const std::size_t errors_before = faults.errors().size();
@@ -144,7 +146,8 @@ bool read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
   if (json.is_over() || faults.errors().size() > errors_before) return is_absent;
   const bool accepts_any = rule.accepted.empty() && !rule.min && !rule.max;
   if (is_absent && !accepts_any) {
-    faults.error(at, what + " cannot be absent and have a value");
+    faults.error(at, what + (*is_absent ? " cannot be absent and have a value"
+                                        : " is stated where it has a value: leave out \"stated\""));
   }
   if (!is_absent && accepts_any) {
     faults.error(
@@ -162,8 +165,8 @@ void read_attributes(JsonWalk& json, Rule& rule) {
   json.each_field("\"attributes\"", "an object", [&](const std::string& key, std::size_t at) {
     AttributeRule attribute;
     attribute.name = key;
-    if (read_attribute(json, at, attribute)) {
-      rule.conditions.emplace_back(AbsentAttributeCondition{key});
+    if (const auto is_absent = read_attribute(json, at, attribute)) {
+      rule.conditions.emplace_back(AbsentAttributeCondition{key, *is_absent});
     } else {
       rule.attributes.push_back(std::move(attribute));
     }

@@ -306,6 +306,10 @@ void take_lists(const Field& support, EarlierResult& result) {
   }
   result.lists.emplace();
   result.all_of = support.has("all_of") && support["all_of"].flag();
+  if (support.has("as")) {
+    result.as = parse_graph_view(support["as"].text());
+    if (!result.as) support["as"].refuse("is not model or onnxruntime");
+  }
   support["contents"].each([&](const Field& text) { result.lists->push_back(text.text()); });
 }
 

@@ -29,7 +29,8 @@ struct EarlierResult {
   std::optional<std::uint64_t> fingerprint;  // of the model; missing in reports of other programs
   // texts of the support lists; may be missing as well
   std::optional<std::vector<std::string>> lists;
-  bool all_of = false;  // each of them had to accept a node
+  bool all_of = false;               // each of them had to accept a node
+  std::optional<GraphView> as = {};  // the graph that they were about, where the user said so
   // The targets with their lists, in the order of `places` and `options`. Empty: there was only one.
   std::vector<Target> targets = {};
 

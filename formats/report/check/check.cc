@@ -86,13 +86,15 @@ class CheckMaker {
     origin.are_same_lists = std::equal(
         before_->lists->begin(), before_->lists->end(), report_.lists.begin(), report_.lists.end(),
         [](const std::string& text, const SupportList& list) { return text == list.text; });
-    origin.are_same_lists = origin.are_same_lists && before_->all_of == are_all_of(report_.lists);
+    origin.are_same_lists = origin.are_same_lists && before_->all_of == are_all_of(report_.lists) &&
+                            before_->as == given_view(report_.lists);
     std::vector<SupportList> lists;
     for (const std::string& text : *before_->lists) {
       auto list = parse_support("baseline", text);
       if (!list) return origin;  // from a version that could read more
       ListRole& role = list->list.role;
       if (before_->all_of && role == ListRole::any_of) role = ListRole::all_of;
+      if (before_->as) list->list.view = *before_->as;
       lists.push_back(std::move(list->list));
     }
     origin.lists = std::move(lists);

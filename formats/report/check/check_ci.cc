@@ -54,6 +54,12 @@ constexpr std::array<CiRule, kReasonCodeCount> kRules = {{
      "Change the pattern to what the model has, or add a rule for the operator."},
     {"pattern_group", "PatternGroup", "A pattern keeps the node together with a CPU node.",
      "Support every node of the match."},
+    {"runtime_graph", "RuntimeGraph",
+     "What ONNX Runtime makes of the node before it asks a provider is not supported.",
+     "Support the node that is named, or run with --as model."},
+    {"part_condition", "PartCondition",
+     "The node's accelerator subgraph lacks what a list asks of a whole partition.",
+     "Support its neighbours, or change the list's condition."},
 }};
 
 // ---- tests: a suite for each model and list ----

@@ -123,6 +123,7 @@ class Linter {
     if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
     for (const RuleFault& fault : find_rule_faults(list_)) add_fault(fault);
     lint_patterns(is_onnx);
+    lint_part(is_onnx);
     if (use_ != nullptr) {
       each_rule([this](const Rule& rule, RuleRef ref) { add_use(rule, ref); });
       add_missing_ops();
@@ -205,6 +206,35 @@ class Linter {
 
   static std::string pattern_text(const Pattern& pattern) {
     return "pattern " + escaped_in_quotes(pattern.name);
+  }
+
+  // ---- conditions on whole partitions ----
+
+  void lint_part(bool is_onnx) {
+    Rule named;
+    named.line = list_.part.line;
+    named.column = list_.part.column;
+    for (const auto& [op, count] : list_.part.min_ops) {
+      named.op = op;
+      const auto accepts = [&, &op = op](const Rule& rule) {
+        return glob_match(rule.op, op) || glob_match(op, rule.op);
+      };
+      const bool is_in_pattern =
+          std::any_of(list_.patterns.begin(), list_.patterns.end(), [&](const Pattern& pattern) {
+            return std::any_of(pattern.ops.begin(), pattern.ops.end(), accepts);
+          });
+      if (!is_in_pattern && std::none_of(list_.allow.begin(), list_.allow.end(), accepts)) {
+        add(LintKind::impossible, Severity::error, named,
+            "\"part\" asks for nodes of " + op_text(named) +
+                ", which the list does not accept: no partition passes");
+      } else if (is_onnx) {
+        look_up(named, {});
+      }
+    }
+    for (const std::string& op : list_.part.not_only) {
+      named.op = op;
+      if (is_onnx) look_up(named, {});
+    }
   }
 
   // ---- against the names of ONNX and TensorFlow Lite ----

@@ -45,6 +45,10 @@ class ListText {
         page_.line(std::string(part_limit_name(limit)) + ": " + count_text(*most), 2);
       }
     }
+    write_part();
+    if (list_.view == GraphView::onnxruntime) {
+      page_.line("as onnxruntime: it is about the graph that ONNX Runtime makes of a model", 2);
+    }
     write_rules("accepts, on these conditions", list_.allow, false);
     write_patterns();
     write_rules("denies", list_.deny, true);
@@ -52,6 +56,18 @@ class ListText {
   }
 
  private:
+  void write_part() {
+    for (const auto& [op, count] : list_.part.min_ops) {
+      page_.line("a partition has at least " + count_text(count) + " of " + escaped_in_quotes(op),
+                 2);
+    }
+    std::string ops;
+    for (const std::string& op : list_.part.not_only) {
+      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op);
+    }
+    if (!ops.empty()) page_.line("a partition has nodes of other ops than " + ops, 2);
+  }
+
   std::string numbers() const {
     const auto on_trust =
         std::count_if(list_.allow.begin(), list_.allow.end(),

@@ -323,6 +323,25 @@ std::string with_lowering(std::string report, const LoweringReport& lowering) {
   return text + std::string(kEnd);
 }
 
+namespace {
+
+void write_part(JsonText& json, const PartConditions& part) {
+  if (!part.is_any()) return;
+  json.begin_object("part");
+  json.begin_object("min_ops");
+  for (const auto& [op, count] : part.min_ops) {
+    json.text_key(op);
+    json.number(count);
+  }
+  json.end_object();
+  json.begin_list("not_only");
+  for (const std::string& op : part.not_only) json.text(op);
+  json.end_list();
+  json.end_object();
+}
+
+}  // namespace
+
 Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned) {
   for (const Rule& rule : list.allow) {
     if (rule.opset && rule.opset->same_schema) {
@@ -361,6 +380,8 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
     }
     if (most) json.number(part_limit_name(limit), *most);
   }
+  write_part(json, list.part);
+  if (list.view != GraphView::model) json.text("as", graph_view_name(list.view));
   json.end_object();
   return std::move(json).finish();
 }

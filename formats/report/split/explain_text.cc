@@ -400,6 +400,19 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
      {"support the CPU node that the reason names, or find out why it is there: \"explain MODEL "
       "NODE\"",
       "add a rule for the op, if the device also has it by itself", "", ""}},
+    {"what ONNX Runtime makes of it is refused",
+     "With --as onnxruntime, or a list that says so, a node is judged as what it is in the graph "
+     "that ONNX Runtime shows to a provider: a BatchNormalization is part of the Conv before it, "
+     "Identity and Dropout are gone, and an operator that is defined by others (HardSwish) and "
+     "that "
+     "no rule names is the nodes of its body.",
+     {"support the node that the reason names", "judge the model's own nodes: --as model", "", ""}},
+    {"its partition lacks what a list asks of a whole one",
+     "A support list asks of a whole partition that it has nodes of some ops (min_ops), or of "
+     "other "
+     "ops than some (not_only). A partition without goes to the CPU.",
+     {"support the neighbours, so that the partition grows: \"advise\" says which",
+      "change \"part\" in the list, if the device takes such partitions", "", ""}},
 }};
 
 }  // namespace

@@ -111,6 +111,7 @@ class ReportWriter {
     for (const SupportList& list : report_.lists) json_.text(list.text);
     json_.end_list();
     json_.flag("all_of", are_all_of(report_.lists));
+    if (const auto view = given_view(report_.lists)) json_.text("as", graph_view_name(*view));
     json_.end_object();
   }
 

@@ -296,7 +296,9 @@ class Words {
     return {subject, quantization_text(wanted.wanted), found_text(found_)};
   }
   FailedPartWords operator()(const AbsentAttributeCondition& wanted) const {
-    return {"attribute " + wanted.name, "absent", "stated"};
+    const std::string what = "attribute " + wanted.name;
+    if (wanted.wanted) return {what, "absent", "stated"};
+    return {what, "stated", "absent"};
   }
   FailedPartWords operator()(const RelationCondition& wanted) const {
     return {wanted.relation.text, "true", found_text(found_)};

@@ -55,13 +55,18 @@ std::string other_node(const ReasonContext& context) {
   return context.targets.empty() ? "a CPU node" : "a node of another device";
 }
 
-std::string body_text(const ReasonContext& context, NodeId inner) {
+// Why the lists refuse a node by itself.
+std::string own_reason_text(const ReasonContext& context, NodeId node) {
   const std::span<const SupportList> lists = judging_lists(context);
-  Reason reason = match_node(context.graph, inner, lists, context.facts);
+  Reason reason = match_node(context.graph, node, lists, context.facts);
   const auto first = static_cast<std::size_t>(lists.data() - context.lists.data());
   reason.list = static_cast<std::uint16_t>(reason.list + first);
+  return reason_text(context, node, reason);
+}
+
+std::string body_text(const ReasonContext& context, NodeId inner) {
   return "node " + escaped_in_quotes(context.graph.node(inner).name) +
-         " of its body is not supported: " + reason_text(context, inner, reason);
+         " of its body is not supported: " + own_reason_text(context, inner);
 }
 
 // ` for this node` where rules name the op, but only nodes of other names.
@@ -122,6 +127,45 @@ std::string amount_text(const Reason& reason) {
       break;
   }
   return "it has " + std::to_string(reason.size) + " outputs";
+}
+
+// `ONNX Runtime makes it part of "conv": ...`; `ONNX Runtime replaces "HardSwish" by its body, with "Mul"
+// in it: ...`
+std::string runtime_graph_text(const ReasonContext& context, NodeId node, const Reason& reason) {
+  const Graph& graph = context.graph;
+  if (reason.because != kNone<NodeId>) {
+    return "ONNX Runtime makes it part of " + escaped_in_quotes(graph.node(reason.because).name) +
+           ": " + own_reason_text(context, reason.because);
+  }
+  const auto body = context.facts.function_body(graph, node);
+  const NodeId inner = id_at<NodeId>(reason.rule);
+  Reason own = match_node(body->graph, inner, {&context.lists[reason.list], 1}, body->facts);
+  own.list = reason.list;
+  const ReasonContext inside{.graph = body->graph, .lists = context.lists, .facts = body->facts};
+  return "ONNX Runtime replaces " + op_text(graph, node) + " by its body, with " +
+         op_text(body->graph, inner) + " in it: " + reason_text(inside, inner, own);
+}
+
+// `its partition has too few nodes of "Conv", and npu.json asks for 2`
+std::string part_condition_text(const ReasonContext& context, const Reason& reason) {
+  const SupportList& list = context.lists[reason.list];
+  const std::string file = escaped(list.path.empty() ? list.name : list.path);
+  const std::string asks = ", and " + file + " asks for ";
+  if (reason.rule == kNotOnly) {
+    std::string ops;
+    for (const std::string& op : list.part.not_only) {
+      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op);
+    }
+    return "its partition has only nodes of " + ops + asks + "others";
+  }
+  const PartConditions::MinOps& least = list.part.min_ops[reason.rule];
+  return "its partition has too few nodes of " + escaped_in_quotes(least.op) + asks +
+         std::to_string(least.count);
+}
+
+// `it has 1`
+std::string part_amount_text(const Reason& reason) {
+  return reason.rule == kNotOnly ? std::string() : "it has " + std::to_string(reason.size);
 }
 
 // `pattern "gelu" of npu.json:12 does not match`
@@ -219,6 +263,7 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
     case ReasonCode::denied:
     case ReasonCode::part_limit:
     case ReasonCode::pattern_failed:
+    case ReasonCode::part_condition:
       return {code, reason.list, reason.rule, 0};
     default:
       return {code, 0, 0, 0};
@@ -271,6 +316,8 @@ std::string_view reason_code_words(ReasonCode code) {
       "part limit",
       "no pattern fits",
       "pattern broken",
+      "runtime's graph",
+      "part condition",
   };
   return kWords[static_cast<std::size_t>(code)];
 }
@@ -340,6 +387,10 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return pattern_failed_text(context, reason);
     case ReasonCode::pattern_group:
       return "a pattern keeps it with " + other_node(context);
+    case ReasonCode::runtime_graph:
+      return "what ONNX Runtime makes of it is not supported";
+    case ReasonCode::part_condition:
+      return part_condition_text(context, reason);
   }
   return {};
 }
@@ -363,6 +414,10 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
       return amount_text(reason);
     case ReasonCode::pattern_failed:
       return pattern_miss_text(context, reason);
+    case ReasonCode::runtime_graph:
+      return runtime_graph_text(context, node, reason);
+    case ReasonCode::part_condition:
+      return part_amount_text(reason);
     case ReasonCode::fusion_group:
     case ReasonCode::pattern_group:
     case ReasonCode::qdq_group:
@@ -430,6 +485,12 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::pattern_group:
       return tying_pattern(context, node) + " keeps it with " +
              placed_node(context, reason.because) + blamed(graph, reason.because);
+    case ReasonCode::runtime_graph:
+      return runtime_graph_text(context, node, reason);
+    case ReasonCode::part_condition: {
+      const std::string amount = part_amount_text(reason);
+      return part_condition_text(context, reason) + (amount.empty() ? "" : ": " + amount);
+    }
   }
   return {};
 }

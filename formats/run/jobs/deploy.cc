@@ -1,13 +1,13 @@
 #include "formats/run/jobs/deploy.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 
 #include "core/graph/op_name.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/onnx/view/function_bodies.h"
 #include "formats/models/onnx/write/writer.h"
 #include "formats/models/open_shapes.h"
 
@@ -15,27 +15,6 @@ namespace cleave {
 namespace {
 
 using Kind = LowerFault::Kind;
-
-// Operators that ONNX defines by others and ONNX Runtime 1.32 has no CPU kernel for, sorted: measured
-// with the models of ONNX's backend tests.
-constexpr std::array<std::string_view, 13> kExpanded = {"Bernoulli",
-                                                        "CastLike",
-                                                        "CausalConvWithState",
-                                                        "CenterCropPad",
-                                                        "GroupNormalization",
-                                                        "HardSwish",
-                                                        "LinearAttention",
-                                                        "Mish",
-                                                        "NegativeLogLikelihoodLoss",
-                                                        "SequenceMap",
-                                                        "SoftmaxCrossEntropyLoss",
-                                                        "SwiGLU",
-                                                        "Swish"};
-
-bool is_expanded(const Graph& graph, NodeId node) {
-  return plain_domain(graph.domain(node)).empty() &&
-         std::binary_search(kExpanded.begin(), kExpanded.end(), graph.op(node));
-}
 
 bool is_random(std::string_view op) {
   return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial";
@@ -157,7 +136,7 @@ class Deployment {
 
   std::optional<LowerFault> check_expanded() const {
     for (const NodeId node : graph_.nodes()) {
-      if (is_compiled(split_.partition.part_of[node]) || !is_expanded(graph_, node)) continue;
+      if (is_compiled(split_.partition.part_of[node]) || !is_expanded_op(graph_, node)) continue;
       return LowerFault{
           Kind::input,
           "node " + escaped_in_quotes(graph_.node(node).name) + " (" +

@@ -471,6 +471,9 @@ class ListsReader {
       own.push_back(std::move(loaded->list));
       ListRole& role = own.back().role;
       if (request_.all_of && role == ListRole::any_of) role = ListRole::all_of;
+      if (!request_.as) continue;
+      own.back().view = *request_.as;
+      own.back().is_view_given = true;
     }
     append(read_.warnings, overruled_list_warnings(own));
     for (SupportList& list : own) read_.lists.push_back(std::move(list));

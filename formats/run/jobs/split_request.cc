@@ -125,7 +125,7 @@ const TextOption* find_text_option(std::string_view name) {
 }
 
 // Options of the model and the lists, which are read before, and what is to be done instead.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kReadBefore = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kReadBefore = {{
     {"dims", "give ReadOptions::dims to Model::read()"},
     {"input_shapes", "give ReadOptions::input_shapes to Model::read()"},
     {"set_inputs", "give ReadOptions::input_values to Model::read()"},
@@ -134,6 +134,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kReadBefo
     {"deny", "give ListsRequest::deny to SupportLists::read()"},
     {"verdicts", "give ListsRequest::verdicts to SupportLists::read()"},
     {"all_of", "give ListsRequest::all_of to SupportLists::read()"},
+    {"as", "give ListsRequest::as to SupportLists::read()"},
 }};
 
 Error unknown_option(std::string_view name) {

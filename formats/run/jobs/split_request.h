@@ -16,6 +16,7 @@
 #include "core/base/result.h"
 #include "core/cost/target_spec.h"
 #include "core/split/options.h"
+#include "core/support/support_list.h"
 #include "formats/base/text/limits.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/settings/split_settings.h"
@@ -46,7 +47,8 @@ struct ListsRequest {
   std::vector<std::string> verdicts = {};  // of files of verdicts
   // Ops or names of nodes, also globs; NAME:OP where NAME is a target that `paths` name.
   std::vector<std::string> deny = {};
-  bool all_of = false;  // a node must be accepted by each list, not by any
+  bool all_of = false;               // a node must be accepted by each list, not by any
+  std::optional<GraphView> as = {};  // the graph that they are about; nullopt: as each says
 
   // True when nothing is named that could accept a node.
   bool accepts_nothing() const { return paths.empty() && verdicts.empty(); }

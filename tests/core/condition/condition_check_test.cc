@@ -313,6 +313,8 @@ TEST_CASE("conditions can ask that an attribute is absent, or that a relation ho
   const Case test;
   CHECK(test.verdict("b", AbsentAttributeCondition{"group"}) == "holds");
   CHECK(test.verdict("a", AbsentAttributeCondition{"group"}) == "fails");
+  CHECK(test.verdict("a", AbsentAttributeCondition{"group", false}) == "holds");
+  CHECK(test.verdict("b", AbsentAttributeCondition{"group", false}) == "fails");
   const auto relation = [](const char* text) { return RelationCondition{*parse_relation(text)}; };
   CHECK(test.verdict("a", relation("in[0].rank == 4")) == "holds");
   CHECK(test.verdict("a", relation("in[0].rank == 3")) == "fails");

@@ -1,6 +1,6 @@
 #include "core/split/device_use.h"
 
-#include "core/split/activation_peak.h"
+#include "core/cost/activation_peak.h"
 #include "core/split/targets.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

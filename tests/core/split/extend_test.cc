@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "core/split/activation_peak.h"
+#include "core/cost/activation_peak.h"
 #include "core/split/boundary.h"
 #include "core/split/limit_parts.h"
 #include "core/split/split.h"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/cost/cost.h"
-#include "core/split/activation_peak.h"
+#include "core/cost/activation_peak.h"
 #include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

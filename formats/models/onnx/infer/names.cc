@@ -1,5 +1,4 @@
-// The ONNX library knows opsets up to 17; a table has what later ones added. A test checks both
-// against the newest library on PyPI.
+// The ONNX library knows opsets up to 17; a table has what later ones added.
 #include "formats/models/onnx/infer/names.h"
 
 #include <onnx/defs/schema.h>
@@ -11,74 +10,12 @@
 #include <string>
 
 #include "core/graph/op_name.h"
+#include "formats/models/onnx/infer/newer_operators.h"
 
 namespace cleave {
 namespace {
 
-// Additions after opset 17 (ai.onnx.ml 3), up to opset 27. `since` 0: an older operator that got
-// new attributes.
-struct NewerOp {
-  std::string_view domain, op;
-  std::int64_t since;
-  std::size_t inputs;
-  std::string_view attributes;  // separated by spaces
-};
-
 constexpr std::size_t kVariadic = std::numeric_limits<std::size_t>::max();
-
-constexpr std::array<NewerOp, 47> kNewerOps = {{
-    {"", "AffineGrid", 20, 2, "align_corners"},
-    {"", "Attention", 23, 7,
-     "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision"},
-    {"", "AveragePool", 0, 0, "dilations"},
-    {"", "BitCast", 26, 1, "to"},
-    {"", "BitwiseAnd", 18, 2, ""},
-    {"", "BitwiseNot", 18, 1, ""},
-    {"", "BitwiseOr", 18, 2, ""},
-    {"", "BitwiseXor", 18, 2, ""},
-    {"", "Cast", 0, 0, "round_mode saturate"},
-    {"", "CastLike", 0, 0, "round_mode saturate"},
-    {"", "CausalConvWithState", 27, 4, "activation"},
-    {"", "CenterCropPad", 18, 2, "axes"},
-    {"", "Col2Im", 18, 3, "dilations pads strides"},
-    {"", "CumProd", 26, 2, "exclusive reverse"},
-    {"", "DFT", 0, 3, ""},
-    {"", "DeformConv", 19, 5, "dilations group kernel_shape offset_group pads strides"},
-    {"", "DequantizeLinear", 0, 0, "block_size output_dtype"},
-    {"", "Gelu", 20, 1, "approximate"},
-    {"", "GroupNormalization", 18, 3, "epsilon num_groups stash_type"},
-    {"", "ImageDecoder", 20, 1, "pixel_format"},
-    {"", "LinearAttention", 27, 6, "chunk_size kv_num_heads q_num_heads scale update_rule"},
-    {"", "LpPool", 0, 0, "ceil_mode dilations"},
-    {"", "Mish", 18, 1, ""},
-    {"", "Pad", 0, 4, ""},
-    {"", "QuantizeLinear", 0, 0, "block_size output_dtype precision saturate"},
-    {"", "RMSNormalization", 23, 2, "axis epsilon stash_type"},
-    {"", "Range", 0, 0, "stash_type"},
-    {"", "ReduceL1", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceL2", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceLogSum", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceLogSumExp", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceMax", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceMean", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceMin", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceProd", 0, 2, "noop_with_empty_axes"},
-    {"", "ReduceSumSquare", 0, 2, "noop_with_empty_axes"},
-    {"", "RegexFullMatch", 20, 1, "pattern"},
-    {"", "Resize", 0, 0, "antialias axes keep_aspect_ratio_policy"},
-    {"", "RotaryEmbedding", 23, 4, "interleaved num_heads rotary_embedding_dim"},
-    {"", "Split", 0, 0, "num_outputs"},
-    {"", "StringConcat", 20, 2, ""},
-    {"", "StringSplit", 20, 1, "delimiter maxsplit"},
-    {"", "Swish", 24, 1, "alpha"},
-    {"", "TensorScatter", 24, 3, "axis mode"},
-    {"ai.onnx.ml", "LabelEncoder", 0, 0, "default_tensor keys_tensor values_tensor"},
-    {"ai.onnx.ml", "TreeEnsemble", 5, 1,
-     "aggregate_function leaf_targetids leaf_weights membership_values n_targets nodes_falseleafs "
-     "nodes_falsenodeids nodes_featureids nodes_hitrates nodes_missing_value_tracks_true "
-     "nodes_modes nodes_splits nodes_trueleafs nodes_truenodeids post_transform tree_roots"},
-    {"ai.onnx.preview", "FlexAttention", 1, 3, "prob_mod scale score_mod softmax_precision"},
-}};
 
 // Operators that ONNX had once. The experimental ones went with ONNX 1.5.
 struct RemovedOp {
@@ -103,7 +40,7 @@ class Registry {
  public:
   Registry() : schemas_(onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
     for (const onnx::OpSchema& schema : schemas_) add(schema);
-    for (const NewerOp& newer : kNewerOps) add(newer);
+    for (const NewerOperator& newer : newer_operators()) add(newer);
     for (auto& [domain, ops] : domains_) {
       for (auto& [op, names] : ops) sort(names.attributes);
     }
@@ -150,15 +87,25 @@ class Registry {
     return formals;
   }
 
-  void add(const NewerOp& newer) {
-    OnnxOpNames& names = domains_[newer.domain][newer.op];
-    if (newer.since > 0) names.since = newer.since;
-    if (newer.since > 0) names.required_inputs = newer.inputs;
-    names.inputs = std::max(names.inputs, newer.inputs);
-    for (std::string_view rest = newer.attributes; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      names.attributes.push_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+  void add(const NewerOperator& newer) {
+    const auto [place, is_new] = domains_[newer.domain].try_emplace(newer.op);
+    OnnxOpNames& names = place->second;
+    if (is_new) names.since = newer.version;
+    names.required_inputs =
+        is_new ? newer.least_inputs : std::min(names.required_inputs, newer.least_inputs);
+    names.inputs = std::max(names.inputs, newer.most_inputs);
+    add_words(newer.attributes, names.attributes);
+    names.with_default.clear();
+    add_words(newer.defaults, names.with_default);
+  }
+
+  // Each word as far as a "=".
+  static void add_words(std::string_view text, std::vector<std::string_view>& words) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(' '), text.size());
+      const std::string_view word = text.substr(0, end);
+      words.push_back(word.substr(0, word.find('=')));
+      text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
 

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/op_name.h"
+#include "formats/models/onnx/infer/newer_operators.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 
 namespace cleave {
@@ -496,8 +498,8 @@ OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infe
   return answer;
 }
 
-// Facts from the ONNX library's schema registry. It knows opsets up to 17 of the default domain;
-// for a later one its newest schema is used.
+// Facts from the ONNX library's schema registry, which knows opsets up to 17 of the default domain, and
+// from the table of what is newer.
 
 namespace {
 
@@ -525,8 +527,45 @@ std::optional<AttributeValue> default_of(const onnx::AttributeProto& attribute) 
   }
 }
 
+// The newest version up to that opset which is newer than the library; null when there is none.
+const NewerOperator* find_newer(std::string_view domain, std::string_view op, std::int64_t opset) {
+  const auto newer = newer_operators();
+  const auto key = std::tuple(domain, op, opset);
+  const auto after = std::upper_bound(newer.begin(), newer.end(), key,
+                                      [](const auto& sought, const NewerOperator& one) {
+                                        return sought < std::tuple(one.domain, one.op, one.version);
+                                      });
+  if (after == newer.begin()) return nullptr;
+  const NewerOperator& found = *std::prev(after);
+  return found.domain == domain && found.op == op ? &found : nullptr;
+}
+
+std::optional<AttributeValue> newer_default(const NewerOperator& newer,
+                                            std::string_view attribute) {
+  for (std::string_view rest = newer.defaults; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t equals = word.find('=');
+    if (word.substr(0, equals) != attribute) continue;
+    const std::string text(word.substr(equals + 2));
+    switch (word[equals + 1]) {
+      case 'i':
+        return std::int64_t{std::stoll(text)};
+      case 'f':
+        return double{std::stof(text)};
+      default:
+        return text;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<AttributeValue> default_attribute(std::string_view domain, std::string_view op,
                                                 std::int64_t opset, std::string_view attribute) {
+  if (const NewerOperator* const newer = find_newer(plain_domain(domain), op, opset)) {
+    return newer_default(*newer, attribute);
+  }
   const onnx::OpSchema* const schema = find_onnx_schema(domain, op, opset);
   if (schema == nullptr) return std::nullopt;
   const auto found = schema->attributes().find(std::string(attribute));
@@ -535,6 +574,8 @@ std::optional<AttributeValue> default_attribute(std::string_view domain, std::st
 }
 
 std::int64_t schema_version(std::string_view domain, std::string_view op, std::int64_t opset) {
+  const NewerOperator* const newer = find_newer(plain_domain(domain), op, opset);
+  if (newer != nullptr) return newer->version;
   const onnx::OpSchema* const schema = find_onnx_schema(domain, op, opset);
   return schema == nullptr ? 0 : schema->SinceVersion();
 }

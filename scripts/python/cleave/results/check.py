@@ -157,7 +157,7 @@ class CheckMove:
     # The change to blame; program: another version of cleave.
     cause: Literal["model", "list", "settings", "model_or_list", "program"]
     # Why it is on the CPU, or why the target that it left does not run it; null: there is none to give.
-    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"] | None
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
     detail: str
     # The node to blame.
     because: str | None

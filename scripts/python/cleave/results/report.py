@@ -97,6 +97,8 @@ class ReportSupport:
     contents: list[str] | None = None
     # A node must be accepted by each list, not by any of them.
     all_of: bool | None = None
+    # The graph that the lists were held against, where the user said so.
+    as_: Literal["model", "onnxruntime"] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportSupport:
@@ -105,6 +107,7 @@ class ReportSupport:
             files=data["files"],
             contents=data.get("contents"),
             all_of=data.get("all_of"),
+            as_=data.get("as"),
         )
 
 
@@ -935,7 +938,7 @@ class ReportFailed:
 @dataclass(frozen=True, kw_only=True)
 class ReportCpuReason:
     node: str
-    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"]
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"]
     # The reason in words.
     detail: str
     # The node to blame.

@@ -61,6 +61,30 @@ TEST_CASE("A native list may limit whole partitions") {
   CHECK(wrong.error().front().message.find("\"max_outputs\"") != std::string::npos);
 }
 
+TEST_CASE("A native list may ask for nodes in a whole partition, and say which graph it is about") {
+  const auto read = parse_support("npu.json", R"({"format": "cleave.support", "allow": ["Conv"],
+    "part": {"min_ops": {"Conv": 2, "Mat*": 1}, "not_only": ["Reshape"]}, "as": "onnxruntime"})");
+  REQUIRE(read);
+  const PartConditions& part = read->list.part;
+  CHECK(part.min_ops == std::vector<PartConditions::MinOps>{{"Conv", 2}, {"Mat*", 1}});
+  CHECK(part.not_only == std::vector<std::string>{"Reshape"});
+  CHECK(part.line == 2);
+  CHECK(read->list.view == GraphView::onnxruntime);
+  CHECK_FALSE(read->list.is_view_given);
+  const auto fault = [](const char* text) {
+    const auto wrong = parse_support("npu.json", text);
+    REQUIRE_FALSE(wrong);
+    return wrong.error().front().message;
+  };
+  CHECK(fault(R"({"format": "cleave.support", "as": "tensorrt"})") ==
+        "\"tensorrt\" is not model or onnxruntime");
+  CHECK(
+      fault(R"({"format": "cleave.support", "part": {"min_ops": {"Conv": 0}}})").find("\"Conv\"") !=
+      std::string::npos);
+  CHECK(fault(R"({"format": "cleave.support", "part": {"not_only": [1]}})").find("not_only") !=
+        std::string::npos);
+}
+
 TEST_CASE("plain text has one op per line, with comments and domains") {
   const SupportList list =
       list_from("# ops\nConv\n  Relu  # why not\r\n\nml::Tree\nai.onnx::Add\naten.*");

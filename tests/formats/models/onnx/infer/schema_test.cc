@@ -4,8 +4,11 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "formats/models/onnx/infer/names.h"
+#include "formats/models/onnx/infer/newer_operators.h"
 #include "tests/catch2.h"
 
 namespace cleave {
@@ -43,6 +46,47 @@ TEST_CASE("an operator without a schema in the library has none") {
   CHECK(find_onnx_schema("ai.onnx.ml", "Relu", 3) == nullptr);
   CHECK(find_onnx_schema("", "LayerNormalization", 16) == nullptr);
   CHECK(find_onnx_schema("", "LayerNormalization", 999) != nullptr);
+}
+
+TEST_CASE("versions and defaults are those of the newest ONNX") {
+  const OpFacts facts = onnx_op_facts();
+  const auto version = [&](std::string_view op, std::int64_t opset) {
+    return facts.schema_version("", op, opset);
+  };
+  CHECK(version("ReduceMax", 13) == 13);
+  CHECK(version("ReduceMax", 17) == 13);
+  CHECK(version("ReduceMax", 18) == 18);
+  CHECK(version("ReduceMax", 999) == 20);
+  CHECK(version("AveragePool", 18) == 11);
+  CHECK(version("AveragePool", 19) == 19);
+  CHECK(version("Relu", 28) == 14);
+  CHECK(version("SwiGLU", 27) == 0);
+  CHECK(version("SwiGLU", 28) == 28);
+  CHECK(facts.schema_version("ai.onnx.ml", "TreeEnsemble", 5) == 5);
+  CHECK(facts.schema_version("com.microsoft", "Gelu", 1) == 0);
+  const auto value = [&](std::string_view op, std::int64_t opset, std::string_view attribute) {
+    return facts.default_attribute("", op, opset, attribute);
+  };
+  CHECK(value("Gelu", 20, "approximate") == AttributeValue{"none"});
+  CHECK(value("DequantizeLinear", 21, "block_size") == AttributeValue{std::int64_t{0}});
+  CHECK_FALSE(value("DequantizeLinear", 19, "block_size"));
+  CHECK(value("RMSNormalization", 23, "epsilon") == AttributeValue{double{1e-5F}});
+  CHECK_FALSE(value("AveragePool", 22, "kernel_shape"));
+  CHECK(value("Softmax", 13, "axis") == AttributeValue{std::int64_t{-1}});
+}
+
+TEST_CASE("the table of newer operators is sorted, and begins where the library ends") {
+  const NewerOperator* before = nullptr;
+  for (const NewerOperator& one : newer_operators()) {
+    CAPTURE(one.op, one.version);
+    if (before != nullptr) {
+      CHECK(std::tuple(before->domain, before->op, before->version) <
+            std::tuple(one.domain, one.op, one.version));
+    }
+    CHECK(one.version > (one.domain.empty() ? 17 : one.domain == "ai.onnx.ml" ? 3 : 0));
+    CHECK(find_onnx_op(one.domain, one.op) != nullptr);
+    before = &one;
+  }
 }
 
 }  // namespace

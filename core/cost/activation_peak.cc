@@ -1,4 +1,4 @@
-#include "core/split/activation_peak.h"
+#include "core/cost/activation_peak.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,0 +1,176 @@
+#include "formats/models/onnx/view/runtime_view.h"
+
+#include "core/support/support.h"
+#include "formats/models/onnx/infer/schema.h"
+#include "formats/models/onnx/read/reader.h"
+#include "formats/models/onnx/view/function_bodies.h"
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/formats/models/bind/graph_description.h"
+#include "tests/formats/models/onnx/onnx_text.h"
+
+namespace cleave {
+namespace {
+
+// The source outlives the graph, whose names are views into it.
+struct Read {
+  SourceFile source;
+  OnnxLoaded loaded;
+  OpFacts facts;
+  const Graph& graph() const { return loaded.graph; }
+};
+
+Read read(const std::string& text) {
+  SourceFile source = onnx_file(text);
+  auto loaded = read_onnx(source, {});
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  OpFacts facts = onnx_op_facts();
+  add_runtime_view(facts);
+  return {std::move(source), *std::move(loaded), std::move(facts)};
+}
+
+// `b: a`, a line for each node that becomes a part of another, or is removed.
+std::string hosts_of(const Read& read) {
+  std::string text;
+  for (const NodeId node : read.graph().nodes()) {
+    const NodeId host = onnx_runtime_host(read.graph(), node);
+    if (host == kNone<NodeId>) continue;
+    text += std::string(read.graph().node(node).name) + ": " +
+            std::string(read.graph().node(host).name) + '\n';
+  }
+  return text;
+}
+
+std::string accepted(const Read& read, std::initializer_list<const char*> ops,
+                     GraphView view = GraphView::onnxruntime) {
+  SupportList list;
+  list.view = view;
+  for (const char* op : ops) {
+    Rule rule;
+    rule.op = op;
+    list.allow.push_back(std::move(rule));
+  }
+  return names_of(read.graph(), match_support(read.graph(), {list}, read.facts).supported);
+}
+
+constexpr const char* kConvNorm = R"(
+g (float[1, 1, 4, 4] x) => (float[1, 1, 4, 4] y)
+<float[1, 1, 1, 1] w = {1}, float[1] s = {1}> {
+  c = Conv (x, w)
+  n = BatchNormalization (c, s, s, s, s)
+  y = Relu (n)
+})";
+
+TEST_CASE("a BatchNormalization becomes part of the Conv before it, and is judged as that") {
+  const Read model = read(kConvNorm);
+  CHECK(hosts_of(model) == "BatchNormalization_1: Conv_0\n");
+  CHECK(accepted(model, {"Conv"}) == "Conv_0 BatchNormalization_1");
+  CHECK(accepted(model, {"Conv"}, GraphView::model) == "Conv_0");
+  CHECK(accepted(model, {"BatchNormalization"}).empty());
+}
+
+TEST_CASE("a BatchNormalization stays where the Conv has another reader or weights that change") {
+  CHECK(hosts_of(read(R"(
+g (float[1, 1, 4, 4] x) => (float[1, 1, 4, 4] y, float[1, 1, 4, 4] c)
+<float[1, 1, 1, 1] w = {1}, float[1] s = {1}> {
+  c = Conv (x, w)
+  y = BatchNormalization (c, s, s, s, s)
+})"))
+            .empty());
+  CHECK(hosts_of(read(R"(
+g (float[1, 1, 4, 4] x, float[1, 1, 1, 1] w) => (float[1, 1, 4, 4] y)
+<float[1] s = {1}> {
+  c = Conv (x, w)
+  y = BatchNormalization (c, s, s, s, s)
+})"))
+            .empty());
+}
+
+TEST_CASE("what is removed goes with the node that makes its input, or that reads its output") {
+  const Read model = read(R"(
+g (float[4] x) => (float[4] y) {
+  i = Identity (x)
+  a = Relu (i)
+  j = Identity (a)
+  k = Dropout (j)
+  y = Exp (k)
+})");
+  CHECK(hosts_of(model) == "Identity_0: Relu_1\nIdentity_2: Relu_1\nDropout_3: Relu_1\n");
+  CHECK(accepted(model, {"Relu"}) == "Identity_0 Relu_1 Identity_2 Dropout_3");
+  CHECK(accepted(model, {"Exp"}) == "Exp_4");
+  CHECK(hosts_of(read("g (float[4] x) => (float[4] y) { y = Identity (x) }")).empty());
+}
+
+TEST_CASE("an operator with a body and no rule is judged by its body") {
+  const Read model = read("g (float[4] x) => (float[4] y) { y = HardSwish (x) }");
+  CHECK(accepted(model, {"HardSigmoid", "Mul"}) == "HardSwish_0");
+  CHECK(accepted(model, {"HardSigmoid", "Mul"}, GraphView::model).empty());
+  CHECK(accepted(model, {"HardSwish"}) == "HardSwish_0");
+  SupportList list;
+  list.view = GraphView::onnxruntime;
+  list.allow.resize(1);
+  list.allow[0].op = "HardSigmoid";
+  const Reason reason = match_node(model.graph(), NodeId{0}, std::vector{list}, model.facts);
+  CHECK(reason.code == ReasonCode::runtime_graph);
+  CHECK(reason.rule == 1);
+}
+
+TEST_CASE("a body has the types, the shapes and the attributes of the node") {
+  const Read model = read("g (float16[N, 4] x) => (float16[N, 4] y) { y = HardSwish (x) }");
+  const auto body = onnx_function_body(model.graph(), NodeId{0}, model.facts);
+  REQUIRE(body);
+  CHECK(described(body->graph) ==
+        R"(input X: float16[N, 4]
+node HS_X = HardSigmoid(0:X )
+  alpha real 0.166667
+  beta real 0.5
+  -> HS_X: float16[N, 4]
+node Y = Mul(0:X 1:HS_X )
+  -> Y: float16[N, 4]
+output Y
+)");
+}
+
+TEST_CASE("a CastLike is a Cast, and other operators have no body") {
+  const Read cast = read("g (float[4] x, int64[1] t) => (int64[4] y) { y = CastLike (x, t) }");
+  const auto body = onnx_function_body(cast.graph(), NodeId{0}, cast.facts);
+  REQUIRE(body);
+  CHECK(described(body->graph).find("to integer 7") != std::string::npos);
+  const Read relu = read("g (float[4] x) => (float[4] y) { y = Relu (x) }");
+  CHECK_FALSE(onnx_function_body(relu.graph(), NodeId{0}, relu.facts));
+}
+
+TEST_CASE("each text of a body is read, and a body may have operators with bodies") {
+  for (const FunctionText& text : function_texts()) {
+    CAPTURE(text.op, text.version);
+    const bool is_binary = text.inputs == "A B";
+    GraphBuilder builder;
+    builder.add_opset("", text.version);
+    const ValueDecl x{.name = "x", .type = ValueType::tensor, .dtype = DType::float32};
+    builder.add_input(x, {});
+    builder.add_node({.name = "n", .op = text.op});
+    builder.add_operand(builder.value_named("x"), OperandSlot::positional(0));
+    if (is_binary) builder.add_operand(builder.value_named("x"), OperandSlot::positional(1));
+    ValueDecl y = x;
+    y.name = "y";
+    builder.add_graph_output(builder.add_output(y, 0), {});
+    auto graph = builder.finish();
+    REQUIRE(graph);
+    OpFacts facts = onnx_op_facts();
+    add_runtime_view(facts);
+    const auto body = onnx_function_body(*graph, NodeId{0}, facts);
+    REQUIRE(body);
+    CHECK(body->graph.node_count() >= 2);
+    SupportList list;
+    list.view = GraphView::onnxruntime;
+    for (const char* op : {"HardSigmoid", "Mul", "Sigmoid", "Softplus", "Tanh"}) {
+      Rule rule;
+      rule.op = op;
+      list.allow.push_back(std::move(rule));
+    }
+    CHECK(match_support(*graph, {list}, facts).supported.contains(NodeId{0}));
+  }
+}
+
+}  // namespace
+}  // namespace cleave

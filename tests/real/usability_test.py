@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Compares `--as onnxruntime` with ONNX Runtime's own checker of models for NNAPI and Core ML.
+
+usage: usability_test.py CLEAVE MODEL... [--at-least COUNT]
+
+The checker (onnxruntime.tools.mobile_helpers.usability_checker) optimises a model as the runtime does, and counts the
+nodes whose operators a provider's table has, and the partitions of these. It looks at names alone; so the lists given
+to cleave here have the names of the same tables, and the most dims that the checker allows. Of each model all three
+tables must give the checker's verdict (YES, MAYBE or NO, by the checker's own limits) and partitions within 1.
+
+Prints a row for each model and table. Exit status 1 when fewer than COUNT models agree (default: all), 77 when there
+is no onnxruntime with its checker.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import onnxruntime
+    from onnxruntime.tools.mobile_helpers import usability_checker as checker
+    from onnxruntime.tools.onnx_model_utils import ModelProtoWithShapeInfo, optimize_model
+except ImportError as error:
+    print(f"usability_test.py: skipped: needs the Python module {error.name}")
+    sys.exit(77)
+
+TABLES = {
+    "nnapi": ("nnapi_supported_ops.md", None),
+    "coreml_neuralnetwork": ("coreml_supported_neuralnetwork_ops.md", 5),
+    "coreml": ("coreml_supported_mlprogram_ops.md", 5),
+}
+FOLDER = Path(checker.__file__).parent
+ANY_RANK = 999
+
+
+def rule(name, most_rank):
+    domain, op = name.split(":")
+    made = {"op": op, "domain": "" if domain == "ai.onnx" else domain}
+    return made if most_rank is None else {**made, "max_rank": most_rank}
+
+
+def write_list(folder, name):
+    table, most_rank = TABLES[name]
+    ops = sorted(checker._SupportedOpsChecker(str(FOLDER / table))._ops)
+    path = folder / f"{name}.json"
+    document = {"format": "cleave.support", "version": 1, "name": name, "allow": [rule(op, most_rank) for op in ops]}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def verdict(nodes, accepted, partitions):
+    """The checker's, of these numbers."""
+    info = checker.PartitioningInfo(nodes, accepted, partitions, None, [], set(), 0, 0, 0, set())
+    return info.suitability().name
+
+
+def by_runtime(model, name):
+    table, most_rank = TABLES[name]
+    info = checker._check_ep_partitioning(model, FOLDER / table, False, most_rank or ANY_RANK)
+    return info.suitability().name, info.num_partitions, f"{info.num_supported_nodes}/{info.num_nodes}"
+
+
+def by_cleave(cleave, path, support):
+    command = [cleave, "preview", path, "-s", support, "--as", "onnxruntime", "--fold", "write", "--json"]
+    report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    parts = report["partitions"]
+    sizes = [(part["is_acc"], len(part["nodes"])) for part in parts]
+    nodes, accepted = sum(size for _, size in sizes), sum(size for is_acc, size in sizes if is_acc)
+    partitions = sum(is_acc for is_acc, _ in sizes)
+    return verdict(nodes, accepted, partitions), partitions, f"{accepted}/{nodes}"
+
+
+def optimised(path, folder):
+    """The model as the runtime makes it; None where the runtime cannot read it."""
+    made = folder / path.name
+    try:
+        optimize_model(path, made, use_external_initializers=True)
+        return ModelProtoWithShapeInfo(made).model_with_shape_info
+    except Exception as error:  # of the runtime, of any kind
+        print(f"{path.name}: left out, ONNX Runtime cannot: {str(error).splitlines()[0][:100]}")
+        return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cleave", type=Path)
+    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL")
+    parser.add_argument("--at-least", type=int, metavar="COUNT")
+    options = parser.parse_args()
+    onnxruntime.set_default_logger_severity(4)
+    agreed = judged = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lists = {table: write_list(folder, table) for table in TABLES}
+        for path in options.models:
+            model = optimised(path, folder)
+            if model is None:
+                continue
+            judged += 1
+            is_equal = True
+            for table, support in lists.items():
+                runtime, ours = by_runtime(model, table), by_cleave(options.cleave.resolve(), path, support)
+                is_same = runtime[0] == ours[0] and abs(runtime[1] - ours[1]) <= 1
+                is_equal &= is_same
+                words = [f"{one[0]} in {one[1]}, {one[2]} nodes" for one in (runtime, ours)]
+                print(f"{path.name} {table}: checker {words[0]}; cleave {words[1]}{'' if is_same else '  DIFFERS'}", flush=True)
+            agreed += is_equal
+    print(f"{agreed} of {judged} models agree")
+    return 0 if agreed >= (options.at_least or judged) and judged else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
