@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cost/cost.h"
 #include "core/cost/activation_peak.h"
+#include "core/cost/cost.h"
 #include "core/split/fusion.h"
 
 namespace cleave {

@@ -1,8 +1,8 @@
 // Partition maps: a map that fits the model is put into an order, or its cycle is reported.
 #include <string>
 
-#include "core/stages/assignment.h"
 #include "core/split/boundary.h"
+#include "core/stages/assignment.h"
 #include "formats/base/io/source_file.h"
 #include "formats/lists/tables/partition_map.h"
 #include "formats/report/split/print_text.h"

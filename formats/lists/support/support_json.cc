@@ -87,10 +87,11 @@ class ListReader {
       if (auto taken = json_.take_text("\"" + key + "\"")) *text = *std::move(taken);
       return;
     }
-    json_.pass_unknown(at, key, "the list",
-                       {"format", "version", "name", "source", "link", "target", "as", "defaults",
-                        "allow", "deny", "patterns", "part", "verdicts", "max_nodes",
-                        "max_parameter_bytes", "max_inputs", "max_outputs", "max_activation_bytes"});
+    json_.pass_unknown(
+        at, key, "the list",
+        {"format", "version", "name", "source", "link", "target", "as", "defaults", "allow", "deny",
+         "patterns", "part", "verdicts", "max_nodes", "max_parameter_bytes", "max_inputs",
+         "max_outputs", "max_activation_bytes"});
   }
 
   void read_patterns() {

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "core/cost/cost.h"
 #include "core/cost/activation_peak.h"
+#include "core/cost/cost.h"
 #include "core/split/boundary.h"
 #include "core/split/limit_parts.h"
 #include "core/split/split.h"

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "core/cost/cost.h"
 #include "core/cost/activation_peak.h"
+#include "core/cost/cost.h"
 #include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

@@ -1,8 +1,8 @@
 #include "core/split/node_ties.h"
 
-#include "core/stages/assignment.h"
 #include "core/split/split.h"
 #include "core/split/subgraphs.h"
+#include "core/stages/assignment.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
