@@ -4,6 +4,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/bound_models.h"
+#include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
@@ -44,6 +45,7 @@ class AdviseCommand : public Command {
         ->capture_default_str()
         ->type_name("COUNT");
     app.add_flag("--json", json_, "print the advice as JSON");
+    page_.add_to(app);
   }
 
   ExitCode run() override {
@@ -58,6 +60,9 @@ class AdviseCommand : public Command {
     if (const std::string fault = target_fault(); !fault.empty()) {
       print_error(fault, {"try: cleave advise --help"});
       return ExitCode::usage;
+    }
+    if (const auto may = page_.check(); !may) {
+      return cleave::refuse(may.error(), ExitCode::cannot_write);
     }
     const auto lists = load_lists(request_.lists);
     if (!load_models() || !lists) return ExitCode::bad_input;
@@ -96,7 +101,11 @@ class AdviseCommand : public Command {
     const AdviceReport report{
         models_, has_targets ? own : lists->lists, split, link, options_, *advice,
         *sweep,  trials ? &*trials : nullptr};
-    write_stdout(json_ ? advice_json(report) : advice_text(report));
+    if (page_.is_asked()) {
+      const ExitCode code = page_.write({advice_page(report), {}});
+      if (code != ExitCode::done) return code;
+    }
+    write_stdout(json_ ? advice_json(report) : advice_text(report), page_.written());
     return ExitCode::done;
   }
 
@@ -169,6 +178,7 @@ class AdviseCommand : public Command {
   std::vector<LoadedModel> models_;
   std::vector<CostSet> costs_;  // by model
   bool json_ = false;
+  PageFile page_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/bound_models.h"
+#include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
 #include "cli/options/gate_args.h"
@@ -18,6 +19,7 @@
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/output_file.h"
 #include "formats/report/check/check.h"
+#include "formats/report/check/check_pages.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
@@ -53,6 +55,7 @@ class CheckCommand : public Command {
     for (OutputFile& file : files_) {
       add_output_option(app, file.option, file.path, file.help);
     }
+    page_.add_to(app);
     app.add_flag("--github", github_, "print annotations for GitHub Actions as well");
   }
 
@@ -115,7 +118,7 @@ class CheckCommand : public Command {
       if (path.empty()) continue;
       if (auto done = check_may_write(path); !done) return done;
     }
-    return Done{};
+    return page_.check();
   }
 
   ExitCode refuse_baseline(Diagnostics faults) const {
@@ -312,6 +315,11 @@ class CheckCommand : public Command {
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       complete.push_back(file.path);
     }
+    if (page_.is_asked()) {
+      const ExitCode code = page_.write({check_page(check_), {}});
+      if (code != ExitCode::done) return code;
+      complete.push_back(page_.written().front());
+    }
     write_stdout(json_    ? check_json(check_)
                  : table_ ? check_table(check_)
                           : check_text(check_),
@@ -346,6 +354,7 @@ class CheckCommand : public Command {
   }};
   CLI::App* app_ = nullptr;
   bool github_ = false;
+  PageFile page_;
   std::vector<std::string> models_;
   SplitRequest request_;
   GateArgs gates_;

@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/config_file.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
+#include "formats/report/check/check_pages.h"
 #include "formats/report/check/diff.h"
 
 namespace cleave {
@@ -26,6 +28,7 @@ class DiffCommand : public Command {
     add_setting_options(app, first_);
     add_require_option(app, first_.require);
     app.add_flag("--json", json_, "print the differences as JSON");
+    page_.add_with_drawings(app);
     app_ = &app;
     to_ = app.add_subcommand("to", "the second split: options that differ from the first's");
     add_input_option(*to_, "MODEL", other_, "the model to compare with");
@@ -44,6 +47,7 @@ class DiffCommand : public Command {
                    "try: cleave diff --help"});
       return ExitCode::usage;
     }
+    if (const auto may = page_.check(); !may) return refuse(may.error(), ExitCode::cannot_write);
     inherit_options();
     second_.model.path = other_.empty() ? first_.model.path : other_;
     bind_by_config(*app_, second_.model);
@@ -54,7 +58,12 @@ class DiffCommand : public Command {
     Diff diff = diff_reports(before->report(), after->report());
     name(first_, diff.before);
     name(second_, diff.after);
-    write_stdout(json_ ? diff_json(diff) : diff_text(diff));
+    if (page_.is_asked()) {
+      const ExitCode code =
+          page_.write(diff_page(diff, before->report(), after->report(), page_.limits()));
+      if (code != ExitCode::done) return code;
+    }
+    write_stdout(json_ ? diff_json(diff) : diff_text(diff), page_.written());
     return ExitCode::done;
   }
 
@@ -92,6 +101,7 @@ class DiffCommand : public Command {
   SplitRequest first_, second_;
   std::string other_;
   bool json_ = false;
+  PageFile page_;
 };
 
 }  // namespace

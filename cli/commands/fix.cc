@@ -12,7 +12,9 @@
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/write/cutter.h"
+#include "formats/models/written_out.h"
 #include "formats/report/words/report_values.h"
 #include "formats/run/jobs/job_fault.h"
 
@@ -39,6 +41,11 @@ class FixCommand : public Command {
     if (const ExitCode code = try_step("as it is", step, *lists); code != ExitCode::done) {
       return code;
     }
+    writes_out_ = !model_->onnx()->functions.empty();
+    if (writes_out_) {
+      const ExitCode code = try_step("functions written out", step, *lists);
+      if (code != ExitCode::done) return code;
+    }
     if (has_sizes) {
       step = asked;
       step.folding = Folding::report;
@@ -50,6 +57,7 @@ class FixCommand : public Command {
       return code;
     }
     print_diagnostics(model_->warnings);
+    for (const std::string& note : model_->notes) print_info(note);
     if (const ExitCode code = write(*model_, *folder); code != ExitCode::done) return code;
     if (const auto done = folder->commit(); !done) {
       return refuse(done.error(), ExitCode::cannot_write);
@@ -69,7 +77,8 @@ class FixCommand : public Command {
   ExitCode try_step(std::string name, const ShapeBindings& bindings, const ListsRead& lists) {
     SplitRequest request = request_;
     request.model.bindings = bindings;
-    auto read = read_model(request.model.path, bindings, request.model.limits);
+    auto read = writes_out_ ? read_written_out(*model_, bindings)
+                            : read_model(request.model.path, bindings, request.model.limits);
     if (!read) return refuse(read.error());
     model_ = *std::move(read);
     if (model_->format() != ModelFormat::onnx) {
@@ -135,6 +144,7 @@ class FixCommand : public Command {
   std::string output_;
   bool force_ = false;
   std::optional<LoadedModel> model_;  // of the last step
+  bool writes_out_ = false;           // it has functions, whose calls are written out
   std::vector<Step> steps_;
 };
 

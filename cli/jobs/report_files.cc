@@ -9,7 +9,6 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/output_folder.h"
-#include "formats/report/drawings/html_report.h"
 #include "formats/report/drawings/viewers.h"
 
 namespace cleave {
@@ -45,6 +44,28 @@ bool is_child(const std::filesystem::path& path, const std::filesystem::path& fo
 std::string name_of(const std::filesystem::path& path) { return path.filename().string(); }
 
 }  // namespace
+
+void PageFile::add_to(CLI::App& app) {
+  add_output_option(app, "--html", path_, "also write the report as one page for a browser");
+}
+
+void PageFile::add_with_drawings(CLI::App& app) {
+  add_to(app);
+  layout_.add_to(app);
+}
+
+Status<Diagnostics> PageFile::check() const {
+  return path_.empty() ? Status<Diagnostics>(Done{}) : check_may_write(path_);
+}
+
+ExitCode PageFile::write(const HtmlPage& page) const {
+  for (const std::string& note : page.notes) print_warning(note);
+  return write_text(path_, page.text);
+}
+
+std::vector<std::string> PageFile::written() const {
+  return path_.empty() ? std::vector<std::string>{} : std::vector<std::string>{path_};
+}
 
 void ReportFiles::add_to(CLI::App& app) {
   add_output_option(app, "--html", html_, "also write the report as one page for a browser");

@@ -7,6 +7,7 @@
 #include "cli/options/layout_args.h"
 #include "cli/terminal/exit_code.h"
 #include "formats/base/io/output_folder.h"
+#include "formats/report/drawings/html_report.h"
 #include "formats/report/words/report.h"
 
 namespace CLI {
@@ -14,6 +15,26 @@ class App;
 }
 
 namespace cleave {
+
+// --html of a report that is no single split.
+class PageFile {
+ public:
+  void add_to(CLI::App& app);
+  // With --layout-timeout, for a page with drawings.
+  void add_with_drawings(CLI::App& app);
+  bool is_asked() const { return !path_.empty(); }
+  const LayoutLimits& limits() const { return layout_.limits(); }
+  // Checks, before the work, that it can be written.
+  Status<Diagnostics> check() const;
+  // Prints what is wrong, and warns of drawings that could not be laid out.
+  ExitCode write(const HtmlPage& page) const;
+  // Paths of the files asked for.
+  std::vector<std::string> written() const;
+
+ private:
+  std::string path_;
+  LayoutArgs layout_;
+};
 
 class ReportFiles {
  public:

@@ -1,13 +1,29 @@
 #include "cli/jobs/split_run.h"
 
+#include <spdlog/spdlog.h>
+
+#include <chrono>
 #include <utility>
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// "in 3.2 ms"
+std::string time_since(Clock::time_point begin) {
+  return "in " +
+         duration_text(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+}
+
+// With --verbose: what was done, and how long it took.
+void print_detail(const std::string& done) { spdlog::debug("{}", escaped(done)); }
 
 std::string subject_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
@@ -33,6 +49,7 @@ ExitCode refuse(const JobFault& fault) { return refuse(fault.faults, exit_code_o
 
 Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
                                                const InputsRead& read) {
+  const Clock::time_point begin = Clock::now();
   auto job = [&] {
     ProgressBar bar(
         subject_of(read.model == nullptr ? request.model.path : read.model->source.path()));
@@ -40,6 +57,14 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
   }();
   if (!job) return refuse(job.error());
   print_diagnostics(job->warnings());
+  for (const SupportList& list : job->lists()) {
+    print_detail("list " + list.path + ": " +
+                 counted(list.allow.size() + list.deny.size(), "rule", "rules"));
+  }
+  print_detail("split " + subject_of(job->model().source.path()) + ": " +
+               counted(job->graph().node_count(), "node", "nodes") + " into " +
+               counted(job->report().split.partition.count(), "partition", "partitions") + ", " +
+               time_since(begin));
   return *std::move(job);
 }
 
@@ -51,12 +76,15 @@ std::optional<ListsRead> load_lists(const ListsRequest& request) {
 }
 
 std::optional<LoadedModel> load_model(const ModelRequest& request) {
+  const Clock::time_point begin = Clock::now();
   auto loaded = [&] {
     ProgressBar bar(subject_of(request.path));
     return read_model(request.path, request.bindings, request.limits, bar.observer());
   }();
   print_diagnostics(loaded ? loaded->warnings : loaded.error());
   if (!loaded) return std::nullopt;
+  print_detail("read " + subject_of(request.path) + ": " +
+               counted(loaded->graph.node_count(), "node", "nodes") + ", " + time_since(begin));
   return *std::move(loaded);
 }
 

@@ -65,8 +65,9 @@ ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
                               .result = run->result,
                               .balance = run->balance,
                               .notes = run->notes};
-  return output.write({workload_json(report), workload_text(report), draw_workload(report)},
-                      *folder);
+  const auto page = [&](const LayoutLimits& limits) { return workload_page(report, limits); };
+  return output.write(
+      {workload_json(report), workload_text(report), draw_workload(report), {}, page}, *folder);
 }
 
 }  // namespace cleave

@@ -20,9 +20,11 @@ void StagesOutput::add_to(CLI::App& app) {
   for (const char* const option : {"--weights", "--annotate", "--bundle"})
     app.get_option(option)->needs(output);
   app.add_flag("--json", json_, "print the report as JSON instead of text");
+  page_.add_with_drawings(app);
 }
 
 Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
+  if (auto may = page_.check(); !may) return std::move(may).error();
   std::optional<OutputFolder> none;
   if (path_.empty()) return none;
   auto folder = open_output(path_, force_, onnx_);
@@ -32,9 +34,10 @@ Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
 
 ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
                              std::optional<OutputFolder>& folder) const {
+  const auto page = [&](const LayoutLimits& limits) { return stages_page(report, limits); };
   if (!folder) {
-    write_stdout(json_ ? stages_json(report) : stages_text(report));
-    return ExitCode::done;
+    return write({json_ ? stages_json(report) : "", json_ ? "" : stages_text(report), "", {}, page},
+                 folder);
   }
   ModelPieces chosen = pieces;
   chosen.files = part_files_;
@@ -44,7 +47,7 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
   report.part_files = written->part_files;
   report.chain = written->chain;
   report.notes.insert(report.notes.end(), written->notes.begin(), written->notes.end());
-  Texts texts{stages_json(report), stages_text(report), stages_dot(report)};
+  Texts texts{stages_json(report), stages_text(report), stages_dot(report), {}, page};
   if (report.schedule) {
     const ScheduleReport& schedule = *report.schedule;
     texts.more.emplace_back("schedule.csv", schedule_csv(schedule.schedules[schedule.chosen]));
@@ -64,7 +67,12 @@ ExitCode StagesOutput::write(const Texts& texts, std::optional<OutputFolder>& fo
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
   }
-  const auto written = folder ? std::vector<std::string>{path_} : std::vector<std::string>{};
+  auto written = folder ? std::vector<std::string>{path_} : std::vector<std::string>{};
+  if (page_.is_asked()) {
+    const ExitCode code = page_.write(texts.page(page_.limits()));
+    if (code != ExitCode::done) return code;
+    written.push_back(page_.written().front());
+  }
   write_stdout(json_ ? texts.json : texts.text, written);
   if (folder) print_info("wrote " + path_);
   return ExitCode::done;

@@ -2,11 +2,13 @@
 // asked to.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/jobs/report_files.h"
 #include "cli/terminal/exit_code.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/run/jobs/write_models.h"
@@ -17,14 +19,15 @@ class App;
 
 namespace cleave {
 
-// -o, --force, --weights, --annotate, --bundle, --lift-state, --json
+// -o, --force, --weights, --annotate, --bundle, --lift-state, --json, --html
 class StagesOutput {
  public:
   void add_to(CLI::App& app);
 
   bool is_json() const { return json_; }
 
-  // The folder to write; nullopt when none was asked for.
+  // The folder to write; nullopt when none was asked for. The error says also where the page cannot be
+  // written.
   Loaded<std::optional<OutputFolder>> create_folder() const;
 
   // Writes the models, manifest.json, report.txt and stages.dot into the folder, if there is one;
@@ -36,6 +39,7 @@ class StagesOutput {
   struct Texts {
     std::string json, text, drawing;
     std::vector<std::pair<std::string, std::string>> more = {};  // other files: name, content
+    std::function<HtmlPage(const LayoutLimits&)> page;           // made if it was asked for
   };
   // The same when there are no models to write.
   ExitCode write(const Texts& texts, std::optional<OutputFolder>& folder) const;
@@ -44,6 +48,7 @@ class StagesOutput {
   std::string path_;
   bool force_ = false;
   bool json_ = false;
+  PageFile page_;
   OnnxWriteOptions onnx_;
   PartFiles part_files_ = PartFiles::one_a_part;
   TfliteLift tflite_lift_ = TfliteLift::shared;

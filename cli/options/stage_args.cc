@@ -153,6 +153,13 @@ void BalanceArgs::add_to(CLI::App& app) {
          "live activations; or none")
       ->type_name("BYTES")
       ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--max-parameters", [this](const std::string& text) { set_most_parameters(text); },
+         "no stage has more bytes of parameters than this, such as 1GiB: with --stages as many "
+         "stages as asked for, else the fewest")
+      ->type_name("BYTES")
+      ->group(kGroup)
+      ->excludes("--memory");
   app.add_option("--optimizer-factor", request.costs.optimizer_factor,
                  "bytes held for each byte of a parameter: 1 for inference, 4 for Adam")
       ->capture_default_str()
@@ -310,6 +317,15 @@ void BalanceArgs::set_memory(const std::string& text) {
   request.memory_bytes = *bytes;
 }
 
+void BalanceArgs::set_most_parameters(const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes == 0) {
+    refuse_option("--max-parameters", in_quotes(text) + " is not a size: give bytes, such as 1GiB");
+  }
+  request.memory = BalanceRequest::Memory::parameters;
+  request.memory_bytes = *bytes;
+}
+
 void BalanceArgs::set_target(const std::string& text) {
   request.target_seconds = parse_duration(text);
   const auto number = parse_quantity(text);
@@ -426,7 +442,7 @@ std::optional<Error> StagePlanArgs::idle_option() const {
     if (idle.empty() && app_->count("--balance") == 0) return std::nullopt;
     return Error{
         .message = (idle.empty() ? "--balance" : idle) + " only applies to balanced stages",
-        .notes = {"give --stages, --devices or --target-latency"}};
+        .notes = {"give --stages, --devices, --max-parameters or --target-latency"}};
   }
   const bool is_cut = !asked.cuts.at.empty() || !asked.cuts.at_nodes.empty() ||
                       asked.cuts.between || !asked.map_path.empty();
@@ -440,16 +456,16 @@ std::optional<Error> StagePlanArgs::idle_option() const {
 }
 
 std::string StagePlanArgs::first_not_for_workload() const {
-  for (const char* const name : {"--split-at", "--split-between", "--map",
-                                 "--balance",  "--costs",         "--device-flops",
-                                 "--support",  "--deny",          "--verdicts",
-                                 "--all-of",   "--target",        "--device-bandwidth",
-                                 "--link",     "--devices",       "--optimizer-factor",
-                                 "--dim",      "--input-shape",   "--set-input",
-                                 "--infer",    "--fold",          "--shared-params",
-                                 "--relay",    "--device-map",    "--loss-output",
-                                 "--stage",    "--weights",       "--annotate",
-                                 "--schedule"}) {
+  for (const char* const name : {"--split-at",         "--split-between", "--map",
+                                 "--balance",          "--costs",         "--device-flops",
+                                 "--max-parameters",   "--support",       "--deny",
+                                 "--verdicts",         "--all-of",        "--target",
+                                 "--device-bandwidth", "--link",          "--devices",
+                                 "--optimizer-factor", "--dim",           "--input-shape",
+                                 "--set-input",        "--infer",         "--fold",
+                                 "--shared-params",    "--relay",         "--device-map",
+                                 "--loss-output",      "--stage",         "--weights",
+                                 "--annotate",         "--schedule"}) {
     if (app_->count(name) > 0) return name;
   }
   return {};

@@ -58,6 +58,7 @@ struct BalanceArgs {
   void add_costs(const std::string& text);
   void add_target(const std::string& text);
   void set_memory(const std::string& text);
+  void set_most_parameters(const std::string& text);
   void set_target(const std::string& text);
   void set_time_limit(const std::string& text);
 };

@@ -11,11 +11,13 @@
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/infer/schema.h"
 #include "formats/models/onnx/read/reader.h"
+#include "formats/models/onnx/read/written_out.h"
 #include "formats/models/onnx/view/runtime_view.h"
 #include "formats/models/pt2/model.h"
 #include "formats/models/pt2/reader.h"
 #include "formats/models/tflite/model_reader.h"
 #include "formats/models/tflite/reader.h"
+#include "formats/models/written_out.h"
 
 namespace cleave {
 namespace {
@@ -31,15 +33,19 @@ Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings
                      .notes = std::move(json->notes)};
 }
 
-Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
-                                    const ModelLimits& limits, const Progress& progress) {
-  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings, limits, progress);
+Loaded<LoadedModel> onnx_model(SourceFile source, Loaded<OnnxLoaded> onnx) {
   if (!onnx) return std::move(onnx).error();
   return LoadedModel{.source = std::move(source),
                      .origin = OnnxOrigin{std::move(onnx->model)},
                      .graph = std::move(onnx->graph),
                      .warnings = std::move(onnx->warnings),
                      .notes = std::move(onnx->notes)};
+}
+
+Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
+                                    const ModelLimits& limits, const Progress& progress) {
+  auto onnx = read_onnx(source, bindings, limits, progress);
+  return onnx_model(std::move(source), std::move(onnx));
 }
 
 Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindings,
@@ -187,6 +193,16 @@ std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindi
   auto again = read_model(model.source.path_again(), bindings, model.limits);
   if (!again) return std::nullopt;
   return *std::move(again);
+}
+
+Loaded<LoadedModel> read_written_out(const LoadedModel& model, const ShapeBindings& bindings) {
+  Loaded<SourceFile> source = SourceFile::open(model.source.path_again(), model.limits.file_bytes);
+  if (!source) return std::move(source).error();
+  auto onnx = read_onnx_written_out(*source, bindings, model.limits);
+  auto read = onnx_model(*std::move(source), std::move(onnx));
+  if (read) read->bindings = bindings;
+  if (read) read->limits = model.limits;
+  return read;
 }
 
 std::string_view model_format_name(ModelFormat format) {

@@ -11,11 +11,37 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
+from onnx import TensorProto, helper
 
 CASES = [("mobile_block.onnx", "tiny_npu.txt", {"N": 2}), ("attention.onnx", "ort_ops.config", {"B": 2, "T": 5}),
          ("recurrent.onnx", "tiny_npu.txt", {})]
 OPEN = 3
+
+
+def with_functions():
+    """y = Scaled(x), which calls Clipped and passes its own input on; in it an If and attributes that the call gives."""
+    def reference(node, name, kind):
+        node.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=name, type=kind))
+        return node
+    ops, own = [helper.make_opsetid("", 17)], helper.make_opsetid("own", 1)
+    clipped = helper.make_function("own", "Clipped", ["v"], ["w"], [
+        reference(helper.make_node("LeakyRelu", ["v"], ["t"]), "alpha", onnx.AttributeProto.FLOAT),
+        helper.make_node("Tanh", ["t"], ["w"])], ops, attributes=["alpha"])
+    branch = lambda op: helper.make_graph([helper.make_node(op, ["t"], ["b"])], "branch", [],
+                                          [helper.make_tensor_value_info("b", TensorProto.FLOAT, None)])
+    scaled = helper.make_function("own", "Scaled", ["x", "c", "extra"], ["y", "x", "t"], [
+        reference(helper.make_node("Clipped", ["x"], ["t"], domain="own"), "alpha", onnx.AttributeProto.FLOAT),
+        helper.make_node("If", ["c"], ["u"], then_branch=branch("Abs"), else_branch=branch("Neg")),
+        helper.make_node("Add", ["u", "x"], ["y"], "add")], [*ops, own], attributes=["alpha"])
+    nodes = [helper.make_node("Scaled", ["x", "c"], ["y", "same", ""], "first", domain="own", alpha=0.25),
+             helper.make_node("Scaled", ["y", "c"], ["z"], "second", domain="own", alpha=0.5),
+             helper.make_node("Identity", ["same"], ["s"])]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 4])
+    graph = helper.make_graph(nodes, "functions", [value("x"), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+                              [value("z"), value("s")])
+    return helper.make_model(graph, opset_imports=[*ops, own], ir_version=9, functions=[clipped, scaled])
 
 
 def outputs(session, feed):
@@ -46,8 +72,12 @@ def main():
         return sum(part["is_acc"] for part in report["partitions"])
 
     with tempfile.TemporaryDirectory() as folder:
-        for name, support, dims in CASES:
-            model, fixed, rules = samples / name, Path(folder) / name, samples / support
+        onnx.save(with_functions(), Path(folder) / "functions.onnx")
+        (Path(folder) / "inside.txt").write_text("LeakyRelu\nTanh\nAdd\n")
+        for name, support, dims in [*CASES, ("functions.onnx", "inside.txt", {"N": 3})]:
+            is_made = name == "functions.onnx"
+            model, rules = ((Path(folder) if is_made else samples) / one for one in (name, support))
+            fixed = Path(folder) / f"fixed_{name}"
             options = [text for dim, size in dims.items() for text in ("--dim", f"{dim}={size}")]
             printed = run("fix", model, "-s", rules, "-o", fixed, *options).decode()
             assert "as it is" in printed and "--fold write" in printed, printed
@@ -58,9 +88,15 @@ def main():
             feed = feed_of(after)
             for old, new in zip(outputs(before, feed), outputs(after, feed)):
                 assert old.dtype == new.dtype and np.array_equal(old, new), f"{name}: other bits"
+            if is_made:
+                assert "functions written out" in printed and partitions(model, rules) == 0, printed
+                assert {node.op_type for node in onnx.load(fixed).graph.node} == {
+                    "LeakyRelu", "Tanh", "If", "Add", "Identity"}
+                assert not onnx.load(fixed).functions and partitions(fixed, rules) > 0
+                continue
             folded = partitions(model, rules, "--fold", "write", *options)
             assert partitions(fixed, rules) == folded, f"{name}: not {folded} partitions"
-    print(f"{len(CASES)} models are fixed and give the same bits")
+    print(f"{len(CASES) + 1} models are fixed and give the same bits")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,10 @@ FILES = {
     "cut": ["-o"],
     "fix": ["-o"],
     "lower": ["--deny-out", "--junit", "--sarif", "--markdown"],
-    "check": ["--junit", "--sarif", "--markdown"],
+    "check": ["--junit", "--sarif", "--markdown", "--html"],
+    "partition": ["--html"],
+    "stage": ["--html"],
+    "stage --workload": ["--html"],
     "check to update": ["--baseline"],
 }
 # option -> names that are written into the folder

@@ -102,6 +102,32 @@ class Test:
         for file in ("share/man/man1/cleave.1.gz", "share/bash-completion/completions/cleave", "share/doc/cleave/LICENSE"):
             self.expect((root / file).is_file(), f"{file} is not in the archive")
 
+    def image(self, path):
+        """The folder of an image needs nothing of this machine; where there is a builder, the image splits a model."""
+        folder = self.scratch / "image"
+        subprocess.run([sys.executable, PROJECT / "scripts/dev/image/image.py", path, folder], check=True,
+                       stdout=subprocess.DEVNULL)
+        root = folder / "root"
+        (root / "work/model.onnx").write_bytes(SPLIT[1].read_bytes())
+        (root / "work/list.txt").write_bytes(SPLIT[3].read_bytes())
+        split = ["split", "/work/model.onnx", "-s", "/work/list.txt", "--dim", "N=1", "-o", "/work/parts"]
+        if os.geteuid() == 0:
+            done = subprocess.run(["chroot", root, "/bin/cleave", *split], env={}, capture_output=True, text=True)
+            self.expect(done.returncode == 0 and (root / "work/parts/manifest.json").is_file(),
+                        f"alone in its folder: {done.stdout}{done.stderr}")
+            shutil.rmtree(root / "work/parts", ignore_errors=True)
+        builder = next((one for one in ("docker", "podman", "buildah") if shutil.which(one) and subprocess.run(
+            [one, "info"], capture_output=True).returncode == 0), None)
+        if builder is None:
+            return print("skipped: building the image, for want of docker, podman or buildah that runs")
+        build = [builder, "bud" if builder == "buildah" else "build", "-q", "-t", "cleave-test", folder]
+        done = subprocess.run(build, capture_output=True, text=True)
+        self.expect(done.returncode == 0, f"{builder} build: {done.stdout}{done.stderr}")
+        if builder != "buildah" and done.returncode == 0:
+            done = subprocess.run([builder, "run", "--rm", "cleave-test", *split[:-1], "/tmp/parts"], capture_output=True,
+                                  text=True)
+            self.expect(done.returncode == 0, f"{builder} run: {done.stdout}{done.stderr}")
+
 
 def main():
     if len(sys.argv) != 2:
@@ -129,7 +155,9 @@ def main():
             test.expect(path.stat().st_size <= MOST_BYTES, f"{name} has more than 12 MiB")
             test.expect(path.read_bytes() == made[1][name].read_bytes(), f"{name} has other bytes each time")
         test.wheel(next(path for name, path in made[0].items() if name.endswith(".whl")))
-        test.archive(next(path for name, path in made[0].items() if name.endswith(".tar.gz")))
+        archive = next(path for name, path in made[0].items() if name.endswith(".tar.gz"))
+        test.archive(archive)
+        test.image(archive)
     print(f"{test.faults} faults")
     sys.exit(1 if test.faults else 0)
 

@@ -42,7 +42,7 @@ class Page:
     def __init__(self, browser: webdriver.Chrome, path: pathlib.Path):
         self.browser = browser
         browser.get(path.as_uri())
-        WebDriverWait(browser, 30).until(lambda _: self.all("#canvas svg"))
+        WebDriverWait(browser, 30).until(lambda _: self.all("#tables table"))
 
     def all(self, selector: str) -> list:
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
@@ -174,15 +174,7 @@ def check_keys(page: Page) -> None:
     press(Keys.ARROW_LEFT)
     page.click(page.one("#copy-name"))
     WebDriverWait(page.browser, 5).until(lambda _: page.text("#copy-name") == "copied")
-    saved = page.browser.execute_script("""
-      const saved = [];
-      const make = URL.createObjectURL;
-      URL.createObjectURL = (blob) => { saved.push(blob); return make(blob); };
-      document.getElementById("save-svg").click();
-      document.getElementById("save-csv").click();
-      URL.createObjectURL = make;
-      return Promise.all(saved.map((blob) => blob.text()));""")
-    picture, table = saved
+    picture, table = save_all(page, "#save-svg", "#save-csv")
     assert picture.startswith("<svg") and "rgb(" in picture and "Conv2d" in picture
     assert table.startswith("partition,on,nodes") and "_run_on_acc_1,accelerator,65" in table, table
     top = page.one("#graph").location["y"]
@@ -232,6 +224,107 @@ def check_large(page: Page) -> None:
     assert len(page.all("#tables tbody tr")) == 100
 
 
+def check_diff(page: Page) -> None:
+    """Two splits side by side: a click in one finds the node in both."""
+    assert len(page.all(".pane")) == 2
+    assert [len(pane.find_elements(By.CSS_SELECTOR, ".strip button")) for pane in page.all(".pane")] == [4, 2]
+    assert page.text("#tables nav button") == "Nodes that moved (2)", page.text("#tables nav")
+    moved = [row.text for row in page.all("#tables tbody tr td:first-child")]
+    assert len(moved) == 2 and len(page.all(".canvas g.node.hit")) == 4
+    page.click(page.one("#tables tbody td:first-child button.link"))
+    assert [box.text.split("\n")[0] for box in page.all(".canvas g.node.chosen")] == ["Conv2d", "Conv2d"]
+    assert page.text("#side h3") == "conv1" and page.side().count("runs on") == 2, page.side()
+    assert page.browser.execute_script("return location.hash") == "#node=conv1"
+    page.click(page.all(".pane")[1].find_elements(By.CSS_SELECTOR, "g.node.acc")[5])
+    assert page.text("#side h3") != "conv1" and len(page.all(".canvas g.node.chosen")) == 2
+    press = lambda *keys: ActionChains(page.browser).send_keys(*keys).perform()
+    press("/")
+    press("maxpool", Keys.ENTER)
+    assert page.text("#side h3") == "maxpool" and len(page.all(".canvas g.node.chosen")) == 2
+    press(Keys.ESCAPE)
+    assert not page.all(".canvas g.node.chosen") and not page.side()
+    page.click(page.all(".pane .strip button")[1])
+    assert page.text("#side h3") == "_run_on_acc_1"
+    saved = save_all(page, ".pane button[title='this drawing as a file']", "#save-csv")
+    assert saved[0].startswith("<svg") and saved[-1].startswith("node,op type,was on,is on"), saved[-1]
+
+
+def check_fleet(page: Page) -> None:
+    """A table of models by lists: those that fail first, sorted by a click, searched by a word."""
+    rows = lambda: [row.text for row in page.all("#tables tbody tr")]
+    assert len(page.all("#coverage .card")) == 2
+    heads = [head.text for head in page.all("#tables th")]
+    assert heads[0] == "model" and len(heads) == 4, heads
+    assert "FAIL" in rows()[0] and len(page.all("#tables tr.fails")) >= 1
+    page.click(page.all("#tables th button")[1])
+    sizes = [int(row.find_elements(By.CSS_SELECTOR, "td")[1].text.replace(",", "")) for row in page.all("#tables tbody tr")]
+    assert sizes == sorted(sizes, reverse=True) and len(sizes) == 3, sizes
+    ActionChains(page.browser).send_keys("/", "resnet").perform()
+    assert len(rows()) == 1 and "resnet18" in rows()[0], rows()
+    tabs = {tab.text.split(" (")[0]: tab for tab in page.all("#tables nav button")}
+    assert {"Models", "Gates", "Why nodes are on the CPU"} <= set(tabs), list(tabs)
+    page.click(tabs["Gates"])
+    assert all("resnet18" in row for row in rows()), rows()
+    ActionChains(page.browser).send_keys(Keys.ESCAPE).perform()
+    page.click(next(tab for tab in page.all("#tables nav button") if tab.text.startswith("Why")))
+    assert any("AveragePool" in row for row in rows()), rows()
+
+
+def check_stages(page: Page) -> None:
+    """Stages: a strip as wide as their loads, what flows between them, the schedule, and each node's stage."""
+    assert len(page.all(".timeline .strip button")) == 3 and len(page.all(".strip .kept")) == 1
+    assert len(page.all(".pane .canvas svg")) == 2
+    assert len(page.all(".canvas g.work")) == 3 * 4 * 2
+    page.click(page.all(".strip button")[0])
+    assert page.one("#search").get_attribute("value") == "stage_0"
+    page.click(next(tab for tab in page.all("#tables nav button") if tab.text.startswith("Nodes")))
+    assert page.all("#tables tbody tr") and all("stage_0" in row.text for row in page.all("#tables tbody tr"))
+
+
+def check_advice(page: Page) -> None:
+    """Advice: tables to sort, with what refuses the nodes below a row."""
+    tabs = [tab.text.split(" (")[0] for tab in page.all("#tables nav button")]
+    assert tabs[:2] == ["Best order", "Each by itself"] and "Settings" in tabs, tabs
+    page.click(page.all("#tables nav button")[1])
+    page.click(page.all("#tables th button")[1])
+    accepts = [int(row.find_elements(By.CSS_SELECTOR, "td")[1].text.replace(",", "")) for row in page.all("#tables tbody tr")]
+    assert accepts == sorted(accepts, reverse=True) and len(accepts) > 1, accepts
+
+
+def save_all(page: Page, *selectors: str) -> list:
+    """What the buttons save, as texts."""
+    return page.browser.execute_script("""
+      const saved = [];
+      const make = URL.createObjectURL;
+      URL.createObjectURL = (blob) => { saved.push(blob); return make(blob); };
+      for (const selector of arguments) for (const one of document.querySelectorAll(selector)) one.click();
+      URL.createObjectURL = make;
+      return Promise.all(saved.map((blob) => blob.text()));""", *selectors)
+
+
+def content_pages(cleave: str, samples: pathlib.Path, folder: pathlib.Path) -> list:
+    """The pages of other reports."""
+    resnet, npu, gpu = samples / "resnet18.json", samples / "npu.json", samples / "gpu.json"
+    wider = folder / "wider.json"
+    rules = json.loads(npu.read_text())
+    rules["allow"] += [{"op": "torch.nn.modules.conv.Conv2d"}]
+    wider.write_text(json.dumps(rules))
+    commands = [
+        ("diff", ["diff", resnet, "-s", npu, "to", "-s", wider], check_diff),
+        ("fleet", ["check", resnet, samples / "mobile_block.onnx", samples / "attention.onnx", "-s", npu, "-s",
+                   samples / "tiny_npu.txt", "--min-coverage", "90%", "--exit-zero"], check_fleet),
+        ("stages", ["stage", resnet, "--stages", "3", "--schedule", "gpipe", "--microbatches", "4"], check_stages),
+        ("advice", ["advise", samples / "transformer_encoder.json", "-s", npu], check_advice)]
+    pages = []
+    for name, command, check in commands:
+        page = folder / f"{name}.html"
+        subprocess.run([cleave, *map(str, command), "--html", page], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        assert "Content-Security-Policy" in page.read_text()
+        pages.append((page, check))
+    return pages
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cleave")
@@ -250,7 +343,8 @@ def main() -> int:
         onnx.save(branch_and_readers(), readers)
         pages = [(make_page(args.cleave, args.samples / "resnet18.json", args.samples / "npu.json", folder), check_small),
                  (make_page(args.cleave, readers, support, folder), check_bodies),
-                 (make_page(args.cleave, large, support, folder), check_large)]
+                 (make_page(args.cleave, large, support, folder), check_large),
+                 *content_pages(args.cleave, args.samples, folder)]
         for look in ([], ["--force-dark-mode"]):
             browser = start_browser(str(folder / f"profile{len(look)}"), *look)
             try:

@@ -85,10 +85,10 @@ MAY_INCLUDE = {
     "formats/report/split": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/ci": "core/graph formats/base/json formats/base/text",
     "formats/report/lint": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/check": LIBRARY + " " + READERS + " formats/report/words formats/report/ci",
+    "formats/report/check": LIBRARY + " " + READERS + " formats/report/words formats/report/ci formats/report/drawings",
     "formats/report/stages": LIBRARY + " " + READERS + " formats/report/words "
                              "formats/report/drawings",
-    "formats/report/advice": LIBRARY + " " + READERS + " formats/report/words",
+    "formats/report/advice": LIBRARY + " " + READERS + " formats/report/words formats/report/drawings",
     "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words formats/report/ci formats/report/check",
     # Whole jobs, from files to files, without a command line.
     "formats/run/jobs": LIBRARY + " " + READERS + " " + REPORTS,

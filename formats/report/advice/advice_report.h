@@ -35,6 +35,9 @@ std::string_view goal_name(Goal goal);
 // settings. No colour.
 std::string advice_text(const AdviceReport& report);
 
+// The same as a page for a browser, with every gap that was tried.
+std::string advice_page(const AdviceReport& report);
+
 // cleave.advice version 1, every gap and setting. A remedy is given as a rule for a support list.
 std::string advice_json(const AdviceReport& report);
 

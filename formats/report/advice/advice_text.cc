@@ -11,6 +11,7 @@
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/report/drawings/content_page.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/option_words.h"
@@ -22,8 +23,12 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostGaps = 20;
-constexpr std::size_t kNameColumns = 42;
+// How much of the advice is shown.
+struct AdviceLimits {
+  std::size_t gaps = 20;
+  std::size_t name_columns = 42;
+};
+constexpr AdviceLimits kOnPage{.gaps = 2'000, .name_columns = 400};
 constexpr std::size_t kObstacleColumns = 250;  // of what refuses the nodes, below a row
 
 std::string_view goal_text(Goal goal) {
@@ -123,7 +128,8 @@ std::size_t count_additions(const std::vector<Remedy>& steps) {
 
 class AdviceText {
  public:
-  explicit AdviceText(const AdviceReport& report) : report_(report), advice_(report.advice) {}
+  AdviceText(const AdviceReport& report, const AdviceLimits& limits)
+      : report_(report), advice_(report.advice), limits_(limits) {}
 
   std::string write() {
     write_headline();
@@ -135,6 +141,7 @@ class AdviceText {
     write_last_notes();
     return page_.take();
   }
+  std::vector<PageTable> tables() { return std::move(tables_); }
 
  private:
   // ---- the conclusion ----
@@ -188,11 +195,11 @@ class AdviceText {
 
   // ---- gaps ----
 
-  static std::string title_of(const Gap& gap) {
+  std::string title_of(const Gap& gap) const {
     if (gap.kind == Gap::Kind::denied) {
       return "remove the deny rule on line " + std::to_string(gap.rule.line);
     }
-    return gap_name(gap, kNameColumns);
+    return gap_name(gap, limits_.name_columns);
   }
 
   // What refuses the nodes, unless it is just that no rule names the op.
@@ -215,18 +222,18 @@ class AdviceText {
 
   // "Cast(int64) and 2 more types", "remove the deny rule on line 5, and Slice", "Cast(int64), and 3
   // more".
-  static std::string row_title(const Remedy& remedy) {
+  std::string row_title(const Remedy& remedy) const {
     if (remedy.with.empty()) return title_of(remedy.gap);
     const std::string count = count_text(remedy.with.size());
     if (is_one_op(remedy)) {
-      return fitted(title_of(remedy.gap), kNameColumns - 16) + " and " + count +
+      return fitted(title_of(remedy.gap), limits_.name_columns - 16) + " and " + count +
              (remedy.with.size() == 1 ? " more type" : " more types");
     }
     const Gap& second = remedy.with.front();
     if (remedy.with.size() > 1 || second.kind == Gap::Kind::denied) {
       return title_of(remedy.gap) + ", and " + count + " more";
     }
-    return title_of(remedy.gap) + ", and " + fitted(escaped(second.op), kNameColumns);
+    return title_of(remedy.gap) + ", and " + fitted(escaped(second.op), limits_.name_columns);
   }
 
   // Names all gaps that are closed together, which the title shortens.
@@ -250,11 +257,12 @@ class AdviceText {
           table_(with(std::move(heading), std::string("latency")),
                  with(std::move(aligns), Align::right)) {}
 
-    void add(std::vector<std::string> row, const Outcome& outcome) {
+    void add(std::vector<std::string> row, const Outcome& outcome, std::string note = {}) {
       const auto latency = outcome.latency();
-      table_.add_row(with(std::move(row), latency ? duration_text(*latency) : std::string("?")));
+      table_.add_row(with(std::move(row), latency ? duration_text(*latency) : std::string("?")),
+                     std::move(note));
     }
-    const TextTable& made() const { return table_; }
+    KeptTable& made() { return table_; }
 
    private:
     template <class T>
@@ -266,8 +274,17 @@ class AdviceText {
 
     bool has_latency_;
     std::size_t fixed_;
-    TextTable table_;
+    KeptTable table_;
   };
+
+  void show(KeptTable& table, const std::vector<std::string>& notes = {}) {
+    if (notes.empty()) {
+      page_.table(table.text());
+    } else {
+      page_.table(table.text(), notes, kObstacleColumns);
+    }
+    tables_.push_back(table.page());
+  }
 
   bool is_for_latency() const { return report_.options.goal == Goal::latency; }
 
@@ -278,20 +295,21 @@ class AdviceText {
                 {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
                  Align::right});
     std::vector<std::string> obstacles(2);
-    const auto add = [&](const std::string& title, const Outcome& outcome) {
+    const auto add = [&](const std::string& title, const Outcome& outcome, std::string note = {}) {
       table.add(
           {title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome), qps_text(outcome),
            shared_text(outcome), share_text(outcome.nodes), share_text(outcome.flops)},
-          outcome);
+          outcome, std::move(note));
     };
     add("    now", advice_.now);
     for (std::size_t i = 0; i < advice_.steps.size(); ++i) {
       const std::string number = std::to_string(i + 1);
       const std::string space(number.size() < 3 ? 3 - number.size() : 0, ' ');
-      add(space + number + " " + row_title(advice_.steps[i]), advice_.steps[i].then);
       obstacles.push_back(row_obstacle(advice_.steps[i]));
+      add(space + number + " " + row_title(advice_.steps[i]), advice_.steps[i].then,
+          obstacles.back());
     }
-    page_.table(table.made(), obstacles, kObstacleColumns);
+    show(table.made(), obstacles);
   }
 
   // With several targets: how many nodes leave the CPU. The other nodes that the target gains come from
@@ -311,7 +329,7 @@ class AdviceText {
                  Align::right, Align::right});
     std::vector<std::string> obstacles(1);
     const Outcome& now = advice_.now;
-    CappedList list(kMostGaps);
+    CappedList list(limits_.gaps);
     std::size_t idle = 0;
     for (const Remedy& remedy : advice_.each) {
       if (remedy.nodes == 0) {
@@ -325,10 +343,10 @@ class AdviceText {
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
            shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())},
-          remedy.then);
+          remedy.then, row_obstacle(remedy));
       obstacles.push_back(row_obstacle(remedy));
     }
-    page_.table(table.made(), obstacles, kObstacleColumns);
+    show(table.made(), obstacles);
     page_.rest(list, "... and # more (see --json)");
     if (advice_.untried > 0) {
       page_.line(counted(advice_.untried, "gap was", "gaps were") +
@@ -346,7 +364,7 @@ class AdviceText {
     const auto& ops = advice_.out_of_reach;
     if (ops.empty()) return;
     const std::string target = report_.target().empty() ? "" : " of " + report_.target();
-    TextTable table({"out of reach" + target + (advice_.steps.empty() ? "" : " after these steps"),
+    KeptTable table({"out of reach" + target + (advice_.steps.empty() ? "" : " after these steps"),
                      "nodes", "work", "bytes"},
                     {Align::left, Align::right, Align::right, Align::right});
     CappedList list(10);
@@ -354,11 +372,11 @@ class AdviceText {
       if (!list.shows_next()) continue;
       const std::string name = (op.domain.empty() ? "" : op.domain + "::") + op.op;
       const bool is_unknown = op.unknown_flops == op.nodes;
-      table.add_row({"  " + fitted(escaped(name), kNameColumns), count_text(op.nodes),
+      table.add_row({"  " + fitted(escaped(name), limits_.name_columns), count_text(op.nodes),
                      is_unknown ? "?" : flops_text(op.flops) + (op.unknown_flops > 0 ? "+" : ""),
                      bytes_text(static_cast<std::uint64_t>(op.bytes))});
     }
-    page_.table(table);
+    show(table);
     page_.rest(list, "... and # more op (see --json)", "... and # more ops (see --json)");
   }
 
@@ -402,7 +420,7 @@ class AdviceText {
                 outcome);
       first = last;
     }
-    page_.table(table.made());
+    show(table.made());
   }
 
   void write_trials() {
@@ -419,7 +437,7 @@ class AdviceText {
                  &trial == report_.trials->best() ? "<- best" : ""},
                 then);
     }
-    page_.table(table.made());
+    show(table.made());
   }
 
   void write_last_notes() {
@@ -438,11 +456,30 @@ class AdviceText {
 
   const AdviceReport& report_;
   const Advice& advice_;
+  const AdviceLimits limits_;
   Page page_;
+  std::vector<PageTable> tables_;
 };
 
 }  // namespace
 
-std::string advice_text(const AdviceReport& report) { return AdviceText(report).write(); }
+std::string advice_text(const AdviceReport& report) { return AdviceText(report, {}).write(); }
+
+std::string advice_page(const AdviceReport& report) {
+  AdviceText whole(report, kOnPage);
+  whole.write();
+  ContentPage page{.title = model_name(report.models.front()) + ": advice",
+                   .text = advice_text(report)};
+  const Outcome& now = report.advice.now;
+  if (now.nodes.total > 0) {
+    page.shares.push_back({"of nodes on the accelerator now", now.nodes.ratio()});
+    if (!report.advice.steps.empty()) {
+      const Remedy& last = report.advice.steps.back();
+      page.shares.push_back({"after the steps in the best order", last.then.nodes.ratio()});
+    }
+  }
+  page.tables = whole.tables();
+  return content_page(page);
+}
 
 }  // namespace cleave

@@ -144,7 +144,7 @@ std::string time_text(const std::optional<double>& us) {
 }
 
 // Of several targets: what each has of the model, "-" where one of the results lacks it.
-void add_target_rows(TextTable& table, const Measures& before, const Measures& after) {
+void add_target_rows(KeptTable& table, const Measures& before, const Measures& after) {
   std::vector<std::string> names;
   for (const Measures* const side : {&after, &before}) {
     for (const TargetMeasures& target : side->targets) {
@@ -164,8 +164,12 @@ void add_target_rows(TextTable& table, const Measures& before, const Measures& a
   }
 }
 
-std::string numbers_text(const Measures& before, const Measures& after) {
-  TextTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
+}  // namespace
+
+KeptTable diff_numbers(const Diff& diff) {
+  const Measures& before = diff.before.measures;
+  const Measures& after = diff.after.measures;
+  KeptTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
   table.add_row({"nodes", count(before.nodes.total), count(after.nodes.total)});
   table.add_row({"on the CPU", count_text(before.cpu_nodes), count_text(after.cpu_nodes)});
@@ -182,8 +186,10 @@ std::string numbers_text(const Measures& before, const Measures& after) {
     table.add_row({"latency", time_text(before.latency_us), time_text(after.latency_us)});
     table.add_row({"all on the CPU", time_text(before.all_cpu_us), time_text(after.all_cpu_us)});
   }
-  return table.text();
+  return table;
 }
+
+namespace {
 
 std::string removed_text(const Diff& diff) {
   if (diff.removed.empty()) return {};
@@ -229,7 +235,7 @@ std::string diff_text(const Diff& diff) {
   text += wrapped("before: " + side_text(diff.before), 0, 2);
   text += wrapped("after:  " + side_text(diff.after), 0, 2);
   for (const std::string& setting : diff.settings) text += wrapped("setting " + setting, 0, 2);
-  text += '\n' + numbers_text(diff.before.measures, diff.after.measures);
+  text += '\n' + diff_numbers(diff).text().text();
   if (diff.targets.empty()) {
     text += moves_text(diff.to_cpu, "moved to the CPU", diff.settings);
     text += moves_text(diff.to_acc, "moved to the accelerator", diff.settings);

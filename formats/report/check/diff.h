@@ -6,6 +6,7 @@
 
 #include "core/measures/measures.h"
 #include "formats/report/check/checked_node.h"
+#include "formats/report/drawings/content_page.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -36,6 +37,9 @@ struct Diff {
 // The caller sets `side.model` and `side.list`. Nodes are matched by name. Cost: up to two more
 // splits, and reading the later model with the earlier shapes if these differ.
 Diff diff_reports(const Report& before, const Report& after);
+
+// The numbers of both, side by side.
+KeptTable diff_numbers(const Diff& diff);
 
 // The numbers of both side by side, then the nodes by the change to blame. At most 100 columns.
 std::string diff_text(const Diff& diff);

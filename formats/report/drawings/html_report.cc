@@ -11,11 +11,12 @@
 #include "formats/base/json/text.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/gzip_text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/drawings/content_page.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/drawings/dot_view.h"
+#include "formats/report/drawings/html_page.h"
 #include "formats/report/drawings/node_heat.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/reason_text.h"
@@ -26,66 +27,6 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kFewBoxes = 24;  // in a view, after Graphviz failed on a larger one
-
-std::string html_text(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
-
-// The type of a script element, and the text in it.
-struct PageData {
-  std::string type;
-  std::string text;
-};
-
-// JSON inside a script element: '<' occurs only inside strings, where it can be escaped, so that
-// nothing in it ends the element.
-std::string script_text(const std::string& json) {
-  std::string safe;
-  safe.reserve(json.size() + json.size() / 16);
-  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
-  return safe;
-}
-
-// Compressed when it is long: a page of 4,000 nodes would have 10 MB.
-PageData page_data(const std::string& json) {
-  constexpr std::size_t kLong = 1U << 20U;
-  if (json.size() < kLong) return {"application/json", script_text(json)};
-  return {"application/gzip", gzip_base64(json)};
-}
-
-// The first paragraph, each sentence on its own line, however long.
-std::string conclusion_of(const std::string& text) {
-  std::string conclusion = text.substr(0, text.find("\n\n"));
-  for (std::size_t at = 0; (at = conclusion.find("\n  ", at)) != std::string::npos;) {
-    conclusion.replace(at, 3, 1, ' ');
-  }
-  return conclusion;
-}
-
-// The SVG element without the lines that make it a document.
-std::string svg_element(const std::string& document) {
-  const std::size_t begin = document.find("<svg");
-  return begin == std::string::npos ? document : document.substr(begin);
-}
 
 // An image in place of a missing drawing.
 std::string placeholder(const std::string& why) {
@@ -175,38 +116,23 @@ Drawings draw_views(const Report& report, const LayoutLimits& limits, const Prog
   return out;
 }
 
-// The page with each `{{name}}` replaced.
-std::string fill(std::string_view page,
-                 const std::vector<std::pair<std::string_view, std::string>>& fields) {
-  std::string text;
-  while (true) {
-    const std::size_t open = page.find("{{");
-    text += page.substr(0, open);
-    if (open == std::string_view::npos) return text;
-    const std::size_t close = page.find("}}", open);
-    const std::string_view name = page.substr(open + 2, close - open - 2);
-    for (const auto& [field, value] : fields) {
-      if (field == name) text += value;
-    }
-    page.remove_prefix(close + 2);
-  }
-}
-
 }  // namespace
 
 HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   Drawings drawings = draw_views(report, limits, progress);
   Report with_notes = report;
   with_notes.notes.insert(with_notes.notes.end(), drawings.notes.begin(), drawings.notes.end());
-  const std::string text = report_text(with_notes);
-  PageData data = page_data(html_data(with_notes, drawings.views, drawings.svgs));
-  return {.text = fill(kHtmlPage, {{"title", html_text(model_name(report.model))},
-                                   {"style", std::string(kHtmlStyle)},
-                                   {"conclusion", html_text(conclusion_of(text))},
-                                   {"text", html_text(text)},
-                                   {"data-type", std::move(data.type)},
-                                   {"data", std::move(data.text)},
-                                   {"script", std::string(kHtmlScript)}}),
+  return {.text = html_page({.title = model_name(report.model),
+                             .text = report_text(with_notes),
+                             .main = kSplitMain,
+                             .data = html_data(with_notes, drawings.views, drawings.svgs),
+                             .script = kSplitScript}),
+          .notes = std::move(drawings.notes)};
+}
+
+HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+  Drawings drawings = draw_views(report, limits, progress);
+  return {.text = html_data(report, drawings.views, drawings.svgs),
           .notes = std::move(drawings.notes)};
 }
 

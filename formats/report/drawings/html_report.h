@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/measures/views.h"
@@ -24,6 +23,9 @@ struct HtmlPage {
 HtmlPage html_report(const Report& report, const LayoutLimits& limits = {},
                      const Progress& progress = {});
 
+// The same as data for a page that shows more than one split: JSON as html_data() writes it.
+HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Progress& progress);
+
 // The data of the page as JSON for its script: every text ready for display, next to each number that a
 // table sorts by.
 //
@@ -43,10 +45,5 @@ HtmlPage html_report(const Report& report, const LayoutLimits& limits = {},
 // order; `svgs` are the drawings of the views, empty for a view that is not opened.
 std::string html_data(const Report& report, const Views& views,
                       const std::vector<std::string>& svgs);
-
-// The files of the folder `page`, which the build compiles into the program.
-extern const std::string_view kHtmlPage;    // page.html, with fields {{title}}, {{data}}, ...
-extern const std::string_view kHtmlStyle;   // page.css
-extern const std::string_view kHtmlScript;  // page.js
 
 }  // namespace cleave

@@ -311,7 +311,7 @@ struct ReasonPage {
 };
 
 constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
-    {"no rule names the op",
+    {"the list does not have the op",
      "No allow rule of any support list names the node's op, in its domain.",
      {"if the device has the op, add a rule: \"lists new MODEL\" writes one for each op and type",
       "look at the spelling: ONNX says Conv, torch.export torch.ops.aten.conv2d.default, torch.fx "

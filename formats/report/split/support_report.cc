@@ -175,7 +175,8 @@ class TextSupportReport {
   std::string write() {
     const Coverages coverage = cover(graph_, report_.split.support.supported);
     std::string by;
-    for (const SupportList& list : report_.lists) by += (by.empty() ? "" : " or ") + list.name;
+    const std::string joint = are_all_of(report_.lists) ? " and " : " or ";
+    for (const SupportList& list : report_.lists) by += (by.empty() ? "" : joint) + list.name;
     page_.line(fitted(model_name(report_.model), 40) + ": " +
                coverage_text(coverage, "accepted by " + escaped(by)));
     const PatternMatches& patterns = report_.split.support.patterns;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
+#include "formats/report/drawings/html_page.h"
 
 namespace cleave {
 namespace {
@@ -61,14 +61,18 @@ std::string best_line(const ScheduleReport& report) {
 
 }  // namespace
 
-std::string schedule_text(const ScheduleReport& report) {
-  TextTable table(
+KeptTable schedule_table(const ScheduleReport& report) {
+  KeptTable table(
       {"schedule", "ranks", "bubble", "a batch", "microbatches/s", "fullest rank"},
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   for (std::size_t i = 0; i < report.schedules.size(); ++i) table.add_row(row_of(report, i));
-  std::string text = "\nschedules of " +
-                     counted(report.microbatches, "microbatch", "microbatches") +
-                     ", * is written; " + best_line(report) + "\n" + table.text();
+  return table;
+}
+
+std::string schedule_text(const ScheduleReport& report) {
+  std::string text =
+      "\nschedules of " + counted(report.microbatches, "microbatch", "microbatches") +
+      ", * is written; " + best_line(report) + "\n" + schedule_table(report).text().text();
   for (const std::string& caveat : report.caveats) text += wrapped(caveat, 0, 2);
   return text;
 }
@@ -107,112 +111,94 @@ namespace {
 constexpr double kWidth = 1200, kRow = 30, kLeft = 70;
 constexpr std::size_t kMostBoxes = 20'000;
 
-constexpr std::string_view kStyle =
-    "body{font:14px sans-serif;margin:2em;background:#fff;color:#222}"
-    "rect{stroke:#fff;stroke-width:.5}.f{fill:#4c78a8}.b{fill:#f58518}.i{fill:#e45756}"
-    ".w{fill:#72b7b2}text{fill:currentColor}.n{fill:#fff;font-size:11px;text-anchor:middle}"
-    "@media(prefers-color-scheme:dark){body{background:#1b1b1b;color:#ddd}rect{stroke:#1b1b1b}}";
-
 struct Look {
-  std::string_view style, word;
+  std::string_view colour, word;
 };
-constexpr std::array<Look, 4> kLooks = {{{"f", "forward"},
-                                         {"b", "backward"},
-                                         {"i", "gradients of inputs"},
-                                         {"w", "gradients of weights"}}};  // by WorkKind
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+constexpr std::array<Look, 4> kLooks = {{{"#4c78a8", "forward"},
+                                         {"#c25e00", "backward"},
+                                         {"#c8373a", "gradients of inputs"},
+                                         {"#2f7d78", "gradients of weights"}}};  // by WorkKind
 
 std::string number(double value) {
   std::string text = std::to_string(value);
   return text.substr(0, text.find('.') + 3);
 }
 
-std::string legend(const Schedule& schedule) {
-  std::array<bool, 4> is_there = {};
-  for (const auto& works : schedule.ranks) {
-    for (const Work& work : works) is_there[static_cast<std::size_t>(work.kind)] = true;
-  }
-  std::string text = "<p>";
-  for (std::size_t i = 0; i < kLooks.size(); ++i) {
-    if (!is_there[i]) continue;
-    text += "<svg width=14 height=14><rect class=" + std::string(kLooks[i].style) +
-            " width=14 height=14></rect></svg> " + std::string(kLooks[i].word) + " &nbsp; ";
-  }
-  return text + "</p>\n";
+// `name="1.50"`, after a space.
+std::string attribute(std::string_view name, double value) {
+  return " " + std::string(name) + "=\"" + number(value) + "\"";
 }
 
-class SchedulePage {
+// One row a rank, one box a work, and what the colours are.
+class ScheduleChart {
  public:
-  SchedulePage(const ScheduleReport& report, const std::string& title)
+  explicit ScheduleChart(const ScheduleReport& report)
       : report_(report),
         schedule_(report.schedules[report.chosen]),
-        name_(html_text(title) + ": " + std::string(schedule_name(schedule_.kind))),
         scale_(schedule_.makespan > 0 ? (kWidth - kLeft) / schedule_.makespan : 0),
         most_(std::max<std::size_t>(kMostBoxes / std::max<std::size_t>(schedule_.ranks.size(), 1),
                                     1)) {}
 
-  std::string write() {
-    const double height = kRow * static_cast<double>(schedule_.ranks.size());
-    page_ = "<!doctype html>\n<html lang=en><meta charset=utf-8><title>" + name_ +
-            "</title><style>" + std::string(kStyle) + "</style>\n<h1>" + name_ + "</h1>\n<p>" +
-            summary() + "</p>\n" + legend(schedule_) + "<svg viewBox=\"0 0 " + number(kWidth) +
-            " " + number(height) + "\" width=\"100%\">\n";
+  std::string draw() {
+    const double height = kRow * static_cast<double>(schedule_.ranks.size() + 1);
+    svg_ =
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"13\" "
+        "viewBox=\"0 0 " +
+        number(kWidth) + " " + number(height) + "\" width=\"" + number(kWidth) + "pt\" height=\"" +
+        number(height) + "pt\">\n";
+    write_legend();
     for (std::size_t rank = 0; rank < schedule_.ranks.size(); ++rank) write_rank(rank);
-    page_ += "</svg>\n";
-    if (is_cut_) {
-      page_ += "<p>Only the first " + count_text(most_) + " works of each rank are drawn.</p>\n";
-    }
-    return page_ + "</html>\n";
+    return std::move(svg_) + "</svg>\n";
+  }
+
+  // What the drawing leaves out; "" for nothing.
+  std::string note() const {
+    const bool is_cut = std::any_of(schedule_.ranks.begin(), schedule_.ranks.end(),
+                                    [&](const auto& works) { return works.size() > most_; });
+    return is_cut ? "only the first " + count_text(most_) + " works of each rank are drawn" : "";
   }
 
  private:
-  std::string summary() const {
-    const std::string batch = counted(report_.microbatches, "microbatch", "microbatches");
-    const auto most = schedule_.most_bytes();
-    const std::string fullest =
-        ", fullest rank " + (most ? bytes_text(static_cast<std::uint64_t>(*most)) : "not known");
-    if (!report_.has_times) {
-      return batch + ", in a time that is not known: drawn as if all stages took equally long" +
-             fullest;
+  void write_text(double x, double y, const std::string& text) {
+    svg_ += "<text" + attribute("x", x) + attribute("y", y) + ">" + text + "</text>\n";
+  }
+
+  void write_legend() {
+    std::array<bool, 4> is_there = {};
+    for (const auto& works : schedule_.ranks) {
+      for (const Work& work : works) is_there[static_cast<std::size_t>(work.kind)] = true;
     }
-    return batch + " in " + duration_text(schedule_.makespan) + ", bubble " +
-           percent_text(schedule_.bubble) + fullest;
+    double x = kLeft;
+    for (std::size_t i = 0; i < kLooks.size(); ++i) {
+      if (!is_there[i]) continue;
+      svg_ += "<rect" + attribute("x", x) + attribute("y", 4) +
+              " width=\"14\" height=\"14\" fill=\"" + std::string(kLooks[i].colour) + "\"/>\n";
+      write_text(x + 20, 16, std::string(kLooks[i].word));
+      x += 180;
+    }
   }
 
   void write_rank(std::size_t rank) {
-    const double top = kRow * static_cast<double>(rank);
-    page_ +=
-        "<text x=0 y=" + number(top + kRow / 2 + 1) + ">rank " + std::to_string(rank) + "</text>\n";
+    const double top = kRow * static_cast<double>(rank + 1);
+    write_text(0, top + kRow / 2 + 2, "rank " + std::to_string(rank));
     const auto& works = schedule_.ranks[rank];
-    is_cut_ = is_cut_ || works.size() > most_;
     for (std::size_t i = 0; i < std::min(works.size(), most_); ++i) write_box(works[i], top);
   }
 
   void write_box(const Work& work, double top) {
     const Look& look = kLooks[static_cast<std::size_t>(work.kind)];
     const double x = kLeft + work.begin * scale_, width = (work.end - work.begin) * scale_;
-    page_ += "<g><rect class=" + std::string(look.style) + " x=" + number(x) + " y=" + number(top) +
-             " width=" + number(width) + " height=" + number(kRow - 6) + "></rect><title>" +
-             html_text(report_.stage_names[work.stage]) + ", " + std::string(look.word) +
-             ", microbatch " + std::to_string(work.microbatch) + times_text(work) + "</title>";
+    svg_ += "<g class=\"work\"><title>" + html_text(report_.stage_names[work.stage]) + ", " +
+            std::string(look.word) + ", microbatch " + std::to_string(work.microbatch) +
+            times_text(work) + "</title><rect" + attribute("x", x) + attribute("y", top) +
+            attribute("width", width) + attribute("height", kRow - 6) + " fill=\"" +
+            std::string(look.colour) + "\"/>";
     if (width >= 14) {
-      page_ += "<text class=n x=" + number(x + width / 2) + " y=" + number(top + kRow / 2 + 1) +
-               ">" + std::to_string(work.microbatch) + "</text>";
+      svg_ += "<text text-anchor=\"middle\" font-size=\"11\"" + attribute("x", x + width / 2) +
+              attribute("y", top + kRow / 2 + 1) + ">" + std::to_string(work.microbatch) +
+              "</text>";
     }
-    page_ += "</g>\n";
+    svg_ += "</g>\n";
   }
 
   std::string times_text(const Work& work) const {
@@ -222,17 +208,39 @@ class SchedulePage {
 
   const ScheduleReport& report_;
   const Schedule& schedule_;
-  std::string name_;
   double scale_;
   std::size_t most_;  // boxes of a rank
-  bool is_cut_ = false;
-  std::string page_;
+  std::string svg_;
 };
+
+std::string summary_text(const ScheduleReport& report) {
+  const Schedule& schedule = report.schedules[report.chosen];
+  const std::string batch = counted(report.microbatches, "microbatch", "microbatches");
+  const std::string fullest = ", fullest rank " + fullest_text(schedule);
+  if (!report.has_times) {
+    return batch + ", in a time that is not known: drawn as if all stages took equally long" +
+           fullest;
+  }
+  return batch + " in " + duration_text(schedule.makespan) + ", bubble " +
+         percent_text(schedule.bubble) + fullest;
+}
 
 }  // namespace
 
+PageDrawing schedule_drawing(const ScheduleReport& report) {
+  ScheduleChart chart(report);
+  const std::string note = chart.note();
+  const std::string name(schedule_name(report.schedules[report.chosen].kind));
+  return {.title = name + ": " + summary_text(report) + (note.empty() ? "" : "; " + note),
+          .svg = chart.draw()};
+}
+
 std::string schedule_page(const ScheduleReport& report, const std::string& title) {
-  return SchedulePage(report, title).write();
+  const std::string name(schedule_name(report.schedules[report.chosen].kind));
+  return content_page({.title = title + ": " + name,
+                       .text = summary_text(report) + "\n" + schedule_text(report),
+                       .drawings = {schedule_drawing(report)},
+                       .tables = {schedule_table(report).page()}});
 }
 
 }  // namespace cleave

@@ -10,6 +10,7 @@
 
 #include "core/stages/training.h"
 #include "formats/base/json/text.h"
+#include "formats/report/drawings/content_page.h"
 
 namespace cleave {
 
@@ -26,13 +27,19 @@ struct ScheduleReport {
   std::vector<std::string> caveats = {};     // the assumptions behind the numbers
 };
 
+// A row for each schedule.
+KeptTable schedule_table(const ScheduleReport& report);
+
 // The table of all schedules, and which is best; lines of at most 100 columns.
 std::string schedule_text(const ScheduleReport& report);
 
 // Writes the field "schedule" of cleave.stages.
 void write_schedule(JsonText& json, const ScheduleReport& report);
 
-// A page of its own that shows the chosen schedule: one row a rank, one box a work.
+// A chart of the chosen schedule: one row a rank, one box a work.
+PageDrawing schedule_drawing(const ScheduleReport& report);
+
+// A page of its own with the chart and the table.
 std::string schedule_page(const ScheduleReport& report, const std::string& title);
 
 }  // namespace cleave

@@ -15,6 +15,7 @@
 #include "core/stages/stage_boundary.h"
 #include "core/stages/training.h"
 #include "formats/models/bind/loaded_model.h"
+#include "formats/report/drawings/html_report.h"
 #include "formats/report/stages/schedule_report.h"
 #include "formats/report/stages/stage_balance.h"
 
@@ -52,6 +53,17 @@ std::string stages_json(const StagesReport& report);
 
 // The report for people, at most 100 columns, conclusion first.
 std::string stages_text(const StagesReport& report);
+
+// The tables of the same report, with every stage.
+std::vector<PageTable> stages_tables(const StagesReport& report);
+
+// Adds a drawing of stages to a page, or a note that says why there is none.
+void add_stages_drawing(ContentPage& page, const std::string& dot, const std::string& what,
+                        const LayoutLimits& limits);
+
+// The same as a page for a browser: the drawing and the chart of the schedule, the tables, and where each
+// node is.
+HtmlPage stages_page(const StagesReport& report, const LayoutLimits& limits);
 
 // The drawing: columns from left to right in call order, each as tall as its load. See
 // report/drawings/dot_stages.h.

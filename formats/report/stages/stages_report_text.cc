@@ -18,13 +18,15 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostStages = 64;
+constexpr std::size_t kMostOnPage = 10'000;
 constexpr std::size_t kWidestName = 24;  // in the tables
 constexpr std::size_t kMostShared = 10;
 
 class StagesText {
  public:
-  explicit StagesText(const StagesReport& report)
+  StagesText(const StagesReport& report, std::size_t most_stages)
       : report_(report),
+        most_stages_(most_stages),
         graph_(report.graph),
         partition_(report.partition),
         boundaries_(report.boundaries),
@@ -48,6 +50,7 @@ class StagesText {
     page_.add(notes_text(report_.notes));
     return page_.take();
   }
+  std::vector<PageTable> tables() { return std::move(tables_); }
 
  private:
   std::string name_text(PartId part) const { return escaped(partition_.name(part)); }
@@ -104,13 +107,14 @@ class StagesText {
     }
     headings.emplace_back("needs");
     aligns.push_back(Align::left);
-    TextTable table(std::move(headings), std::move(aligns));
-    table.wrap_first(kWidestName);
-    CappedList list(kMostStages);
+    KeptTable table(headings, aligns);
+    table.text().wrap_first(kWidestName);
+    CappedList list(most_stages_);
     for (const PartId part : partition_.parts()) {
       if (list.shows_next()) table.add_row(row_of(part));
     }
-    page_.table(table);
+    page_.table(table.text());
+    tables_.push_back(table.page());
     page_.rest(list, "... and # more (see --json)");
   }
 
@@ -130,13 +134,14 @@ class StagesText {
       headings.insert(headings.begin() + 1, "device");
       aligns.insert(aligns.begin() + 1, Align::left);
     }
-    TextTable table(std::move(headings), std::move(aligns));
-    table.wrap_first(kWidestName);
-    CappedList list(kMostStages);
+    KeptTable table(headings, aligns);
+    table.text().wrap_first(kWidestName);
+    CappedList list(most_stages_);
     for (const PartId part : partition_.parts()) {
       if (list.shows_next()) table.add_row(balanced_row(part));
     }
-    page_.table(table);
+    page_.table(table.text());
+    tables_.push_back(table.page());
     page_.rest(list, "... and # more (see --json)");
   }
 
@@ -267,16 +272,26 @@ class StagesText {
   }
 
   const StagesReport& report_;
+  const std::size_t most_stages_;
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
   const Preview& numbers_;
   const PerPartLists<PartId>& depends_on_;
   Page page_;
+  std::vector<PageTable> tables_;
 };
 
 }  // namespace
 
-std::string stages_text(const StagesReport& report) { return StagesText(report).write(); }
+std::string stages_text(const StagesReport& report) {
+  return StagesText(report, kMostStages).write();
+}
+
+std::vector<PageTable> stages_tables(const StagesReport& report) {
+  StagesText whole(report, kMostOnPage);
+  whole.write();
+  return whole.tables();
+}
 
 }  // namespace cleave

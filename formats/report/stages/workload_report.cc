@@ -10,8 +10,10 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/drawings/content_page.h"
 #include "formats/report/drawings/dot_stages.h"
 #include "formats/report/drawings/flow_graph.h"
+#include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {
@@ -203,15 +205,14 @@ std::string workload_stage_name(std::size_t stage) { return "stage_" + std::to_s
 
 std::string workload_json(const WorkloadReport& report) { return WorkloadWriter(report).write(); }
 
-std::string workload_text(const WorkloadReport& report) {
-  std::string text = wrapped(headline(report), 0, 2);
-  for (const std::string& line : balance_conclusions(report.balance, stage_names(report))) {
-    text += wrapped(line, 0, 2);
-  }
-  TextTable table({"stage", "device", "nodes", "time", "of the bottleneck", "in", "out", "memory"},
+namespace {
+
+constexpr std::size_t kMostOnPage = 10'000;
+
+KeptTable stages_table(const WorkloadReport& report, CappedList& list) {
+  KeptTable table({"stage", "device", "nodes", "time", "of the bottleneck", "in", "out", "memory"},
                   {Align::left, Align::left, Align::right, Align::right, Align::left, Align::right,
                    Align::right, Align::right});
-  CappedList list(kMostStages);
   for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
     if (!list.shows_next()) continue;
     const BalanceStage& made = report.result.stages[stage];
@@ -222,13 +223,40 @@ std::string workload_text(const WorkloadReport& report) {
                    transfer_text(report.balance, load.out),
                    bytes_text(whole_bytes(load.memory_bytes.value_or(0)))});
   }
-  text += '\n' + table.text() + list.rest("... and # more (see --json)\n");
+  return table;
+}
+
+}  // namespace
+
+std::string workload_text(const WorkloadReport& report) {
+  std::string text = wrapped(headline(report), 0, 2);
+  for (const std::string& line : balance_conclusions(report.balance, stage_names(report))) {
+    text += wrapped(line, 0, 2);
+  }
+  CappedList list(kMostStages);
+  KeptTable table = stages_table(report, list);
+  text += '\n' + table.text().text() + list.rest("... and # more (see --json)\n");
   const std::string curve = curve_text(report.balance);
   if (!curve.empty()) text += '\n' + curve;
   text += '\n';
   for (const std::string& line : report.balance.assumptions) text += wrapped(line, 0, 11);
   for (const std::string& note : report.notes) text += wrapped("note: " + escaped(note), 0, 2);
   return text;
+}
+
+HtmlPage workload_page(const WorkloadReport& report, const LayoutLimits& limits) {
+  ContentPage page{.title = file_name(report.path), .text = workload_text(report)};
+  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
+    const double load = report.balance.loads[stage].load;
+    page.strip.push_back({.name = workload_stage_name(stage),
+                          .more = amount_text(report.balance, load),
+                          .amount = load,
+                          .is_marked = load > 0 && load == report.balance.objective});
+  }
+  add_stages_drawing(page, draw_workload(report), "stages", limits);
+  CappedList all(kMostOnPage);
+  page.tables.push_back(stages_table(report, all).page());
+  return {.text = content_page(page), .notes = page.notes};
 }
 
 std::string draw_workload(const WorkloadReport& report) {

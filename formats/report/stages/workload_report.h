@@ -7,6 +7,7 @@
 
 #include "core/balance/solver.h"
 #include "formats/lists/tables/workload_file.h"
+#include "formats/report/drawings/html_report.h"
 #include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
@@ -29,6 +30,9 @@ std::string workload_json(const WorkloadReport& report);
 
 // The report as text, conclusion first.
 std::string workload_text(const WorkloadReport& report);
+
+// The same as a page for a browser.
+HtmlPage workload_page(const WorkloadReport& report, const LayoutLimits& limits);
 
 // The drawing: see report/drawings/dot_stages.h.
 std::string draw_workload(const WorkloadReport& report);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "formats/base/io/side_file.h"
@@ -110,8 +112,9 @@ std::string idle_option(const BalanceRequest& request, const std::vector<DeviceS
 }
 
 std::optional<std::uint64_t> memory_limit(const BalanceRequest& request) {
-  if (request.memory != BalanceRequest::Memory::bytes) return std::nullopt;
-  return request.memory_bytes;
+  using Memory = BalanceRequest::Memory;
+  const bool is_limited = request.memory == Memory::bytes || request.memory == Memory::parameters;
+  return is_limited ? std::optional(request.memory_bytes) : std::nullopt;
 }
 
 // Adds the first `stages` devices of the list (0: all); without a list, `stages` equal ones.
@@ -137,6 +140,33 @@ void add_devices(const std::vector<DeviceSpec>& list, std::uint32_t stages,
                                .is_host = !target_of.empty() && spec.target == "cpu",
                                .target = target_of.empty() ? 0 : target_of[i]});
   }
+}
+
+// The fewest devices that could hold all parameters.
+std::uint32_t least_devices(const BalanceProblem& problem, double memory) {
+  double bytes = 0;
+  for (const BalanceItem& item : problem.items) bytes += item.bytes;
+  for (std::uint32_t i = 0; i < problem.shared_bytes.size(); ++i) {
+    if (!problem.shared_users.of(i).empty()) bytes += problem.shared_bytes[i];
+  }
+  constexpr double kMost = 1e6;
+  return static_cast<std::uint32_t>(std::clamp(std::ceil(bytes / memory), 1.0, kMost));
+}
+
+// As few stages as the limit on parameters allows: tries one more until an assignment is found. The
+// fault is that of the first try.
+OrFault<Done> solve_fewest(BalanceRun& run, const BalanceOptions& options, BalanceBy by) {
+  constexpr std::uint32_t kMostTries = 64;
+  BalanceDevice& device = run.problem.devices.front();
+  const std::uint32_t least = least_devices(run.problem, device.memory);
+  std::optional<JobFault> first;
+  for (std::uint32_t i = 0; i < kMostTries; ++i) {
+    device.count = least + i;
+    auto solved = solve(run, options, by);
+    if (solved) return solved;
+    if (!first) first = std::move(solved).error();
+  }
+  return *std::move(first);
 }
 
 // Records the assumptions of the run and its notes.
@@ -193,6 +223,10 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
   }
   GraphBalance& made = on_targets.made;
   BalanceRun run{.problem = std::move(made.problem), .warnings = std::move(on_targets.warnings)};
+  const bool is_of_parameters = request.memory == BalanceRequest::Memory::parameters;
+  if (is_of_parameters) {
+    for (BalanceNet& net : run.problem.nets) net.bytes = 0;
+  }
   if (stages > listed && listed > 0) {
     return wrong_request("--stages asks for " + count_text(stages) + ", but " +
                          request.devices_path + " has " + counted(listed, "device", "devices"));
@@ -211,14 +245,20 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
                            .comm = options->comm,
                            .device_bandwidth = request.device_bandwidth,
                            .link = link,
-                           .memory = memory_limit(request),
+                           .memory = is_of_parameters ? std::nullopt : memory_limit(request),
                            .devices = std::move(read.devices),
                            .devices_path = request.devices_path,
                            .targets = std::move(on_targets.targets)};
   run.notes = notes_of(facts);
-  const auto solved = solve(run, *options, costs.by);
+  const bool asks_fewest = stages == 0 && request.asks_fewest();
+  const auto solved =
+      asks_fewest ? solve_fewest(run, *options, costs.by) : solve(run, *options, costs.by);
   if (!solved) return solved.error();
   describe(run, facts);
+  if (is_of_parameters) {
+    run.balance.assumptions.push_back("memory     " + bytes_text(request.memory_bytes) +
+                                      " a device, for parameters");
+  }
   return run;
 }
 

@@ -29,7 +29,8 @@ struct BalanceRequest {
   GraphCostOptions costs = {};    // except what is balanced, bandwidths, and measured times
   std::optional<Link> link = {};  // nullopt: the default
   Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
-  enum class Memory : std::uint8_t { unset, none, bytes };
+  // What a device holds at most: bytes count parameters and live activations, or parameters alone.
+  enum class Memory : std::uint8_t { unset, none, bytes, parameters };
   Memory memory = Memory::unset;
   std::uint64_t memory_bytes = 0;
   std::vector<CostSource> costs_files = {};
@@ -40,6 +41,12 @@ struct BalanceRequest {
   const OpFacts* facts = nullptr;             // of the model; lists need them
   std::optional<double> target_seconds = {};  // use the fewest stages that take no longer
   std::optional<double> target_number = {};   // the same when something other than time is balanced
+
+  // True if a limit on parameters decides how many stages there are: the fewest that keep it.
+  bool asks_fewest() const {
+    return memory == Memory::parameters && devices_path.empty() && !target_seconds &&
+           !target_number;
+  }
 };
 
 struct BalanceRun {
@@ -50,8 +57,8 @@ struct BalanceRun {
   Diagnostics warnings = {};  // about the files of times
 };
 
-// Balances the graph over at most `stages` stages (0: as many as request.devices_path lists). The
-// fault is `infeasible` when the devices cannot hold the nodes.
+// Balances the graph over at most `stages` stages (0: as many as request.devices_path lists, or the
+// fewest that keep a limit on parameters). The fault is `infeasible` when the devices cannot hold the nodes.
 Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t stages,
                                            const BalanceRequest& request,
                                            const Progress& progress = {});

@@ -104,7 +104,9 @@ Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanR
   BalanceRequest balance = request.balance;
   balance.costs.by = balance_by(request.policy);
   balance.costs.ties = &request.ties;
-  auto run = balance_model(graph, has_number ? request.stages : kMostForTarget, balance, progress);
+  const std::uint32_t stages =
+      has_number || balance.asks_fewest() ? request.stages : kMostForTarget;
+  auto run = balance_model(graph, stages, balance, progress);
   if (!run) return std::move(run).error();
   StagePlan plan{.stage_of = PerNode<std::uint32_t>(graph.node_count()),
                  .balance = std::move(run->balance),
@@ -130,7 +132,8 @@ Result<StagePlan, JobFault> plan_by_request(const Graph& graph, const StagePlanR
 
 bool StagePlanRequest::has_policy() const {
   const bool has_target = balance.target_seconds || balance.target_number;
-  return stages > 0 || has_target || !balance.devices_path.empty();
+  return stages > 0 || has_target || !balance.devices_path.empty() ||
+         balance.memory == BalanceRequest::Memory::parameters;
 }
 
 Result<StagePlan, JobFault> plan_stages(const Graph& graph, const StagePlanRequest& request,

@@ -21,6 +21,7 @@
 #include "formats/base/text/limits.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/onnx/fold/fold.h"
+#include "formats/models/onnx/fold/functions.h"
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/index/external.h"
 #include "formats/models/onnx/index/index.h"
@@ -29,6 +30,7 @@
 #include "formats/models/onnx/infer/elements.h"
 #include "formats/models/onnx/infer/shapes.h"
 #include "formats/models/onnx/read/graph_maker.h"
+#include "formats/models/onnx/read/written_out.h"
 
 namespace cleave {
 
@@ -236,8 +238,12 @@ void append(std::vector<T>& to, std::vector<T> more) {
 
 }  // namespace
 
-Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
-                             const ModelLimits& limits, const Progress& progress) {
+namespace {
+
+enum class OnnxCalls : std::uint8_t { kept, written_out };
+
+Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
+                        const ModelLimits& limits, const Progress& progress, OnnxCalls calls) {
   Loaded<OnnxModel> indexed = index_onnx(source, limits);
   if (!indexed) return std::move(indexed).error();
   std::unique_ptr<OnnxModel, DeleteOnnxModel> model(new OnnxModel(*std::move(indexed)));
@@ -246,6 +252,8 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
   Diagnostics errors = checker.run();
   if (!errors.empty()) return errors;
 
+  OnnxWrittenOut written_out;
+  if (calls == OnnxCalls::written_out) written_out = write_out_functions(*model);
   Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
   if (!inferred) return std::move(inferred).error();
   OnnxTypes& types = inferred->types;
@@ -259,9 +267,22 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
   append(out.warnings, std::move(inferred->links.warnings));
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
+  append(out.notes, std::move(written_out.kept));
   append(out.notes, std::move(inferred->notes));
   append(out.notes, std::move(types.notes));
   return out;
+}
+
+}  // namespace
+
+Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
+                             const ModelLimits& limits, const Progress& progress) {
+  return read(source, bindings, limits, progress, OnnxCalls::kept);
+}
+
+Loaded<OnnxLoaded> read_onnx_written_out(const SourceFile& source, const ShapeBindings& bindings,
+                                         const ModelLimits& limits) {
+  return read(source, bindings, limits, {}, OnnxCalls::written_out);
 }
 
 namespace {

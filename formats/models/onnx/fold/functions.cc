@@ -1,0 +1,309 @@
+#include "formats/models/onnx/fold/functions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/graph/op_name.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/models/onnx/fold/fold.h"
+#include "formats/models/onnx/index/encoding.h"
+#include "formats/models/onnx/index/fields.h"
+#include "formats/models/onnx/index/index.h"
+#include "formats/models/onnx/infer/constants.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostLevels = 100;
+constexpr std::size_t kMostNodes = 10'000'000;
+
+// ---- attributes that a call gives ----
+
+// By name: what the call gives, or else the function's default.
+using AttributeValues = std::unordered_map<std::string_view, const OnnxAttribute*>;
+
+std::string node_with_values(const OnnxNode& node, const AttributeValues& values);
+
+std::string body_with_values(const OnnxGraph& body, const AttributeValues& values) {
+  std::string out;
+  std::size_t node = 0;
+  OnnxWalk walk;
+  for (OnnxFields field(body.record.payload, "a graph", walk); field.next();) {
+    field.skip();
+    if (field.key() == bytes_field(graph_field::kNode)) {
+      put_bytes(out, graph_field::kNode, node_with_values(body.nodes[node++], values));
+    } else {
+      out += field.whole();
+    }
+  }
+  return out;
+}
+
+// The value under the name that the node has for it.
+std::string value_named(std::string_view name, const OnnxAttribute& value) {
+  std::string out;
+  put_bytes(out, attribute_field::kName, name);
+  OnnxWalk walk;
+  for (OnnxFields field(value.record.payload, "an attribute", walk); field.next();) {
+    field.skip();
+    if (field.key() != bytes_field(attribute_field::kName)) out += field.whole();
+  }
+  return out;
+}
+
+// nullopt: neither the call nor the function gives it, so the node does not have it.
+std::optional<std::string> attribute_with_values(const OnnxAttribute& attribute,
+                                                 const AttributeValues& values) {
+  if (!attribute.reference.empty()) {
+    const auto found = values.find(attribute.reference);
+    if (found == values.end()) return std::nullopt;
+    return value_named(attribute.name, *found->second);
+  }
+  std::string out;
+  std::size_t body = 0;
+  OnnxWalk walk;
+  for (OnnxFields field(attribute.record.payload, "an attribute", walk); field.next();) {
+    field.skip();
+    const bool is_body = field.key() == bytes_field(attribute_field::kGraph) ||
+                         field.key() == bytes_field(attribute_field::kGraphs);
+    if (is_body) {
+      put_bytes(out, field.field_number(), body_with_values(attribute.graphs[body++], values));
+    } else {
+      out += field.whole();
+    }
+  }
+  return out;
+}
+
+// The payload of the node's message with the values in place of references.
+std::string node_with_values(const OnnxNode& node, const AttributeValues& values) {
+  std::string out;
+  std::size_t attribute = 0;
+  OnnxWalk walk;
+  for (OnnxFields field(node.record.payload, "a node", walk); field.next();) {
+    field.skip();
+    if (field.key() != bytes_field(node_field::kAttribute)) {
+      out += field.whole();
+    } else if (const auto made = attribute_with_values(node.attributes[attribute++], values)) {
+      put_bytes(out, node_field::kAttribute, *made);
+    }
+  }
+  return out;
+}
+
+std::string with_name(std::string_view payload, std::string_view name) {
+  std::string out;
+  OnnxWalk walk;
+  for (OnnxFields field(payload, "a node", walk); field.next();) {
+    field.skip();
+    if (field.key() != bytes_field(node_field::kName)) out += field.whole();
+  }
+  put_bytes(out, node_field::kName, name);
+  return out;
+}
+
+// ---- calls ----
+
+class FunctionWriter {
+ public:
+  explicit FunctionWriter(OnnxModel& model) : model_(model) {
+    for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
+      const OnnxFunction& function = model.functions[i];
+      functions_.emplace(onnx_function_key(function.domain, function.name, function.overload), i);
+    }
+    for (const auto& [domain, version] : model.opsets) opsets_[plain_domain(domain)] = version;
+  }
+
+  OnnxWrittenOut run() {
+    if (functions_.empty()) return {};
+    take_names();
+    std::size_t level = 0;
+    while (write_level()) {
+      if (++level == kMostLevels) break;
+    }
+    for (const auto& [function, why] : kept_) {
+      out_.kept.push_back("calls of the function " +
+                          escaped_in_quotes(model_.functions[function].name) + " stay: " + why);
+    }
+    if (out_.calls > 0) model_.is_folded = true;
+    return std::move(out_);
+  }
+
+ private:
+  // The names of all values of the main graph; the names inside bodies hide others only there.
+  void take_names() {
+    for (const OnnxValueInfo& input : model_.graph.inputs) taken_.insert(input.name);
+    for (const OnnxTensor& tensor : model_.graph.initializers) taken_.insert(tensor.name);
+    OnnxNode room;
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+      const OnnxNode& node = model_.graph.nodes.read(i, room);
+      taken_.insert(node.outputs.begin(), node.outputs.end());
+      for (const OnnxAttribute& attribute : node.attributes) {
+        for (const OnnxGraph& body : attribute.graphs) take_names_in(body);
+      }
+    }
+  }
+
+  // A value of that name in a body would be hidden from what a written-out node has in it.
+  void take_names_in(const OnnxGraph& body) {
+    for (const OnnxValueInfo& input : body.inputs) taken_.insert(input.name);
+    for (const OnnxTensor& tensor : body.initializers) taken_.insert(tensor.name);
+    for (const OnnxNode& node : body.nodes) {
+      taken_.insert(node.outputs.begin(), node.outputs.end());
+      for (const OnnxAttribute& attribute : node.attributes) {
+        for (const OnnxGraph& inner : attribute.graphs) take_names_in(inner);
+      }
+    }
+  }
+
+  // One level of calls; false if there was none.
+  bool write_level() {
+    OnnxNodes& nodes = model_.graph.nodes;
+    const std::size_t before = out_.calls;
+    OnnxNode room;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const OnnxNode& names = nodes.read_names(i, room);
+      const auto found =
+          functions_.find(onnx_function_key(names.domain, names.op_type, names.overload));
+      if (found == functions_.end() || !may_write_out(found->second)) {
+        nodes.move_to(i, nodes_);
+        continue;
+      }
+      const OnnxNode& call = nodes.read(i, room);
+      if (passes_bodies(call)) {
+        kept_.emplace(found->second, "a call gives it a graph");
+        nodes.move_to(i, nodes_);
+        continue;
+      }
+      write_out(call, model_.functions[found->second]);
+    }
+    nodes = std::move(nodes_);
+    nodes_ = {};
+    return out_.calls > before;
+  }
+
+  static bool passes_bodies(const OnnxNode& call) {
+    return std::any_of(call.attributes.begin(), call.attributes.end(),
+                       [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+  }
+
+  // Its operators must mean the same in the model.
+  bool may_write_out(std::uint32_t i) {
+    const OnnxFunction& function = model_.functions[i];
+    if (made_nodes_ + function.nodes.size() > kMostNodes) {
+      kept_.emplace(i, "the model would have too many nodes");
+      return false;
+    }
+    for (const auto& [domain, version] : function.opsets) {
+      const auto found = opsets_.find(plain_domain(domain));
+      if (found == opsets_.end()) {
+        model_.opsets.emplace_back(domain, version);
+        opsets_[plain_domain(domain)] = version;
+      } else if (found->second != version) {
+        kept_.emplace(i, "it is written for version " + std::to_string(version) +
+                             " of the operators, the model for " + std::to_string(found->second));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::string_view keep(std::string text) { return model_.made.emplace_back(std::move(text)); }
+
+  std::string_view free_name(const std::string& wanted) {
+    std::string name = wanted;
+    for (std::size_t number = 2; taken_.contains(name); ++number) {
+      name = wanted + "_" + std::to_string(number);
+    }
+    const std::string_view kept = keep(std::move(name));
+    taken_.insert(kept);
+    return kept;
+  }
+
+  // The names that values of the function get. Outputs that it only passes on, or gives twice, are
+  // copied.
+  OnnxRenames names_for(const OnnxNode& call, const OnnxFunction& function,
+                        const std::string& prefix,
+                        std::vector<std::pair<std::string_view, std::string_view>>& copies) {
+    OnnxRenames names;
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+      names[function.inputs[i]] = i < call.inputs.size() ? call.inputs[i] : std::string_view();
+    }
+    for (std::size_t i = 0; i < function.outputs.size() && i < call.outputs.size(); ++i) {
+      if (call.outputs[i].empty()) continue;
+      const bool is_new = names.emplace(function.outputs[i], call.outputs[i]).second;
+      if (!is_new) copies.emplace_back(function.outputs[i], call.outputs[i]);
+    }
+    for (const OnnxNode& node : function.nodes) {
+      for (const std::string_view output : node.outputs) {
+        if (output.empty() || names.contains(output)) continue;
+        names[output] = free_name(prefix + std::string(output));
+      }
+    }
+    return names;
+  }
+
+  void write_out(const OnnxNode& call, const OnnxFunction& function) {
+    ++out_.calls;
+    const std::string_view called = !call.name.empty()      ? call.name
+                                    : !call.outputs.empty() ? call.outputs[0]
+                                                            : call.op_type;
+    const std::string prefix = std::string(called) + "/";
+    std::vector<std::pair<std::string_view, std::string_view>> copies;
+    const OnnxRenames names = names_for(call, function, prefix, copies);
+    AttributeValues values;
+    for (const OnnxAttribute& one : function.default_attributes) values[one.name] = &one;
+    for (const OnnxAttribute& one : call.attributes) values[one.name] = &one;
+    std::size_t number = 0;
+    for (const OnnxNode& node : function.nodes) {
+      const std::string inner = node.name.empty()
+                                    ? std::string(node.op_type) + "_" + std::to_string(number)
+                                    : std::string(node.name);
+      ++number;
+      const OnnxNode valued = made_node(node_with_values(node, values));
+      add_made(with_name(renamed_onnx_node(valued, names), prefix + inner));
+    }
+    for (const auto& [from, to] : copies) {
+      add_made(encode_node({.name = {},
+                            .op = "Identity",
+                            .domain = {},
+                            .inputs = {renamed(from, names)},
+                            .outputs = {to}}));
+    }
+  }
+
+  OnnxNode made_node(const std::string& payload) {
+    std::string& made = model_.made.emplace_back();
+    put_bytes(made, graph_field::kNode, payload);
+    const std::string_view field = made;
+    return index_onnx_node(
+        {.payload = field.substr(field.size() - payload.size()), .field = field});
+  }
+
+  void add_made(const std::string& payload) {
+    OnnxNode node = made_node(payload);
+    ++made_nodes_;
+    nodes_.add(node);
+  }
+
+  OnnxModel& model_;
+  std::unordered_map<std::string, std::uint32_t> functions_;
+  std::map<std::string_view, std::int64_t> opsets_;
+  std::unordered_set<std::string_view> taken_;
+  std::map<std::uint32_t, std::string> kept_;  // by function: why it stays
+  std::size_t made_nodes_ = 0;
+  OnnxNodes nodes_;
+  OnnxWrittenOut out_;
+};
+
+}  // namespace
+
+OnnxWrittenOut write_out_functions(OnnxModel& model) { return FunctionWriter(model).run(); }
+
+}  // namespace cleave

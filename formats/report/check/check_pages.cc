@@ -1,0 +1,242 @@
+#include "formats/report/check/check_pages.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/drawings/content_page.h"
+#include "formats/report/words/report_values.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostRows = 50'000;  // of a table
+
+// "CPU", "accelerator", "npu"; "-" for a node that is not there.
+std::string place_text(Place place, const std::vector<std::string>& targets) {
+  if (place == Place::cpu) return "CPU";
+  if (place == Place::absent) return "-";
+  return targets.empty() ? "accelerator" : std::string(place_name(place, targets));
+}
+
+void add_row(PageTable& table, PageRow row) {
+  if (table.rows.size() < kMostRows) table.rows.push_back(std::move(row));
+}
+
+// ---- a comparison ----
+
+PageTable moves_of(const Diff& diff) {
+  PageTable table{.title = "Nodes that moved",
+                  .headings = {"node", "op type", "was on", "is on", "why", "what changed"},
+                  .aligns = std::vector<Align>(6, Align::left)};
+  for (const auto* const moves : {&diff.to_cpu, &diff.to_acc, &diff.moved, &diff.added}) {
+    for (const CheckedMove& move : *moves) {
+      const bool is_past = is_on_acc(move.to) && move.node.target.empty();
+      const bool says_why = !move.node.detail.empty();
+      add_row(table,
+              {.cells = {escaped(move.node.name), escaped(move.node.op),
+                         place_text(move.from, diff.targets), place_text(move.to, diff.targets),
+                         (says_why && is_past ? "was on the CPU: " : "") + move.node.detail,
+                         change_text(move.change, diff.settings)},
+               .node = escaped(move.node.name),
+               .fails = move.to == Place::cpu});
+    }
+  }
+  for (const Diff::Removed& removed : diff.removed) {
+    add_row(table, {.cells = {escaped(removed.node), "", place_text(removed.from, diff.targets),
+                              "-", "removed", ""},
+                    .node = escaped(removed.node)});
+  }
+  return table;
+}
+
+PageTable with_title(PageTable table, std::string title) {
+  table.title = std::move(title);
+  return table;
+}
+
+// ---- a fleet ----
+
+std::vector<std::string> lists_of(const Check& check) {
+  std::vector<std::string> lists;
+  std::set<std::string_view> seen;
+  for (const CheckRun& run : check.runs) {
+    if (seen.insert(run.list).second) lists.push_back(run.list);
+  }
+  return lists;
+}
+
+// A row for each model: what each list takes of it. Those that fail come first.
+PageTable models_of(const Check& check) {
+  const std::vector<std::string> lists = lists_of(check);
+  PageTable table{.title = "Models", .headings = {"model", "nodes"}, .aligns = {}};
+  for (const std::string& list : lists) table.headings.push_back(escaped(list));
+  table.aligns.assign(table.headings.size(), Align::right);
+  table.aligns[0] = Align::left;
+  std::map<std::string_view, std::map<std::string_view, const CheckRun*>> models;
+  for (const CheckRun& run : check.runs) models[run.model].emplace(run.list, &run);
+  for (const bool fails : {true, false}) {
+    for (const auto& [model, runs] : models) {
+      const bool is_failed = std::any_of(runs.begin(), runs.end(),
+                                         [](const auto& run) { return !run.second->passed(); });
+      if (is_failed != fails) continue;
+      const double nodes = runs.begin()->second->now.nodes.total;
+      PageRow row{
+          .cells = {escaped(std::string(model)), count_text(static_cast<std::uint64_t>(nodes))},
+          .fails = fails};
+      for (const std::string& list : lists) {
+        const auto found = runs.find(list);
+        row.cells.push_back(found == runs.end()
+                                ? "-"
+                                : percent_text(found->second->now.nodes.ratio()) + " in " +
+                                      count_text(found->second->now.acc_subgraphs) +
+                                      (found->second->passed() ? "" : " FAIL"));
+      }
+      add_row(table, std::move(row));
+    }
+  }
+  for (const CheckError& error : check.errors) {
+    PageRow row{
+        .cells = {escaped(error.model), "-"}, .note = escaped(error.message), .fails = true};
+    row.cells.resize(table.headings.size(), "-");
+    table.rows.insert(table.rows.begin(), std::move(row));
+  }
+  return table;
+}
+
+PageTable gates_of(const Check& check) {
+  PageTable table{.title = "Gates",
+                  .headings = {"model", "list", "gate", "is", "must be", "result"},
+                  .aligns = std::vector<Align>(6, Align::left)};
+  for (const bool passes : {false, true}) {
+    for (const CheckRun& run : check.runs) {
+      for (const CheckedGate& checked : run.gates) {
+        if (checked.gate.passed() != passes) continue;
+        add_row(table, {.cells = {escaped(run.model), escaped(run.list), gate_title(checked.gate),
+                                  gate_actual(run, checked.gate), gate_limit(checked.gate),
+                                  std::string(gate_mark(checked.gate))},
+                        .note = passes ? "" : checked.detail,
+                        .fails = !passes});
+      }
+    }
+  }
+  return table;
+}
+
+PageTable fleet_moves(const Check& check) {
+  PageTable table{.title = "Nodes that moved",
+                  .headings = {"node", "op type", "was on", "is on", "model", "list", "why"},
+                  .aligns = std::vector<Align>(7, Align::left)};
+  for (const CheckRun& run : check.runs) {
+    for (const auto* const moves : {&run.regressions, &run.moved, &run.improvements}) {
+      for (const CheckedMove& move : *moves) {
+        add_row(table,
+                {.cells = {escaped(move.node.name), escaped(move.node.op),
+                           place_text(move.from, run.targets), place_text(move.to, run.targets),
+                           escaped(run.model), escaped(run.list), move.node.detail},
+                 .fails = move.to == Place::cpu});
+      }
+    }
+  }
+  return table;
+}
+
+// What one change of a list would mend, over all models.
+PageTable reasons_of(const Check& check) {
+  struct Group {
+    std::size_t nodes = 0;
+    std::set<std::string_view> models;
+    std::string first;
+  };
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Group> groups;
+  for (const CheckRun& run : check.runs) {
+    for (const CheckedNode& node : run.cpu_nodes) {
+      Group& group = groups[{run.list, node.op, node.cause}];
+      if (group.nodes++ == 0) group.first = run.model + ": " + node.name;
+      group.models.insert(run.model);
+    }
+  }
+  PageTable table{
+      .title = "Why nodes are on the CPU",
+      .headings = {"reason", "op type", "nodes", "models", "list", "for example"},
+      .aligns = {Align::left, Align::left, Align::right, Align::right, Align::left, Align::left}};
+  std::vector<std::pair<std::size_t, PageRow>> rows;
+  for (const auto& [key, group] : groups) {
+    const auto& [list, op, cause] = key;
+    rows.push_back({group.nodes,
+                    {.cells = {std::string(cause), escaped(std::string(op)),
+                               count_text(group.nodes), count_text(group.models.size()),
+                               escaped(std::string(list)), escaped(group.first)}}});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (auto& [nodes, row] : rows) add_row(table, std::move(row));
+  return table;
+}
+
+// What each list takes of all models together.
+std::vector<PageShare> shares_of(const Check& check) {
+  std::vector<PageShare> shares;
+  for (const std::string& list : lists_of(check)) {
+    Coverage sum;
+    std::size_t models = 0;
+    for (const CheckRun& run : check.runs) {
+      if (run.list != list) continue;
+      sum.acc += run.now.nodes.acc;
+      sum.total += run.now.nodes.total;
+      ++models;
+    }
+    if (sum.total <= 0) continue;
+    shares.push_back({"of " + count_text(static_cast<std::uint64_t>(sum.total)) + " nodes of " +
+                          counted(models, "model", "models") + " with " + escaped(list),
+                      sum.ratio()});
+  }
+  return shares;
+}
+
+}  // namespace
+
+HtmlPage diff_page(const Diff& diff, const Report& before, const Report& after,
+                   const LayoutLimits& limits) {
+  LayoutLimits half = limits;
+  half.seconds /= 2;
+  HtmlPage was = split_data(before, half, {});
+  HtmlPage is = split_data(after, half, {});
+  const auto title = [](std::string_view when, const DiffSide& side) {
+    return std::string(when) + ": " + escaped(side.model) + " with " + escaped(side.list);
+  };
+  ContentPage page{
+      .title = model_name(after.model) + ": what differs",
+      .text = diff_text(diff),
+      .drawings = {{.title = title("before", diff.before), .split = std::move(was.text)},
+                   {.title = title("after", diff.after), .split = std::move(is.text)}},
+      .tables = {moves_of(diff), with_title(diff_numbers(diff).page(), "Numbers")}};
+  for (const auto& [when, notes] :
+       {std::pair("before", &was.notes), std::pair("after", &is.notes)}) {
+    for (const std::string& note : *notes) page.notes.push_back(std::string(when) + ": " + note);
+  }
+  return {.text = content_page(page), .notes = page.notes};
+}
+
+std::string check_page(const Check& check) {
+  ContentPage page{
+      .title = "cleave check",
+      .text = check_text(check),
+      .shares = shares_of(check),
+      .tables = {models_of(check), gates_of(check), fleet_moves(check), reasons_of(check)}};
+  std::erase_if(page.tables, [](const PageTable& table) { return table.rows.empty(); });
+  for (const CheckRun& run : check.runs) {
+    if (run.cpu_nodes_left_out > 0) {
+      page.notes.push_back(run_title(run) + ": " + count_text(run.cpu_nodes_left_out) +
+                           " more nodes on the CPU are not counted among the reasons");
+    }
+  }
+  return content_page(page);
+}
+
+}  // namespace cleave
