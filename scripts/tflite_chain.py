@@ -291,9 +291,22 @@ def signature_count(path):
         return 0
 
 
+def has_outside_weights(path):
+    """Whether weights are behind the flatbuffer or in other files: LiteRT for Microcontrollers takes them as zeros."""
+    import mmap
+
+    from ai_edge_litert import schema_py_generated as schema
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        model = schema.Model.GetRootAs(data, 0)
+        is_elsewhere = model._tab.Offset(4 + 2 * 9) != 0  # external_buffers, a field that is newer than these classes
+        return is_elsewhere or any(model.Buffers(i).Offset() > 1 for i in range(model.BuffersLength()))
+
+
 def verify_micro(original, folder, seed, tell=lambda doing: None):
     """The row of LiteRT for Microcontrollers. Raises CannotRun when it refuses the original."""
     chain = read_chain(folder)
+    if has_outside_weights(original):
+        raise CannotRun("its weights are not inside the flatbuffer, so it would compute with zeros")
     if any("model" in part for part in chain["order"]):
         raise CannotRun("it sees only the first partition of a bundle")
     if signature_count(original) > 1:
