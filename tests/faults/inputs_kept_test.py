@@ -38,6 +38,8 @@ COMMANDS = {
     "partition": ("--config c.toml partition m.onnx --map map.csv", dict(STAGES, map="map.csv")),
     "stage": ("--config c.toml stage m.onnx --stages 2 --costs t.csv --devices d.csv",
               dict(STAGES, costs="t.csv", devices="d.csv")),
+    "stage on targets": ("--config c.toml stage m.onnx -s l.txt --costs t.csv --devices e.csv",
+                         dict(SPLIT, costs="t.csv", devices="e.csv")),
     "stage --workload": (
         "--config c.toml stage --workload work.json", {"config": "c.toml", "workload": "work.json"}),
     "check": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --baseline b.json",
@@ -72,6 +74,7 @@ FOLDERS = {
     "preview": {"--model-explorer": ["graph.json", "partition.json"]},
     "partition": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
+    "stage on targets": {"-o": PARTS + ["stages.dot"]},
     "lower": {"-o": ["lowering.json", "lowering.txt", "learned.json"]},
     "stage --workload": {"-o": ["report.txt", "manifest.json", "stages.dot"]},
 }
@@ -89,7 +92,8 @@ def make_inputs(folder, cleave):
                        "map.csv": "node,partition\nadd,0\nneg,1\n", "n.txt": "add\n", "i.npz": "inputs",
                        "o.txt": "mine::op(Tensor x) -> Tensor\n",
                        "v.csv": "node,supported\nadd,true\n", "t.csv": "node,time_us\nadd,1\nneg,2\n",
-                       "d.csv": "name,memory,speed,link\na,1GiB,1,gen4x16\nb,1GiB,1,gen4x8\n"}.items():
+                       "d.csv": "name,memory,speed,link\na,1GiB,1,gen4x16\nb,1GiB,1,gen4x8\n",
+                       "e.csv": "name,target\na,acc\nb,cpu\n"}.items():
         (folder / name).write_text(text)
     shutil.copy(WORKLOAD, folder / "work.json")
     made = subprocess.run([cleave, *f"check m.onnx -s l.txt -s l2.txt {GATE}".split(), "--baseline",

@@ -335,6 +335,10 @@ class DataWriter {
       const bool is_host = i == report_.targets.size();
       json_.begin_object(Layout::one_line);
       json_.text("name", is_host ? "CPU" : report_.targets[i].name);
+      if (!is_host) {
+        json_.text("fill", target_colours(id_at<TargetId>(i)).fill);
+        json_.text("line", target_colours(id_at<TargetId>(i)).border);
+      }
       json_.number("nodes", devices[i].nodes);
       json_.number("parts", devices[i].parts);
       bytes("weights", devices[i].parameter_bytes);

@@ -371,6 +371,10 @@ function offerDevices() {
     ],
   };
   canvas.classList.add("devices");
+  const keys = (words) => data.devices.filter((one) => one.fill).flatMap((one) => [
+    make("span", { class: "key", style: `background:${one.fill};border-color:${one.line}` }), ` ${words}${one.name} `]);
+  byId("strip-keys").replaceChildren(...keys(""));
+  byId("support-keys").replaceChildren(...keys("on "));
 }
 
 function start() {

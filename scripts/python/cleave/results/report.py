@@ -380,7 +380,7 @@ class ReportExtensionsLeftOut:
     partition: str
     # Nodes that would have moved.
     nodes: int
-    limit: Literal["max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"]
+    limit: Literal["max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs", "max_activation_bytes"]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportExtensionsLeftOut:
