@@ -254,16 +254,15 @@ def place(part, device):
 def pipeline(module, manifest, leaf_patterns=()):
     """torch.distributed.pipelining's Pipe of the stages, with the manifest's backward pass.
 
-    The stages must have the names that Pipe gives them, submod_pp_0 and so on, as cleave's have.
+    The stages get the names that Pipe has for them: submod_pp_0 and so on.
     Devices are left to `pipe.build_stage(i, devices(manifest)[i], group)`.
     """
     from torch.distributed.pipelining import _IR
 
     if "stages" not in manifest:
         raise DoesNotFit("a Pipe needs stages: use cleave stage")
-    wanted = [f"submod_pp_{i}" for i in range(len(parts_of(manifest)))]
-    if names_of(parts_of(manifest)) != wanted:
-        raise DoesNotFit(f"a Pipe needs the stages {wanted[0]} to {wanted[-1]}: use cleave stage")
+    stages = [{**part, "name": f"submod_pp_{i}"} for i, part in enumerate(parts_of(manifest))]
+    manifest = {**manifest, "stages": stages}
     split = split_module(module, manifest, leaf_patterns, with_devices=False)
     loss = manifest["root"].get("loss")
     loss_spec = None
@@ -273,7 +272,7 @@ def pipeline(module, manifest, leaf_patterns=()):
         loss_spec = map_arg(output.args[0], lambda node: node is loss_node)
         _IR._insert_stage_symbolic_backward(split.graph, loss_node, output)
         split.recompile()
-    return _IR.Pipe(split, len(wanted), loss is not None, loss_spec)
+    return _IR.Pipe(split, len(stages), loss is not None, loss_spec)
 
 
 def loss_of(graph, manifest, loss):

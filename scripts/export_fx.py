@@ -412,6 +412,13 @@ class ParameterTable:
         """`module` is the one that node.target is a path in."""
         path, _, name = node.target.rpartition(".")
         value = attribute_at(module, node.target)
+        if isinstance(value, torch.nn.Module):
+            taken_by = ", ".join(user.name for user in node.users)
+            print(
+                f'export_fx.py: warning: module "{node.target}" is an argument of {taken_by}: its work and its weights '
+                "are not in the graph\n  mend: call the module in forward(), or make the function a module and a leaf of it",
+                file=sys.stderr,
+            )
         fields = buffer_fields(attribute_at(module, path), name, value)
         extra = {"get_attr": True, "target": node.target, **fields}
         self.add(node.name, value, node.meta[VALUE], extra)

@@ -8,7 +8,8 @@ too; it must compute the same, and have a submodule for each partition when it i
 
 usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root] [--sizes N] [--import MODULE]
 
-MODEL is the unsplit program; without it root.pt2 is used instead. --import names a Python module that
+MODEL is the unsplit program; without it root.pt2 is used instead. A root that was written with
+--weights external gets its weights from the partitions. --import names a Python module that
 registers what the program uses: operators of your own, classes of its inputs and outputs. Needs torch
 2.9 or later. Exit status 1 if anything differs.
 """
@@ -18,7 +19,9 @@ import copy
 import importlib
 import json
 import logging
+import shutil
 import sys
+import tempfile
 import time
 import warnings
 import zipfile
@@ -79,6 +82,68 @@ def load_archive(path):
             from torch.export.pt2_archive._package import load_pt2
             return dict(load_pt2(str(path)).exported_programs)
     return {"model": torch.export.load(str(path))}
+
+
+def program_of(path, folder):
+    """The unsplit program of an archive: of several the one that the split in `folder` is of."""
+    programs = load_archive(path)
+    settings = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("settings", {})
+    wanted = settings.get("signature", "model")
+    return programs[wanted] if wanted in programs else next(iter(programs.values()))
+
+
+def lacking_records(archive):
+    """Paths below the archive's folder of records that its tables name and that it does not have."""
+    names = set(archive.namelist())
+    top = archive.namelist()[0].partition("/")[0]
+    for kind in ("weights", "constants"):
+        config = f"{top}/data/{kind}/model_{kind}_config.json"
+        if config not in names:
+            continue
+        for entry in json.loads(archive.read(config))["config"].values():
+            path = f"data/{kind}/{entry['path_name']}"
+            if f"{top}/{path}" not in names:
+                yield path
+
+
+def load_root(folder):
+    """The programs of root.pt2 or bundle.pt2, by name: the root is "model". Records that a root of --weights external
+    lacks come from the partitions."""
+    folder = Path(folder)
+    path = folder / "root.pt2"
+    if not path.exists():
+        return load_archive(folder / "bundle.pt2")
+    with zipfile.ZipFile(path) as root:
+        lacking = set(lacking_records(root))
+        if not lacking:
+            return load_archive(path)
+        with tempfile.TemporaryDirectory() as scratch:
+            whole = Path(scratch) / "root.pt2"
+            with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as out:
+                for name in root.namelist():
+                    copy_record(root, name, out, name)
+                top = root.namelist()[0].partition("/")[0]
+                for part in sorted(folder.glob("*.pt2")):
+                    if part != path:
+                        take_records(part, lacking, out, top)
+            if lacking:
+                raise ValueError(f"{path}: no partition has the record {min(lacking)}")
+            return load_archive(whole)
+
+
+def copy_record(source, name, out, wanted):
+    with source.open(name) as taken, out.open(wanted, "w", force_zip64=True) as given:
+        shutil.copyfileobj(taken, given, 1 << 20)
+
+
+def take_records(part, lacking, out, top):
+    """Copies the records that a partition has of those that are lacking, and removes them from these."""
+    with zipfile.ZipFile(part) as archive:
+        for name in archive.namelist():
+            path = name.partition("/")[2]
+            if path in lacking:
+                copy_record(archive, name, out, f"{top}/{path}")
+                lacking.discard(path)
 
 
 class Chain:
@@ -166,11 +231,9 @@ def compare(name, wanted, got, faults):
 
 
 def check_root(folder, chain, inputs, wanted, faults):
-    is_bundle = any("model" in part for part in chain["order"])
-    path = folder / ("bundle.pt2" if is_bundle else "root.pt2")
-    module = load_archive(path)["model"].module()
+    module = load_root(folder)["model"].module()
     compare("root", wanted, [run(module, inputs, False) for _ in wanted], faults)
-    unflattened = torch.export.unflatten(load_archive(path)["model"])
+    unflattened = torch.export.unflatten(load_root(folder)["model"])
     children = dict(unflattened.named_children())
     if len(children) < len(chain["order"]):
         faults.append(f"root: unflattened it has {len(children)} submodules for "
@@ -229,11 +292,8 @@ def check_split(folder, model=None, calls=2, with_root=True, sizes=0):
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     chain_json = manifest["chain"]
     outcome.parts = len(chain_json["order"])
-    reference = model or folder / "root.pt2"
-    if not reference.exists():
-        reference = folder / "bundle.pt2"
     begin = time.perf_counter()
-    program = load_archive(reference)["model"]
+    program = program_of(model, folder) if model else load_root(folder)["model"]
     whole = program.module()
     loaded_whole = time.perf_counter() - begin
     inputs = example_inputs(program)

@@ -1,5 +1,6 @@
 // cleave stage: cuts a model into the stages of a pipeline.
 #include <CLI/CLI.hpp>
+#include <map>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
@@ -88,10 +89,29 @@ class StageCommand : public Command {
     return costs ? observed_shapes(*costs) : Shapes();
   }
 
+  // A parameter may be named by its path in the module where no value has this name: it becomes the value's.
+  static StageBoundaryOptions by_value_names(const LoadedModel& model,
+                                             StageBoundaryOptions options) {
+    if (options.sharing_of.empty()) return options;
+    std::map<std::string, ValueId, std::less<>> by_path;
+    for (const ValueId parameter : model.graph.parameters()) {
+      by_path.insert_or_assign(std::string(model.graph.value(parameter).name), parameter);
+    }
+    for (const ValueId parameter : model.graph.parameters()) {
+      by_path.emplace(parameter_path(model, parameter), parameter);
+    }
+    for (auto& [name, sharing] : options.sharing_of) {
+      const auto found = by_path.find(name);
+      if (found != by_path.end()) name = model.graph.value(found->second).name;
+    }
+    return options;
+  }
+
   Result<Pipeline> form_pipeline(const LoadedModel& model, const Graph& graph,
                                  const StagePlan& plan) const {
     Partition partition = form_stages(graph, plan.stage_of, plan.names);
-    auto boundaries = find_stage_boundaries(graph, partition, stages_.boundary_options());
+    auto boundaries =
+        find_stage_boundaries(graph, partition, by_value_names(model, stages_.boundary_options()));
     if (!boundaries) return boundaries.error();
     auto devices = stages_.devices(partition.count());
     if (!devices) return devices.error();
@@ -121,6 +141,10 @@ class StageCommand : public Command {
                         .balance = plan.balance,
                         .schedule = pipeline.schedule,
                         .notes = model.notes};
+    if (model.format() == ModelFormat::pt2 && !report.devices.empty()) {
+      report.notes.emplace_back(
+          "the archives do not name the stages' devices: move a stage when it is loaded");
+    }
     for (const auto* notes : {&plan.notes, &pipeline.boundaries.notes}) {
       report.notes.insert(report.notes.end(), notes->begin(), notes->end());
     }

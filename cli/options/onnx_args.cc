@@ -12,9 +12,10 @@ void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
               {"inline", RootWeights::inlined},
               {"shared", RootWeights::shared},
               {"reference", RootWeights::reference}},
-             "where root.onnx has its weights: external (in the partitions' files next to it), "
-             "inline, shared (all files refer to weights.bin, which has each weight once), or "
-             "reference (all files refer to the model's; DIR must be its folder)");
+             "where the root has its weights: external (in the partitions' files next to it; the "
+             "default of ONNX), inline (the default of torch.export), shared (all files refer to "
+             "weights.bin, which has each weight once), or reference (all files refer to the "
+             "model's; DIR must be its folder)");
   app.add_flag("--annotate", options.annotate,
                "also write annotated.onnx: the whole model, each node with its partition as "
                "layer_ann, by which ONNX Runtime can place it");

@@ -9,6 +9,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/lists/support/support_file.h"
+#include "formats/models/pt2/op_schemas.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -179,11 +180,23 @@ void add_binding_options(CLI::App& app, ModelRequest& model) {
       "what is known before an ONNX model runs: report (an If that is decided is replaced by "
       "its branch), write (also nodes whose results are known integers become constants) or "
       "off (every node stays)");
-  app.add_option(
-         "--signature", model.bindings.signature,
-         "which signature of a TensorFlow Lite model to read, where it has several; without "
-         "it the first one")
+  app.add_option("--signature", model.bindings.signature,
+                 "which signature of a TensorFlow Lite model, or which program of a torch.export "
+                 "archive, to "
+                 "read, where it has several; without it the first one, or the program \"model\"")
       ->type_name("KEY");
+  set_file_role(
+      app.add_option_function<std::string>(
+             "--op-schemas",
+             [](const std::string& path) {
+               const auto stated = state_torch_operators(path);
+               if (!stated)
+                 refuse_option("--op-schemas", format_diagnostic(stated.error().front()));
+             },
+             "what operators of your own write, as torch prints their schemas, one a line "
+             "(torch.export models)")
+          ->type_name("FILE"),
+      FileRole::input);
   app.add_option_function<std::vector<std::string>>(
          "--limit",
          [&model](const std::vector<std::string>& texts) {

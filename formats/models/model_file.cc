@@ -163,9 +163,11 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
         return Diagnostics{diagnostic_of(
             source->path(), "--set-input is for ONNX models, whose shapes are inferred")};
       }
-      if (row.format != ModelFormat::tflite && !bindings.signature.empty()) {
+      const bool has_several = row.format == ModelFormat::tflite || row.format == ModelFormat::pt2;
+      if (!has_several && !bindings.signature.empty()) {
         return Diagnostics{diagnostic_of(
-            source->path(), "--signature is for TensorFlow Lite models, which may have several")};
+            source->path(),
+            "--signature is for TensorFlow Lite and torch.export models, which may have several")};
       }
       Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
       if (model) model->bindings = bindings;

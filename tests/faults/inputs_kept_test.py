@@ -33,7 +33,7 @@ CHECK = dict(SPLIT, **{"second list": "l2.txt"})
 COMMANDS = {
     "split": ("--config c.toml split m.onnx -s l.txt", SPLIT),
     "preview": ("--config c.toml preview m.onnx -s l.txt --verdicts v.csv", dict(SPLIT, verdicts="v.csv")),
-    "draw": ("--config c.toml draw m.onnx -s l.txt", SPLIT),
+    "draw": ("--config c.toml draw m.onnx -s l.txt --op-schemas o.txt", dict(SPLIT, schemas="o.txt")),
     "convert": ("--config c.toml convert m.onnx", STAGES),
     "partition": ("--config c.toml partition m.onnx --map map.csv", dict(STAGES, map="map.csv")),
     "stage": ("--config c.toml stage m.onnx --stages 2 --costs t.csv --devices d.csv",
@@ -74,7 +74,7 @@ FOLDERS = {
 }
 # Options that name files and only read them.
 READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload",
-        "--cache", "--inputs", "--verdicts"}
+        "--cache", "--inputs", "--verdicts", "--op-schemas"}
 
 
 def make_inputs(folder, cleave):
@@ -84,6 +84,7 @@ def make_inputs(folder, cleave):
     (folder / "w.bin").write_bytes(b"W" * 24)
     for name, text in {"l.txt": "Add\n", "l2.txt": "Neg\n", "c.toml": "[check]\n",
                        "map.csv": "node,partition\nadd,0\nneg,1\n", "n.txt": "add\n", "i.npz": "inputs",
+                       "o.txt": "mine::op(Tensor x) -> Tensor\n",
                        "v.csv": "node,supported\nadd,true\n", "t.csv": "node,time_us\nadd,1\nneg,2\n",
                        "d.csv": "name,memory,speed,link\na,1GiB,1,gen4x16\nb,1GiB,1,gen4x8\n"}.items():
         (folder / name).write_text(text)

@@ -37,7 +37,7 @@ std::optional<LoadedModel> loaded_pt2(SourceFile source) {
 
 std::vector<std::string> write_pt2(const LoadedModel& model, const Split& split,
                                    OutputFolder& folder) {
-  auto written = write_pt2_split(model, split.partition, PartFiles::one_a_part, folder, {});
+  auto written = write_pt2_split(model, split.partition, {}, folder, {});
   if (!written) {
     demand_good_errors(written.error().faults);
     return {};

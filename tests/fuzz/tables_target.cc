@@ -1,8 +1,10 @@
-// Tables: costs of nodes in all formats, and devices as CSV and TSV.
+// Tables: costs of nodes in all formats, devices as CSV and TSV, and schemas of operators.
+#include <algorithm>
 #include <cmath>
 
 #include "formats/lists/costs/model_costs.h"
 #include "formats/lists/tables/device_file.h"
+#include "formats/models/pt2/op_schemas.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"
@@ -19,6 +21,10 @@ void read_tables(std::string_view bytes) {
     for (const double time : times->match.us) demand(!std::isnan(time), "a time is a number");
   } else {
     demand_good_errors(times.error());
+  }
+  if (const auto line = operator_line(bytes); line) {
+    demand(std::count(line->begin(), line->end(), ' ') == 2,
+           "an operator has a name, arguments, results");
   }
   const auto devices = read_devices(source);
   if (!devices) return demand_good_errors(devices.error());

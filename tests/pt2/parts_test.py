@@ -123,6 +123,18 @@ def check_split(check, original, folder):
     check.expect(storages(archive) == weights, f"{folder}: the root has all weights")
 
 
+def check_external(check, original, folder, plain):
+    """The root leaves the weights of partitions to them, and is otherwise as it always is."""
+    weights = storages(zipfile.ZipFile(original))
+    parts = [zipfile.ZipFile(path) for path in folder.glob("*.pt2") if path.name != "root.pt2"]
+    held = {name.partition("/")[2] for part in parts for name in part.namelist() if "/weight_" in name or "/tensor_" in name}
+    root, program, entries = read_model(check, folder / "root.pt2")
+    check.expect(not held & {name.partition("/")[2] for name in root.namelist()}, f"{folder}: the root has no weight again")
+    check.expect(set().union(storages(root), *map(storages, parts)) == weights, f"{folder}: the files have all weights")
+    _, whole, all_entries = read_model(check, plain / "root.pt2")
+    check.expect((program, entries) == (whole, all_entries), f"{folder}: the root lists all weights")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -144,12 +156,24 @@ def main():
             check.expect(done.returncode == 0, f"{model}: is split: {done.stderr}")
             if done.returncode == 0:
                 check_split(check, model, out)
+            external = Path(scratch) / (record.stem + "_external")
+            done = subprocess.run([cleave, "-q", "split", model, "-s", support, "-o", external, "--weights", "external"],
+                                  capture_output=True, text=True)  # fmt: skip
+            check.expect(done.returncode == 0, f"{model}: leaves weights to partitions: {done.stderr}")
+            if done.returncode == 0:
+                check_external(check, model, external, out)
             bundle = Path(scratch) / (record.stem + "_bundle")
             subprocess.run([cleave, "-q", "split", model, "-s", support, "-o", bundle, "--bundle"],
                            capture_output=True, text=True)
             for part in json.loads((bundle / "manifest.json").read_text())["chain"]["order"]:
                 _, program, entries = read_model(check, bundle / part["file"], part["model"])
                 check_program(check, f"{bundle.name}/{part['model']}", program, entries)
+                done = subprocess.run([cleave, "inspect", bundle / part["file"], "--signature", part["model"], "--json"],
+                                      capture_output=True, text=True)  # fmt: skip
+                nodes = json.loads(done.stdout)["nodes"] if done.returncode == 0 else done.stderr
+                most = len(program["graph_module"]["graph"]["nodes"])  # checks and items of results are no nodes
+                check.expect(isinstance(nodes, int) and 0 < nodes <= most,
+                             f"{bundle.name}/{part['model']}: is read by its name: {nodes}")
     print(f"{check.done} checks of {len(records)} models, {check.wrong} wrong")
     sys.exit(1 if check.wrong else 0)
 

@@ -56,12 +56,13 @@ def check_module():
 def check_program_and_folder():
     program = torch.export.export(Net().eval(), (torch.randn(3, 4),), {"scale": torch.tensor(1.0)})
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "parts"
-        cleave.torch.split(program, support=LIST, output=out)
-        assert (out / "_run_on_acc_0.pt2").is_file()
-        done = subprocess.run([sys.executable, "-m", "cleave.torch", "run", str(out)], capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
-        assert done.returncode == 0 and "equal, bit for bit" in done.stdout, done.stdout + done.stderr
+        for weights in ("inline", "external"):
+            out = Path(folder) / weights
+            cleave.torch.split(program, support=LIST, output=out, weights=weights)
+            assert (out / "_run_on_acc_0.pt2").is_file()
+            done = subprocess.run([sys.executable, "-m", "cleave.torch", "run", str(out)], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
+            assert done.returncode == 0 and "equal, bit for bit" in done.stdout, done.stdout + done.stderr
         done = subprocess.run([sys.executable, "-m", "cleave.torch", "walk"], capture_output=True, text=True,
                               env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
         assert done.returncode == 1 and "run|apply|export|capture" in done.stderr, done.stderr

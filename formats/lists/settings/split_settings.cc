@@ -285,7 +285,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kModelSet
     {"set_inputs", R"({"description": "Values that inputs of one element were given.", )"
                    R"("type": "object", "additionalProperties": {"type": "string"}})"},
     {"signature",
-     R"({"description": "The signature of a TensorFlow Lite model that was asked for.", )"
+     R"({"description": "The signature of a TensorFlow Lite model, or the program of a torch.export archive, that was asked for.", )"
      R"("type": "string"})"},
 }};
 

@@ -21,17 +21,23 @@ namespace cleave {
 
 namespace {
 
+constexpr std::string_view kJson = ".json";
 constexpr std::string_view kOldProgram = "serialized_exported_program.json";
 
 class ArchiveReader {
  public:
-  explicit ArchiveReader(const SourceFile& source) : source_(source) {}
+  ArchiveReader(const SourceFile& source, std::string_view program)
+      : source_(source), wanted_(program) {}
 
   Loaded<Pt2Archive> read() {
     auto records = read_zip_directory(source_.bytes());
     if (!records) return refusal(records.error());
     for (const ZipRecord& record : *records) by_name_.emplace(record.name, record);
-    const std::string fault = find(kOldProgram) != nullptr ? read_old() : read_new(*records);
+    const bool is_old = find(kOldProgram) != nullptr;
+    if (is_old && !wanted_.empty()) {
+      return refusal("is of torch 2.7 or before, and has one program: leave out --signature");
+    }
+    const std::string fault = is_old ? read_old() : read_new(*records);
     if (!fault.empty()) return refusal(fault);
     return std::move(archive_);
   }
@@ -122,24 +128,30 @@ class ArchiveReader {
     std::string names;
     for (const ZipRecord& record : records) {
       if (!record.name.starts_with(prefix)) continue;
-      names += (names.empty() ? "" : ", ") + escaped_in_quotes(record.name.substr(prefix.size()));
+      std::string_view name = std::string_view(record.name).substr(prefix.size());
+      if (name.ends_with(kJson)) name.remove_suffix(kJson.size());
+      names += (names.empty() ? "" : ", ") + escaped_in_quotes(name);
     }
     if (names.empty()) return stranger(records);
-    return "holds several models and none is called \"model\": " + names;
+    if (!wanted_.empty()) {
+      return "has no program " + escaped_in_quotes(wanted_) + ", but " + names;
+    }
+    return "holds several programs and none is called \"model\": give --signature with one of " +
+           names;
   }
 
-  // "model", or the only one.
+  // The one that is asked for, else "model", or the only one.
   std::optional<std::string> choose_model(const std::vector<ZipRecord>& records) const {
     const std::string prefix = root_ + "/models/";
-    constexpr std::string_view kJson = ".json";
     std::vector<std::string> names;
     for (const ZipRecord& record : records) {
       if (!record.name.starts_with(prefix) || !record.name.ends_with(kJson)) continue;
       const std::string_view name = record.name.substr(prefix.size());
       names.emplace_back(name.substr(0, name.size() - kJson.size()));
-      if (names.back() == "model") return names.back();
+      if (names.back() == (wanted_.empty() ? std::string_view("model") : wanted_))
+        return names.back();
     }
-    if (names.size() == 1) return names.front();
+    if (names.size() == 1 && wanted_.empty()) return names.front();
     return std::nullopt;
   }
 
@@ -199,6 +211,7 @@ class ArchiveReader {
   }
 
   const SourceFile& source_;
+  std::string_view wanted_;
   std::map<std::string, ZipRecord> by_name_;
   std::string root_;
   Pt2Archive archive_;
@@ -215,8 +228,8 @@ const Pt2Entry* Pt2Table::find(std::string_view name) const {
 
 bool looks_like_pt2(std::string_view bytes) { return looks_like_zip(bytes); }
 
-Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source) {
-  return ArchiveReader(source).read();
+Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source, std::string_view program) {
+  return ArchiveReader(source, program).read();
 }
 
 namespace {

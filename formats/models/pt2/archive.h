@@ -64,8 +64,9 @@ struct Pt2Archive {
 bool looks_like_pt2(std::string_view bytes);
 
 // Reads the directory, the position of the program and the tables; refuses other kinds of archives
-// by name. `source` must outlive the result. Linear in the records and the tables.
-Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source);
+// by name. `program`: which one of several; empty: "model", or the only one. `source` must outlive the
+// result. Linear in the records and the tables.
+Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source, std::string_view program = {});
 
 // The tables of weights: from the JSON config of a raw archive, or from the pickle of a torch.save
 // file in an old one, whose tensors get the config that a raw archive would have for them.

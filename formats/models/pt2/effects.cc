@@ -11,6 +11,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "formats/models/pt2/op_schemas.h"
+
 namespace cleave {
 
 // The table's lines are explained in scripts/dev/torch_operators.py. They are sorted by name.
@@ -101,8 +103,10 @@ std::optional<TorchOperator> find_torch_operator(std::string_view target) {
                                             [](std::string_view known, std::string_view wanted) {
                                               return operator_name(known) < wanted;
                                             });
-  if (line == std::end(kOperators) || operator_name(*line) != target) return std::nullopt;
-  return read_operator(*line);
+  if (line != std::end(kOperators) && operator_name(*line) == target) return read_operator(*line);
+  const std::string_view stated = stated_operator_line(target);
+  if (stated.empty()) return std::nullopt;
+  return read_operator(stated);
 }
 
 std::optional<AttributeValue> torch_default(std::string_view target, std::string_view argument) {

@@ -27,8 +27,8 @@
 namespace cleave {
 
 // Torch's own operators, from a table made from torch's schemas: names and defaults of arguments,
-// which arguments they write, and which ones their results share memory with. Operators that a user
-// registered are not included.
+// which arguments they write, and which ones their results share memory with. Of operators that a user
+// registered only those that are stated (op_schemas.h) are included.
 struct TorchArgument {
   std::string_view name;
   std::string_view alias;         // the set of values that share memory; "": none

@@ -469,13 +469,16 @@ void warn_of_unknown(const Pt2Model& model, const std::string& file,
                 capped_list(targets, kMostTargets, name, ", ...") +
                 "; they are kept in order with every node that uses a tensor that they read"));
   warnings.back().severity = Severity::warning;
+  warnings.back().notes.emplace_back(
+      "--op-schemas FILE states it: a line for each, as torch prints "
+      "torch.ops.X.Y.default._schema");
 }
 
 }  // namespace
 
 Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
                            const ModelLimits& limits, const Progress& progress) {
-  auto archive = read_pt2_archive(source);
+  auto archive = read_pt2_archive(source, bindings.signature);
   if (!archive) return std::move(archive).error();
   std::unique_ptr<Pt2Model, DeletePt2Model> model(new Pt2Model());
   model->archive = *std::move(archive);

@@ -123,13 +123,28 @@ std::vector<ListCoverage> coverage_of(const LoadedModel& model,
   return out;
 }
 
+// A list that is of operators that torch's compilers agree on, not of what a device takes.
+constexpr std::string_view kCoreAten = "core_aten";
+
+// How to make a program of torch one that such a list accepts; empty when it does, or it is another list.
+std::string core_note(const LoadedModel& model, const ListCoverage& coverage) {
+  const std::size_t others = model.graph.node_count() - coverage.nodes;
+  if (coverage.list.name != kCoreAten || model.format() != ModelFormat::pt2 || others == 0)
+    return {};
+  return wrapped(counted(others, "node is", "nodes are") +
+                     " not core ATen: program.run_decompositions() before torch.export.save",
+                 0, 2);
+}
+
 // Lists that accept no node are left out.
 std::string coverage_text(const LoadedModel& model, std::span<const SupportList> lists) {
   TextTable table({"known list", "nodes", "", "work", "unchecked"},
                   {Align::left, Align::right, Align::right, Align::right, Align::right});
   const std::size_t nodes = model.graph.node_count();
   bool is_any = false;
+  std::string notes;
   for (const ListCoverage& one : coverage_of(model, lists)) {
+    notes += core_note(model, one);
     if (one.nodes == 0) continue;
     is_any = true;
     const double share = static_cast<double>(one.nodes) / static_cast<double>(nodes);
@@ -138,7 +153,8 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
                    one.flops_share ? percent_text(*one.flops_share) : "not known",
                    count_text(one.unchecked)});
   }
-  if (is_any) return '\n' + table.text();
+  if (is_any) return '\n' + table.text() + notes;
+  if (!notes.empty()) return '\n' + notes;
   return lists.empty() ? "" : "\nno node is accepted by a list that is known by name\n";
 }
 

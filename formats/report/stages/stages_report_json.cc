@@ -127,7 +127,7 @@ class StagesWriter {
       json_.begin_object("stages");
       for (const auto& [part, name] : shared.copies) {
         json_.text_key(partition_.name(part));
-        json_.text(graph_.value(name).name);
+        json_.text(name_in_part(name));
       }
       json_.end_object();
       json_.end_object();
@@ -168,9 +168,14 @@ class StagesWriter {
     std::sort(owned.begin(), owned.end());
     for (const ValueId parameter : boundaries_.parameters[part]) {
       if (std::binary_search(owned.begin(), owned.end(), parameter)) continue;
-      const std::string_view name = graph_.value(parameter).name;
-      write_qualname(part, name, parameter_path(report_.model, parameter));
+      write_qualname(part, name_in_part(parameter), parameter_path(report_.model, parameter));
     }
+  }
+
+  // What a stage's module calls a parameter: archives of torch.export keep its path.
+  std::string name_in_part(ValueId parameter) const {
+    if (report_.model.format() == ModelFormat::pt2) return parameter_path(report_.model, parameter);
+    return std::string(graph_.value(parameter).name);
   }
 
   void write_qualname(PartId part, std::string_view name, std::string_view old) {

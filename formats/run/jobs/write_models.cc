@@ -60,11 +60,32 @@ Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
 
 Result<WrittenModels, WriteFault> write_pt2_models(const LoadedModel& model,
                                                    const ModelPieces& pieces,
-                                                   const OutputFolder& folder,
-                                                   const Progress& progress) {
-  auto written = write_pt2_split(model, pieces.partition, pieces.files, folder, progress);
+                                                   const OnnxWriteOptions& options,
+                                                   const OutputFolder& folder) {
+  const RootWeights weights = options.root_weights.value_or(RootWeights::inlined);
+  if (weights != RootWeights::inlined && weights != RootWeights::external) {
+    return output_fault({diagnostic_of(
+        folder.final_path(),
+        "an archive of torch.export cannot refer to another file: give --weights inline or "
+        "external, or --bundle, which writes one archive with each weight once")});
+  }
+  const bool is_external = weights == RootWeights::external;
+  if (is_external && pieces.files == PartFiles::bundle) {
+    return output_fault({diagnostic_of(
+        folder.final_path(), "a bundle has each weight once: leave out --weights external")});
+  }
+  auto written = write_pt2_split(model, pieces.partition,
+                                 {.files = pieces.files, .has_empty_root = is_external}, folder,
+                                 options.progress);
   if (!written) return std::move(written).error();
-  return WrittenModels{std::move(written->part_files), {}, std::move(written->chain)};
+  std::vector<std::string> notes;
+  constexpr std::uint64_t kLarge = std::uint64_t{64} << 20U;
+  if (written->root_copies >= kLarge) {
+    notes.push_back("root.pt2 has " + bytes_text(written->root_copies) +
+                    " of weights again: --weights external leaves them in the partitions, "
+                    "--bundle writes all into one archive");
+  }
+  return WrittenModels{std::move(written->part_files), std::move(notes), std::move(written->chain)};
 }
 
 Result<WrittenModels, WriteFault> write_tflite_models(const LoadedModel& model,
@@ -86,7 +107,7 @@ Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
     return write_onnx_models(model, pieces, options, folder);
   }
   if (model.format() == ModelFormat::pt2) {
-    return write_pt2_models(model, pieces, folder, options.progress);
+    return write_pt2_models(model, pieces, options, folder);
   }
   if (model.format() == ModelFormat::tflite) {
     return write_tflite_models(model, pieces, folder, options.progress);
@@ -130,7 +151,7 @@ Status<JobFault> check_copies(const LoadedModel& model, const ModelPieces& piece
 
 Loaded<OutputFolder> open_output(const std::string& path, bool force,
                                  const OnnxWriteOptions& options) {
-  if (options.root_weights != RootWeights::reference) return OutputFolder::create(path, force);
+  if (options.weights() != RootWeights::reference) return OutputFolder::create(path, force);
   auto folder = OutputFolder::inside(path, force);
   if (folder) return folder;
   Diagnostics faults = std::move(folder).error();

@@ -24,7 +24,7 @@ void add_shared_weight(const OnnxSplitJob& job, const OnnxWeightPlaces& places, 
     return;
   }
   const OnnxWeightPlaces::Place& place = places.by_initializer[initializer];
-  const bool is_external = job.options.root_weights == RootWeights::external &&
+  const bool is_external = job.options.weights() == RootWeights::external &&
                            place.file != OnnxWeightPlaces::kNowhere &&
                            job.source.elements(initializer)->length > kInlineWeight;
   if (is_external) {
@@ -297,7 +297,7 @@ Result<BytePieces, std::string> build_onnx_root(const OnnxSplitJob& job,
   if (root.size() <= most) return root;
   std::string message = "would be a model of " + std::to_string(root.size()) + " bytes, of which " +
                         std::to_string(most) + " can be read";
-  if (job.options.root_weights == RootWeights::inlined) {
+  if (job.options.weights() == RootWeights::inlined) {
     message += ": leave its weights in the partition files (--weights external)";
   }
   return message;

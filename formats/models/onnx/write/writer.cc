@@ -32,21 +32,21 @@ std::vector<std::string> files_of_parts(const Partition& partition) {
 
 // An estimate: weights count once in the partitions and once in each complete model that has them.
 std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
-  if (job.options.root_weights == RootWeights::reference) return 0;
-  if (job.options.root_weights == RootWeights::shared) return job.shared.data.size();
+  if (job.options.weights() == RootWeights::reference) return 0;
+  if (job.options.weights() == RootWeights::shared) return job.shared.data.size();
   std::uint64_t bytes = 0;
   for (const PartId part : job.partition.parts()) {
     for (const ValueId value : job.boundaries.parameters[part]) {
       bytes += job.source.size(job.initializer(value));
     }
   }
-  return job.options.root_weights == RootWeights::inlined ? 2 * bytes : bytes;
+  return job.options.weights() == RootWeights::inlined ? 2 * bytes : bytes;
 }
 
 // How much of the partitions' weights are copies; "" when that is little.
 std::string copies_note(const OnnxSplitJob& job) {
   constexpr std::uint64_t kLittle = std::uint64_t{8} << 20U;
-  const RootWeights weights = job.options.root_weights;
+  const RootWeights weights = job.options.weights();
   if (weights == RootWeights::shared || weights == RootWeights::reference) return {};
   std::vector<bool> seen(job.onnx().graph.initializers.size());
   std::uint64_t copied = 0;
@@ -297,7 +297,7 @@ Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const
   Loaded<OnnxSource> source = OnnxSource::open(model);
   if (!source) return input_fault(std::move(source).error());
   std::vector<std::string> references;
-  if (options.root_weights == RootWeights::reference) {
+  if (options.weights() == RootWeights::reference) {
     auto found = onnx_references(model, *source, folder.final_path());
     if (!found) {
       return output_fault({diagnostic_of(folder.final_path(), std::move(found).error())});
@@ -305,7 +305,7 @@ Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const
     references = *std::move(found);
   }
   OnnxSplitJob job = job_of(model, pieces, options, std::move(*source), std::move(references));
-  if (options.root_weights == RootWeights::shared) job.shared = shared_weights(job);
+  if (options.weights() == RootWeights::shared) job.shared = shared_weights(job);
   return SplitWriter(job, folder).write();
 }
 

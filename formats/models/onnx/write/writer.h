@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ struct OnnxWritten {
 };
 
 struct OnnxWriteOptions {
-  RootWeights root_weights = RootWeights::external;
+  std::optional<RootWeights> root_weights = {};  // nullopt: as the format has it, see weights()
   // also write annotated.onnx, the unsplit model with each node's partition
   bool annotate = false;
   OnnxTagOptions tags = {};  // what node tags contain
@@ -43,6 +44,9 @@ struct OnnxWriteOptions {
   // weights then go to `<part>.onnx.data`.
   std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 2;
   Progress progress = {};  // reports the bytes written, of an estimate of all
+
+  // Those of ONNX models.
+  RootWeights weights() const { return root_weights.value_or(RootWeights::external); }
 };
 
 // The parts of a split to write.

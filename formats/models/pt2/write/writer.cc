@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -149,6 +150,8 @@ namespace {
 constexpr std::string_view kBundleFile = "bundle.pt2";
 constexpr std::string_view kRootFile = "root.pt2";
 constexpr std::string_view kMainModel = "model";
+constexpr std::string_view kWeights = "data/weights/";
+constexpr std::string_view kConstants = "data/constants/";
 
 // Names that are valid Python attributes, since modules are attributes, and distinct: "a-b" and
 // "a.b" become "a_b" and "a_b_1".
@@ -174,6 +177,9 @@ class ArchivePieces {
  public:
   ArchivePieces(const Pt2Model& model, std::string root) : model_(model), zip_(std::move(root)) {}
 
+  // Records that are listed, but not contained: they are in other archives. Paths of the source.
+  void leave_out(std::unordered_set<std::string> paths) { left_out_ = std::move(paths); }
+
   // `lifted` are the numbers of the values whose data the model contains.
   void add_model(std::string_view name, const std::string& document,
                  const std::vector<std::uint32_t>& lifted, const Pt2Record* sample_inputs) {
@@ -182,8 +188,8 @@ class ArchivePieces {
     for (const std::uint32_t value : lifted) {
       const Pt2Input& input = model_.program.inputs[model_.program.values[value].input];
       if (!seen.insert(input.target).second) continue;
-      if (!add_entry(model_.archive.weights, "data/weights/", input.target, weights)) {
-        add_entry(model_.archive.constants, "data/constants/", input.target, constants);
+      if (!add_entry(model_.archive.weights, kWeights, input.target, weights)) {
+        add_entry(model_.archive.constants, kConstants, input.target, constants);
       }
     }
     const std::string stem(name);
@@ -217,6 +223,7 @@ class ArchivePieces {
     config += json_string(entry->name) + ": " + entry->config;
     const Pt2Record& record = table.records[entry->record];
     const std::string path = std::string(folder) + record.path;
+    if (left_out_.contains(path)) return true;
     if (records_.insert(path).second) zip_.add_copy(path, record);
     return true;
   }
@@ -224,6 +231,7 @@ class ArchivePieces {
   const Pt2Model& model_;
   ZipPieces zip_;
   std::unordered_set<std::string> records_;
+  std::unordered_set<std::string> left_out_;
 };
 
 class Pt2Writer {
@@ -238,11 +246,11 @@ class Pt2Writer {
         modules_(module_names(partition.names)),
         sources_(byte_sources(model)) {}
 
-  Result<Pt2Written, WriteFault> write(PartFiles files) {
+  Result<Pt2Written, WriteFault> write(const Pt2WriteOptions& options) {
     auto plan = plan_pt2_split(model_, partition_);
     if (!plan) return refusal_of(loaded_, plan.error());
-    const bool is_bundle = files == PartFiles::bundle;
-    auto done = is_bundle ? write_bundle(*plan) : write_files(*plan);
+    const bool is_bundle = options.files == PartFiles::bundle;
+    auto done = is_bundle ? write_bundle(*plan) : write_files(*plan, options.has_empty_root);
     if (!done) return std::move(done).error();
     const std::vector<std::string> none;
     written_.chain = pt2_chain_json(
@@ -259,12 +267,32 @@ class Pt2Writer {
     return values;
   }
 
+  // The records that partitions hold, by path in an archive, and their bytes.
+  std::unordered_map<std::string, std::uint64_t> held_records(const Pt2Plan& plan) const {
+    std::unordered_map<std::string, std::uint64_t> held;
+    for (const Pt2Part& part : plan.parts) {
+      for (const std::uint32_t value : part.lifted_inputs) {
+        const std::string_view target =
+            model_.program.inputs[model_.program.values[value].input].target;
+        for (const auto& [table, folder] : {std::pair(&model_.archive.weights, kWeights),
+                                            std::pair(&model_.archive.constants, kConstants)}) {
+          const Pt2Entry* const entry = table->find(target);
+          if (entry == nullptr) continue;
+          const Pt2Record& record = table->records[entry->record];
+          held.emplace(std::string(folder) + record.path, record.size);
+          break;
+        }
+      }
+    }
+    return held;
+  }
+
   void add_root(ArchivePieces& archive, const Pt2Plan& plan) const {
     archive.add_model(kMainModel, pt2_root_document(model_, plan, modules_, partition_.names),
                       all_lifted(), &model_.archive.sample_inputs);
   }
 
-  Status<WriteFault> write_files(const Pt2Plan& plan) {
+  Status<WriteFault> write_files(const Pt2Plan& plan, bool has_empty_root) {
     written_.part_files = file_stems(partition_.names);
     for (std::string& file : written_.part_files) file += ".pt2";
     std::vector<std::optional<WriteFault>> faults(plan.parts.size());
@@ -279,6 +307,12 @@ class Pt2Writer {
     });
     if (failed < faults.size()) return *std::move(faults[failed]);
     ArchivePieces root(model_, "root");
+    std::unordered_set<std::string> left_out;
+    for (const auto& [path, bytes] : held_records(plan)) {
+      if (has_empty_root) left_out.insert(path);
+      written_.root_copies += has_empty_root ? 0 : bytes;
+    }
+    root.leave_out(std::move(left_out));
     add_root(root, plan);
     return write_archive(std::move(root), std::string(kRootFile));
   }
@@ -321,9 +355,10 @@ class Pt2Writer {
 }  // namespace
 
 Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
-                                               PartFiles files, const OutputFolder& folder,
+                                               const Pt2WriteOptions& options,
+                                               const OutputFolder& folder,
                                                const Progress& progress) {
-  return Pt2Writer(model, partition, folder, progress).write(files);
+  return Pt2Writer(model, partition, folder, progress).write(options);
 }
 
 Result<Pt2PieceValues, WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,

@@ -50,8 +50,16 @@ class ZipPieces {
   std::vector<Entry> entries_;
 };
 
+struct Pt2WriteOptions {
+  PartFiles files = PartFiles::one_a_part;
+  // root.pt2 lists its weights, but only has those that no partition has. torch cannot load it as it is;
+  // a reader takes the record of the same path from a partition.
+  bool has_empty_root = false;
+};
+
 struct Pt2Written {
   std::vector<std::string> part_files;  // by part
+  std::uint64_t root_copies = 0;        // bytes of weights in root.pt2 that are in partitions, too
   std::string chain;                    // JSON: how the partitions are called; see pt2_chain_json()
 };
 
@@ -60,7 +68,8 @@ struct Pt2Written {
 // system errors. Takes as long as copying the bytes written, and a few times the program's JSON of
 // memory.
 Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
-                                               PartFiles files, const OutputFolder& folder,
+                                               const Pt2WriteOptions& options,
+                                               const OutputFolder& folder,
                                                const Progress& progress);
 
 // The arguments and the results of a piece, in order, as numbers in Pt2Program::values.

@@ -82,7 +82,8 @@ TEST_CASE("other kinds of archives are refused by name") {
   several[2].first = "models/a.json";
   several.push_back({"models/b.json", "{}"});
   CHECK(fault_of(several) ==
-        "holds several models and none is called \"model\": \"a.json\", \"b.json\"");
+        "holds several programs and none is called \"model\": give --signature with one of \"a\", "
+        "\"b\"");
 }
 
 // ---- weights in torch.save files ----
