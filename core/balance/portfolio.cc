@@ -146,7 +146,8 @@ std::optional<Error> find_obstacle(const Instance& instance) {
 
 Error no_room(const Instance& instance, bool is_proved, double excess_bytes) {
   Error error{"no assignment to " + count_text(instance.fleet->device_count(), "device") +
-              (is_proved ? " fits their memory" : " was found that fits their memory")};
+              (is_proved ? " " : " was found that ") +
+              (instance.fleet->has_caps() ? "fits their memory" : "holds what each takes")};
   if (excess_bytes > 0) {
     error.message +=
         "; the nearest one found lacks " + byte_amount(excess_bytes) + " on one of them";
