@@ -54,14 +54,18 @@ def plain(array):
 
 
 def acc_part(path, core, device):
-    compiled = core.compile_model(str(path), device)
+    model = core.read_model(str(path))
+    names = [one.any_name for one in model.outputs]
+    asked = [one.any_name for one in model.inputs]
+    compiled = core.compile_model(model, device)
     request = compiled.create_infer_request()
-    takes = [one.any_name for one in compiled.inputs]
-    names = [one.any_name for one in compiled.outputs]
+    # Compiled, a value may have several names, as where a Cast of it changes nothing; an input that is not needed has none.
+    known = {name for one in compiled.inputs for name in one.get_names()}
+    takes = [name for name in asked if name in known]
 
     def run(values):
-        made = request.infer([plain(values[name]) for name in takes], share_inputs=True)
-        return zip(names, [np.array(one) for one in made.to_tuple()], strict=True)
+        request.infer({name: plain(values[name]) for name in takes}, share_inputs=True)
+        return [(name, np.array(request.get_tensor(name).data)) for name in names]
 
     return run
 
