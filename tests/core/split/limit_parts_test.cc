@@ -179,7 +179,7 @@ TEST_CASE("Pieces of random graphs are in order and within the limits") {
       CHECK(boundaries.outputs[part].size() <= limits.most[3].value_or(1000));
       const std::uint64_t peak = activation_peak(graph, partition.nodes(part));
       CHECK(peak <= limits.most[4].value_or(1U << 30U));
-      cut_by_peak += limits.most[4] && peak > 0 ? 1 : 0;
+      cut_by_peak += limits.most[4] && peak > 0 ? 1U : 0U;
     }
   }
   CHECK(cut > 500);
