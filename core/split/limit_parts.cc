@@ -20,6 +20,7 @@
 #include "core/cost/activation_peak.h"
 #include "core/cost/cost.h"
 #include "core/split/fusion.h"
+#include "core/support/part_conditions.h"
 
 namespace cleave {
 namespace {
@@ -398,6 +399,25 @@ LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
                              const LimitsOfLists& limits, MergedSubgraphs merged) {
   if (!limits.limits.is_any()) return {std::move(merged), {}};
   return Limiter(graph, fusions, limits, std::move(merged)).run();
+}
+
+MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
+                                   MergedSubgraphs merged) {
+  if (!have_part_conditions(lists)) return merged;
+  Subgraphs& subgraphs = merged.subgraphs;
+  std::vector<std::vector<NodeId>> members(subgraphs.count());
+  for (const NodeId node : graph.nodes()) {
+    members[index(subgraphs.subgraph_of[node])].push_back(node);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (subgraphs.devices[i] != Device::acc) continue;
+    const auto reason = failed_part_condition(graph, lists, members[i]);
+    if (!reason) continue;
+    subgraphs.devices[i] = Device::cpu;
+    for (const NodeId node : members[i]) merged.reasons[node] = *reason;
+  }
+  subgraphs = with_cpu_neighbours_merged(subgraphs);
+  return merged;
 }
 
 // Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,

@@ -47,6 +47,11 @@ struct LimitedSubgraphs {
 LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
                              const LimitsOfLists& limits, MergedSubgraphs merged);
 
+// Puts the subgraphs that fail a list's condition on a whole partition on the CPU, with that reason. Consecutive CPU subgraphs are merged.
+// The same subgraphs if no list has conditions. Linear, times the conditions.
+MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
+                                   MergedSubgraphs merged);
+
 // What the limits count in each subgraph, updated while nodes move from one to another.
 class PartCounts {
  public:

@@ -11,7 +11,6 @@
 
 #include "core/split/fewest_bytes.h"
 #include "core/split/node_groups.h"
-#include "core/split/part_conditions.h"
 #include "core/split/targets.h"
 #include "core/support/support.h"
 

@@ -17,8 +17,8 @@
 #include "core/devices/rounds.h"
 #include "core/split/device_use.h"
 #include "core/split/node_groups.h"
-#include "core/split/part_conditions.h"
 #include "core/split/place_on_targets.h"
+#include "core/support/part_conditions.h"
 
 namespace cleave {
 namespace {

@@ -1,8 +1,7 @@
-#include "core/split/part_conditions.h"
+#include "core/support/part_conditions.h"
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/support/glob.h"
@@ -53,25 +52,6 @@ std::optional<Reason> failed_part_condition(const Graph& graph, std::span<const 
     return reason;
   }
   return std::nullopt;
-}
-
-MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
-                                   MergedSubgraphs merged) {
-  if (!have_part_conditions(lists)) return merged;
-  Subgraphs& subgraphs = merged.subgraphs;
-  std::vector<std::vector<NodeId>> members(subgraphs.count());
-  for (const NodeId node : graph.nodes()) {
-    members[index(subgraphs.subgraph_of[node])].push_back(node);
-  }
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (subgraphs.devices[i] != Device::acc) continue;
-    const auto reason = failed_part_condition(graph, lists, members[i]);
-    if (!reason) continue;
-    subgraphs.devices[i] = Device::cpu;
-    for (const NodeId node : members[i]) merged.reasons[node] = *reason;
-  }
-  subgraphs = with_cpu_neighbours_merged(subgraphs);
-  return merged;
 }
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
-#include "core/split/part_conditions.h"
-
+#include "core/split/limit_parts.h"
 #include "core/split/split.h"
+#include "core/support/part_conditions.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

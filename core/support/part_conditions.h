@@ -1,12 +1,12 @@
-// Part conditions: accelerator subgraphs that lack what a list asks of a whole partition ("part":
-// {"min_ops": ..., "not_only": ...}) go to the CPU.
+// Part conditions: what a list asks of a whole accelerator partition ("part": {"min_ops": ...,
+// "not_only": ...}).
 #pragma once
 
 #include <optional>
 #include <span>
 
 #include "core/graph/graph.h"
-#include "core/split/subgraphs.h"
+#include "core/support/reason.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
@@ -18,10 +18,5 @@ bool have_part_conditions(std::span<const SupportList> lists);
 // `part_condition`; nullopt when it meets all. Linear in the nodes, times the conditions.
 std::optional<Reason> failed_part_condition(const Graph& graph, std::span<const SupportList> lists,
                                             std::span<const NodeId> nodes);
-
-// Puts the subgraphs that fail on the CPU, with their reason. Consecutive CPU subgraphs are merged.
-// The same subgraphs if no list has conditions. Linear, times the conditions.
-MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
-                                   MergedSubgraphs merged);
 
 }  // namespace cleave
