@@ -21,7 +21,9 @@ OPEN = 3
 
 
 def with_functions():
-    """y = Scaled(x), which calls Clipped and passes its own input on; in it an If and attributes that the call gives."""
+    """y = Scaled(x), which calls Clipped and leaves an input out; in it an If and attributes that the call gives.
+
+    Calls name all outputs, and no output is an input: ONNX Runtime takes no others."""
     def reference(node, name, kind):
         node.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=name, type=kind))
         return node
@@ -31,12 +33,13 @@ def with_functions():
         helper.make_node("Tanh", ["t"], ["w"])], ops, attributes=["alpha"])
     branch = lambda op: helper.make_graph([helper.make_node(op, ["t"], ["b"])], "branch", [],
                                           [helper.make_tensor_value_info("b", TensorProto.FLOAT, None)])
-    scaled = helper.make_function("own", "Scaled", ["x", "c", "extra"], ["y", "x", "t"], [
+    scaled = helper.make_function("own", "Scaled", ["x", "c", "extra"], ["y", "kept", "t"], [
         reference(helper.make_node("Clipped", ["x"], ["t"], domain="own"), "alpha", onnx.AttributeProto.FLOAT),
         helper.make_node("If", ["c"], ["u"], then_branch=branch("Abs"), else_branch=branch("Neg")),
+        helper.make_node("Identity", ["x"], ["kept"]),
         helper.make_node("Add", ["u", "x"], ["y"], "add")], [*ops, own], attributes=["alpha"])
-    nodes = [helper.make_node("Scaled", ["x", "c"], ["y", "same", ""], "first", domain="own", alpha=0.25),
-             helper.make_node("Scaled", ["y", "c"], ["z"], "second", domain="own", alpha=0.5),
+    nodes = [helper.make_node("Scaled", ["x", "c"], ["y", "same", "t1"], "first", domain="own", alpha=0.25),
+             helper.make_node("Scaled", ["y", "c"], ["z", "k2", "t2"], "second", domain="own", alpha=0.5),
              helper.make_node("Identity", ["same"], ["s"])]
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 4])
     graph = helper.make_graph(nodes, "functions", [value("x"), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],

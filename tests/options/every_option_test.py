@@ -81,7 +81,8 @@ COMMANDS = {
     "diff": ("diff m.onnx -s list.txt --json to -s list.txt", NO_NAMES),
     "tune": (f"tune m.onnx -s list.txt --run ./time.sh -o tuned.json {RATES} {{gain}}",
              {**NO_NAMES, "--place": "it always places by cost", "--start": "which side is first costs no time here",
-              "--host-shapes": "a Shape and its user are placed by cost"}),
+              "--host-shapes": "a Shape and its user are placed by cost",
+              "--as": "an Identity that is accepted is placed by cost: it gains no time on the accelerator"}),
     "lower": (f"lower m.onnx -s list.txt {LOWER}", NO_CPU_NAMES),
     "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --partition {partition}", NO_CPU_NAMES),
 }

@@ -95,7 +95,7 @@ class DiffMove:
     to: str
     cause: Literal["model", "list", "settings", "program"]
     # Why it is on the CPU, or why the target that it left does not run it; null: there is none to give.
-    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"] | None
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
     # Why it is, or was, on the CPU; empty: it never was.
     detail: str
     # The node to blame.

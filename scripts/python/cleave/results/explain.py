@@ -58,7 +58,7 @@ class ExplainNode:
     # what each of several says about the node, in the order in which they are asked
     targets: list[ExplainNodeTarget] | None = None
     # null on the accelerator and for a constant
-    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"] | None
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
     detail: str
     # the node to blame
     because: str | None

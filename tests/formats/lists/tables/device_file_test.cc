@@ -32,7 +32,7 @@ TEST_CASE("devices are read by the columns that the first line names") {
 
 TEST_CASE("devices with impossible numbers are refused") {
   const char* const heading =
-      "1: the first line must name the columns: name, and some of memory, speed, link\n";
+      "1: the first line must name the columns: name, and some of target, memory, speed, link\n";
   CHECK(devices("big,24GiB\n") == heading);
   CHECK(devices("memory\n1GiB\n") == heading);
   CHECK(devices("name,name\n") == heading);

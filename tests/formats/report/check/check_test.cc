@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/support/required_nodes.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/check/baseline_file.h"
 #include "formats/report/check/check_words.h"
-#include "core/support/required_nodes.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/formats/report/check/baseline_case.h"
