@@ -103,7 +103,7 @@ def main():
         + "\n}};\n\n}  // namespace\n\nstd::span<const NewerOperator> newer_operators() { return kNewer; }\n\n}  // namespace cleave\n",
         encoding="utf-8",
     )
-    bodies = [one for one in schemas if one.domain == "" and one.name in EXPANDED and one.has_function]
+    bodies = [one for one in schemas if one.domain == "" and one.name in EXPANDED and one.has_function]  # type: ignore[attr-defined]  # not in the types of onnx
     view = project / "formats/models/onnx/view"
     view.mkdir(exist_ok=True)
     view.joinpath("function_texts.cc").write_text(

@@ -112,7 +112,8 @@ class Test:
         (root / "work/list.txt").write_bytes(SPLIT[3].read_bytes())
         split = ["split", "/work/model.onnx", "-s", "/work/list.txt", "--dim", "N=1", "-o", "/work/parts"]
         if os.geteuid() == 0:
-            done = subprocess.run([shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin"), root, "/bin/cleave", *split], env={}, capture_output=True, text=True)
+            chroot = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")
+            done = subprocess.run([chroot, root, "/bin/cleave", *split], env={}, capture_output=True, text=True)
             self.expect(done.returncode == 0 and (root / "work/parts/manifest.json").is_file(),
                         f"alone in its folder: {done.stdout}{done.stderr}")
             shutil.rmtree(root / "work/parts", ignore_errors=True)

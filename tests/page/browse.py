@@ -304,7 +304,7 @@ def save_all(page: Page, *selectors: str) -> list:
 
 def content_pages(cleave: str, samples: pathlib.Path, folder: pathlib.Path) -> list:
     """The pages of other reports."""
-    resnet, npu, gpu = samples / "resnet18.json", samples / "npu.json", samples / "gpu.json"
+    resnet, npu = samples / "resnet18.json", samples / "npu.json"
     wider = folder / "wider.json"
     rules = json.loads(npu.read_text())
     rules["allow"] += [{"op": "torch.nn.modules.conv.Conv2d"}]
