@@ -95,8 +95,8 @@ struct Instance {
   std::vector<double> host_time;
   std::vector<double> bytes;            // own parameters
   std::vector<std::uint8_t> host_only;  // holds an item that cannot run on an accelerator
-  // Of several targets, for each its time there; below 0: it does not take the group. Then `time` is
-  // the least of these, so that bounds hold. Empty: there is one target.
+  // By group and target: the group's time there; below 0: the target does not take it. `time` is then
+  // the least of a group's times, so that bounds hold. Empty: there is one target.
   std::vector<double> target_time;
   std::size_t targets = 0;
   Adjacency successors;  // ascending, each once

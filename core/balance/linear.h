@@ -40,8 +40,8 @@ struct Line {
   std::vector<double> host_time;
   std::vector<double> bytes;
   std::vector<std::uint8_t> host_only;
-  // Of several targets, by block and one more, for each target: the time of the blocks before it there,
-  // and how many of them the target does not take.
+  // By block and target, with one more block at the end: the time on the target of all blocks before it,
+  // and how many of these the target does not take. Empty: there is one target.
   std::vector<double> target_time_before;
   std::vector<std::uint32_t> refused_before;
   std::size_t targets = 0;
@@ -60,7 +60,7 @@ struct Line {
 
   std::size_t size() const { return time.size(); }
   bool has_activations() const { return !own_peak.empty(); }
-  // Of the blocks [first, last] on accelerators of one of several targets; below 0: it refuses one.
+  // The time of the blocks [first, last] on the target, of several; below 0: it does not take one of them.
   double time_on(std::uint32_t target, std::uint32_t first, std::uint32_t last) const {
     const std::size_t from = first * targets + target;
     const std::size_t to = (last + std::size_t{1}) * targets + target;

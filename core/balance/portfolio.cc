@@ -51,7 +51,8 @@ std::optional<Error> find_homeless_group(const Instance& instance) {
   return std::nullopt;
 }
 
-// Of devices in order and several targets: a group that none takes of those that may hold it.
+// The fault of a group that no device takes after the devices that take what comes before it. Only devices
+// in order, of several targets, can have one.
 std::optional<Error> find_group_out_of_order(const Instance& instance) {
   if (instance.targets == 0 || !instance.fleet->in_order()) return std::nullopt;
   const std::vector<std::uint32_t> earliest = earliest_devices(instance);

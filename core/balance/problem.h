@@ -60,8 +60,8 @@ struct BalanceProblem {
   std::vector<BalanceDevice> devices;
   // True: stages go to devices as listed. False: to any device, which matters when they differ.
   bool devices_in_order = false;
-  // Of accelerators that are not alike: by item, for each target its time at speed 1 there; below 0:
-  // the target does not take the item. An item's own time is then the least of these, and
+  // By item and target, where accelerators are not alike: the item's time there at speed 1; below 0: the
+  // target does not take the item. An item's own time is then the least of these, and
   // runs_on_accelerator whether any target takes it. Empty: there is one target.
   std::vector<double> target_times;
   // Names an item in messages; when empty, "item 7".

@@ -50,7 +50,7 @@ struct Outcome {
   }
 };
 
-// Of one split; no latency, which needs times. `preview` is of the same split.
+// The numbers of one split, whose preview this is, without its latency: that needs times.
 Outcome outcome_of(const Split& split, const Preview& preview);
 // The same with the latency, where the model has times. `machine`: of the one accelerator, or the first
 // of several.

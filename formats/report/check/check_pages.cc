@@ -78,6 +78,12 @@ PageTable models_of(const Check& check) {
   for (const std::string& list : lists) table.headings.push_back(escaped(list));
   table.aligns.assign(table.headings.size(), Align::right);
   table.aligns[0] = Align::left;
+  for (auto error = check.errors.rbegin(); error != check.errors.rend(); ++error) {
+    PageRow row{
+        .cells = {escaped(error->model), "-"}, .note = escaped(error->message), .fails = true};
+    row.cells.resize(table.headings.size(), "-");
+    table.rows.push_back(std::move(row));
+  }
   std::map<std::string_view, std::map<std::string_view, const CheckRun*>> models;
   for (const CheckRun& run : check.runs) models[run.model].emplace(run.list, &run);
   for (const bool fails : {true, false}) {
@@ -99,12 +105,6 @@ PageTable models_of(const Check& check) {
       }
       add_row(table, std::move(row));
     }
-  }
-  for (const CheckError& error : check.errors) {
-    PageRow row{
-        .cells = {escaped(error.model), "-"}, .note = escaped(error.message), .fails = true};
-    row.cells.resize(table.headings.size(), "-");
-    table.rows.insert(table.rows.begin(), std::move(row));
   }
   return table;
 }

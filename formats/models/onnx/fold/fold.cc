@@ -76,7 +76,10 @@ std::string renamed_body(const OnnxGraph& body, const OnnxRenames& names) {
   return out;
 }
 
-std::string renamed_attribute(const OnnxAttribute& attribute, const OnnxRenames& names) {
+}  // namespace
+
+std::string with_bodies(const OnnxAttribute& attribute,
+                        const std::function<std::string(const OnnxGraph&)>& written) {
   std::string out;
   std::size_t body = 0;
   OnnxWalk walk;
@@ -85,15 +88,13 @@ std::string renamed_attribute(const OnnxAttribute& attribute, const OnnxRenames&
     const bool is_body = field.key() == bytes_field(attribute_field::kGraph) ||
                          field.key() == bytes_field(attribute_field::kGraphs);
     if (is_body) {
-      put_bytes(out, field.field_number(), renamed_body(attribute.graphs[body++], names));
+      put_bytes(out, field.field_number(), written(attribute.graphs[body++]));
     } else {
       out += field.whole();
     }
   }
   return out;
 }
-
-}  // namespace
 
 std::string_view renamed(std::string_view name, const OnnxRenames& names) {
   const auto found = names.find(name);
@@ -125,7 +126,8 @@ std::string renamed_onnx_node(const OnnxNode& node, const OnnxRenames& names) {
     field.skip();
     if (field.key() == bytes_field(node_field::kAttribute)) {
       put_bytes(out, node_field::kAttribute,
-                renamed_attribute(node.attributes[attribute++], names));
+                with_bodies(node.attributes[attribute++],
+                            [&](const OnnxGraph& body) { return renamed_body(body, names); }));
     } else {
       out += field.whole();
     }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,10 @@ bool mentions_renamed(const OnnxNode& node, const OnnxRenames& names);
 
 // The payload of the node's message with the values renamed. Everything else is copied as it is.
 std::string renamed_onnx_node(const OnnxNode& node, const OnnxRenames& names);
+
+// The payload of the attribute's message with each body written anew. Everything else is copied as it is.
+std::string with_bodies(const OnnxAttribute& attribute,
+                        const std::function<std::string(const OnnxGraph&)>& written);
 
 // How the branch of an If comes to be in the place of the If: its results get the names of the If's
 // outputs, and names that others have get new ones.

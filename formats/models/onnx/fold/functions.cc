@@ -65,20 +65,8 @@ std::optional<std::string> attribute_with_values(const OnnxAttribute& attribute,
     if (found == values.end()) return std::nullopt;
     return value_named(attribute.name, *found->second);
   }
-  std::string out;
-  std::size_t body = 0;
-  OnnxWalk walk;
-  for (OnnxFields field(attribute.record.payload, "an attribute", walk); field.next();) {
-    field.skip();
-    const bool is_body = field.key() == bytes_field(attribute_field::kGraph) ||
-                         field.key() == bytes_field(attribute_field::kGraphs);
-    if (is_body) {
-      put_bytes(out, field.field_number(), body_with_values(attribute.graphs[body++], values));
-    } else {
-      out += field.whole();
-    }
-  }
-  return out;
+  return with_bodies(attribute,
+                     [&](const OnnxGraph& body) { return body_with_values(body, values); });
 }
 
 // The payload of the node's message with the values in place of references.
