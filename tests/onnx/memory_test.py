@@ -69,7 +69,7 @@ class RandomModel:
         elif op == "MatMul":
             weight = self.weight(wide)
             self.add(op, [value, weight], [self.weights[weight].shape[1]])
-        elif op == "Split" and wide >= 4:
+        elif op == "Split" and wide >= 4 and wide % 2 == 0:
             self.add(op, [value], [wide // 2, wide // 2], axis=1)
         elif op == "Concat" and wide < 400:
             other = self.pick()
