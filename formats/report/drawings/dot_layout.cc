@@ -1,5 +1,6 @@
 // layout_svg: Graphviz's layout and rendering. The library is loaded by name when the first drawing is
 // laid out, so that a program which draws nothing starts without it, and runs where it is missing.
+#include "formats/report/drawings/edge_routes.h"
 #include "formats/report/drawings/layout.h"
 
 #ifdef CLEAVE_HAS_GVC
@@ -42,6 +43,8 @@ struct Graphviz {
   decltype(&::agset) set = nullptr;
   decltype(&::aglasterr) last_error = nullptr;
   decltype(&::agseterr) set_error_level = nullptr;
+  decltype(&::agerrors) worst_error = nullptr;  // since the last reset
+  decltype(&::agreseterrors) reset_errors = nullptr;
 };
 
 template <class Function>
@@ -61,7 +64,9 @@ std::optional<Graphviz> load() {
       find(library, "agmemread", found.read) && find(library, "agnedges", found.edge_count) &&
       find(library, "agattr", found.declare) && find(library, "agset", found.set) &&
       find(library, "aglasterr", found.last_error) &&
-      find(library, "agseterr", found.set_error_level);
+      find(library, "agseterr", found.set_error_level) &&
+      find(library, "agerrors", found.worst_error) &&
+      find(library, "agreseterrors", found.reset_errors);
   return is_complete ? std::optional(found) : std::nullopt;
 }
 
@@ -128,19 +133,23 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   // either.
   Agraph_t* const graph = gv.read(dot.c_str());
   if (graph == nullptr) return fault(gv, "the drawing is not a graph");
-  const bool is_straight = shape == EdgeShape::straight;
-  if (is_straight) set_attribute(gv, graph, "splines", "line");
-  if (is_straight || gv.edge_count(graph) > kMostPlacedFreely) bound_placement(gv, graph);
+  const bool is_routed = shape == EdgeShape::routed;
+  if (is_routed) set_attribute(gv, graph, "splines", "line");
+  if (is_routed || gv.edge_count(graph) > kMostPlacedFreely) bound_placement(gv, graph);
+  gv.reset_errors();
   if (gv.layout(context, graph, "dot") != 0) {
     return fault(gv, "cannot lay the drawing out; is the package graphviz installed?");
   }
+  // It then goes on, with nodes on each other and without some edges.
+  if (gv.worst_error() >= AGERR) return fault(gv, "Graphviz cannot place all nodes");
   char* bytes = nullptr;
   unsigned int size = 0;
   const int status = gv.render(context, graph, "svg", &bytes, &size);
   const auto free_rendered = [&gv](char* rendered) { gv.free_rendered(rendered); };
   const std::unique_ptr<char, decltype(free_rendered)> rendered(bytes, free_rendered);
   if (status != 0 || bytes == nullptr) return fault(gv, "cannot render the drawing as SVG");
-  return std::string(bytes, size);
+  std::string svg(bytes, size);
+  return is_routed ? with_edges_round_nodes(svg) : svg;
 }
 
 }  // namespace cleave

@@ -2,7 +2,8 @@
 //   1. gives every idle worker the next drawing;
 //   2. waits until one answers, and regularly checks how much time they have taken;
 //   3. keeps answers, and ends a worker that is late: the next drawing gets a new one;
-//   4. tries a drawing that failed once more, with straight edges.
+//   4. tries a drawing that failed once more: with edges routed by cleave when it took too long, without boxes
+//      around nodes when Graphviz says that it could not place them.
 // Time is processor time, so that results do not depend on how busy the machine is.
 //
 // Where Graphviz's library is missing, a worker runs the program `dot`. The drawing goes to a file in
@@ -35,6 +36,7 @@
 #include "formats/base/io/descriptor.h"
 #include "formats/base/io/worker_process.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/drawings/edge_routes.h"
 
 namespace cleave {
 namespace {
@@ -52,7 +54,13 @@ constexpr char kIsFault = 'E';
 
 // A request: a letter, the time that the drawing may take in milliseconds, a line break, the drawing.
 constexpr char kCurved = 'C';
-constexpr char kStraight = 'L';
+constexpr char kRouted = 'R';
+
+// DotGraph writes the boxes around nodes last.
+std::string without_boxes(const std::string& dot) {
+  const std::size_t at = dot.find("\n\tsubgraph cluster_");
+  return at == dot.npos ? dot : dot.substr(0, at) + "\n}\n";
+}
 
 // Runs in the worker. A signal that ends `dot` ends the worker, too, as if its library had crashed.
 std::string answer_of_program(const std::string& dot, EdgeShape shape, double seconds) {
@@ -70,7 +78,7 @@ std::string answer_of_program(const std::string& dot, EdgeShape shape, double se
 
 // Runs in the worker.
 std::string answer_to(const std::string& request) {
-  const EdgeShape shape = request[0] == kStraight ? EdgeShape::straight : EdgeShape::curved;
+  const EdgeShape shape = request[0] == kRouted ? EdgeShape::routed : EdgeShape::curved;
   const std::size_t begin = request.find('\n') + 1;
   const std::string dot = request.substr(begin);
   try {
@@ -84,10 +92,10 @@ std::string answer_to(const std::string& request) {
   }
 }
 
-LaidOut result_of(ProcessAnswer answer, EdgeShape shape) {
+LaidOut result_of(ProcessAnswer answer, bool has_boxes) {
   if (answer.text && !answer.text->empty()) {
     std::string text = answer.text->substr(1);
-    if ((*answer.text)[0] == kIsSvg) return Drawing{std::move(text), shape};
+    if ((*answer.text)[0] == kIsSvg) return Drawing{std::move(text), has_boxes};
     return LayoutFault{std::move(text)};
   }
   if (answer.signal == 0) return LayoutFault{"Graphviz stopped without a result"};
@@ -121,13 +129,14 @@ class Layouts {
  private:
   struct Task {
     std::size_t drawing;
-    char shape;
+    char shape = kCurved;
+    bool has_boxes = true;
   };
 
   struct Worker {
     explicit Worker(std::uint64_t most_bytes) : process(answer_to, most_bytes) {}
     WorkerProcess process;
-    Task task = {0, kCurved};
+    Task task = {0};
     double cpu_before = 0;  // of the process, when it got the drawing
     Clock::time_point deadline = {};
 
@@ -138,11 +147,12 @@ class Layouts {
     while (const auto task = take_task()) {
       LaidOut& result = results_[task->drawing];
       tell(progress, {"laying out", "drawings", task->drawing, results_.size()});
-      const std::string dot = job_.make(task->drawing);
+      std::string dot = job_.make(task->drawing);
       if (dot.empty()) continue;
+      if (!task->has_boxes) dot = without_boxes(dot);
       if (spent_ >= limits_.seconds) {
         result = time_was_over();
-        settle(*task, Remedy::none);
+        settle(*task, std::nullopt);
         continue;
       }
       worker.task = *task;
@@ -151,7 +161,7 @@ class Layouts {
       const auto milliseconds = std::llround(1e3 * std::min(seconds_for(*task), 1e9));
       if (worker.process.give(task->shape + std::to_string(milliseconds) + "\n" + dot)) return;
       result = LayoutFault{"the system could not start a process for Graphviz"};
-      settle(*task, Remedy::none);
+      settle(*task, std::nullopt);
     }
   }
 
@@ -168,18 +178,26 @@ class Layouts {
       return task;
     }
     if (next_ == results_.size()) return std::nullopt;
-    return Task{next_++, kCurved};
+    return Task{next_++};
   }
 
-  enum class Remedy { none, straight_edges };
-
-  // After a fault: tries the remedy, if there is one and time is left. Otherwise the fault stays.
-  void settle(const Task& task, Remedy remedy) {
-    if (remedy == Remedy::straight_edges && task.shape == kCurved && spent_ < limits_.seconds) {
-      again_.push_back({task.drawing, kStraight});
+  // After a fault: tries the drawing so, if there is such a way and time is left. Otherwise the fault stays.
+  void settle(const Task& task, const std::optional<Task>& again) {
+    if (again && spent_ < limits_.seconds) {
+      again_.push_back(*again);
     } else {
       is_given_up_ = is_given_up_ || (job_.needs_first && task.drawing == 0);
     }
+  }
+
+  static std::optional<Task> with_routed_edges(const Task& task) {
+    if (task.shape == kRouted) return std::nullopt;
+    return Task{task.drawing, kRouted, task.has_boxes};
+  }
+
+  static std::optional<Task> without_boxes_of(const Task& task) {
+    if (!task.has_boxes) return std::nullopt;
+    return Task{task.drawing, task.shape, false};
   }
 
   // Waits for a worker's event or the next check; false when no worker has work.
@@ -207,15 +225,17 @@ class Layouts {
     LaidOut& result = results_[worker.task.drawing];
     if (auto answer = worker.process.take()) {
       spent_ += seconds;
-      const Remedy remedy = answer->text ? Remedy::none : Remedy::straight_edges;
-      const bool is_curved = worker.task.shape == kCurved;
-      result = result_of(*std::move(answer), is_curved ? EdgeShape::curved : EdgeShape::straight);
-      if (!result) settle(worker.task, remedy);
+      const bool has_crashed = !answer->text;
+      result = result_of(*std::move(answer), worker.task.has_boxes);
+      if (!result) {
+        settle(worker.task,
+               has_crashed ? with_routed_edges(worker.task) : without_boxes_of(worker.task));
+      }
     } else if (is_late || spent_ + seconds > limits_.seconds) {
       const std::string allowed = text_of(std::min(seconds, most));
       result = is_late ? LayoutFault{"Graphviz took longer than " + allowed} : time_was_over();
       stop(worker);
-      settle(worker.task, Remedy::straight_edges);
+      settle(worker.task, with_routed_edges(worker.task));
     }
   }
 
@@ -266,8 +286,8 @@ std::size_t edge_count(std::string_view dot) {
 
 std::vector<const char*> arguments(EdgeShape shape, std::size_t edges) {
   std::vector<const char*> words = {"dot", "-Tsvg"};
-  if (shape == EdgeShape::straight) words.push_back("-Gsplines=line");
-  if (shape == EdgeShape::straight || edges > kMostPlacedFreely) {
+  if (shape == EdgeShape::routed) words.push_back("-Gsplines=line");
+  if (shape == EdgeShape::routed || edges > kMostPlacedFreely) {
     words.insert(words.end(), {"-Gnslimit=0.1", "-Gnslimit1=0.1"});
   }
   words.push_back(nullptr);
@@ -315,6 +335,7 @@ DotRun run_dot(const std::string& dot, EdgeShape shape, double seconds) {
   if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
   if (WIFEXITED(status)) run.status = WEXITSTATUS(status);
   run.svg = content(out);
+  if (shape == EdgeShape::routed) run.svg = with_edges_round_nodes(run.svg);
   run.said = content(err);
   return run;
 }

@@ -26,10 +26,9 @@ struct LayoutLimits {
 struct LayoutFault {
   std::string why;
 };
-enum class EdgeShape : std::uint8_t { curved, straight };
 struct Drawing {
-  std::string svg;                      // "" for one that was skipped or given up
-  EdgeShape shape = EdgeShape::curved;  // straight edges may cross nodes; curves never do
+  std::string svg;        // "" for one that was skipped or given up; no edge crosses a node
+  bool has_boxes = true;  // false: with boxes around nodes Graphviz could not place them
 };
 using LaidOut = Result<Drawing, LayoutFault>;
 
@@ -47,8 +46,8 @@ struct LaidOutAll {
 // The drawing as an SVG document. Takes seconds for 2,000 nodes.
 LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
 
-// The same for several drawings, some at a time. One alone may use half of the time with curved edges,
-// one of several a quarter; if that fails it is drawn with straight ones, in all the time left or,
+// The same for several drawings, some at a time. One alone may use half of the time with Graphviz's curves,
+// one of several a quarter; if that takes too long its edges are routed by cleave, in all the time left or,
 // with several drawings, a quarter. The result does not depend on how many are laid out at a time, unless time runs out. A
 // process that takes ten times as long by the clock is ended, too.
 LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
@@ -56,10 +55,13 @@ LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
 
 // ---- in a process of its own ----
 
+// Who leads edges round nodes: Graphviz, or with_edges_round_nodes().
+enum class EdgeShape : std::uint8_t { curved, routed };
+
 // Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
 // process or take minutes; see layout.h. An error when the layout library is missing. Memory that
 // Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
-// Above 300 edges, and with straight ones, nodes are placed in a bounded number of steps: for some
+// Above 300 edges, and with routed ones, nodes are placed in a bounded number of steps: for some
 // graphs of 400 edges placement takes minutes without a bound.
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
 
