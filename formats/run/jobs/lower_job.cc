@@ -150,7 +150,10 @@ class LowerJob {
     outcome_.reference = pool_.reference();
     outcome_.lack_of_reference = pool_.lack_of_reference();
     if (!pool_.samples().empty()) outcome_.taken = pool_.samples().front().taken();
-    outcome_.samples = options_.pool.compares ? pool_.samples().size() : 0;
+    const auto runs = [](const Backend& backend) { return backend.has(LowerStage::run); };
+    const bool is_compared =
+        options_.pool.compares && std::any_of(backends_.begin(), backends_.end(), runs);
+    outcome_.samples = is_compared ? pool_.samples().size() : 0;
     for (std::size_t round = 1; round <= options_.most_rounds; ++round) {
       if (auto fault = run_round()) return *std::move(fault);
       outcome_.is_eroding = is_eroding(graph_, outcome_);
