@@ -44,8 +44,6 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
 // at their nodes.
 CiReport ci_report(const LoweringReport& report);
 
-// False when no node was on the accelerator from the start: what was never compiled is no success.
-bool has_work(const LowerOutcome& outcome);
 // "lowered 2,460 of 2,461 nodes (99.9%) by tract 0.23 in 2 rounds, 7 compiler runs, 3 s; 1 rule".
 std::string conclusion_text(const LoweringReport& report);
 // What to do next, a paragraph each: sizes to give, what was pinned to which shape, the command

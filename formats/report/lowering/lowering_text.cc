@@ -165,7 +165,7 @@ class TextWriter {
     write_precision();
     write_data_shapes();
     write_compared();
-    if (outcome.rounds.back().acc_nodes == 0 && has_work(outcome)) {
+    if (outcome.rounds.back().acc_nodes == 0 && !outcome.takes_nothing) {
       page_.line("no node is left on the accelerator");
     }
     write_targets();
@@ -313,14 +313,9 @@ std::string finding_path(const LoweringReport& report, std::size_t finding) {
   return report.folder + "/findings/" + std::to_string(finding + 1);
 }
 
-bool has_work(const LowerOutcome& outcome) {
-  const LowerRound& first = outcome.rounds.front();
-  return first.acc_parts > 0 || !first.parts.empty();
-}
-
 std::string conclusion_text(const LoweringReport& report) {
   const LowerOutcome& outcome = report.outcome;
-  if (!has_work(outcome)) {
+  if (outcome.takes_nothing) {
     return "NOTHING TO LOWER: the lists take no node, so nothing was compiled; cleave preview with "
            "these lists tells why";
   }

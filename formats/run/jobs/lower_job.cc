@@ -142,6 +142,7 @@ class LowerJob {
 
   Result<LowerOutcome, LowerFault> run() {
     outcome_.nodes = graph_.node_count();
+    outcome_.takes_nothing = split_.split().acc_found.nodes.count() == 0;
     outcome_.identities = pool_.identities();
     if (split_.targets().size() > 1) {
       for (const Target& target : split_.targets()) outcome_.targets.push_back(target.name);
