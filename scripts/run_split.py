@@ -53,6 +53,9 @@ try:
 except ImportError as error:
     if __name__ != "__main__":
         raise
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        sys.exit(0)
     print(
         f"run_split.py: skipped: needs the Python module {error.name} "
         "(pip install onnx onnxruntime numpy)",

@@ -40,6 +40,10 @@ class CannotRun(Exception):
     """The runtime refuses the model that was split."""
 
 
+class WrongUsage(Exception):
+    """The folder is no split of the model, or none that can be run."""
+
+
 def interpreter_of(path, xnnpack):
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
     resolver = OpResolverType.AUTO if xnnpack else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -93,14 +97,28 @@ def is_split(folder):
 
 
 def read_manifest(folder):
-    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WrongUsage(f"{path}: {first_line(error)}") from error
+    if not isinstance(manifest, dict):
+        raise WrongUsage(f"{path}: is no manifest of a split")
+    return manifest
 
 
 def read_chain(folder):
     manifest = read_manifest(folder)
     if "chain" not in manifest:
-        raise ValueError(f"{folder}: its manifest has no chain")
+        raise WrongUsage(f"{folder}: its manifest has no chain")
     return manifest["chain"]
+
+
+def unmade_outputs(chain):
+    """Outputs of the model that no partition makes, and that are no inputs and no state: constants of the file."""
+    made = {name for part in chain["order"] for name in part["outputs"]} | set(chain["inputs"])
+    made |= {held["name"] for held in chain["state"]}
+    return [name for name in chain["outputs"] if name not in made]
 
 
 class Chain:
@@ -135,12 +153,30 @@ class Chain:
         return results
 
 
+def check_same(path, what, details, names):
+    """Raises WrongUsage when the model's values are not those of the chain, so that it is another model. Empty and
+    repeated names are made unique in a chain, and an output may be a variable under another name."""
+    if len(details) != len(names):
+        raise WrongUsage(f"{path}: has {counted(len(details), what)}, and the model that was split has {len(names)}: "
+                         "it is another model")
+    for detail, name in zip(details, names if what == "input" else []):
+        own = detail["name"]
+        if own and own != name and not name.startswith(own + "#"):
+            raise WrongUsage(f'{path}: its {what} is "{own}", and that of the model that was split is "{name}": '
+                             "it is another model")
+
+
 def open_original(path, chain, xnnpack):
     """The model that was split: of several signatures the one that the split is of."""
     interpreter = interpreter_of(path, xnnpack)
     if len(interpreter.get_signature_list()) < 2:
-        return Model(path, xnnpack)
-    one = chain["signature"]
+        model = Model(path, xnnpack)
+        check_same(path, "input", model.inputs(), chain["inputs"])
+        check_same(path, "output", interpreter.get_output_details(), chain["outputs"])
+        return model
+    one = chain.get("signature")
+    if one is None or one["key"] not in interpreter.get_signature_list():
+        raise WrongUsage(f"{path}: has no signature that was split: it is another model")
     names = {side: {tensor["value"]: tensor["name"] for tensor in one[side]} for side in ("inputs", "outputs")}
     return Signature(interpreter, one["key"], [names["inputs"][name] for name in chain["inputs"]],
                      [names["outputs"][name] for name in chain["outputs"]])
@@ -177,7 +213,8 @@ class MicroChain(Chain):
 
 
 def run_chain(chain, parts, inputs, state):
-    """Calls `parts`, one for each entry of the chain's order. Returns the model's outputs and the new state."""
+    """Calls `parts`, one for each entry of the chain's order. Returns the model's outputs and the new state. The chain
+    must make them all: see unmade_outputs()."""
     values = dict(state)
     values.update(zip(chain["inputs"], inputs))
     for entry, part in zip(chain["order"], parts):
@@ -191,9 +228,16 @@ def run_chain(chain, parts, inputs, state):
     return [values[name] for name in chain["outputs"]], after
 
 
+def counted(number, thing):
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def first_line(error):
-    """What LiteRT says, without the rest."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """What LiteRT says, without the rest, and a way round operators that it does not have."""
+    text = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    if "unresolved custom op" in str(error):
+        text += "; what is before and behind that operator can be cut out and run: cleave cut --to NODE, --from NODE"
+    return text
 
 
 def shape_of(detail, dims):
@@ -271,17 +315,25 @@ def verdict_on(load, calls, whole):
 def verify(original, folder, dims, seed, tell=lambda doing: None):
     """Rows (what, where, verdict) of LiteRT, without and with XNNPACK. Raises CannotRun when it refuses the original."""
     chain = read_chain(folder)
+    unmade = unmade_outputs(chain)
     for xnnpack in (False, True):
         where = f"XNNPACK {'on' if xnnpack else 'off'}"
         tell(f"running the original, {where}")
         calls, whole = run_original(partial(open_original, original, chain, xnnpack),
                                     lambda model: draw_calls(model.inputs(), dims, seed))
         others: list[tuple[str, Callable]] = [("chain", partial(Chain, folder, xnnpack))]
+        if unmade:
+            yield "chain", where, unmade_text(unmade)
+            others = []
         if (folder / "root.tflite").exists():  # a bundle has no root
             others.append(("root.tflite", partial(Model, folder / "root.tflite", xnnpack)))
         for what, load in others:
             tell(f"running {what}, {where}")
             yield what, where, verdict_on(load, calls, whole)
+
+
+def unmade_text(names):
+    return f'no partition makes "{names[0]}", a constant of the model: root.tflite gives it'
 
 
 def signature_count(path):
@@ -311,6 +363,8 @@ def verify_micro(original, folder, seed, tell=lambda doing: None):
         raise CannotRun("it sees only the first partition of a bundle")
     if signature_count(original) > 1:
         raise CannotRun("it runs the first subgraph, and no signature by its key")
+    if unmade := unmade_outputs(chain):
+        raise CannotRun(unmade_text(unmade))
     tell("running the original")
     calls, whole = run_original(partial(MicroModel, original, chain["outputs"]),
                                 lambda model: draw_calls(model.inputs(len(chain["inputs"])), {}, seed))
@@ -331,10 +385,13 @@ def supervised(script, judge):
                            stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     steps = [line[len(CHILD):].strip() for line in child.stderr.splitlines() if line.startswith(CHILD)]
     name = Path(script).name
-    if child.returncode >= 0:
-        sys.stderr.write("".join(line + "\n" for line in child.stderr.splitlines() if line.startswith(name)))
-        return child.returncode
     step = steps[-1] if steps else "starting"
+    if child.returncode >= 0:
+        told = [line for line in child.stderr.splitlines() if line.startswith(name)]
+        if child.returncode != 0 and not told and "Traceback" in child.stderr:
+            told = [f"{name}: {step}: {child.stderr.strip().splitlines()[-1]}"]
+        sys.stderr.write("".join(line + "\n" for line in told))
+        return child.returncode
     print(f"{name}: {step}: {judge} crashed (signal {-child.returncode})", file=sys.stderr)
     return 3 if "original" in step else 1
 
@@ -348,7 +405,7 @@ def begin(script, judges=(LITERT,)):
         print(f"{name}: skipped: needs the Python module {module} (pip install ai-edge-litert numpy)", file=sys.stderr)
         sys.exit(77)
     if CHILD in os.environ:
-        return name
+        return
     statuses = []
     for judge in judges:
         statuses.append(supervised(script, judge))
@@ -368,13 +425,14 @@ def tell_parent(doing):
 
 def verify_main(script):
     """verify_split.py MODEL.tflite DIR [--dim N=8]... [--seed N]"""
-    name = begin(script, (LITERT, MICRO) if has_micro() else (LITERT,))
+    name = Path(script).name
     parser = argparse.ArgumentParser(prog=name, description="Runs a split .tflite model beside the original.")
     parser.add_argument("original", metavar="ORIGINAL", type=Path)
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--dim", type=parse_dim, action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    begin(script, (LITERT, MICRO) if has_micro() else (LITERT,))
     judge = os.environ[CHILD]
     verdicts = []
     try:
@@ -387,7 +445,7 @@ def verify_main(script):
     except CannotRun as error:
         print(f"{name}: {options.original}: {judge} cannot run it: {error}", file=sys.stderr)
         sys.exit(3)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, WrongUsage) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(2)
     sys.exit(0 if all(verdict == "equal" for verdict in verdicts) else 1)
@@ -395,16 +453,19 @@ def verify_main(script):
 
 def run_main(script):
     """run_split.py DIR [--dim N=8]... [--seed N]"""
-    import_name = begin(script)
-    import numpy as np
-    parser = argparse.ArgumentParser(prog=import_name, description="Runs the chain of a split .tflite model.")
+    name = Path(script).name
+    parser = argparse.ArgumentParser(prog=name, description="Runs the chain of a split .tflite model.")
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--dim", type=parse_dim, action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    begin(script)
+    import numpy as np
     folder, root = options.folder, options.folder / "root.tflite"
     try:
         dims = bound_dims(folder) | dict(options.dim)
+        if unmade := unmade_outputs(read_chain(folder)):
+            raise WrongUsage(f"{folder}: {unmade_text(unmade)}")
         chain = Chain(folder, False)
         if root.exists():
             whole = Model(root, False)
@@ -416,14 +477,17 @@ def run_main(script):
             calls = [[None if detail is None else drawn(detail, dims, generator) for detail in chain.inputs()]
                      for _ in range(CALLS)]
             wanted, verdict = [chain(inputs) for inputs in calls], None
+    except WrongUsage as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(2)
     except (RuntimeError, ValueError, OSError) as error:
-        print(f"{import_name}: {folder}: {first_line(error)}", file=sys.stderr)
+        print(f"{name}: {folder}: {first_line(error)}", file=sys.stderr)
         sys.exit(3)
-    parts = f"{len(chain.parts)} partition{'' if len(chain.parts) == 1 else 's'}, {CALLS} calls"
+    parts = f"{counted(len(chain.parts), 'partition')}, {CALLS} calls"
     if verdict is None:
         print(f"ran: {parts}; a bundle has no root to compare with")
     else:
         print(f"{'replayed' if verdict == 'equal' else 'differs'}: {parts}, against root.tflite: {verdict}")
-    for name, value in zip(chain.chain["outputs"], wanted[-1]):
-        print(f"{name}  {value.dtype}{list(value.shape)}")
+    for output, value in zip(chain.chain["outputs"], wanted[-1]):
+        print(f"{output}  {value.dtype}{list(value.shape)}")
     sys.exit(0 if verdict in ("equal", None) else 1)

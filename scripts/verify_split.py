@@ -38,7 +38,9 @@ from pathlib import Path
 
 import tflite_chain
 
-if __name__ == "__main__" and any(argument.endswith(".tflite") for argument in sys.argv[1:]):
+if __name__ == "__main__" and any(
+    argument.endswith(".tflite") or tflite_chain.is_split(argument) for argument in sys.argv[1:]
+):
     tflite_chain.verify_main(__file__)
 
 try:
@@ -64,6 +66,9 @@ try:
 except ImportError as error:
     if __name__ != "__main__":
         raise
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        sys.exit(0)
     print(
         f"verify_split.py: skipped: needs the Python module {error.name} "
         "(pip install onnx onnxruntime numpy)",

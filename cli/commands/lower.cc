@@ -179,7 +179,7 @@ class LowerCommand : public Command {
     write_stdout(json_ ? lowering_json(report) : lowering_text(report), written());
     if (github_) write_annotations(report);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
-    return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
+    return outcome->is_clean && !outcome->takes_nothing ? ExitCode::done : ExitCode::check_failed;
   }
 
   // Where all sizes are known, what only computes known integers is no work for a compiler: the split of

@@ -13,6 +13,7 @@
 #include "formats/base/io/input_record.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/run/backend/backend_file.h"
+#include "formats/run/backend/placeholders.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {
@@ -53,10 +54,10 @@ bool takes_format(const Backend& backend, const std::string& text, ModelFormat f
 // No output may replace the programs and scripts of a backend.
 void record_programs(const Backend& backend) {
   const auto record = [&](const std::vector<std::string>& words) {
-    constexpr std::string_view kHere = "{here}";
+    const PlaceholderValues values{.here = backend.folder, .cleave = cleave_folder(backend.folder)};
     for (const std::string& word : words) {
-      const bool is_here = word.starts_with(kHere);
-      record_input(is_here ? backend.folder + word.substr(kHere.size()) : word);
+      const bool is_place = word.starts_with("{here}") || word.starts_with("{cleave}");
+      record_input(is_place ? expand_words({word}, values).front() : word);
     }
   };
   record(backend.identity);

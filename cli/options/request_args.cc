@@ -183,7 +183,8 @@ void add_binding_options(CLI::App& app, ModelRequest& model) {
   app.add_option("--signature", model.bindings.signature,
                  "which signature of a TensorFlow Lite model, or which program of a torch.export "
                  "archive, to "
-                 "read, where it has several; without it the first one, or the program \"model\"")
+                 "read, where it has several; without it the first one with nodes, or the program "
+                 "\"model\"")
       ->type_name("KEY");
   set_file_role(
       app.add_option_function<std::string>(

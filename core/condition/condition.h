@@ -160,6 +160,7 @@ struct AbsentAttributeCondition {
 
 struct RelationCondition {
   Relation relation;
+  std::string why = {};  // what it asks for, in the words of its source; "": the relation says it
   bool operator==(const RelationCondition&) const = default;
 };
 

@@ -20,17 +20,45 @@ namespace {
 constexpr double kMicroseconds = 1e6;
 constexpr double kMostCost = 1e30;  // of an item or net, so that no sum is infinite
 
-// Visits the parameters and constants that the node reads, by the ids that bytes are counted by;
-// may visit one twice.
-template <class Visit>
-void each_parameter(const Graph& graph, NodeId node, Visit visit) {
-  for (const Operand& operand : graph.operands(node)) {
-    if (graph.is_parameter(operand.value)) visit(graph.canonical_parameter(operand.value));
+// Finds the parameters of the file that a node reads, also through constants that compute on them, by
+// the ids that bytes are counted by: what a stage with the node has to hold. Weights that are stored in
+// fewer bits than they are used in count as they are stored.
+class ParametersOfNode {
+ public:
+  explicit ParametersOfNode(const Graph& graph) : graph_(graph), met_in_(graph.value_count(), 0) {}
+
+  // Each once. Linear in the constants behind the node, all of which a stage with it has, too. Valid
+  // until the next call.
+  const std::vector<ValueId>& of(NodeId node) {
+    found_.clear();
+    ++walk_;
+    for (const Operand& operand : graph_.operands(node)) meet(operand.value);
+    for (const ValueId value : graph_.module_parameters(node)) meet(value);
+    while (!open_.empty()) {
+      const ValueId value = open_.back();
+      open_.pop_back();
+      for (const Operand& operand : graph_.operands(graph_.value(value).producer)) {
+        meet(operand.value);
+      }
+    }
+    return found_;
   }
-  for (const ValueId value : graph.module_parameters(node)) {
-    if (graph.is_parameter(value)) visit(graph.canonical_parameter(value));
+
+ private:
+  void meet(ValueId read) {
+    if (!graph_.is_parameter(read)) return;
+    const ValueId value = graph_.canonical_parameter(read);
+    if (std::exchange(met_in_[value], walk_) == walk_) return;
+    const NodeId maker = graph_.value(value).producer;
+    const bool is_stored = maker == kNone<NodeId> || graph_.operands(maker).empty();
+    (is_stored ? found_ : open_).push_back(value);
   }
-}
+
+  const Graph& graph_;
+  std::uint32_t walk_ = 0;
+  PerValue<std::uint32_t> met_in_;  // the last walk that met it
+  std::vector<ValueId> found_, open_;
+};
 
 double elements_of(const Graph& graph, ValueId value) {
   if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return 0;
@@ -58,8 +86,8 @@ class GraphBalanceMaker {
   GraphBalanceMaker(const Graph& graph, const GraphCostOptions& options)
       : graph_(graph),
         options_(options),
+        parameters_(graph),
         first_reader_(graph.value_count(), kNone<NodeId>),
-        last_reader_(graph.value_count(), kNone<NodeId>),
         is_shared_(graph.value_count(), 0),
         number_(graph.value_count(), kNoItem),
         together_(graph.node_count()) {
@@ -226,11 +254,10 @@ class GraphBalanceMaker {
     find_first_readers();
     Adjacency shared;  // by node
     for (const NodeId node : graph_.nodes()) {
-      each_parameter(graph_, node, [&](ValueId value) {
-        if (std::exchange(last_reader_[value], node) == node) return;
+      for (const ValueId value : parameters_.of(node)) {
         if (first_reader_[value] == node) add_first_read(node, value);
         if (is_shared_[value] != 0) shared.add(shared_number(value));
-      });
+      }
       shared.end_list();
     }
     made_.problem.shared_users = reversed(shared, made_.problem.shared_bytes.size());
@@ -238,10 +265,10 @@ class GraphBalanceMaker {
 
   void find_first_readers() {
     for (const NodeId node : graph_.nodes()) {
-      each_parameter(graph_, node, [&](ValueId value) {
+      for (const ValueId value : parameters_.of(node)) {
         if (first_reader_[value] == kNone<NodeId>) first_reader_[value] = node;
         if (first_reader_[value] != node) is_shared_[value] = 1;
-      });
+      }
     }
   }
 
@@ -293,9 +320,9 @@ class GraphBalanceMaker {
   const Graph& graph_;
   const GraphCostOptions& options_;
   GraphBalance made_;
+  ParametersOfNode parameters_;
   // By parameter:
   PerValue<NodeId> first_reader_;
-  PerValue<NodeId> last_reader_;
   PerValue<std::uint8_t> is_shared_;
   PerValue<std::uint32_t> number_;  // among the shared ones
   // By item:

@@ -5,8 +5,9 @@
 //                device_flops, bytes / device_bandwidth); if only some nodes were measured, the
 //                others' estimates are scaled to them
 //   transfers    bytes of a tensor / link_bandwidth; a tensor of unknown size is free, and counted
-//   memory       parameters and constants that a node reads; one that several nodes read is shared.
-//                Activations are the tensors that nodes make, and the graph's inputs
+//   memory       parameters and constants that the file has for a node, also those behind constants that
+//                compute on them; one that several nodes read is shared. Activations are the tensors that
+//                nodes make, and the graph's inputs
 //
 // Markers of stages (core/stages/stages.h) cost 0 and stay with a node next to them. Ties are kept:
 // sets of nodes stay together, and what must run first is in the same stage or an earlier one.
@@ -53,7 +54,7 @@ struct GraphBalance {
   std::size_t unknown_sizes = 0;  // tensors between nodes whose bytes are unknown: 0
 };
 
-// Linear. The graph must live as long as the problem.
+// Linear in nodes, and in what they read through constants. The graph must live as long as the problem.
 GraphBalance balance_problem_of(const Graph& graph, const GraphCostOptions& options);
 
 }  // namespace cleave

@@ -15,6 +15,7 @@
 #include "formats/models/onnx/view/runtime_view.h"
 #include "formats/models/pt2/model.h"
 #include "formats/models/pt2/reader.h"
+#include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/model_reader.h"
 #include "formats/models/tflite/reader.h"
 #include "formats/models/written_out.h"
@@ -157,6 +158,21 @@ Diagnostics with_way_out(Diagnostics faults, const ModelLimits& limits) {
 
 }  // namespace
 
+namespace {
+
+// Names the signature that was taken where runtimes would take another subgraph by themselves, and says
+// which options do nothing.
+void complete_tflite(LoadedModel& model) {
+  const TfliteModel& tflite = *model.tflite();
+  if (tflite.main != 0) model.bindings.signature = tflite.signature.bytes(tfl::signature::key);
+  if (model.bindings.folding == Folding::write) {
+    model.notes.emplace_back(
+        "--fold write is for ONNX models: operators that only compute sizes stay nodes here");
+  }
+}
+
+}  // namespace
+
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits, const Progress& progress) {
   Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
@@ -179,6 +195,7 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
       Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
       if (model) model->bindings = bindings;
       if (model) model->limits = limits;
+      if (model && row.format == ModelFormat::tflite) complete_tflite(*model);
       return model;
     }
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker for LiteRT, TensorFlow Lite's runtime (pip install ai-edge-litert onnx numpy): see worker.py.
+"""A worker for LiteRT, TensorFlow Lite's runtime (pip install ai-edge-litert numpy): see worker.py.
 
 It is the reference for .tflite models: the kernels without delegates, one thread. "capture" runs a model once and
 writes every tensor that the operators of its main subgraph make, or of that of a signature:
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from worker import StageError, in_stage, packages, read_inputs, serve, write_outputs, write_tensor
 
-with packages("ai-edge-litert onnx numpy"):
+with packages("ai-edge-litert numpy"):
     import numpy as np
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 

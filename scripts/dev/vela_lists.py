@@ -454,6 +454,13 @@ def channel_of_1(rule, _):
     rule.ask("in[0].dim[-1] == 1")
 
 
+# What is not easily seen from the relation itself: reports say these in Vela's words.
+TOLD = {
+    mean_depth, mean_axis, mean_elements, batch_of_1, slice_volume, strides_1_to_3, long_strides, pool_kernel, max_pool_kernel,
+    arg_max_depth, last_axis, matmul_int8, matmul_depth, matmul_reduced, bias_types, bias_axis, bias_values, weight_sums,
+    flat_weights, resize_55, resize_most, resize_power, softmax_size, num_splits, transpose_32, transpose_8,
+    transpose_conv_shape, transpose_conv_strides, gather_axis, channel_of_1,
+}  # fmt: skip
 NOT_DECIDED = object()  # no condition of a rule can say it
 NO_NODES = object()  # the operators are values of the model, never nodes
 
@@ -587,7 +594,11 @@ def rule_of(op, sentences, counts, is_plain):
         if decide is NO_NODES:
             return None
         if is_decided:
+            before = len(rule.where)
             decide(rule, match)
+            if decide in TOLD:
+                words = sentence.rstrip(".")
+                rule.where[before:] = [{"relation": one, "why": words} for one in rule.where[before:]]
         else:
             unchecked.append(sentence)
     return written(rule, unchecked)

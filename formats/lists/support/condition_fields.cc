@@ -169,16 +169,42 @@ std::size_t place_in_text(std::size_t start, const std::string& text, std::size_
   return escaped < at ? start : start + 1 + at;
 }
 
-void read_relation(JsonWalk& json, Rule& rule) {
+std::optional<Relation> take_relation(JsonWalk& json) {
   const std::size_t start = json.offset();
   const auto text = json.take_text("a relation");
-  if (!text) return;
+  if (!text) return std::nullopt;
   auto relation = parse_relation(*text);
-  if (relation) {
-    rule.conditions.emplace_back(RelationCondition{*std::move(relation)});
+  if (relation) return *std::move(relation);
+  report_relation(json, start, *text, relation.error());
+  return std::nullopt;
+}
+
+// A relation, or one with the words for what it asks: {"relation": "...", "why": "..."}.
+void read_relation(JsonWalk& json, Rule& rule) {
+  if (json.type() != JsonType::object) {
+    auto relation = take_relation(json);
+    if (relation) rule.conditions.emplace_back(RelationCondition{*std::move(relation)});
     return;
   }
-  report_relation(json, start, *text, relation.error());
+  const std::size_t start = json.offset();
+  RelationCondition condition;
+  bool is_read = false;
+  json.each_field("a relation", "an object", [&](const std::string& key, std::size_t at) {
+    if (key == "relation") {
+      auto relation = take_relation(json);
+      if (relation) condition.relation = *std::move(relation);
+      is_read = true;
+    } else if (key == "why") {
+      condition.why = json.take_text("\"why\"").value_or("");
+    } else {
+      json.pass_unknown(at, key, "a relation", {"relation", "why"});
+    }
+  });
+  if (!is_read) {
+    json.faults().error(start, "an object in \"where\" needs the field \"relation\"");
+  } else if (!condition.relation.terms.empty()) {
+    rule.conditions.emplace_back(std::move(condition));
+  }
 }
 
 // One relation, or a list of them, all of which must hold.

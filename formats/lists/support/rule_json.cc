@@ -254,7 +254,16 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
   }
   if (const auto all = conditions_of<RelationCondition>(rule); !all.empty()) {
     json.begin_list("where");
-    for (const auto* const one : all) json.text(one->relation.text);
+    for (const auto* const one : all) {
+      if (one->why.empty()) {
+        json.text(one->relation.text);
+        continue;
+      }
+      json.begin_object(JsonText::Layout::one_line);
+      json.text("relation", one->relation.text);
+      json.text("why", one->why);
+      json.end_object();
+    }
     json.end_list();
   }
 }

@@ -1,6 +1,7 @@
 #include "formats/models/tflite/graph_maker.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -108,6 +109,8 @@ constexpr std::size_t kNodesBetweenTold = 4096;
 constexpr std::string_view kDomain = "tflite";
 constexpr std::string_view kCustomDomain = "tflite.custom";
 constexpr std::string_view kFirstAxis = "N";
+constexpr std::int64_t kMostSize =
+    std::numeric_limits<std::int32_t>::max();  // of a dim in the file
 
 class TfliteGraphMaker {
  public:
@@ -119,7 +122,7 @@ class TfliteGraphMaker {
   }
 
   Result<TfliteGraph, std::vector<GraphFault>> make(const Progress& progress) {
-    builder_.set_name(graph_.table.bytes(tfl::subgraph::name));
+    builder_.set_name(model_.name);
     builder_.add_opset(kDomain, 3);
     handles_.assign(graph_.tensors.size(), kNoTflite);
     add_inputs();
@@ -134,6 +137,7 @@ class TfliteGraphMaker {
     auto graph = builder_.finish();
     if (!graph) return std::move(graph).error();
     fill_tables(*graph);
+    keep_bound_shapes();
     return TfliteGraph{*std::move(graph), std::move(traced_)};
   }
 
@@ -144,10 +148,23 @@ class TfliteGraphMaker {
   }
 
   // The first axis of all values is one symbol, the batch; any other that is open is its own.
+  static std::string symbol_of(const TfliteTensor& tensor, std::uint32_t axis) {
+    return axis == 0 ? std::string(kFirstAxis)
+                     : std::string(tensor.name) + ":" + std::to_string(axis);
+  }
+
+  static bool is_open(const TfliteTensor& tensor, std::uint32_t axis) {
+    const FlatInts open = tensor.table.ints(tfl::tensor::signature);
+    return open.size() == tensor.shape.size() && open[axis] < 0;
+  }
+
   Dim dim_of(const TfliteTensor& tensor, std::uint32_t axis, std::int32_t size) {
-    const std::string symbol =
-        axis == 0 ? std::string(kFirstAxis) : std::string(tensor.name) + ":" + std::to_string(axis);
-    if (const auto bound = binder_.size_of(symbol)) return Dim::fixed(*bound);
+    const std::string symbol = symbol_of(tensor, axis);
+    if (const auto bound = binder_.size_of(symbol)) {
+      bound_.emplace(symbol,
+                     static_cast<std::int32_t>(std::clamp<std::int64_t>(*bound, 0, kMostSize)));
+      return Dim::fixed(*bound);
+    }
     traced_.emplace(symbol, size);
     return Dim::symbol(builder_.intern(symbol), size);
   }
@@ -156,11 +173,10 @@ class TfliteGraphMaker {
     ValueDecl decl{.name = tensor.name, .dtype = tflite_dtype(tensor.type)};
     if (!is_tensor_type(tensor.type)) return decl;
     decl.type = ValueType::tensor;
-    const FlatInts open = tensor.table.ints(tfl::tensor::signature);
     shape_.clear();
     for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
-      const bool is_open = open.size() == tensor.shape.size() && open[i] < 0;
-      shape_.push_back(is_open ? dim_of(tensor, i, tensor.shape[i]) : Dim::fixed(tensor.shape[i]));
+      const std::int32_t size = tensor.shape[i];
+      shape_.push_back(is_open(tensor, i) ? dim_of(tensor, i, size) : Dim::fixed(size));
     }
     decl.shape = builder_.intern_shape(shape_);
     return decl;
@@ -385,6 +401,25 @@ class TfliteGraphMaker {
     }
   }
 
+  // What is written has the sizes that were bound, also in bodies.
+  void keep_bound_shapes() {
+    if (bound_.empty()) return;
+    for (TfliteSubgraph& graph : model_.subgraphs) {
+      for (TfliteTensor& tensor : graph.tensors) {
+        std::vector<std::int32_t> shape;
+        bool is_bound = false;
+        for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
+          shape.push_back(tensor.shape[i]);
+          if (!is_open(tensor, i)) continue;
+          const auto size = bound_.find(symbol_of(tensor, i));
+          shape.back() = size == bound_.end() ? -1 : size->second;
+          is_bound = is_bound || size != bound_.end();
+        }
+        if (is_bound) tensor.bound = std::move(shape);
+      }
+    }
+  }
+
   TfliteModel& model_;
   const TfliteSubgraph& graph_;
   const TfliteState& state_;
@@ -395,6 +430,7 @@ class TfliteGraphMaker {
   std::vector<std::uint32_t> code_of_handle_;  // nodes, constants and nodes of bodies
   std::vector<Dim> shape_;
   std::map<std::string, std::int64_t, std::less<>> traced_;
+  std::map<std::string, std::int32_t, std::less<>> bound_;  // sizes of symbols
   std::vector<GraphFault> faults_;
   std::unordered_set<std::string_view> taken_;
   std::string_view path_, scope_;

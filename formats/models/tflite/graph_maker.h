@@ -28,7 +28,8 @@ struct TfliteGraph {
   std::map<std::string, std::int64_t, std::less<>> traced;
 };
 
-// Needs the model's state and constants. Fills the model's tables between graph and file. The
+// Needs the model's state and constants. Fills the model's tables between graph and file, and the shapes
+// of tensors whose open dims are bound. The
 // graph's names are views into the file and the model. Linear, if bodies are not shared by many
 // operators; refuses models whose bodies would be more than 16 times the operators of the file.
 Result<TfliteGraph, std::vector<GraphFault>> make_tflite_graph(TfliteModel& model,

@@ -26,6 +26,8 @@ struct TfliteTensor {
   bool is_variable = false;
   bool has_data = false;  // in its buffer or another file, or it has no elements
   bool is_input = false;  // of its subgraph
+  // Its shape where options set open dims of it, with -1 for those that stay open; else empty.
+  std::vector<std::int32_t> bound = {};
 };
 
 struct TfliteOperator {
@@ -96,6 +98,7 @@ struct TfliteModel {
   std::vector<TfliteSubgraph> subgraphs;
   std::uint32_t main = 0;  // the model's subgraph
   FlatTable signature;     // of the model's subgraph; absent: it has none
+  std::string_view name;   // of its subgraph, or of the file where that says nothing
   TfliteState state;
   std::vector<std::uint8_t> is_constant;  // by operator: all that it reads is constant
   StringArena names;

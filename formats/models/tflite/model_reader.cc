@@ -11,6 +11,7 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
 #include "formats/models/tflite/fields.h"
+#include "formats/models/tflite/state.h"
 #include "formats/models/tflite/tensor_type.h"
 
 namespace cleave {
@@ -67,7 +68,9 @@ class ModelReader {
     if (faults_.empty()) find_main();
     if (faults_.empty()) check_bodies();
     if (!faults_.empty()) return std::move(faults_);
+    if (signature_.empty()) prefer_computing();
     name_tensors();
+    name_model();
     return std::move(model_);
   }
 
@@ -364,6 +367,30 @@ class ModelReader {
          (signatures.size() == 0 ? std::string(", nor any other")
                                  : "; it has " + key_list(signature_keys(model_))));
     return false;
+  }
+
+  // A signature that only sets variables has no node, so there is nothing to see or to split in it:
+  // the first one that has some is what users mean.
+  void prefer_computing() {
+    const FlatTables signatures = model_.walk.root.tables(tfl::model::signature_defs);
+    std::vector<std::uint8_t> is_tried(model_.subgraphs.size(), 0);
+    for (std::uint32_t i = 0; i < signatures.size(); ++i) {
+      const auto subgraph =
+          static_cast<std::uint32_t>(signatures[i].integer(tfl::signature::subgraph_index));
+      if (std::exchange(is_tried[subgraph], std::uint8_t{1}) != 0) continue;
+      if (!computes_anything(model_, subgraph)) continue;
+      model_.signature = signatures[i];
+      model_.main = subgraph;
+      return;
+    }
+  }
+
+  // Converters call the subgraph "main", or as a file of their own.
+  void name_model() {
+    const std::string_view own = model_.subgraph().table.bytes(tfl::subgraph::name);
+    const bool says_something = !own.empty() && own != "main" && !own.ends_with(".generated");
+    const std::string& path = source_.path();
+    model_.name = says_something ? own : model_.names.keep(path.substr(path.rfind('/') + 1));
   }
 
   // Numbers of bodies exist, and no subgraph calls itself.

@@ -28,7 +28,8 @@ std::uint32_t scales_of_no_axis(const TfliteTensor& tensor);
 // file; numbers of tensors, buffers, codes and subgraphs that do not exist; tensors that two
 // operators make, or that are read before they are made; data that is shorter than its tensor;
 // subgraphs that call themselves. `source` must outlive the result. Linear.
-// The model is the subgraph of `signature`, by default of the first one, or else the first subgraph.
+// The model is the subgraph of `signature`; by default of the first one that computes anything from its
+// inputs, else of the first one, or else the first subgraph.
 Loaded<TfliteModel> read_tflite_model(const SourceFile& source, const ModelLimits& limits,
                                       std::string_view signature = {});
 

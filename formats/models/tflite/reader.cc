@@ -67,7 +67,7 @@ class InputShapes {
   const std::string& file_;
 };
 
-// "bytes and FLOPs are counted at the sizes as converted, N = 1: --dim N=SIZE sets others"
+// "sizes are open: bytes and FLOPs are counted as converted, N = 1; ... --dim N=SIZE sets them ..."
 std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
   if (traced.empty()) return {};
   std::string sizes, options;
@@ -79,8 +79,9 @@ std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& 
     options += (options.empty() ? "--dim " : " --dim ") + text + "=SIZE";
   }
   if (count > kMostNamed) sizes += " and " + std::to_string(traced.size() - kMostNamed) + " more";
-  return "bytes and FLOPs are counted at the sizes as converted, " + sizes + ": " + options +
-         " sets others";
+  return "sizes are open: bytes and FLOPs are counted as converted, " + sizes +
+         ", and lists that want known sizes refuse them; " + options +
+         " sets them, also in the files that are written";
 }
 
 // Names of tensors that were empty or repeated.

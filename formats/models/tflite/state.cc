@@ -216,13 +216,16 @@ bool is_stored(const TfliteTensor& tensor) {
   return tensor.maker == kNoTflite && !tensor.is_input && !tensor.is_variable && tensor.has_data;
 }
 
-std::vector<std::uint8_t> tflite_constants(const TfliteModel& model, std::uint32_t subgraph) {
-  const TfliteSubgraph& graph = model.subgraphs[subgraph];
-  const bool is_main = subgraph == model.main;
+namespace {
+
+// By operator: whether it is constant. `reads_as`: the tensor that one is read as; `is_hidden`: operators
+// to leave out.
+std::vector<std::uint8_t> find_constants(const TfliteModel& model, const TfliteSubgraph& graph,
+                                         const auto& reads_as, const auto& is_hidden) {
   std::vector<std::uint8_t> found(graph.operators.size(), 0);
   for (std::uint32_t i = 0; i < graph.operators.size(); ++i) {
     const TfliteOperator& op = graph.operators[i];
-    if (is_main && model.state.is_hidden[i] != 0) continue;
+    if (is_hidden(i)) continue;
     if (model.code_of(op).is_custom || op.outputs.empty() || is_of_variable(model, op)) continue;
     if (is_one_of(model, op, kTables) || is_one_of(model, op, kChance)) continue;
     if (!bodies_of(op).empty()) continue;
@@ -231,13 +234,34 @@ std::vector<std::uint8_t> tflite_constants(const TfliteModel& model, std::uint32
     for (std::uint32_t k = 0; k < op.inputs.size() && is_constant; ++k) {
       if (op.inputs[k] < 0) continue;
       ++given;
-      const auto named = static_cast<std::uint32_t>(op.inputs[k]);
-      const TfliteTensor& tensor = graph.tensors[is_main ? model.state.read_as[named] : named];
+      const TfliteTensor& tensor =
+          graph.tensors[reads_as(static_cast<std::uint32_t>(op.inputs[k]))];
       is_constant = tensor.maker == kNoTflite ? is_stored(tensor) : found[tensor.maker] != 0;
     }
     found[i] = is_constant && given > 0 ? 1 : 0;
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> tflite_constants(const TfliteModel& model, std::uint32_t subgraph) {
+  const bool is_main = subgraph == model.main;
+  return find_constants(
+      model, model.subgraphs[subgraph],
+      [&](std::uint32_t tensor) { return is_main ? model.state.read_as[tensor] : tensor; },
+      [&](std::uint32_t op) { return is_main && model.state.is_hidden[op] != 0; });
+}
+
+bool computes_anything(const TfliteModel& model, std::uint32_t subgraph) {
+  const TfliteSubgraph& graph = model.subgraphs[subgraph];
+  const std::vector<std::uint8_t> is_constant = find_constants(
+      model, graph, [](std::uint32_t tensor) { return tensor; },
+      [](std::uint32_t) { return false; });
+  for (std::uint32_t i = 0; i < graph.operators.size(); ++i) {
+    if (is_constant[i] == 0 && !is_of_variable(model, graph.operators[i])) return true;
+  }
+  return false;
 }
 
 }  // namespace cleave

@@ -15,6 +15,10 @@ void find_tflite_state(TfliteModel& model);
 // those with bodies, with state or chance, and those without inputs or outputs are not. Linear.
 std::vector<std::uint8_t> tflite_constants(const TfliteModel& model, std::uint32_t subgraph);
 
+// Whether a subgraph has operators that are neither constant nor reads and writes of variables. Needs no
+// state. Linear.
+bool computes_anything(const TfliteModel& model, std::uint32_t subgraph);
+
 // Whether a tensor is data of the file: nothing makes it, and it is no input and no variable.
 bool is_stored(const TfliteTensor& tensor);
 

@@ -123,7 +123,7 @@ std::string draw_support(const Report& report, std::size_t collapse_above, const
 std::string draw_preview(const Report& report, const HeatMap* heat) {
   std::string title = model_line(report);
   const auto bound = known_bound(report.preview);
-  if (bound)
+  if (bound && !report.preview.link.is_assumed)
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
              rate_text(bound->max_qps) + " QPS";
   DotGraph drawing = start_drawing(report.graph.name(), title);

@@ -100,8 +100,8 @@ std::string flops_line(const Report& report, PartRange range) {
   return (unknown > 0 ? "at least " : "") + flops_text(flops);
 }
 
-// Parameters and the rate that the link allows: only for single parts, since these numbers do not
-// add up.
+// Parameters and the rate that the link allows, where somebody chose one: only for single parts, since
+// these numbers do not add up.
 std::string single_part_lines(const Report& report, PartId part) {
   const PartNumbers& numbers = report.preview.parts[part];
   std::string lines;
@@ -109,7 +109,7 @@ std::string single_part_lines(const Report& report, PartId part) {
     lines += ", " + bytes_text(numbers.parameter_bytes) + " of parameters";
   }
   const std::optional<double> qps = known_qps(numbers);
-  if (!qps) return lines;
+  if (!qps || report.preview.link.is_assumed) return lines;
   const auto& bound = report.preview.bound;
   lines += "\\nlink allows " + rate_text(*qps) + " QPS";
   return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");

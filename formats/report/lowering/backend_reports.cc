@@ -179,7 +179,10 @@ std::string probe_text(const ProbeReport& report) {
   }
   text += help_text(report);
   text += known_sizes_text(report);
-  if (!outcome.is_compared) {
+  if (!report.input.backends.front().has(LowerStage::run)) {
+    text += "values are not compared: " + escaped(report.input.backends.front().name) +
+            " compiles, and does not run what it made\n";
+  } else if (!outcome.is_compared) {
     text += "values are not compared (--compare does, with a reference)\n";
   }
   return text;

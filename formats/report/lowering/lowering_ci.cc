@@ -88,6 +88,13 @@ CiSuite suite_of(const LoweringReport& report, std::size_t backend) {
   for (const LoweredPart& part : parts_of(report)) {
     if (part.backend == backend) suite.cases.push_back(case_of(report, part));
   }
+  if (report.outcome.takes_nothing) {
+    suite.cases.push_back({.name = "accelerator partitions",
+                           .class_name = backend_name(report, backend),
+                           .outcome = CiCase::Outcome::failure,
+                           .type = "nothing to lower",
+                           .message = conclusion_text(report)});
+  }
   return suite;
 }
 
@@ -172,7 +179,7 @@ std::string advice_text(std::string_view advice, std::string_view command) {
 
 CiReport ci_report(const LoweringReport& report) {
   CiReport ci{.program = "cleave lower",
-              .is_passed = report.outcome.is_clean,
+              .is_passed = report.outcome.is_clean && !report.outcome.takes_nothing,
               .more_alerts = "and # more partitions are not lowered: see the report",
               .rules = kRules,
               .title = markdown_text(report.model.source.path())};

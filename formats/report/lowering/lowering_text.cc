@@ -19,8 +19,9 @@ constexpr std::size_t kMostSizes = 8;
 
 std::string percent_text(std::size_t part, std::size_t all) {
   char buffer[16];
-  // Rounded down, so that only all nodes are 100%.
-  const double share = all == 0 ? 0 : static_cast<double>(1000 * part / all) / 10;
+  // Rounded as in a preview, but that only all nodes are 100%.
+  const double exact = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+  const double share = part < all ? std::min(exact, 99.9) : exact;
   std::snprintf(buffer, sizeof buffer, "%.1f%%", share);
   return buffer;
 }
@@ -103,8 +104,10 @@ class TextWriter {
     page_.add("round " + std::to_string(index + 1) + ": " +
               counted(round.acc_parts, "accelerator partition", "accelerator partitions") + ", " +
               counted(round.acc_nodes, "node", "nodes") + ", " +
-              (failing == 0 ? "all lowered\n"
-                            : count_text(static_cast<std::uint64_t>(failing)) + " not lowered\n"));
+              (round.acc_parts == 0 ? "nothing to lower\n"
+               : failing == 0
+                   ? "all lowered\n"
+                   : count_text(static_cast<std::uint64_t>(failing)) + " not lowered\n"));
     write_table(round);
     for (std::size_t i = 0; i < outcome_.findings.size(); ++i) {
       if (outcome_.findings[i].round == index + 1) write_finding(i);
@@ -161,12 +164,32 @@ class TextWriter {
     write_reference();
     write_precision();
     write_data_shapes();
-    if (!report_.pool.compares) {
-      page_.line("values are not compared (--compare does, with a reference)");
+    write_compared();
+    if (outcome.rounds.back().acc_nodes == 0 && !outcome.takes_nothing) {
+      page_.line("no node is left on the accelerator");
     }
-    if (outcome.rounds.back().acc_nodes == 0) page_.line("no node is left on the accelerator");
     write_targets();
     for (const std::string& text : advice_texts(report_)) page_.line(text);
+  }
+
+  // Why values are not compared, or those of some backends are not.
+  void write_compared() {
+    std::vector<std::string> idle;  // they compile only
+    for (const Backend& backend : report_.backends) {
+      if (!backend.has(LowerStage::run)) idle.push_back(escaped(backend.name));
+    }
+    if (!idle.empty()) {
+      const auto text = [](const std::string& name) { return name; };
+      page_.line("values " +
+                 (idle.size() == report_.backends.size() ? std::string("are not compared: ")
+                                                         : "of some are not compared: ") +
+                 capped_list(idle, kMostSizes, text) +
+                 (idle.size() == 1 ? " compiles, and does not run what it made"
+                                   : " compile, and do not run what they made"));
+    }
+    if (!report_.pool.compares && idle.size() < report_.backends.size()) {
+      page_.line("values are not compared (--compare does, with a reference)");
+    }
   }
 
   // A line for each of several targets, and what is left for the CPU.
@@ -292,6 +315,10 @@ std::string finding_path(const LoweringReport& report, std::size_t finding) {
 
 std::string conclusion_text(const LoweringReport& report) {
   const LowerOutcome& outcome = report.outcome;
+  if (outcome.takes_nothing) {
+    return "NOTHING TO LOWER: the lists take no node, so nothing was compiled; cleave preview with "
+           "these lists tells why";
+  }
   std::string line = outcome.is_clean ? "lowered " : "NOT clean: lowered ";
   line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node", "nodes") +
           " (" + percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";

@@ -127,7 +127,7 @@ class TextReport {
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
     if (values > 0) text = "bytes of " + counted(values, "value", "values") + " between partitions";
-    if (!is_mostly_known(preview_.coverage)) {
+    if (!is_mostly_known(preview_.coverage) && preview_.coverage.unknown_flops > 0) {
       text += (text.empty() ? "" : " and ") + std::string("FLOPs of ") +
               counted(preview_.coverage.unknown_flops, "node", "nodes");
     }
@@ -230,8 +230,8 @@ class TextReport {
         for (const ModelCosts& costs : *files) add_fact(name, costs_text(costs));
       }
       write_unmatched();
-    } else {
-      add_fact("latency", "not known: " + missing_number_text(graph_, time));
+    } else if (const std::string missing = missing_number_text(graph_, time); !missing.empty()) {
+      add_fact("latency", "not known: " + missing);
     }
     const std::string overlap = overlap_text(time, partition_);
     if (!overlap.empty()) add_fact("overlap", overlap);

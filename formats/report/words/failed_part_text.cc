@@ -345,6 +345,10 @@ FailedPartWords condition_words(const UnmetCondition& unmet) {
 
 std::string relation_failure_text(const RelationCondition& wanted, const RelationFailure& failure) {
   const std::string& whole = wanted.relation.text;
+  if (!wanted.why.empty()) {
+    const bool has_values = failure.is_unknown || failure.is_comparison;
+    return wanted.why + (has_values ? ": " + text_of(failure) : "");
+  }
   if (failure.is_unknown) {
     const std::string unknown = text_of(failure);
     return failure.part == whole ? unknown : whole + " cannot be decided: " + unknown;
@@ -467,17 +471,45 @@ std::string_view condition_name(const FailedPart& part) {
   return unmet == nullptr ? kParts[part.index()] : kConditions[unmet->wanted.index()];
 }
 
+namespace {
+
+constexpr std::uint32_t bits_of(std::initializer_list<DType> dtypes) {
+  std::uint32_t bits = 0;
+  for (const DType dtype : dtypes) bits |= 1U << static_cast<unsigned>(dtype);
+  return bits;
+}
+constexpr std::uint32_t kFloats =
+    bits_of({DType::float16, DType::float32, DType::float64, DType::bfloat16});
+constexpr std::uint32_t kQuantised = bits_of({DType::int8, DType::uint8, DType::int16});
+
+std::string part_text(const FailedPart& part) {
+  if (const std::string relation = relation_text(part); !relation.empty()) return escaped(relation);
+  const FailedPartWords words = words_of(part);
+  return escaped(words.subject) + " is " + escaped(words.actual) + ", wants " +
+         escaped(words.expected);
+}
+
+}  // namespace
+
+std::string quantised_model_text(const std::vector<FailedPart>& parts) {
+  for (const FailedPart& part : parts) {
+    const auto* const failed = std::get_if<FailedType>(&part);
+    if (failed == nullptr || failed->type != ValueType::tensor) continue;
+    const std::uint32_t found = bits_of({failed->dtype}), wanted = failed->wanted.dtypes;
+    if ((found & kFloats) != 0 && (wanted & kQuantised) != 0 && (wanted & kFloats) == 0) {
+      return part_text(part) + ": quantise it";
+    }
+    if ((found & kQuantised) != 0 && (wanted & kFloats) != 0 && (wanted & ~kFloats) == 0) {
+      return part_text(part) + ": quantised models are refused";
+    }
+  }
+  return {};
+}
+
 std::string failed_parts_text(const std::vector<FailedPart>& parts) {
   std::string text;
   for (const FailedPart& part : parts) {
-    if (!text.empty()) text += "; ";
-    if (const std::string relation = relation_text(part); !relation.empty()) {
-      text += escaped(relation);
-      continue;
-    }
-    const FailedPartWords words = words_of(part);
-    text += escaped(words.subject) + " is " + escaped(words.actual) + ", wants " +
-            escaped(words.expected);
+    text += (text.empty() ? "" : "; ") + part_text(part);
   }
   return text;
 }

@@ -50,7 +50,8 @@ std::string found_dim_text(const FoundDim& found);
 FailedPartWords condition_words(const UnmetCondition& unmet);
 
 // `attr.group == in[0].dim[1]: 32 == 64` for a relation that does not hold; `attr.group ==
-// in[0].dim[1] cannot be decided: in[0].dim[1] is unknown` for one that cannot be decided.
+// in[0].dim[1] cannot be decided: in[0].dim[1] is unknown` for one that cannot be decided. A relation that
+// the list has words for is said in these: `Batch must be 1: 2 == 1`.
 std::string relation_failure_text(const RelationCondition& wanted, const RelationFailure& failure);
 
 FailedPartWords words_of(const FailedPart& part);
@@ -58,6 +59,10 @@ FailedPartWords words_of(const FailedPart& part);
 // Which kind of condition it is, as JSON names it: "type", "attribute", "shape", "opset", "constant",
 // "values", "where", ...
 std::string_view condition_name(const FailedPart& part);
+
+// `input 0 is float32, wants int8 or int16: quantise it`, where the type says that the node is of a model
+// that is not quantised, or that is: what else fails follows from that. Empty where no type does.
+std::string quantised_model_text(const std::vector<FailedPart>& parts);
 
 // `attribute group is 32, wants 1; input 0 is int64, wants float32`; escaped.
 std::string failed_parts_text(const std::vector<FailedPart>& parts);

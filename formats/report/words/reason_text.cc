@@ -55,6 +55,24 @@ std::string other_node(const ReasonContext& context) {
   return context.targets.empty() ? "a CPU node" : "a node of another device";
 }
 
+// Whether an operator of TensorFlow Lite computes on one type: QUANTIZE and others are between two kinds.
+bool is_of_one_kind(const Graph& graph, NodeId node) {
+  if (graph.domain(node) != "tflite") return false;
+  std::optional<DType> first;
+  const auto is_same = [&](ValueId value) {
+    const DType dtype = graph.value(value).dtype;
+    if (!first) first = dtype;
+    return *first == dtype;
+  };
+  const auto operands = graph.operands(node);
+  const auto outputs = graph.outputs(node);
+  return std::all_of(operands.begin(), operands.end(),
+                     [&](const Operand& one) {
+                       return graph.is_parameter(one.value) || is_same(one.value);
+                     }) &&
+         std::all_of(outputs.begin(), outputs.end(), is_same);
+}
+
 // Why the lists refuse a node by itself.
 std::string own_reason_text(const ReasonContext& context, NodeId node) {
   const std::span<const SupportList> lists = judging_lists(context);
@@ -400,8 +418,10 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::rule_failed: {
       if (reason.because != kNone<NodeId>) return body_text(context, reason.because);
       const Rule& rule = context.lists[reason.list].allow[reason.rule];
-      return failed_parts_text(failed_parts(context.graph, node, rule, context.facts)) +
-             why_text(rule);
+      const auto failed = failed_parts(context.graph, node, rule, context.facts);
+      const std::string of_model =
+          is_of_one_kind(context.graph, node) ? quantised_model_text(failed) : std::string();
+      return (of_model.empty() ? failed_parts_text(failed) : of_model) + why_text(rule);
     }
     case ReasonCode::non_tensor_input:
     case ReasonCode::non_tensor_output:

@@ -440,6 +440,17 @@ std::vector<std::string> backend_folders() {
   return folders;
 }
 
+std::string cleave_folder(const std::string& here) {
+  std::vector<std::string> folders = backend_folders();
+  folders.push_back(here);
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    const fs::path root = fs::weakly_canonical(folder, error).parent_path().parent_path();
+    if (!error && fs::is_directory(root / "scripts" / "backends", error)) return root.string();
+  }
+  return {};
+}
+
 std::vector<std::string> backend_files() { return json_files_in(backend_folders()); }
 
 Loaded<LoadedBackend> find_backend(const std::string& text) {

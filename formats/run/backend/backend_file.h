@@ -39,6 +39,10 @@ std::optional<std::vector<std::string>> shell_words(std::string_view text);
 // The folders that exist, in the order of search.
 std::vector<std::string> backend_folders();
 
+// The folder with cleave's own samples and scripts, {cleave} in words of commands; "" when it is not known.
+// `here`: the folder of the backend file, which may be one of cleave's own.
+std::string cleave_folder(const std::string& here);
+
 // The paths of the *.json files in these folders, sorted by name within each folder.
 std::vector<std::string> backend_files();
 

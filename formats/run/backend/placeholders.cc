@@ -8,7 +8,7 @@ namespace cleave {
 namespace {
 
 constexpr auto kScalars =
-    std::to_array<std::string_view>({"model", "out", "workdir", "here", "seed"});
+    std::to_array<std::string_view>({"model", "out", "workdir", "here", "cleave", "seed"});
 constexpr auto kLists =
     std::to_array<std::string_view>({"inputs", "outputs", "input_names", "output_names", "shapes"});
 
@@ -29,8 +29,13 @@ const std::vector<std::string>* list_named(std::string_view name, const Placehol
 }
 
 std::string scalar_named(std::string_view name, const PlaceholderValues& values) {
-  const std::array<std::string, kScalars.size()> texts = {values.model, values.out, values.workdir,
-                                                          values.here, std::to_string(values.seed)};
+  const std::array<std::string, kScalars.size()> texts = {
+      values.model,
+      values.out,
+      values.workdir,
+      values.here,
+      values.cleave.empty() ? "{cleave}" : values.cleave,
+      std::to_string(values.seed)};
   for (std::size_t i = 0; i < kScalars.size(); ++i) {
     if (kScalars[i] == name) return texts[i];
   }

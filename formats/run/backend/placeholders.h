@@ -13,6 +13,7 @@ namespace cleave {
 
 struct PlaceholderValues {
   std::string model = {}, out = {}, workdir = {}, here = {};
+  std::string cleave = {};  // the folder with cleave's scripts; "": not known, and the word stays
   std::vector<std::string> inputs = {}, outputs = {};            // paths of tensor files
   std::vector<std::string> input_names = {}, output_names = {};  // of the piece's values
   std::vector<std::string> shapes = {};                          // of the inputs: "2x3"

@@ -14,6 +14,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/run/backend/backend_file.h"
 #include "formats/run/backend/tensor_files.h"
 
 namespace cleave {
@@ -195,7 +196,8 @@ BackendSession::BackendSession(const Backend& backend, SessionOptions options)
 }
 
 ChildCommand BackendSession::child(const std::vector<std::string>& words,
-                                   const PlaceholderValues& values) const {
+                                   PlaceholderValues values) const {
+  values.cleave = cleave_folder(backend_.folder);
   ChildCommand command{.argv = options_.launcher,
                        .environment = environment_of(backend_.environment),
                        .folder = options_.folder};

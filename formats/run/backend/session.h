@@ -65,7 +65,7 @@ class BackendSession {
   WorkerAnswer request(std::string_view op, const std::string& fields);
 
  private:
-  ChildCommand child(const std::vector<std::string>& words, const PlaceholderValues& values) const;
+  ChildCommand child(const std::vector<std::string>& words, PlaceholderValues values) const;
   PlaceholderValues values_of(const PieceFiles& piece) const;
   Attempt run_stage(LowerStage stage, const PieceFiles& piece);
   Result<std::string, Error> ask_identity();

@@ -142,6 +142,7 @@ class LowerJob {
 
   Result<LowerOutcome, LowerFault> run() {
     outcome_.nodes = graph_.node_count();
+    outcome_.takes_nothing = split_.split().acc_found.nodes.count() == 0;
     outcome_.identities = pool_.identities();
     if (split_.targets().size() > 1) {
       for (const Target& target : split_.targets()) outcome_.targets.push_back(target.name);
@@ -150,7 +151,10 @@ class LowerJob {
     outcome_.reference = pool_.reference();
     outcome_.lack_of_reference = pool_.lack_of_reference();
     if (!pool_.samples().empty()) outcome_.taken = pool_.samples().front().taken();
-    outcome_.samples = options_.pool.compares ? pool_.samples().size() : 0;
+    const auto runs = [](const Backend& backend) { return backend.has(LowerStage::run); };
+    const bool is_compared =
+        options_.pool.compares && std::any_of(backends_.begin(), backends_.end(), runs);
+    outcome_.samples = is_compared ? pool_.samples().size() : 0;
     for (std::size_t round = 1; round <= options_.most_rounds; ++round) {
       if (auto fault = run_round()) return *std::move(fault);
       outcome_.is_eroding = is_eroding(graph_, outcome_);

@@ -12,12 +12,13 @@
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
+#include "formats/run/backend/backend_file.h"
 #include "formats/run/backend/tensor_files.h"
 
 namespace cleave {
 
 // Steps of writing what repeats a failure:
-// 1. copy the scripts that the backend file names below {here}, so that the folder can be moved;
+// 1. copy the scripts that the backend file names below {here} or {cleave}, so that the folder can be moved;
 // 2. write backend.json with their new places; other files of the backend get absolute paths;
 // 3. write repeat.py and command.sh, which lists these other files.
 
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kHere = "{here}";
+constexpr std::string_view kHere = "{here}", kCleave = "{cleave}";
 // Modules that the workers in scripts/backends import.
 constexpr std::array<std::string_view, 2> kWorkerModules = {"worker.py", "torch_programs.py"};
 
@@ -82,13 +83,20 @@ class RepeatWriter {
     return json;
   }
 
+  static void fill(std::string& word, std::string_view placeholder, const std::string& folder) {
+    for (std::size_t at = word.find(placeholder); at != word.npos;
+         at = word.find(placeholder, at)) {
+      word.replace(at, placeholder.size(), folder);
+      at += folder.size();
+    }
+  }
+
   // The word of a command, for this folder.
   std::string moved(std::string word) {
-    const bool is_below = word.rfind(kHere, 0) == 0;
-    for (std::size_t at = word.find(kHere); at != word.npos; at = word.find(kHere, at)) {
-      word.replace(at, kHere.size(), files_.backend.folder);
-      at += files_.backend.folder.size();
-    }
+    const bool is_below = word.rfind(kHere, 0) == 0 || word.rfind(kCleave, 0) == 0;
+    fill(word, kHere, files_.backend.folder);
+    if (const std::string own = cleave_folder(files_.backend.folder); !own.empty())
+      fill(word, kCleave, own);
     const fs::path path(word);
     std::error_code ignored;
     if (!path.is_absolute() || !fs::is_regular_file(path, ignored)) return word;

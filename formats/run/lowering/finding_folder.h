@@ -26,7 +26,7 @@ extern const std::string_view kRepeatScript;
 // Repeat files: what a finding's folder needs to show the failure again without cleave.
 //
 //   backend.json   the backend file; of a backend given as a command, one made from it
-//   backend/       the scripts that it names below {here}, such as the worker
+//   backend/       the scripts that it names below {here} or {cleave}, such as the worker
 //   repeat.py      passes the model to the backend, and compares values
 //   command.sh     calls it; says what has to be installed
 struct RepeatFiles {

@@ -99,7 +99,8 @@ struct LowerOutcome {
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;
   std::size_t cache_hits = 0;
-  std::size_t samples = 0;  // the number of inputs on which values were compared
+  std::size_t samples = 0;     // the number of inputs on which values were compared
+  bool takes_nothing = false;  // the lists accept no node from the start: nothing was compiled
   bool is_clean = false;
   bool is_eroding = false;       // round after round the readers of the last culprit fail
   bool is_driver_fault = false;  // no backend got as far as a verdict

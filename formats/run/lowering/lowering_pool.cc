@@ -111,10 +111,9 @@ std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
   BackendSession& session = *lane.reference;
   const auto identity = session.identity();
   if (!identity) {
-    const std::string packages = model_.format() == ModelFormat::tflite
-                                     ? "ai-edge-litert onnx numpy"
-                                 : model_.format() == ModelFormat::pt2 ? "torch numpy"
-                                                                       : "onnxruntime onnx numpy";
+    const std::string packages = model_.format() == ModelFormat::tflite ? "ai-edge-litert numpy"
+                                 : model_.format() == ModelFormat::pt2  ? "torch numpy"
+                                                                        : "onnxruntime onnx numpy";
     return LowerFault{Kind::reference,
                       "the reference \"" + session.backend().name +
                           "\" does not start: " + identity.error().message,

@@ -64,7 +64,8 @@ class ProbeJob {
     if (!pool) return pool.error();
     outcome_.identity = (*pool)->identities().front();
     outcome_.reference = (*pool)->reference();
-    outcome_.is_compared = options.compares && !outcome_.reference.empty();
+    outcome_.is_compared = options.compares && !outcome_.reference.empty() &&
+                           input_.backends.front().has(LowerStage::run);
     const bool is_whole = probe_whole(**pool, model, first);
     if (!is_whole) probe_cases(**pool, first);
     take_sizes(**pool, first);

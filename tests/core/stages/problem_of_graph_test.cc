@@ -14,7 +14,7 @@ constexpr const char* kModel = R"(
   param w: float32[10,20]
   param v: float32[10,20] = w
   param b: float32[20]
-  const c: float32[5] = Range(b)
+  const c: float32[5] = Constant()
   y: float32[10,20] = MatMul(x, w)
   z: float32[10,20] = Add(y, b)
   u: float32[10,20] = MatMul(x, v)
@@ -100,6 +100,31 @@ TEST_CASE("the optimizer's state is held for parameters, not for constants") {
   CHECK(problem.items[1].bytes == 240);
   CHECK(problem.items[3].bytes == 20);
   CHECK(problem.shared_bytes == std::vector<double>{2400});
+}
+
+TEST_CASE("weights behind constants count as they are stored, for each node that reads them") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[10,10]
+    param w: float16[10,10]
+    param v: float16[10,10]
+    const a: float32[10,10] = Dequantize(w)
+    const b: float32[10,10] = Dequantize(v)
+    const c: float32[10,10] = Transpose(b)
+    y: float32[10,10] = MatMul(x, a)
+    z: float32[10,10] = MatMul(y, c, b)
+    u: float32[10,10] = Add(z, a)
+    output u
+  )");
+  const BalanceProblem problem = balance_problem_of(graph, {.by = BalanceBy::params}).problem;
+  CHECK(problem.items[0].time == 100);
+  CHECK(problem.items[1].time == 100);
+  CHECK(problem.items[2].time == 0);
+  CHECK(problem.items[0].bytes == 0);
+  CHECK(problem.items[1].bytes == 200);
+  CHECK(problem.shared_bytes == std::vector<double>{200});
+  CHECK(std::vector<std::uint32_t>(problem.shared_users.of(0).begin(),
+                                   problem.shared_users.of(0).end()) ==
+        std::vector<std::uint32_t>{0, 2});
 }
 
 TEST_CASE("nodes and tensors of unknown cost count as 0, and are counted") {

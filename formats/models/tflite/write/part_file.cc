@@ -18,6 +18,24 @@ constexpr std::string_view kEmptyMap("\0\0\1\0\0\x24\1", 7);
 
 std::string_view name_of(const FlatTable& metadata) { return metadata.bytes(tfl::metadata::name); }
 
+// Writes sizes that options set; dims that stay open are -1 in the signature of the shape.
+void set_bound_shape(OutTable& table, const TfliteTensor& tensor) {
+  if (tensor.bound.empty()) return;
+  std::vector<std::int32_t> shape = tensor.bound;
+  bool is_open = false;
+  for (std::uint32_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] >= 0) continue;
+    shape[i] = tensor.shape[i];
+    is_open = true;
+  }
+  table.set(tfl::tensor::shape, std::move(shape));
+  if (is_open) {
+    table.set(tfl::tensor::signature, tensor.bound);
+  } else {
+    table.drop(tfl::tensor::signature);
+  }
+}
+
 }  // namespace
 
 FileBuilder::FileBuilder(const TfliteModel& source, std::string description)
@@ -77,6 +95,7 @@ std::int32_t FileBuilder::add_named_tensor(SubgraphId to, std::uint32_t from, st
     quantization.drop(tfl::quantization::dimension);
     table.set(tfl::tensor::quantization, std::move(quantization));
   }
+  set_bound_shape(table, tensor);
   table.set(tfl::tensor::name, name);
   table.set(tfl::tensor::buffer, buffer_of(tensor));
   if (tensor.external != 0) table.drop(tfl::tensor::external_buffer);

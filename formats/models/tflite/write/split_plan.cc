@@ -89,8 +89,11 @@ class SplitPlanner {
       covers_all_ = covers_all_ && reader != kMany;
       each_read(graph_.operators[i], [&](std::uint32_t tensor) { add_reader(tensor, reader); });
     }
-    for (std::uint32_t k = 0; k < graph_.outputs.size(); ++k) {
-      add_reader(model_.state.read_as[number(graph_.outputs[k])], kMany);
+    output_place_.assign(graph_.tensors.size(), kNoTflite);
+    for (std::uint32_t k = graph_.outputs.size(); k-- > 0;) {
+      const std::uint32_t tensor = model_.state.read_as[number(graph_.outputs[k])];
+      add_reader(tensor, kMany);
+      output_place_[tensor] = k;
     }
   }
   void add_reader(std::uint32_t tensor, std::uint32_t part) {
@@ -157,7 +160,9 @@ class SplitPlanner {
       }
     }
     if (covers_all_ && here + 1 == partition_.count()) add_constant_outputs(part, need);
-    std::sort(part.outputs.begin(), part.outputs.end());
+    std::sort(part.outputs.begin(), part.outputs.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return std::pair(output_place_[a], a) < std::pair(output_place_[b], b);
+    });
     part.outputs.erase(std::unique(part.outputs.begin(), part.outputs.end()), part.outputs.end());
   }
 
@@ -229,6 +234,7 @@ class SplitPlanner {
   std::vector<std::vector<std::uint32_t>> native_;  // by partition
   std::vector<std::uint32_t> seen_, pulled_;        // by tensor, operator: the partition met last
   std::vector<std::uint32_t> place_;                // by tensor: among the model's inputs
+  std::vector<std::uint32_t> output_place_;         // by tensor: among its outputs
   bool covers_all_ = true;                          // the partitions have all nodes
   std::string fault_;
 };
@@ -378,14 +384,23 @@ class ChainWriter {
     json_.end_list();
   }
 
+  // Whether it has a dim that the file and the options leave open.
+  static bool is_open(const TfliteTensor& tensor) {
+    const auto is_free = [](std::int32_t size) { return size < 0; };
+    if (!tensor.bound.empty()) {
+      return std::any_of(tensor.bound.begin(), tensor.bound.end(), is_free);
+    }
+    const FlatInts signature = tensor.table.ints(tfl::tensor::signature);
+    bool is_any = false;
+    for (std::uint32_t i = 0; i < signature.size(); ++i) is_any = is_any || is_free(signature[i]);
+    return is_any;
+  }
+
   void write_open() {
     std::vector<std::uint32_t> open;
     for (const TflitePart& part : plan_.parts) {
       for (const std::uint32_t tensor : part.inputs) {
-        const FlatInts signature = graph_.tensors[tensor].table.ints(tfl::tensor::signature);
-        bool is_open = false;
-        for (std::uint32_t i = 0; i < signature.size(); ++i) is_open = is_open || signature[i] < 0;
-        if (is_open) open.push_back(tensor);
+        if (is_open(graph_.tensors[tensor])) open.push_back(tensor);
       }
     }
     std::sort(open.begin(), open.end());

@@ -20,7 +20,7 @@ struct TflitePart {
   PartId part;
   std::vector<std::uint32_t> operators;  // in the file's order, with constants
   std::vector<std::uint32_t> inputs;     // tensors: the model's inputs first, then by number
-  std::vector<std::uint32_t> outputs;    // tensors, by number
+  std::vector<std::uint32_t> outputs;    // the same with its outputs
   std::vector<std::uint32_t> variables;  // native ones
 };
 

@@ -11,6 +11,8 @@
 #include "formats/base/io/part_files.h"
 #include "formats/base/io/weight_files.h"
 #include "formats/base/text/number_text.h"
+#include "formats/models/tflite/fields.h"
+#include "formats/models/tflite/model_reader.h"
 #include "formats/models/tflite/write/part_file.h"
 #include "formats/models/tflite/write/split_plan.h"
 
@@ -158,7 +160,25 @@ class TfliteWriter {
                         {folder_.path_of(file), folder_.final_path() + "/" + file}, told);
   }
 
+  // What other signatures do to the variables is in no file that is written.
+  void add_signatures_note() {
+    std::vector<std::string_view> keys = signature_keys(model_);
+    std::erase(keys, model_.signature.bytes(tfl::signature::key));
+    if (keys.empty()) return;
+    const bool has_state = !model_.state.variables.empty() || !model_.state.whole.empty();
+    written_.notes.push_back(
+        std::string(keys.size() == 1 ? "signature " : "signatures ") + key_list(keys) +
+        (keys.size() == 1 ? " is" : " are") + " in none of the files" +
+        (has_state ? ": to begin anew, load them again, or give the state's first values" : ""));
+  }
+
   void add_notes(const TflitePlan& plan) {
+    add_signatures_note();
+    if (plan.parts.empty()) {
+      written_.notes.emplace_back(
+          "there is no operator to put into a partition: root.tflite is the whole model");
+      return;
+    }
     if (!plan.lifted.empty()) {
       const std::size_t count = plan.lifted.size();
       const std::string why = choices_.lift == TfliteLift::all

@@ -44,6 +44,7 @@ TEST_CASE("a rule is written as it was read") {
            R"("input_shape": "batched")",
            R"("max_rank": 4)",
            R"("where": ["attr.group == 1", "in[0].rank == 4"])",
+           R"("where": ["1 == 1", {"relation": "in[0].rank == 4", "why": "maps only"}])",
            R"("inputs": {"all": ["float32", "float16"], "same": true})",
            R"("inputs": {"same": true})",
            R"("shapes": {"0": {"rank": [3, 5]}})",
@@ -127,6 +128,9 @@ TEST_CASE("a fault in a relation is reported at its byte") {
   CHECK(field(R"("where": "attr.group = 1")") == "73: \"where\": write == to compare");
   CHECK(field(R"("where": ["1 == 1", "in[0].ranks == 1"])") ==
         "79: \"where\": no such property: did you mean \"rank\"?");
+  CHECK(field(R"("where": [{"relation": "1 = 1"}])") == "78: \"where\": write == to compare");
+  CHECK(field(R"("where": [{"why": "words alone"}])") ==
+        "62: an object in \"where\" needs the field \"relation\"");
 }
 
 TEST_CASE("fields for allow rules are refused in deny rules, and the other way round") {

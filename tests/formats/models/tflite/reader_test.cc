@@ -115,6 +115,39 @@ TEST_CASE("tflite: open dims have the size in the file until --dim sets them") {
   CHECK(shaped.loaded.graph.shape(ValueId{0})[0] == Dim::fixed(8));
 }
 
+// The small model as signature "step" behind "reset", which sets a variable only.
+FlatModel model_with_signatures() {
+  FlatModel model = small_model();
+  model.begin_subgraph("reset");
+  const std::int32_t handle = model.tensor("handle", {}, kResource);
+  const std::int32_t zeros =
+      model.tensor("zeros", {4}, kFloat32, model.buffer(std::string(16, '\0')));
+  model.op(schema_operator("VAR_HANDLE"), {}, {handle});
+  model.op(schema_operator("ASSIGN_VARIABLE"), {handle, zeros}, {});
+  model.set_ends({}, {});
+  std::vector<OutTable> signatures;
+  for (const auto& [key, subgraph] : {std::pair("reset", 1), std::pair("step", 0)}) {
+    OutTable signature(schema_table("SignatureDef"));
+    signature.set(tfl::signature::key, std::string_view(key));
+    signature.set(tfl::signature::subgraph_index, std::int64_t{subgraph});
+    signatures.push_back(std::move(signature));
+  }
+  model.root().set(tfl::model::signature_defs, std::move(signatures));
+  return model;
+}
+
+TEST_CASE("tflite: the first signature that has nodes is read unless one is asked for") {
+  const std::string bytes = model_with_signatures().bytes();
+  const Read read = read_bytes(bytes);
+  CHECK(read.loaded.graph.node_count() == 2);
+  CHECK(read.loaded.model->signature.bytes(tfl::signature::key) == "step");
+  CHECK(
+      read.loaded.notes ==
+      std::vector<std::string>{"this is signature \"step\"; --signature reads another: \"reset\""});
+  const Read reset = read_bytes(bytes, {.dims = {}, .inputs = {}, .signature = "reset"});
+  CHECK(reset.loaded.graph.node_count() == 0);
+}
+
 TEST_CASE("tflite: bodies are nodes of the operator that calls them") {
   FlatModel model;
   model.begin_subgraph("main");

@@ -40,6 +40,11 @@ class Sample {
     return draw_support(report(), collapse_above);
   }
   std::string preview() const { return draw_preview(report()); }
+  // With a link that somebody chose.
+  std::string preview(const Link& link) {
+    preview_ = preview_split(model_.graph, split_.partition, split_.boundaries, link);
+    return preview();
+  }
   std::string part(std::uint32_t number, std::size_t collapse_above = 100) const {
     return draw_part(report(), PartId{number}, collapse_above);
   }
@@ -222,7 +227,9 @@ TEST_CASE("a collapsed drawing has no more boxes than asked for") {
 }
 
 TEST_CASE("a preview has one box a partition, and bytes on the edges") {
-  const std::string dot = sample().preview();
+  const std::string dot = sample().preview(*parse_link("gen4x16"));
+  CHECK_FALSE(has(sample().preview(), "QPS"));
+  CHECK(has(dot, "the link (gen4x16) allows "));
   CHECK(has(statement(dot, "_run_on_acc_0"),
             "label=\"_run_on_acc_0\\naccelerator, 2 nodes\\n1 Conv, 1 Relu\\n"));
   CHECK(has(statement(dot, "_run_on_acc_0"), "36.8 KiB of parameters"));

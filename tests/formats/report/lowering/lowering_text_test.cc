@@ -83,6 +83,53 @@ TEST_CASE("sizes are proposed for partitions that are refused only for open inpu
               "with. To deny what does not take open shapes, add --pin-shapes off"});
 }
 
+TEST_CASE("a model of which the lists take nothing is no success") {
+  Lowered lowered;
+  lowered.backends.emplace_back().name = "vela";
+  lowered.outcome.identities = {""};
+  lowered.outcome.is_clean = true;
+  lowered.part().is_lowered = true;
+  CHECK(ci_report(lowered.report()).is_passed);
+  lowered.outcome.rounds.back().parts.clear();
+  lowered.outcome.takes_nothing = true;
+  CHECK(conclusion_text(lowered.report()).starts_with("NOTHING TO LOWER: "));
+  const CiReport ci = ci_report(lowered.report());
+  CHECK(!ci.is_passed);
+  REQUIRE(ci.suites.size() == 1);
+  REQUIRE(ci.suites[0].cases.size() == 1);
+  CHECK(ci.suites[0].cases[0].outcome == CiCase::Outcome::failure);
+}
+
+TEST_CASE("a backend that only compiles does not compare, whatever was asked for") {
+  Lowered lowered;
+  Backend& vela = lowered.backends.emplace_back();
+  vela.name = "vela";
+  vela.serve = BackendServe{.argv = {"vela"}, .ops = {"compile"}};
+  lowered.outcome.identities = {""};
+  lowered.pool.compares = true;
+  CHECK(lowered.text().find(
+            "values are not compared: vela compiles, and does not run what it made") !=
+        std::string::npos);
+  vela.serve->ops.emplace_back("run");
+  CHECK(lowered.text().find("not compared") == std::string::npos);
+}
+
+TEST_CASE("shares of lowered nodes are rounded, and only all of them are 100%") {
+  Lowered lowered;
+  lowered.backends.emplace_back().name = "vela";
+  lowered.outcome.identities = {""};
+  const auto share = [&](std::size_t some, std::size_t all) {
+    lowered.outcome.nodes_lowered = some;
+    lowered.outcome.nodes = all;
+    const std::string text = conclusion_text(lowered.report());
+    const std::size_t at = text.find('(') + 1;
+    return text.substr(at, text.find(')') - at);
+  };
+  CHECK(share(23, 31) == "74.2%");
+  CHECK(share(9999, 10000) == "99.9%");
+  CHECK(share(5, 5) == "100.0%");
+}
+
 TEST_CASE("the command that repeats the split is given when the lists give the same partitions") {
   Lowered lowered;
   lowered.outcome.sizes.dims.push_back({"N", 1});

@@ -56,6 +56,37 @@ std::string failure(const std::string& field) {
       failed_parts(graph, node_named(graph, "a"), loaded->list.allow.front(), facts));
 }
 
+TEST_CASE("a relation with words of its own is told in these, with the values") {
+  CHECK(failure(R"("where": [{"relation": "attr.group == 1", "why": "one group only"}])") ==
+        "one group only: 32 == 1");
+  CHECK(failure(R"("where": [{"relation": "not in[0].rank == 4", "why": "no images"}])") ==
+        "no images");
+  CHECK(failure(R"("where": [{"relation": "in[0].dim[2] == 1", "why": "no batch"}])") ==
+        "no batch: in[0].dim[2] is unknown");
+}
+
+// What is said first of a node "a" that computes on this type.
+std::string said_of_type(const std::string& dtype, const std::string& wanted) {
+  const Graph graph =
+      graph_from_text("input x: " + dtype + "[1,4]\na: " + dtype + "[1,4] = RELU(x)\noutput a");
+  const auto loaded = parse_support(
+      "npu.json",
+      R"({"format": "cleave.support", "allow": [{"op": "RELU", "inputs": [[)" + wanted + "]]}]}");
+  REQUIRE(loaded);
+  return quantised_model_text(
+      failed_parts(graph, node_named(graph, "a"), loaded->list.allow.front(), {}));
+}
+
+TEST_CASE("a type that says whether the model is quantised stands for all that follows from it") {
+  CHECK(said_of_type("float32", R"("int8", "int16")") ==
+        "input 0 is float32, wants int8 or int16: quantise it");
+  CHECK(said_of_type("int8", R"("float32")") ==
+        "input 0 is int8, wants float32: quantised models are refused");
+  CHECK(said_of_type("int64", R"("float32")").empty());
+  CHECK(said_of_type("float32", R"("float16")").empty());
+  CHECK(said_of_type("int8", R"("int16")").empty());
+}
+
 TEST_CASE("unmet conditions are worded with what the node has") {
   CHECK(failure(R"("constant": {"0": true})") == "input 0 is no constant, wants a constant");
   CHECK(failure(R"("constant": {"2": false})") == "input 2 is a constant, wants no constant");
