@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostSizes = 6;
+constexpr std::size_t kMostSizes = 24;
 constexpr std::size_t kMostOpsets = 4;
 constexpr double kLessTime = 0.97;
 constexpr double kMostWorkLost = 0.01;
@@ -49,6 +49,10 @@ class Ranking {
     return key_of(a) < key_of(b);
   }
 
+  bool loses_work(const Outcome& then) const {
+    return share_of(then) < share_of(now_) * (1 - kMostWorkLost);
+  }
+
  private:
   using Key = std::tuple<bool, std::size_t, std::uint64_t, double>;
   Key key_of(const Outcome& outcome) const {
@@ -56,9 +60,6 @@ class Ranking {
             are_bytes_known(outcome) ? outcome.link_bytes : 0, -outcome.nodes.acc};
   }
   bool is_by_time(const Outcome& then) const { return now_.latency() && then.latency(); }
-  bool loses_work(const Outcome& then) const {
-    return share_of(then) < share_of(now_) * (1 - kMostWorkLost);
-  }
   bool brings_work(const Outcome& then) const {
     return share_of(then) >= share_of(now_) + kWorkGained;
   }
@@ -106,17 +107,25 @@ class Trier {
     changed = options_;
     changed.subgraphs.start = StartSide::fewest;
     if (auto done = try_changed({.kind = Kind::start}, changed); !done) return done;
-    if (auto done = try_placement(); !done) return done;
-    if (auto done = try_kept(); !done) return done;
     if (auto done = try_opsets(); !done) return done;
+    if (auto done = try_sizes(); !done) return done;
+    if (auto done = try_kept(); !done) return done;
+    return try_placement();
+  }
+
+  // Larger sizes take more work off the accelerator: the first that takes too much is the last, unless
+  // times decide.
+  Status<> try_sizes() {
     std::size_t tried = 0;
     for (const std::size_t size : sizes_) {
       if (size < options_.subgraphs.min_acc_size) continue;
-      changed = options_;
+      SplitOptions changed = options_;
       changed.subgraphs.min_acc_size = size + 1;
       const OptionTrial trial{.kind = Kind::min_acc_size, .min_acc_size = size + 1};
       if (auto done = try_changed(trial, changed); !done) return done;
-      if (++tried == kMostSizes) break;
+      const bool is_last = !out_.now.latency() && !out_.trials.empty() &&
+                           Ranking(out_.now).loses_work(out_.trials.back().then);
+      if (is_last || ++tried == kMostSizes) break;
     }
     return Done{};
   }

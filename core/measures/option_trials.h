@@ -56,9 +56,10 @@ struct OptionTrials {
 // A newer opset is tried where rules fail on the opset alone: the lowest that such a rule takes, the
 // four newest of them. The nodes stay as they are, so an operator that a converter writes in another way
 // counts as it is. Placement by cost is tried where all times are known. Of accelerator subgraphs, those are
-// kept that have 99% of the work, and one more.
+// kept that have 99% of the work, and one more. Minimum sizes are tried from the smallest on, as long as
+// work stays.
 //
-// Cost: one split a model for each trial, of which there are at most 18.
+// Cost: one split a model for each trial, of which there are at most 36.
 Result<OptionTrials> try_options(std::span<const ModelToSplit> models,
                                  std::span<const ModelToSplit> folded,
                                  const std::vector<SupportList>& lists, const SplitOptions& options,

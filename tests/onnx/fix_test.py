@@ -66,7 +66,7 @@ def main():
 
         why = run("explain", model, "Relu_1", "-s", listed)
         assert "opset is 12, wants 13 to 23" in why and "cleave fix --opset 13" in why, why
-        assert "cleave fix --opset 13 gives 1 accelerator partition" in run("preview", model, "-s", listed)
+        assert "cleave fix --opset 13 gives" in run("preview", model, "-s", listed)
         table = run("fix", model, "-s", listed, "--opset", "13", "-o", newer).splitlines()
         assert table[-1].split()[:4] == ["opset", "13", "5", "100%"], table
         assert {one.domain: one.version for one in onnx.load(newer).opset_import} == {"": 13}

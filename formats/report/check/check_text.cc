@@ -137,7 +137,7 @@ namespace {
 std::string open_text(const std::map<std::string, std::string>& open) {
   if (open.empty()) return {};
   constexpr std::size_t kMost = 5;
-  std::string text = "\n* sizes are open, so that conditions on shapes fail; give\n";
+  std::string text = "\n* sizes are open, so conditions on shapes may fail; give\n";
   CappedList list(kMost);
   for (const auto& [model, options] : open) {
     if (list.shows_next()) text += wrapped(path_end(model, 48) + ": " + options, 2, 4);
