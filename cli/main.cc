@@ -149,6 +149,10 @@ ExitCode parse_and_run(const std::vector<std::string>& given) {
       return ExitCode::usage;
     }
     record_inputs(app, *sub);
+    for (const std::string& path : missing_models(app)) {
+      print_warning("a [[model]] of the configuration names " + escaped_in_quotes(path) +
+                    ", which is no file: it sets nothing");
+    }
     return command->run();
   }
   return ExitCode::usage;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Converts the partitions and the root of a split ONNX model to another opset, with ONNX's version converter.
 
-usage: convert_opset.py DIR OPSET
+usage: convert_opset.py DIR|FILE OPSET
 
+FILE is a model, which is replaced; `cleave fix --opset OPSET` runs this before the file appears.
 DIR holds what `cleave split` wrote for an ONNX model: root.onnx and a file for each partition, which are
 replaced. `cleave split --opset OPSET` runs this before its folder appears. Inputs, outputs and weights stay as
 they are: the converter sees the operators, and weights of up to 4 KiB. root.onnx calls each partition as a
@@ -145,17 +146,25 @@ def convert_folder(folder, opset):
     (folder / "root.onnx").write_bytes(root.SerializeToString())
 
 
+def convert_file(path, opset):
+    path.write_bytes(converted(read(path), opset).SerializeToString())
+
+
 def main():
     words = sys.argv[1:]
-    if len(words) != 2 or not words[1].isdigit() or not (Path(words[0]) / "root.onnx").is_file():
-        print("usage: convert_opset.py DIR OPSET", file=sys.stderr)
+    place = Path(words[0]) if words else Path()
+    if len(words) != 2 or not words[1].isdigit() or not (place.is_file() or (place / "root.onnx").is_file()):
+        print("usage: convert_opset.py DIR|FILE OPSET", file=sys.stderr)
         sys.exit(2)
     opset = int(words[1])
     newest = onnx.defs.onnx_opset_version()
     try:
         if not 1 <= opset <= newest:
             raise CannotConvert(f"onnx {onnx.__version__} knows opsets 1 to {newest}")
-        convert_folder(Path(words[0]), opset)
+        if place.is_file():
+            convert_file(place, opset)
+        else:
+            convert_folder(place, opset)
     except CannotConvert as error:
         print(error, file=sys.stderr)
         sys.exit(1)

@@ -276,8 +276,9 @@ def find_inputs(path, given, dims, seed, shapes=None):
             return feeds, run(session, feeds, names)
         except Exception as error:
             failure = failure or error
-    how = "runs with none of the inputs tried" if not is_all_given else "does not run"
-    raise CannotRun(f"{how}: {first_line(failure)}")
+    if is_all_given:
+        raise CannotRun(f"does not run: {first_line(failure)}")
+    raise CannotRun(f"runs with none of the inputs tried (--inputs FILE.npz gives it its own): {first_line(failure)}")
 
 
 def why_of_size(declared, axis, size, draw):

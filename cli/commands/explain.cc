@@ -12,6 +12,7 @@
 #include "core/support/glob.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/report/split/explain_text.h"
+#include "formats/run/jobs/try_options.h"
 
 namespace cleave {
 namespace {
@@ -44,7 +45,8 @@ class ExplainCommand : public Command {
     const Report report = run->report();
     std::vector<NodeId> nodes = patterns_.empty() ? cpu_nodes(*run) : named_nodes(*run);
     if (!unknown_.empty()) return no_such_nodes(run->graph());
-    write_stdout(json_ ? explain_json(report, nodes) : explain_text(report, nodes));
+    const std::vector<std::string> ways = ways_out(*run, nodes);
+    write_stdout(json_ ? explain_json(report, nodes, ways) : explain_text(report, nodes, ways));
     return ExitCode::done;
   }
 

@@ -5,9 +5,12 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/jobs/split_scripts.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
+#include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
+#include "core/graph/op_name.h"
 #include "core/measures/outcome.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/number_text.h"
@@ -26,6 +29,11 @@ class FixCommand : public Command {
   void add_options(CLI::App& app) override {
     add_split_options(app, request_);
     add_output_option(app, "-o,--output", output_, "the ONNX file to write")->required();
+    app.add_option("--opset", opset_,
+                   "write the model in this opset, by ONNX's version converter; needs Python with "
+                   "onnx")
+        ->check(whole_number())
+        ->type_name("N");
     app.add_flag("--force", force_, "replace an existing file");
   }
 
@@ -59,6 +67,7 @@ class FixCommand : public Command {
     print_diagnostics(model_->warnings);
     for (const std::string& note : model_->notes) print_info(note);
     if (const ExitCode code = write(*model_, *folder); code != ExitCode::done) return code;
+    if (const ExitCode code = convert(*folder, *lists); code != ExitCode::done) return code;
     if (const auto done = folder->commit(); !done) {
       return refuse(done.error(), ExitCode::cannot_write);
     }
@@ -72,6 +81,21 @@ class FixCommand : public Command {
     std::size_t nodes = 0;
     Outcome outcome;
   };
+
+  // Converts the file that was written, where another opset is asked for, and splits what it has become.
+  ExitCode convert(const OutputFolder& folder, const ListsRead& lists) {
+    const auto now = imported_opset(model_->graph, "");
+    if (opset_ == 0 || !now || *now == opset_) return ExitCode::done;
+    const std::string file = std::filesystem::path(output_).filename().string();
+    const ExitCode code = convert_opset(folder, file, opset_);
+    if (code != ExitCode::done) return code;
+    request_.model.path = folder.path_of(file);
+    writes_out_ = false;
+    ShapeBindings bindings;
+    bindings.inference = request_.model.bindings.inference;
+    bindings.folding = Folding::write;
+    return try_step("opset " + std::to_string(opset_), bindings, lists);
+  }
 
   // Reads the model with the bindings, and splits it.
   ExitCode try_step(std::string name, const ShapeBindings& bindings, const ListsRead& lists) {
@@ -123,14 +147,20 @@ class FixCommand : public Command {
   }
 
   void report() const {
-    TextTable table({output_, "nodes", "partitions", "link bytes", "work"},
-                    {Align::left, Align::right, Align::right, Align::right, Align::right});
+    TextTable table(
+        {output_, "nodes", "on accelerator", "partitions", "link bytes", "work"},
+        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+    // The work of a model whose sizes are open is that of few nodes: shares are of all that is known in
+    // the end.
+    double total = 0;
+    for (const Step& step : steps_) total = std::max(total, step.outcome.flops.total);
     for (const Step& step : steps_) {
       const Outcome& outcome = step.outcome;
       const bool is_open = outcome.unknown_bytes > 0;
-      table.add_row({"  " + step.name, count_text(step.nodes), count_text(outcome.acc_subgraphs),
+      table.add_row({"  " + step.name, count_text(step.nodes), share_text(outcome.nodes),
+                     count_text(outcome.acc_subgraphs),
                      is_open ? "?" : bytes_text(outcome.link_bytes),
-                     outcome.flops.total > 0 ? share_text(outcome.flops) : "?"});
+                     total > 0 ? share_text({outcome.flops.acc, total}) : "?"});
     }
     std::string text = table.text();
     if (steps_.back().outcome.unknown_bytes > 0) {
@@ -143,6 +173,7 @@ class FixCommand : public Command {
   SplitRequest request_;
   std::string output_;
   bool force_ = false;
+  std::uint32_t opset_ = 0;           // 0: the model's
   std::optional<LoadedModel> model_;  // of the last step
   bool writes_out_ = false;           // it has functions, whose calls are written out
   std::vector<Step> steps_;

@@ -18,7 +18,10 @@
 #include "core/graph/op_name.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
+#include "formats/base/text/shell_word.h"
+#include "formats/models/open_shapes.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/split/plans.h"
 #include "formats/run/jobs/write_models.h"
@@ -58,6 +61,18 @@ Status<Diagnostics> write_drawings(const Report& report, std::optional<Drawings>
   print_info("did not draw each of " + count_text(count) +
              " partitions: --drawings all does, and cleave draw --what PARTITION draws one");
   return Done{};
+}
+
+// Parts are fixed to such sizes, and fail when the data that decides them is other data.
+void warn_of_sizes_within(const LoadedModel& model) {
+  const std::vector<std::string> within = sizes_within(model);
+  if (within.empty()) return;
+  const auto option = [](const std::string& size) { return "--dim " + shell_word(escaped(size)); };
+  print_warning("the partitions are fixed to " +
+                capped_list(within, 4, option, ", and # more", ", ") + ": no input has " +
+                (within.size() == 1 ? "this dim" : "these dims") +
+                ", so what the model computes must give " +
+                (within.size() == 1 ? "this size" : "these sizes") + ", or they fail");
 }
 
 class SplitCommand : public Command {
@@ -106,6 +121,7 @@ class SplitCommand : public Command {
       return refuse(
           {diagnostic_of(request_.model.path, "is not an ONNX model: --opset is for ONNX")});
     }
+    warn_of_sizes_within(run->model());
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };

@@ -141,19 +141,32 @@ ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, Mode
   return code;
 }
 
-ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset) {
-  const auto result =
-      run_script("--opset", "convert_opset.py", {made_folder(folder), std::to_string(opset)});
+namespace {
+
+// `what` is converted: "the parts", "the model". `path` is where it is.
+ExitCode convert(const OutputFolder& folder, const std::string& what, const std::string& path,
+                 std::uint32_t opset) {
+  const auto result = run_script("--opset", "convert_opset.py", {path, std::to_string(opset)});
   if (!result) return ExitCode::external_failed;
   const bool has_ended = result->end == ChildEnd::exited;
   if (has_ended && result->code == 0) return ExitCode::done;
   const bool is_refused = has_ended && result->code == 1;
   std::vector<std::string> notes;
   if (has_ended && result->code == kSkipped) notes.emplace_back("--opset needs: pip install onnx");
-  print_error("ONNX cannot convert the parts to opset " + std::to_string(opset) + ": " +
+  print_error("ONNX cannot convert " + what + " to opset " + std::to_string(opset) + ": " +
                   text_of(*result, folder),
               notes);
   return is_refused ? ExitCode::bad_input : ExitCode::external_failed;
+}
+
+}  // namespace
+
+ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset) {
+  return convert(folder, "the parts", made_folder(folder), opset);
+}
+
+ExitCode convert_opset(const OutputFolder& folder, const std::string& file, std::uint32_t opset) {
+  return convert(folder, "the model", made_folder(folder) + "/" + file, opset);
 }
 
 }  // namespace cleave

@@ -34,5 +34,7 @@ ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, Mode
 // Converts the ONNX files in `folder`. Returns bad_input, after printing which part is to blame, when ONNX's
 // converter cannot do it.
 ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset);
+// The same for one file in `folder`, a model.
+ExitCode convert_opset(const OutputFolder& folder, const std::string& file, std::uint32_t opset);
 
 }  // namespace cleave

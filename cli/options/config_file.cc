@@ -10,6 +10,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/options/request_args.h"
 #include "core/base/decimal.h"
@@ -270,6 +271,18 @@ void override_with(Bindings& bindings, const Bindings& own) {
 }
 
 }  // namespace
+
+std::vector<std::string> missing_models(const CLI::App& app) {
+  std::vector<std::string> missing;
+  const ConfigFile* const config = config_of(app);
+  if (config == nullptr) return missing;
+  for (const ModelOptions& model : config->models()) {
+    std::error_code error;
+    const bool is_path = model.path != "-" && !is_glob(model.path);
+    if (is_path && !std::filesystem::exists(model.path, error)) missing.push_back(model.path);
+  }
+  return missing;
+}
 
 void bind_by_config(const CLI::App& command, ModelRequest& model) {
   const ConfigFile* const config = config_of(command);

@@ -54,6 +54,9 @@ class ConfigFile : public CLI::ConfigTOML {
 // The configuration file of the command's program; null: none was read.
 const ConfigFile* config_of(const CLI::App& command);
 
+// Paths in tables [[model]] of the configuration file that are no globs, and name no file.
+std::vector<std::string> missing_models(const CLI::App& app);
+
 // Adds what the tables [[model]] of the configuration file say of the model; they win over the command's
 // own bindings of the same names.
 void bind_by_config(const CLI::App& command, ModelRequest& model);

@@ -3,8 +3,10 @@
 //   input x: float32[N,3,H,W]      FLOPs 108*N*H*W + 2048*N, bytes into the first part 12*N*H*W
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/polynomial.h"
@@ -27,6 +29,9 @@ struct OpenSizes {
   SampleGrid grid;                 // the sizes that were tried
   // The polynomials hold at the grid's sizes, and not between them: a stride divides sizes and rounds.
   bool is_for_steps = false;
+  // Dims for which only this size fits the model.
+  std::vector<std::pair<std::string, std::int64_t>> pinned = {};
+  std::vector<std::optional<double>> node_flops = {};  // at the first sizes, by node
   OpenNumber flops;
   OpenNumber acc_flops = {};                    // of a split
   std::optional<PerPart<OpenPart>> parts = {};  // of a split

@@ -1,14 +1,21 @@
 #include "core/measures/option_trials.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "core/graph/op_name.h"
+#include "core/split/latency.h"
+#include "core/support/rule_check.h"
+#include "core/support/support.h"
+
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostSizes = 6;
+constexpr std::size_t kMostSizes = 24;
+constexpr std::size_t kMostOpsets = 4;
 constexpr double kLessTime = 0.97;
 constexpr double kMostWorkLost = 0.01;
 constexpr double kWorkGained = 0.10;
@@ -42,6 +49,10 @@ class Ranking {
     return key_of(a) < key_of(b);
   }
 
+  bool loses_work(const Outcome& then) const {
+    return share_of(then) < share_of(now_) * (1 - kMostWorkLost);
+  }
+
  private:
   using Key = std::tuple<bool, std::size_t, std::uint64_t, double>;
   Key key_of(const Outcome& outcome) const {
@@ -49,9 +60,6 @@ class Ranking {
             are_bytes_known(outcome) ? outcome.link_bytes : 0, -outcome.nodes.acc};
   }
   bool is_by_time(const Outcome& then) const { return now_.latency() && then.latency(); }
-  bool loses_work(const Outcome& then) const {
-    return share_of(then) < share_of(now_) * (1 - kMostWorkLost);
-  }
   bool brings_work(const Outcome& then) const {
     return share_of(then) >= share_of(now_) + kWorkGained;
   }
@@ -99,16 +107,112 @@ class Trier {
     changed = options_;
     changed.subgraphs.start = StartSide::fewest;
     if (auto done = try_changed({.kind = Kind::start}, changed); !done) return done;
+    if (auto done = try_opsets(); !done) return done;
+    if (auto done = try_sizes(); !done) return done;
+    if (auto done = try_kept(); !done) return done;
+    return try_placement();
+  }
+
+  // Larger sizes take more work off the accelerator: the first that takes too much is the last, unless
+  // times decide.
+  Status<> try_sizes() {
     std::size_t tried = 0;
     for (const std::size_t size : sizes_) {
       if (size < options_.subgraphs.min_acc_size) continue;
-      changed = options_;
+      SplitOptions changed = options_;
       changed.subgraphs.min_acc_size = size + 1;
       const OptionTrial trial{.kind = Kind::min_acc_size, .min_acc_size = size + 1};
       if (auto done = try_changed(trial, changed); !done) return done;
-      if (++tried == kMostSizes) break;
+      const bool is_last = !out_.now.latency() && !out_.trials.empty() &&
+                           Ranking(out_.now).loses_work(out_.trials.back().then);
+      if (is_last || ++tried == kMostSizes) break;
     }
     return Done{};
+  }
+
+  // Only where no time is missing: the split is refused otherwise.
+  Status<> try_placement() {
+    if (!out_.now.latency() || options_.place.by == PlaceBy::cost) return Done{};
+    for (const ModelToSplit& model : models_) {
+      if (model.times == nullptr) return Done{};
+      const LatencyInput input{*model.times, machine_of(options_, link_),
+                               options_.latency.residency};
+      if (!check_latency_input(input)) return Done{};
+    }
+    SplitOptions changed = options_;
+    changed.place.by = PlaceBy::cost;
+    return try_one({.kind = Kind::place_by_cost}, models_, changed);
+  }
+
+  Status<> try_kept() {
+    for (const std::size_t most : {most_kept_, most_kept_ + 1}) {
+      if (most == 0 || most >= most_parts_) return Done{};
+      SplitOptions changed = options_;
+      changed.keep.most = most;
+      const OptionTrial trial{.kind = Kind::keep, .most_kept = most};
+      if (auto done = try_changed(trial, changed); !done) return done;
+    }
+    return Done{};
+  }
+
+  Status<> try_opsets() {
+    std::set<std::int64_t> opsets;
+    for (const ModelToSplit& model : models_) add_newer_opsets(model, opsets);
+    while (opsets.size() > kMostOpsets) opsets.erase(opsets.begin());
+    for (const std::int64_t opset : opsets) {
+      std::vector<OpFacts> facts;
+      facts.reserve(models_.size());
+      std::vector<ModelToSplit> models;
+      for (const ModelToSplit& model : models_) {
+        facts.push_back(in_opset(model, opset));
+        models.push_back({model.graph, facts.back(), model.times, model.required});
+      }
+      if (auto done = try_one({.kind = Kind::opset, .opset = opset}, models, options_); !done) {
+        return done;
+      }
+    }
+    return Done{};
+  }
+
+  // The lowest opsets of rules that fail on a newer opset alone, for ONNX's default domain.
+  void add_newer_opsets(const ModelToSplit& model, std::set<std::int64_t>& opsets) const {
+    if (model.facts.version) return;  // operators state versions of their own
+    const Support support = match_support(model.graph, lists_, model.facts);
+    const auto add = [&](NodeId node, const Reason& reason) {
+      if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) return;
+      if (!plain_domain(model.graph.domain(node)).empty()) return;
+      const Rule& rule = lists_[reason.list].allow[reason.rule];
+      if (const auto newer = newer_opset_of(model.graph, node, rule, model.facts)) {
+        opsets.insert(*newer);
+      }
+    };
+    for (const NodeId node : model.graph.nodes()) add(node, support.reasons[node]);
+    for (const auto& [node, reason] : refused_body_nodes(model.graph, lists_, model.facts)) {
+      add(node, reason);
+    }
+  }
+
+  // Facts that give nodes of ONNX's default domain the opset, where it is newer than the model's.
+  static OpFacts in_opset(const ModelToSplit& model, std::int64_t opset) {
+    OpFacts facts = model.facts;
+    const auto now = imported_opset(model.graph, "");
+    if (facts.version || !now || *now >= opset) return facts;
+    facts.version = [&graph = model.graph, opset](NodeId node) -> std::optional<std::int64_t> {
+      if (!plain_domain(graph.domain(node)).empty()) return std::nullopt;
+      return opset;
+    };
+    return facts;
+  }
+
+  // How many of the subgraphs, the one with most work first, have 99% of the work.
+  static std::size_t count_of_most(std::vector<double> work) {
+    std::sort(work.begin(), work.end(), std::greater<>());
+    double all = 0;
+    for (const double of_one : work) all += of_one;
+    double sum = 0;
+    std::size_t count = 0;
+    while (count < work.size() && sum < all * (1 - kMostWorkLost)) sum += work[count++];
+    return count;
   }
 
   Status<> try_changed(OptionTrial trial, const SplitOptions& options) {
@@ -130,7 +234,10 @@ class Trier {
       auto split = split_outcome(model, lists_, options, link_);
       if (!split) return std::move(split).error();
       sum.add(split->outcome);
-      if (&options == &options_) sizes_.insert(split->acc_sizes.begin(), split->acc_sizes.end());
+      if (&options != &options_ || models.data() != models_.data()) continue;
+      sizes_.insert(split->acc_sizes.begin(), split->acc_sizes.end());
+      most_parts_ = std::max(most_parts_, split->acc_work.size());
+      most_kept_ = std::max(most_kept_, count_of_most(std::move(split->acc_work)));
     }
     return sum;
   }
@@ -139,7 +246,10 @@ class Trier {
   const std::vector<SupportList>& lists_;
   const SplitOptions& options_;
   const Link& link_;
-  std::set<std::size_t> sizes_;  // of accelerator subgraphs, with the options as they are
+  // With the options as they are.
+  std::set<std::size_t> sizes_;  // of accelerator subgraphs
+  std::size_t most_parts_ = 0;   // accelerator subgraphs of one model
+  std::size_t most_kept_ = 0;    // those of one model that have nearly all of the work
   OptionTrials out_;
 };
 

@@ -16,15 +16,20 @@ namespace cleave {
 
 struct OptionTrial {
   enum class Kind : std::uint8_t {
-    fold,  // nodes that compute what is known become constants
+    fold,   // nodes that compute what is known become constants
+    opset,  // rules are asked as if the model were of a newer opset
     extend,
     host_shapes,
     allow_non_tensor,
     start,
     min_acc_size,
+    place_by_cost,
+    keep,  // the most valuable accelerator subgraphs only
   };
   Kind kind = Kind::fold;
   std::size_t min_acc_size = 0;  // of that kind
+  std::size_t most_kept = 0;     // of the kind keep
+  std::int64_t opset = 0;        // of that kind
   Outcome then = {};
   bool gains = false;  // see try_options()
 };
@@ -48,7 +53,13 @@ struct OptionTrials {
 // time; else who brings work first, then fewest subgraphs, bytes, and most nodes on the accelerator.
 // Refuses what split_graph refuses.
 //
-// Cost: one split a model for each trial, of which there are at most 11.
+// A newer opset is tried where rules fail on the opset alone: the lowest that such a rule takes, the
+// four newest of them. The nodes stay as they are, so an operator that a converter writes in another way
+// counts as it is. Placement by cost is tried where all times are known. Of accelerator subgraphs, those are
+// kept that have 99% of the work, and one more. Minimum sizes are tried from the smallest on, as long as
+// work stays.
+//
+// Cost: one split a model for each trial, of which there are at most 36.
 Result<OptionTrials> try_options(std::span<const ModelToSplit> models,
                                  std::span<const ModelToSplit> folded,
                                  const std::vector<SupportList>& lists, const SplitOptions& options,

@@ -134,6 +134,13 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
   for (std::size_t i = 0; i < found.count(); ++i) {
     if (found.devices[i] == Device::acc) out.acc_sizes.push_back(found.sizes[i]);
   }
+  const Partition& partition = split->partition;
+  const bool has_flops = out.outcome.flops.acc > 0;
+  for (const PartId part : partition.parts()) {
+    if (!partition.is_acc(part)) continue;
+    out.acc_work.push_back(has_flops ? preview.parts[part].flops
+                                     : static_cast<double>(partition.nodes(part).size()));
+  }
   return out;
 }
 

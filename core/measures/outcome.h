@@ -65,6 +65,7 @@ struct SplitOutcome {
   Outcome outcome;
   NodeSet supported;                        // the nodes that the lists accept
   std::vector<std::size_t> acc_sizes = {};  // of accelerator subgraphs, before any was merged
+  std::vector<double> acc_work = {};  // FLOPs of each accelerator subgraph; nodes if none are known
 };
 
 // Splits the model and keeps the numbers. Refuses what split_graph refuses.

@@ -322,4 +322,18 @@ std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule
   return parts;
 }
 
+std::optional<std::int64_t> newer_opset_of(const std::vector<FailedPart>& failed) {
+  if (failed.size() != 1) return std::nullopt;
+  const auto* const opset = std::get_if<FailedOpset>(&failed.front());
+  if (opset == nullptr || !opset->found || *opset->found >= opset->wanted.lowest) {
+    return std::nullopt;
+  }
+  return opset->wanted.lowest;
+}
+
+std::optional<std::int64_t> newer_opset_of(const Graph& graph, NodeId node, const Rule& rule,
+                                           const OpFacts& facts) {
+  return newer_opset_of(failed_parts(graph, node, rule, facts));
+}
+
 }  // namespace cleave

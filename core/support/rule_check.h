@@ -134,4 +134,11 @@ using FailedPart =
 std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule& rule,
                                      const OpFacts& facts);
 
+// The lowest opset in which the rule would hold, where it fails on the node's opset alone and that is
+// older; nullopt otherwise.
+std::optional<std::int64_t> newer_opset_of(const Graph& graph, NodeId node, const Rule& rule,
+                                           const OpFacts& facts);
+// The same of the parts that fail.
+std::optional<std::int64_t> newer_opset_of(const std::vector<FailedPart>& failed);
+
 }  // namespace cleave

@@ -356,8 +356,8 @@ class Matcher {
     return nearest(list, merged(first, for_name), node);
   }
 
-  // The first rule that holds; else the one for the model's opset if there is one, with the fewest
-  // conditions failed.
+  // The first rule that holds. Else one that fails on a newer opset alone, since that is then all that is
+  // asked for; else the one for the model's opset if there is one, with the fewest conditions failed.
   Allowing nearest(const SupportList& list, std::span<const std::uint32_t> candidates,
                    NodeId node) {
     std::uint32_t best = candidates.front();
@@ -365,12 +365,21 @@ class Matcher {
     for (const std::uint32_t i : candidates) {
       if (holds(list.allow[i], node)) return {i, true};
       const bool other_opset = failed_.back().what == FailedCondition::What::opset;
-      const std::size_t distance = failed_.size() + (other_opset ? kOtherOpset : 0);
+      const std::size_t distance = asks_only_for_newer(list.allow[i], node)
+                                       ? 0
+                                       : failed_.size() + (other_opset ? kOtherOpset : 0);
       if (distance >= best_distance) continue;
       best = i;
       best_distance = distance;
     }
     return {best, false};
+  }
+
+  // Of the rule whose failed conditions are in failed_.
+  bool asks_only_for_newer(const Rule& rule, NodeId node) const {
+    if (failed_.size() != 1 || failed_.back().what != FailedCondition::What::opset) return false;
+    const auto opset = opset_of(graph_, node, facts_);
+    return opset && *opset < rule.opset->lowest;
   }
 
   // A rule is a check, and so is each term of its `where`.

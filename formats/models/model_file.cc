@@ -40,7 +40,8 @@ Loaded<LoadedModel> onnx_model(SourceFile source, Loaded<OnnxLoaded> onnx) {
                      .origin = OnnxOrigin{std::move(onnx->model)},
                      .graph = std::move(onnx->graph),
                      .warnings = std::move(onnx->warnings),
-                     .notes = std::move(onnx->notes)};
+                     .notes = std::move(onnx->notes),
+                     .misfits = onnx->misfits};
 }
 
 Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,

@@ -1,9 +1,14 @@
 #include "formats/models/open_shapes.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "formats/models/model_file.h"
+#include "formats/models/onnx/index/model.h"
+#include "formats/models/onnx/index/type.h"
 
 namespace cleave {
 namespace {
@@ -123,6 +128,129 @@ std::vector<std::string> size_options(const ShapeBindings& sizes) {
     options.insert(options.end(), {"--input-shape", text});
   }
   return options;
+}
+
+std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node) {
+  constexpr std::size_t kMostSteps = 64;
+  const auto is_single = [&](ValueId value) {
+    if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return false;
+    const Shape shape = graph.shape(value);
+    return std::all_of(shape.begin(), shape.end(),
+                       [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
+  };
+  const auto operands = graph.operands(node);
+  if (graph.op(node) != "If" || operands.empty()) return {};
+  std::vector<ValueId> inputs, values = {operands.begin()->value};
+  for (std::size_t step = 0; step < values.size(); ++step) {
+    const Value& value = graph.value(values[step]);
+    if (step == kMostSteps) return {};
+    if (value.kind == ValueKind::input) {
+      if (!is_single(values[step])) return {};
+      if (std::find(inputs.begin(), inputs.end(), values[step]) == inputs.end()) {
+        inputs.push_back(values[step]);
+      }
+    } else if (value.kind == ValueKind::node_output) {
+      for (const Operand& operand : graph.operands(value.producer)) {
+        values.push_back(operand.value);
+      }
+    }
+  }
+  return inputs;
+}
+
+std::vector<ValueId> deciding_inputs(const Graph& graph) {
+  std::vector<ValueId> inputs;
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId input : deciding_inputs(graph, node)) {
+      if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+    }
+  }
+  return inputs;
+}
+
+namespace {
+
+// Sizes of the open dims of one kind of model.
+struct LikelySizes {
+  std::int64_t height, width, other;
+};
+constexpr std::array<LikelySizes, 8> kLikely = {{{224, 224, 128},
+                                                 {320, 320, 512},
+                                                 {48, 320, 16},
+                                                 {32, 320, 256},
+                                                 {640, 640, 16'000},
+                                                 {256, 256, 1},
+                                                 {64, 256, 80},
+                                                 {96, 96, 1'600}}};
+
+// A picture is [batch, channels, height, width]; a state [layers, batch, size].
+std::int64_t likely_size(Shape shape, std::size_t axis, const LikelySizes& sizes) {
+  const bool is_state = shape.size() == 3 && axis == 1 && shape[0].is_fixed();
+  if (axis == 0 || is_state) return 1;
+  const bool is_picture = shape.size() == 4 && axis > 1 &&
+                          (!shape[1].is_fixed() || shape[1].size() == 1 || shape[1].size() == 3);
+  if (!is_picture) return sizes.other;
+  return axis == 2 ? sizes.height : sizes.width;
+}
+
+std::size_t count_open(const Graph& graph) {
+  std::size_t count = 0;
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId output : graph.outputs(node)) {
+      if (graph.value(output).is_tensor() && is_open(graph, output)) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::optional<FittingSizes> fitting_sizes(const LoadedModel& model) {
+  const Graph& graph = model.graph;
+  std::optional<FittingSizes> best;
+  std::pair<std::size_t, std::size_t> least;
+  for (const LikelySizes& likely : kLikely) {
+    FittingSizes shapes;
+    std::map<std::string_view, std::int64_t> symbols;
+    const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
+      if (!graph.has_rank(input)) return std::nullopt;
+      const Shape shape = graph.shape(input);
+      Sizes sizes;
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        const Dim dim = shape[axis];
+        const std::int64_t size = likely_size(shape, axis, likely);
+        sizes.push_back(dim.is_fixed() ? dim.size()
+                        : dim.is_symbol()
+                            ? symbols.emplace(graph.text(dim.name()), size).first->second
+                            : size);
+      }
+      shapes.emplace(graph.value(input).name, sizes);
+      return sizes;
+    };
+    const ShapeBindings sizes = sizes_of_inputs(graph, shape_of);
+    if (shapes.empty()) return std::nullopt;
+    const auto bound = read_again(model, with_sizes(model.bindings, sizes));
+    if (!bound) continue;
+    const std::pair now(bound->misfits, count_open(bound->graph));
+    if (best && now >= least) continue;
+    best = std::move(shapes);
+    least = now;
+    if (now == std::pair<std::size_t, std::size_t>()) break;
+  }
+  return best;
+}
+
+std::vector<std::string> sizes_within(const LoadedModel& model) {
+  if (model.onnx() == nullptr || model.bindings.dims.empty()) return {};
+  std::set<std::string> of_inputs;
+  for (const OnnxValueInfo& input : model.onnx()->graph.inputs) {
+    for (const OnnxDim& dim : parse_onnx_type(input.type).dims) of_inputs.emplace(dim.name);
+  }
+  std::vector<std::string> within;
+  for (const auto& [name, size] : model.bindings.dims) {
+    if (!of_inputs.contains(name)) within.push_back(name + "=" + std::to_string(size));
+  }
+  return within;
 }
 
 std::optional<AssumedShapes> assume_shapes(const LoadedModel& model) {

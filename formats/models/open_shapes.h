@@ -40,6 +40,24 @@ ShapeBindings with_sizes(ShapeBindings bindings, const ShapeBindings& sizes);
 // Options of the command line: {"--dim", "N=1", "--input-shape", "x=1,3"}.
 std::vector<std::string> size_options(const ShapeBindings& sizes);
 
+// Inputs of one element that alone decide which branch of an If runs that is not decided: `sr` of a voice
+// detector. Linear, but for at most 64 makers of each condition.
+std::vector<ValueId> deciding_inputs(const Graph& graph);
+// The same of one If.
+std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node);
+
+// Shapes of open inputs, by name, with which the operators of the model agree best: of sizes that models take
+// (one sample, a picture of 224 x 224, a line of text 48 high, a sequence of 128, ...) the first with the
+// fewest contradictions, then the fewest unknown values.
+using FittingSizes = std::unordered_map<std::string, Sizes>;
+// nullopt when no input is open, or the model takes none of them. Reads the model again for each that is tried, until
+// one leaves nothing open: at most 8 times.
+std::optional<FittingSizes> fitting_sizes(const LoadedModel& model);
+
+// Bindings of dims within an ONNX model, which no input has, as "unk__368=64": data or operators decide them when the
+// model runs, so that what is written with them holds for that data only.
+std::vector<std::string> sizes_within(const LoadedModel& model);
+
 struct AssumedShapes {
   ShapeBindings sizes;
   std::unordered_map<std::string, Sizes> shapes;  // by name of the value: where all dims follow

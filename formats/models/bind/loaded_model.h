@@ -2,6 +2,7 @@
 // same format also uses the origin, which knows the offsets of things in the file.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,6 +74,7 @@ struct LoadedModel {
   Graph graph;
   std::vector<Diagnostic> warnings = {};  // what was read but may surprise the user
   std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
+  std::size_t misfits = 0;              // nodes and values whose shapes contradict each other
   ShapeBindings bindings = {};          // those the model was read with
   ModelLimits limits = {};
 

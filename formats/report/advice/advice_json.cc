@@ -2,6 +2,7 @@
 // with another --support.
 #include <algorithm>
 
+#include "core/support/rule_check.h"
 #include "formats/base/json/text.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/lists/support/rule_json.h"
@@ -153,8 +154,12 @@ class AdviceWriter {
     write_signature(gap.signature);
     write_refusal(gap);
     write_failed(gap);
+    const auto newer = newer_opset_of(gap.failed);
+    json_.key("newer_opset");
+    newer ? json_.number(*newer) : json_.null();
     json_.key("remedy");
-    gap.kind == Gap::Kind::denied ? json_.null() : write_allow_rule(json_, gap.remedy);
+    const bool has_rule = gap.kind != Gap::Kind::denied && !newer;
+    has_rule ? write_allow_rule(json_, gap.remedy) : json_.null();
   }
 
   void write_remedy(const Remedy& remedy) {

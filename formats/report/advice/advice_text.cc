@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/decimal.h"
+#include "core/support/rule_check.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
@@ -207,7 +208,11 @@ class AdviceText {
     if (gap.kind == Gap::Kind::op) return {};
     const SupportList& list = report_.lists[gap.list];
     if (gap.kind == Gap::Kind::condition) {
-      return failed_parts_text(gap.failed) + " (" + rule_place(list, gap.rule) + ")";
+      const auto newer = newer_opset_of(gap.failed);
+      return failed_parts_text(gap.failed) + " (" + rule_place(list, gap.rule) + ")" +
+             (newer ? ": no rule is missing, cleave fix --opset " + std::to_string(*newer) +
+                          " converts the model"
+                    : "");
     }
     return deny_rule_text(list, gap.rule);
   }

@@ -19,6 +19,7 @@
 #include "formats/lists/settings/split_settings.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/models/model_file.h"
+#include "formats/models/open_shapes.h"
 #include "formats/report/check/checked_node.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/reason_text.h"
@@ -39,6 +40,10 @@ class CheckMaker {
   CheckRun make() {
     run_.list_place = place_of_list(report_);
     run_.now = measures_of(report_);
+    if (!open_inputs(graph_).empty()) {
+      // No sizes are sought: a fleet takes no longer for them.
+      run_.open_sizes = dim_options(graph_, [](ValueId, std::size_t) { return std::nullopt; });
+    }
     if (before_ != nullptr) compare_with_baseline();
     hold_against_limits();
     hold_against_requirements();
@@ -167,7 +172,7 @@ class CheckMaker {
         }
         return report_.time == nullptr ? std::string() : missing_number_text(graph_, *report_.time);
       }
-      const std::string dims = dim_options(graph_);
+      const std::string dims = size_options_text(report_.model, graph_);
       const std::string mend = dims.empty() ? "" : "; give " + dims;
       if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known" + mend;
       if (gate.kind == GateKind::flops_coverage_regression) {
@@ -219,7 +224,7 @@ class CheckMaker {
     const auto name = [&](ValueId value) {
       return escaped(graph_.value(value).name) + " " + type_text(graph_, value);
     };
-    const std::string mend = dim_options(graph_);
+    const std::string mend = size_options_text(report_.model, graph_);
     return some_of(values, kNamesColumns, name) + (mend.empty() ? "" : "; give " + mend);
   }
 

@@ -131,6 +131,22 @@ std::string overview_text(const Check& check) {
 
 }  // namespace
 
+namespace {
+
+// What the stars of a table stand for.
+std::string open_text(const std::map<std::string, std::string>& open) {
+  if (open.empty()) return {};
+  constexpr std::size_t kMost = 5;
+  std::string text = "\n* sizes are open, so conditions on shapes may fail; give\n";
+  CappedList list(kMost);
+  for (const auto& [model, options] : open) {
+    if (list.shows_next()) text += wrapped(path_end(model, 48) + ": " + options, 2, 4);
+  }
+  return text + list.rest("  ... and # more model\n", "  ... and # more models\n");
+}
+
+}  // namespace
+
 std::string check_table(const Check& check) {
   std::vector<std::string> lists, models;
   std::map<std::pair<std::string, std::string>, const CheckRun*> runs;
@@ -151,6 +167,7 @@ std::string check_table(const Check& check) {
     aligns[0] = Align::left;
     return aligns;
   }());
+  std::map<std::string, std::string> open;  // by model: the options that state its sizes
   for (const std::string& model : models) {
     std::vector<std::string> row = {path_end(model, 48)};
     for (const std::string& list : lists) {
@@ -159,10 +176,14 @@ std::string check_table(const Check& check) {
                                         : percent_text(found->second->now.nodes.ratio()) + " in " +
                                               count_text(found->second->now.acc_subgraphs) +
                                               (found->second->passed() ? "" : " FAIL"));
+      if (found != runs.end() && !found->second->open_sizes.empty()) {
+        row.back() += " *";
+        open.emplace(model, found->second->open_sizes);
+      }
     }
     table.add_row(std::move(row));
   }
-  return table.text() + (check.errors.empty() ? "" : '\n' + errors_text(check));
+  return table.text() + open_text(open) + (check.errors.empty() ? "" : '\n' + errors_text(check));
 }
 
 std::string check_text(const Check& check) {

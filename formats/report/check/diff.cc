@@ -38,6 +38,8 @@ class DiffMaker {
   Diff make() {
     diff_.before.measures = measures_of(before_);
     diff_.after.measures = measures_of(after_);
+    add_opsets(before_.graph, diff_.before);
+    add_opsets(after_.graph, diff_.after);
     diff_.is_same_list = are_same_lists(before_, after_);
     diff_.settings = changed_settings(before_.options, after_.options);
     add_to(diff_.settings, changed_targets(before_.targets, before_.options.latency, after_));
@@ -54,6 +56,11 @@ class DiffMaker {
   }
 
  private:
+  static void add_opsets(const Graph& graph, DiffSide& side) {
+    side.opsets.assign(graph.opsets().begin(), graph.opsets().end());
+    side.opsets_text = opsets_text(graph);
+  }
+
   void compare_places() {
     targets_ = compare_targets(target_names(before_.targets), target_names(after_.targets));
     diff_.targets = targets_.names;
@@ -171,6 +178,9 @@ KeptTable diff_numbers(const Diff& diff) {
   const Measures& after = diff.after.measures;
   KeptTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
+  if (diff.before.opsets_text != diff.after.opsets_text) {
+    table.add_row({"opset", diff.before.opsets_text, diff.after.opsets_text});
+  }
   table.add_row({"nodes", count(before.nodes.total), count(after.nodes.total)});
   table.add_row({"on the CPU", count_text(before.cpu_nodes), count_text(after.cpu_nodes)});
   table.add_row({"node coverage", share_text(before.nodes), share_text(after.nodes)});

@@ -14,6 +14,8 @@ namespace cleave {
 struct DiffSide {
   std::string model, list;  // as the command line named them
   Measures measures;
+  std::vector<OpsetImport> opsets = {};  // domains by the names in the file
+  std::string opsets_text = {};          // the same for people
 };
 
 struct Diff {

@@ -11,6 +11,7 @@ void write_side(JsonText& json, std::string_view key, const DiffSide& side) {
   json.begin_object(key);
   json.text("model", side.model);
   json.text("list", side.list);
+  write_opsets(json, side.opsets);
   write_measures(json, side.measures);
   json.end_object();
 }

@@ -86,8 +86,12 @@ std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections
   std::vector<std::string> wanted;
   for (const std::string& word : words) {
     topic += (topic.empty() ? "" : "-") + topic_of(word);
-    wanted.push_back(lower(word));
-    std::replace(wanted.back().begin(), wanted.back().end(), '-', ' ');
+    std::string text = lower(word);
+    std::replace(text.begin(), text.end(), '-', ' ');
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+      end = std::min(text.find(' ', at), text.size());
+      if (end > at) wanted.push_back(text.substr(at, end - at));
+    }
   }
   const auto matches = [&](const auto& text_of) {
     std::vector<std::size_t> found;

@@ -185,14 +185,16 @@ std::string signature(const Graph& graph, NodeId node) {
 
 }  // namespace
 
-std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
+std::string explain_text(const Report& report, const std::vector<NodeId>& nodes,
+                         std::span<const std::string> ways) {
   const Graph& graph = report.graph;
   const ReasonContext context = reason_context(report);
   if (nodes.empty()) return "no node is on the CPU\n";
   constexpr std::size_t kColumn = 8;  // of what follows a label
   const bool has_time = report.time != nullptr && has_times(*report.time);
   Page page;
-  for (const NodeId node : nodes) {
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const NodeId node = nodes[at];
     page.add(escaped_in_quotes(graph.node(node).name) + "  " + signature(graph, node) + '\n');
     if (is_constant(graph, node)) {
       page.add("  in:   every partition that reads it\n");
@@ -225,6 +227,7 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
           escaped_in_quotes(graph.node(blamed).name) + ": " + reason_text(context, blamed, reason),
           kColumn);
     }
+    if (at < ways.size() && !ways[at].empty()) page.fact("  try:", ways[at], kColumn);
   }
   return page.take();
 }
@@ -250,11 +253,13 @@ nlohmann::ordered_json pattern_json(const Report& report, NodeId node) {
 
 }  // namespace
 
-std::string explain_json(const Report& report, const std::vector<NodeId>& nodes) {
+std::string explain_json(const Report& report, const std::vector<NodeId>& nodes,
+                         std::span<const std::string> ways) {
   using Json = nlohmann::ordered_json;
   const Graph& graph = report.graph;
   Json list = Json::array();
-  for (const NodeId node : nodes) {
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const NodeId node = nodes[at];
     Json entry;
     entry["node"] = graph.node(node).name;
     entry["op"] = graph.op(node);
@@ -282,6 +287,7 @@ std::string explain_json(const Report& report, const std::vector<NodeId>& nodes)
     }
     entry["because"] =
         reason.because == kNone<NodeId> ? Json() : Json(graph.node(reason.because).name);
+    entry["try"] = at < ways.size() && !ways[at].empty() ? Json(ways[at]) : Json();
     if (report.time != nullptr && !constant) {
       const auto json_of = [](const std::optional<double>& us) { return us ? Json(*us) : Json(); };
       entry["cpu_us"] = json_of(report.time->basis.times.cpu.of(node));
@@ -324,7 +330,8 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
      "first node of its bodies that is.",
      {"if the device can do it, widen the condition in the line that the reason names",
       "if a size is not known, state it: --dim N=1, --input-shape x=1,3,224,224",
-      "else change the model: another opset, type or attribute", ""}},
+      "if it wants a constant, and the value is known before the model runs: --fold write",
+      "else change the model: another opset (cleave fix --opset N), type or attribute"}},
     {"a deny rule matches",
      "A deny rule of a list, an overlay, --deny or --verdicts settles the node. In one list, deny "
      "rules win over allow rules; a list with deny rules alone denies for all lists.",

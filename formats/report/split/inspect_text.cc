@@ -26,6 +26,7 @@ struct OpRow {
   std::size_t nodes = 0;
   std::size_t unknown_flops = 0;  // nodes
   double flops = 0;               // of the other nodes
+  bool is_at_sizes = false;       // these FLOPs are those at the first of sizes that are open
   std::set<std::string> types = {};
 };
 
@@ -61,9 +62,10 @@ void add_parameters(const Graph& graph, Inspection& inspection) {
   }
 }
 
-Inspection inspect(const Graph& graph) {
+// With `sizes` the FLOPs are those at its first sizes, where they are not known otherwise.
+Inspection inspect(const Graph& graph, const OpenSizes* sizes) {
   Inspection inspection;
-  const auto flops = node_flops(graph);
+  auto flops = node_flops(graph);
   std::map<std::pair<NameId, NameId>, std::size_t> places;
   for (const NodeId node : graph.nodes()) {
     const std::pair<NameId, NameId> key(graph.node(node).domain, graph.node(node).op);
@@ -71,6 +73,10 @@ Inspection inspect(const Graph& graph) {
     if (is_new) inspection.ops.push_back({.op = op_name(graph, node)});
     OpRow& row = inspection.ops[place->second];
     ++row.nodes;
+    if (!flops[node] && sizes != nullptr && sizes->node_flops[index(node)]) {
+      flops[node] = sizes->node_flops[index(node)];
+      row.is_at_sizes = true;
+    }
     row.flops += flops[node].value_or(0);
     if (!flops[node]) ++row.unknown_flops;
     for (const ValueId output : graph.outputs(node)) {
@@ -166,7 +172,8 @@ std::string types_text(const OpRow& row) {
 
 std::string work_text(const OpRow& row) {
   if (row.unknown_flops == row.nodes) return "not known";
-  return flops_text(row.flops) + (row.unknown_flops > 0 ? " and more" : "");
+  return flops_text(row.flops) + (row.is_at_sizes ? " @" : "") +
+         (row.unknown_flops > 0 ? " and more" : "");
 }
 
 std::string total_work_text(const Inspection& inspection) {
@@ -175,22 +182,12 @@ std::string total_work_text(const Inspection& inspection) {
   return "at least " + flops_text(inspection.flops);
 }
 
-std::string opsets_text(const Graph& graph) {
-  std::string text;
-  for (const OpsetImport& opset : graph.opsets()) {
-    text += (text.empty() ? "" : ", ") +
-            (opset.domain.empty() ? std::string("ai.onnx") : escaped(opset.domain)) + " " +
-            std::to_string(opset.version);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists,
                          const OpenSizes* sizes) {
   const Graph& graph = model.graph;
-  const Inspection inspection = inspect(graph);
+  const Inspection inspection = inspect(graph, sizes);
   std::string text = wrapped(
       model_name(model) + ": " + counted(graph.node_count(), "node", "nodes") + ", " +
           (sizes == nullptr ? total_work_text(inspection) : open_flops_text(*sizes, sizes->flops)) +
@@ -216,14 +213,22 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   }
   text += '\n' + table.text() +
           list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
+  const bool is_at_sizes = std::any_of(inspection.ops.begin(), inspection.ops.end(),
+                                       [](const OpRow& row) { return row.is_at_sizes; });
+  if (is_at_sizes) text += wrapped("@: at " + first_sizes_text(*sizes), 0, 2);
   if (sizes != nullptr && !steps_text(*sizes).empty())
     text += wrapped("for " + steps_text(*sizes), 2, 4);
-  if (inspection.unknown_shapes > 0 || inspection.unknown_flops > 0) {
-    text += '\n' + wrapped("not known: shapes of " +
-                               counted(inspection.unknown_shapes, "tensor", "tensors") +
-                               ", FLOPs of " + counted(inspection.unknown_flops, "node", "nodes"),
-                           0, 2);
-    const std::string dims = dim_options(graph);
+  std::string unknown;
+  const auto add_unknown = [&](std::size_t count, const std::string& what) {
+    if (count > 0) unknown += (unknown.empty() ? "" : ", ") + what;
+  };
+  add_unknown(inspection.unknown_shapes,
+              "shapes of " + counted(inspection.unknown_shapes, "tensor", "tensors"));
+  add_unknown(inspection.unknown_flops,
+              "FLOPs of " + counted(inspection.unknown_flops, "node", "nodes"));
+  if (!unknown.empty()) {
+    text += '\n' + wrapped("not known: " + unknown, 0, 2);
+    const std::string dims = size_options_text(model, graph);
     if (!dims.empty()) text += wrapped("to know more give " + dims, 2, 4);
   }
   return text + coverage_text(model, lists) + notes_text(model.notes);
@@ -233,7 +238,7 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
                          const OpenSizes* sizes) {
   using Layout = JsonText::Layout;
   const Graph& graph = model.graph;
-  const Inspection inspection = inspect(graph);
+  const Inspection inspection = inspect(graph, nullptr);
   JsonText json;
   json.begin_object();
   json.text("format", "cleave.inspect");
@@ -256,14 +261,7 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
   json.number("parameters", inspection.parameters);
   json.key("parameter_bytes");
   inspection.parameter_bytes ? json.number(*inspection.parameter_bytes) : json.null();
-  json.begin_list("opsets");
-  for (const OpsetImport& opset : graph.opsets()) {
-    json.begin_object(Layout::one_line);
-    json.text("domain", opset.domain == "ai.onnx" ? std::string_view{} : opset.domain);
-    json.number("version", opset.version);
-    json.end_object();
-  }
-  json.end_list();
+  write_opsets(json, graph.opsets());
   json.begin_list("ops");
   for (const OpRow& row : inspection.ops) {
     json.begin_object(Layout::one_line);

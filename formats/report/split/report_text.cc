@@ -119,10 +119,12 @@ class TextReport {
   // values between partitions and FLOPs of 60 nodes (give --dim N=SIZE)".
   std::string unknown_text() const {
     if (report_.open_sizes != nullptr) {
-      const std::vector<std::string>& names = report_.open_sizes->names;
+      std::vector<std::string> names;
+      for (const auto& [pinned, size] : report_.open_sizes->pinned) names.push_back(pinned);
+      names.insert(names.end(), report_.open_sizes->names.begin(), report_.open_sizes->names.end());
       const auto name = [](const std::string& own) { return escaped(own); };
-      return "; open: " + capped_list(names, names.size(), name) + " (give " + dim_options(graph_) +
-             ")";
+      return "; open: " + capped_list(names, names.size(), name) + " (give " +
+             size_options_text(report_.model, graph_) + ")";
     }
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
@@ -132,7 +134,7 @@ class TextReport {
               counted(preview_.coverage.unknown_flops, "node", "nodes");
     }
     if (text.empty()) return text;
-    const std::string dims = dim_options(graph_);
+    const std::string dims = size_options_text(report_.model, graph_);
     return "; not known: " + text + (dims.empty() ? "" : " (give " + dims + ")");
   }
 
@@ -604,7 +606,7 @@ class TextReport {
                      some_of(coverage.unknown_flops_ops, 150, op_name),
                  2);
     }
-    const std::string dims = dim_options(graph_);
+    const std::string dims = size_options_text(report_.model, graph_);
     if (!dims.empty()) page_.line("to know more give " + dims, 2);
   }
 

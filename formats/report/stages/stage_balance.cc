@@ -305,6 +305,10 @@ double efficiency(const StageBalance& balance) {
 
 std::string rate_line(const StageBalance& balance) {
   const std::string efficient = percent_text(std::min(efficiency(balance), 1.0));
+  if (balance.is_partly_known) {
+    return balance.by == BalanceBy::time ? "throughput and pipeline efficiency not known"
+                                         : "mean load not known";
+  }
   if (balance.by != BalanceBy::time) return "mean load " + efficient + " of the bottleneck's";
   return "throughput at most " + rate_text(1e6 / microseconds(balance, balance.objective)) +
          " a second; pipeline efficiency " + efficient;
@@ -351,10 +355,11 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
     lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
     return lines;
   }
-  std::vector<std::string> lines = {
-      "bottleneck " + names[slowest_stage(balance)] + ", " +
-      (balance.is_partly_known ? "at least " : "") + amount_text(balance, balance.objective) +
-      std::string(counted_thing(balance.by)) + ", " + proof_text(balance)};
+  std::vector<std::string> lines = {"bottleneck " + names[slowest_stage(balance)] + ", " +
+                                    (balance.is_partly_known ? "at least " : "") +
+                                    amount_text(balance, balance.objective) +
+                                    std::string(counted_thing(balance.by)) +
+                                    (balance.is_partly_known ? "" : ", " + proof_text(balance))};
   lines.push_back(rate_line(balance));
   lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
   const bool is_sure = !balance.is_partly_known && balance.caveats.empty();

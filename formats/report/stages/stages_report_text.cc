@@ -183,7 +183,7 @@ class StagesText {
         std::none_of(outputs.begin(), outputs.end(), is_unknown)) {
       return;
     }
-    const std::string dims = dim_options(graph_);
+    const std::string dims = size_options_text(report_.model, graph_);
     if (dims.empty()) return;
     page_.blank();
     page_.line("? is not known: to know more give " + dims);

@@ -56,10 +56,25 @@ std::string cell(const OpenNumber& number, const OpenSizes& sizes, UnitText unit
 
 }  // namespace
 
+namespace {
+
+// "N=1": dims for which only this size fits.
+std::string pinned_text(const OpenSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes.pinned) {
+    text += (text.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string open_flops_text(const OpenSizes& sizes, const OpenNumber& flops) {
   const std::string least = flops.is_partial ? "at least " : "";
   if (flops.exact && is_readable(*flops.exact, kMostTerms)) {
-    return least + product_text(*flops.exact, sizes, flops_text);
+    const std::string pinned = pinned_text(sizes);
+    return least + product_text(*flops.exact, sizes, flops_text) +
+           (pinned.empty() ? "" : " at " + pinned);
   }
   return least + flops_text(flops.at_first) + " at " + first_sizes_text(sizes);
 }
@@ -73,10 +88,10 @@ std::string open_bytes_cell(const OpenNumber& bytes, const OpenSizes& sizes) {
 }
 
 std::string first_sizes_text(const OpenSizes& sizes) {
-  std::string text;
+  std::string text = pinned_text(sizes);
   for (std::size_t i = 0; i < sizes.names.size(); ++i) {
-    text +=
-        (i == 0 ? "" : ", ") + escaped(sizes.names[i]) + "=" + std::to_string(sizes.grid.first[i]);
+    text += (text.empty() ? "" : ", ") + escaped(sizes.names[i]) + "=" +
+            std::to_string(sizes.grid.first[i]);
   }
   return text;
 }
@@ -109,6 +124,13 @@ void write_open_dims(JsonText& json, const OpenSizes& sizes) {
     json.begin_object(JsonText::Layout::one_line);
     json.number("first", sizes.grid.first[i]);
     json.number("step", sizes.grid.step[i]);
+    json.end_object();
+  }
+  for (const auto& [name, size] : sizes.pinned) {
+    json.text_key(name);
+    json.begin_object(JsonText::Layout::one_line);
+    json.number("first", size);
+    json.number("step", 0);
     json.end_object();
   }
   json.end_object();

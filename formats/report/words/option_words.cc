@@ -9,6 +9,8 @@ std::string option_text(const OptionTrial& trial) {
   switch (trial.kind) {
     case OptionTrial::Kind::fold:
       return "--fold write";
+    case OptionTrial::Kind::opset:
+      return "cleave fix --opset " + std::to_string(trial.opset);
     case OptionTrial::Kind::extend:
       return "--extend auto";
     case OptionTrial::Kind::host_shapes:
@@ -19,6 +21,10 @@ std::string option_text(const OptionTrial& trial) {
       return "--start fewest";
     case OptionTrial::Kind::min_acc_size:
       return "--min-acc-module-size " + std::to_string(trial.min_acc_size);
+    case OptionTrial::Kind::place_by_cost:
+      return "--place cost";
+    case OptionTrial::Kind::keep:
+      return "--keep-acc-subgraphs " + std::to_string(trial.most_kept);
   }
   return {};
 }

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/models/model_file.h"
+#include "formats/models/open_shapes.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 
@@ -281,6 +285,45 @@ std::vector<std::string> target_notes(std::span<const Target> targets, const Pre
     }
   }
   return notes;
+}
+
+std::string opsets_text(const Graph& graph) {
+  std::string text;
+  for (const OpsetImport& opset : graph.opsets()) {
+    text += (text.empty() ? "" : ", ") +
+            (opset.domain.empty() ? std::string("ai.onnx") : escaped(opset.domain)) + " " +
+            std::to_string(opset.version);
+  }
+  return text;
+}
+
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
+  json.begin_list("opsets");
+  for (const OpsetImport& opset : opsets) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("domain", opset.domain == "ai.onnx" ? std::string_view{} : opset.domain);
+    json.number("version", opset.version);
+    json.end_object();
+  }
+  json.end_list();
+}
+
+std::string size_options_text(const LoadedModel& model, const Graph& graph) {
+  std::string text;
+  for (const ValueId input : deciding_inputs(graph)) {
+    text += (text.empty() ? "" : " ") + std::string("--set-input ") +
+            shell_word(escaped(graph.value(input).name) + "=VALUE");
+  }
+  std::optional<FittingSizes> fitting;
+  bool is_sought = false;
+  const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {
+    if (!std::exchange(is_sought, true)) fitting = fitting_sizes(model);
+    if (!fitting) return std::nullopt;
+    const auto found = fitting->find(std::string(graph.value(input).name));
+    return found == fitting->end() ? std::nullopt : std::optional(found->second[axis]);
+  };
+  const std::string dims = dim_options(graph, likely);
+  return text + (text.empty() || dims.empty() ? "" : " ") + dims;
 }
 
 }  // namespace cleave

@@ -25,9 +25,19 @@ std::string support_name(const std::vector<SupportList>& lists);
 // Escaped.
 std::string model_name(const LoadedModel& model);
 
+// "ai.onnx 17, com.microsoft 1"; "" for a model that imports no domain. Escaped.
+std::string opsets_text(const Graph& graph);
+// The field "opsets" of reports; the default domain is "".
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets);
+
 // The field "model" of reports.
 void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
                  std::uint64_t parameter_bytes);
+
+// What to give so that sizes become known: `--set-input sr=VALUE` for inputs that decide which branch of an
+// If runs, then `--dim N=SIZE`, then `--input-shape x=1,3,224,224` with sizes that fit the model. "" when nothing
+// helps. Reads the model again where an input has a dim without a name.
+std::string size_options_text(const LoadedModel& model, const Graph& graph);
 
 // Writes a list of values, each with its type and bytes on one line.
 void write_values(JsonText& json, std::string_view key, const Graph& graph,

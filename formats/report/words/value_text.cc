@@ -124,16 +124,10 @@ namespace {
 
 constexpr std::size_t kMostInputShapes = 3;
 
-// A size that models of the kind take: one sample, a picture of 224 x 224, a sequence of 128.
-std::int64_t likely_size(Shape shape, std::size_t axis) {
-  if (axis == 0) return 1;
-  const bool is_picture = shape.size() == 4 && axis > 1 &&
-                          (!shape[1].is_fixed() || shape[1].size() == 1 || shape[1].size() == 3);
-  return is_picture ? 224 : 128;
-}
+using LikelySize = std::function<std::optional<std::int64_t>(ValueId, std::size_t)>;
 
 // `--input-shape x=1,3,224,224` for each input with a dim that has no name, which --dim cannot give.
-std::vector<std::string> input_shape_options(const Graph& graph) {
+std::vector<std::string> input_shape_options(const Graph& graph, const LikelySize& likely) {
   std::vector<std::string> options;
   for (const ValueId input : graph.inputs()) {
     if (!graph.has_rank(input) || options.size() == kMostInputShapes) continue;
@@ -143,10 +137,11 @@ std::vector<std::string> input_shape_options(const Graph& graph) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const Dim dim = shape[axis];
       is_unnamed |= dim.is_unknown();
-      sizes +=
-          (axis == 0 ? "" : ",") + (dim.is_fixed()     ? std::to_string(dim.size())
-                                    : dim.is_unknown() ? std::to_string(likely_size(shape, axis))
-                                                       : "?");
+      const auto size = dim.is_unknown() ? likely(input, axis) : std::nullopt;
+      sizes += (axis == 0 ? "" : ",") + (dim.is_fixed()     ? std::to_string(dim.size())
+                                         : size             ? std::to_string(*size)
+                                         : dim.is_unknown() ? "SIZE"
+                                                            : "?");
     }
     if (!is_unnamed) continue;
     options.push_back("--input-shape " +
@@ -157,7 +152,7 @@ std::vector<std::string> input_shape_options(const Graph& graph) {
 
 }  // namespace
 
-std::string dim_options(const Graph& graph) {
+std::string dim_options(const Graph& graph, const LikelySize& likely) {
   std::vector<NameId> names;
   for (const ValueId input : graph.inputs()) {
     for (const Dim dim : graph.shape(input)) {
@@ -171,7 +166,7 @@ std::string dim_options(const Graph& graph) {
     return "--dim " + shell_word(escaped(graph.text(name)) + "=SIZE");
   };
   std::string options = capped_list(names, 5, option, "", " ");
-  for (const std::string& shape : input_shape_options(graph)) {
+  for (const std::string& shape : input_shape_options(graph, likely)) {
     options += (options.empty() ? "" : " ") + shape;
   }
   return options;

@@ -2,6 +2,9 @@
 // value's size, and the options that state it.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,7 +37,11 @@ std::string hazard_text(const Graph& graph, const Hazard& hazard);
 // What makes the size of a tensor known: the option `--dim N=SIZE`, or advice if no option does.
 std::string size_mend(const Graph& graph, ValueId value);
 
-// `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.
-std::string dim_options(const Graph& graph);
+// `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs, at most five; then
+// `--input-shape x=1,3,224,224` for inputs with a dim that has no name, whose sizes `likely` knows; of one that
+// it does not know, SIZE.
+std::string dim_options(
+    const Graph& graph,
+    const std::function<std::optional<std::int64_t>(ValueId, std::size_t)>& likely);
 
 }  // namespace cleave

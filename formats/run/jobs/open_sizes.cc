@@ -2,7 +2,8 @@
 // 1. find the open dims of the inputs, and sizes that models of their kind take;
 // 2. read the model at the points of a grid of sizes, and sum the numbers of the whole and of each part;
 // 3. fit a polynomial to each number, and keep those that hold at two more sizes;
-// 4. if some do not hold, try another grid: strides and limits on sequences make steps matter.
+// 4. if some do not hold, try another grid: strides and limits on sequences make steps matter;
+// 5. if the model takes no grid, try again with batches of one, and last the one set of sizes that fits it best.
 #include "formats/run/jobs/open_sizes.h"
 
 #include <algorithm>
@@ -81,25 +82,37 @@ using Numbers = std::vector<Number>;
 
 class Sampler {
  public:
+  // `dims` may leave out dims, which then have the size 1.
   Sampler(const LoadedModel& model, const Split* split, const std::vector<OpenDim>& dims)
       : model_(model), split_(split), dims_(dims) {}
 
-  // nullopt: the model does not take these sizes, or is another graph with them.
-  std::optional<Numbers> numbers_at(std::span<const std::int64_t> sizes) const {
+  // nullopt: the model does not take these sizes, or is another graph with them. `of_nodes`: gets the FLOPs of
+  // each node.
+  std::optional<Numbers> numbers_at(std::span<const std::int64_t> sizes,
+                                    std::vector<std::optional<double>>* of_nodes = nullptr) const {
     const Graph& graph = model_.graph;
     const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
       if (!graph.has_rank(input)) return std::nullopt;
       Sizes shape;
       for (std::size_t axis = 0; axis < graph.shape(input).size(); ++axis) {
         const Dim dim = graph.shape(input)[axis];
-        shape.push_back(is_open_dim(dim) ? sizes[place_of(name_of_dim(graph, input, axis))]
-                                         : dim.counted_size());
+        const std::size_t place =
+            is_open_dim(dim) ? place_of(name_of_dim(graph, input, axis)) : dims_.size();
+        shape.push_back(place < dims_.size() ? sizes[place]
+                        : is_open_dim(dim)   ? 1
+                                             : dim.counted_size());
       }
       return shape;
     };
     const auto bound =
         read_again(model_, with_sizes(model_.bindings, sizes_of_inputs(graph, shape_of)));
-    if (!bound || !is_same_graph(bound->graph)) return std::nullopt;
+    if (!bound || bound->misfits > model_.misfits || !is_same_graph(bound->graph)) {
+      return std::nullopt;
+    }
+    if (of_nodes != nullptr) {
+      const auto flops = node_flops(bound->graph);
+      for (const NodeId node : bound->graph.nodes()) of_nodes->push_back(flops[node]);
+    }
     return sum(bound->graph);
   }
 
@@ -161,6 +174,7 @@ struct Attempt {
   std::vector<OpenNumber> numbers;
   bool is_for_steps = false;
   std::size_t exact = 0;
+  std::vector<std::optional<double>> node_flops = {};  // at the first sizes
 };
 
 class Interpolation {
@@ -177,7 +191,8 @@ class Interpolation {
     }
     std::vector<Numbers> samples;
     for (const auto& point : attempt.grid.points()) {
-      auto numbers = sampler_.numbers_at(attempt.grid.values_at(point));
+      auto numbers = sampler_.numbers_at(attempt.grid.values_at(point),
+                                         samples.empty() ? &attempt.node_flops : nullptr);
       if (!numbers) return std::nullopt;
       samples.push_back(*std::move(numbers));
     }
@@ -241,6 +256,7 @@ OpenSizes open_sizes_of(Attempt attempt, const std::vector<OpenDim>& dims, const
   for (const OpenDim& dim : dims) sizes.names.push_back(dim.name);
   sizes.grid = std::move(attempt.grid);
   sizes.is_for_steps = attempt.is_for_steps;
+  sizes.node_flops = std::move(attempt.node_flops);
   auto next = attempt.numbers.begin();
   sizes.flops = std::move(*next++);
   if (split == nullptr) return sizes;
@@ -255,10 +271,8 @@ OpenSizes open_sizes_of(Attempt attempt, const std::vector<OpenDim>& dims, const
   return sizes;
 }
 
-}  // namespace
-
-std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* split) {
-  const std::vector<OpenDim> dims = open_dims(model.graph);
+std::optional<OpenSizes> find_with(const LoadedModel& model, const Split* split,
+                                   const std::vector<OpenDim>& dims) {
   if (dims.empty() || dims.size() > kMostDims) return std::nullopt;
   SampleGrid shape;
   shape.first.resize(dims.size());
@@ -274,6 +288,55 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
   }
   if (!best) return std::nullopt;
   return open_sizes_of(*std::move(best), dims, split);
+}
+
+// The numbers at the sizes that fit the model best, without any polynomial.
+std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* split,
+                                     const std::vector<OpenDim>& dims) {
+  const auto fitting = fitting_sizes(model);
+  if (!fitting) return std::nullopt;
+  const Graph& graph = model.graph;
+  Attempt attempt;
+  attempt.grid.first.resize(dims.size(), 1);
+  attempt.grid.step.resize(dims.size(), 0);
+  for (const ValueId input : graph.inputs()) {
+    const auto found = fitting->find(std::string(graph.value(input).name));
+    for (std::size_t axis = 0; found != fitting->end() && axis < found->second.size(); ++axis) {
+      const std::string name = name_of_dim(graph, input, axis);
+      const auto dim = std::find_if(dims.begin(), dims.end(),
+                                    [&](const OpenDim& one) { return one.name == name; });
+      if (dim == dims.end()) continue;
+      attempt.grid.first[static_cast<std::size_t>(dim - dims.begin())] = found->second[axis];
+    }
+  }
+  const Sampler sampler(model, split, dims);
+  const auto numbers = sampler.numbers_at(attempt.grid.first, &attempt.node_flops);
+  if (!numbers) return std::nullopt;
+  for (const Number& number : *numbers) {
+    attempt.numbers.push_back(
+        {.at_first = number.value, .exact = {}, .is_partial = number.is_partial});
+  }
+  return open_sizes_of(std::move(attempt), dims, split);
+}
+
+}  // namespace
+
+std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* split) {
+  const std::vector<OpenDim> dims = open_dims(model.graph);
+  if (auto sizes = find_with(model, split, dims)) return sizes;
+  std::vector<std::pair<std::string, std::int64_t>> pinned;
+  for (const OpenDim& dim : dims) {
+    if (dim.kind == DimKind::batch) pinned.emplace_back(dim.name, 1);
+  }
+  std::vector<OpenDim> others = dims;
+  std::erase_if(others, [](const OpenDim& dim) { return dim.kind == DimKind::batch; });
+  if (!pinned.empty()) {
+    if (auto sizes = find_with(model, split, others)) {
+      sizes->pinned = std::move(pinned);
+      return sizes;
+    }
+  }
+  return dims.empty() ? std::nullopt : find_at_one(model, split, dims);
 }
 
 }  // namespace cleave

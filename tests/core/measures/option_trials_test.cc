@@ -101,5 +101,79 @@ TEST_CASE("Where nothing changes, no option is named") {
   CHECK(tried(graph, "nothing").best() == nullptr);  // no byte crosses the link, nor any less
 }
 
+const OptionTrial* find(const OptionTrials& trials, OptionTrial::Kind kind) {
+  const auto is_of_kind = [&](const OptionTrial& trial) { return trial.kind == kind; };
+  const auto found = std::find_if(trials.trials.begin(), trials.trials.end(), is_of_kind);
+  return found == trials.trials.end() ? nullptr : &*found;
+}
+
+TEST_CASE("An opset that is all that rules ask for is tried, and is the best option") {
+  const Graph graph = graph_from_text(R"(
+    opset "" 12
+    input x: float32[64,64]
+    a: float32[64,64] = MatMul(x, x)
+    b: float32[64,64] = Add(a, x)
+    c: float32[64,64] = MatMul(b, x)
+    output c)");
+  SupportList list;
+  list.allow.emplace_back().op = "MatMul";
+  Rule& add = list.allow.emplace_back();
+  add.op = "Add";
+  add.opset = OpsetRule{13, 23};
+  const std::vector<ModelToSplit> models = {{graph, kNothing}};
+  const auto trials = try_options(models, {}, {list}, {}, default_link());
+  REQUIRE(trials);
+  REQUIRE(trials->best() != nullptr);
+  CHECK(trials->best()->kind == OptionTrial::Kind::opset);
+  CHECK(trials->best()->opset == 13);
+  CHECK(trials->best()->then.acc_subgraphs == 1);
+  CHECK(trials->now.acc_subgraphs == 2);
+}
+
+TEST_CASE("Keeping the few subgraphs that have nearly all of the work is tried") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[64,64]
+    a: float32[64,64] = MatMul(x, x)
+    b: float32[64,64] = cpu(a)
+    c: float32[64,64] = MatMul(b, x)
+    d: float32[1,1] = cpu(c)
+    e: float32[1,1] = MatMul(d, d)
+    f: float32[1,1] = MatMul(e, d)
+    g: float32[1,1] = cpu(f)
+    output g)");
+  const OptionTrials trials = tried(graph, "MatMul");
+  CHECK(trials.now.acc_subgraphs == 3);
+  const OptionTrial* const kept = find(trials, OptionTrial::Kind::keep);
+  REQUIRE(kept != nullptr);
+  CHECK(kept->most_kept == 2);
+  CHECK(kept->then.acc_subgraphs == 2);
+  CHECK(kept->gains);
+}
+
+TEST_CASE("Placement by cost is tried where times are known, and only there") {
+  const Graph graph = graph_from_text(kSmallPart);
+  CHECK(find(tried(graph, "MatMul"), OptionTrial::Kind::place_by_cost) == nullptr);
+  SupportList list;
+  list.allow.emplace_back().op = "MatMul";
+  SplitOptions options;
+  options.latency.machine.launch_us = 100;
+  const auto all = [&](double us) {
+    DeviceTimes times{PerNode<double>(graph.node_count()), PerNode<TimeOrigin>(graph.node_count())};
+    for (const NodeId node : graph.nodes()) {
+      times.us[node] = us;
+      times.origins[node] = TimeOrigin::measured;
+    }
+    return times;
+  };
+  const TargetTimes times{all(10), all(1)};
+  const std::vector<ModelToSplit> models = {{graph, kNothing, &times}};
+  const auto trials = try_options(models, {}, {list}, options, default_link());
+  REQUIRE(trials);
+  const OptionTrial* const placed = find(*trials, OptionTrial::Kind::place_by_cost);
+  REQUIRE(placed != nullptr);
+  CHECK(placed->gains);
+  CHECK(placed->then.latency() < trials->now.latency());
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,5 +1,6 @@
 #include "core/support/support.h"
 
+#include "core/support/rule_check.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
@@ -158,6 +159,22 @@ TEST_CASE("the reason names the failed rule with the fewest failed conditions") 
   const Reason reason = reason_of(graph, {list_of({old, far, near})}, "a");
   CHECK(reason.code == ReasonCode::rule_failed);
   CHECK(reason.rule == 2);
+}
+
+TEST_CASE("the reason names the rule that fails on a newer opset alone") {
+  const Graph graph = graph_from_text("opset \"\" 12\n input x: float32[2]\n a = add(x)");
+  Rule other = rule_for("add");
+  other.inputs = {types({DType::int64})};
+  Rule newer = rule_for("add");
+  newer.opset = OpsetRule{13, 23};
+  Rule both = rule_for("add");
+  both.opset = OpsetRule{13, 23};
+  both.inputs = {types({DType::int64})};
+  const SupportList list = list_of({other, both, newer});
+  CHECK(reason_of(graph, {list}, "a").rule == 2);
+  CHECK(newer_opset_of(graph, graph.nodes()[0], list.allow[2], {}) == 13);
+  CHECK(newer_opset_of(graph, graph.nodes()[0], list.allow[1], {}) == std::nullopt);
+  CHECK(newer_opset_of(graph, graph.nodes()[0], list.allow[0], {}) == std::nullopt);
 }
 
 TEST_CASE("with several lists the reason is the first denial, else the first failed rule") {

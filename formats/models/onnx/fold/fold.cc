@@ -287,8 +287,8 @@ std::optional<std::size_t> drop_unread_nodes(OnnxModel& model, const OnnxLinks& 
 
 namespace {
 
-// The schema of STFT infers both halves of the spectrum for one half, as soon as the shapes of its
-// inputs are known: runtimes then refuse the model. So nothing becomes known to them where it is.
+// The schema of STFT infers both halves of the spectrum for one half, as soon as the length of its
+// signal is known: runtimes then refuse the model. So what it depends on does not become known to them.
 constexpr std::string_view kMisinferredOp = "STFT";
 
 constexpr std::int64_t kIntegerConstantOpset = 9;  // before it, a Constant holds floats only
@@ -346,13 +346,9 @@ class Folder {
       if (plain_domain(domain).empty()) opset_ = version;
     }
     if (types.known.empty()) return;
-    makes_constants_ = !has_misinferred();
-    if (!makes_constants_) {
-      out_.kept.push_back("no node becomes a constant: ONNX infers a wrong shape of " +
-                          std::string(kMisinferredOp) + " once those of its inputs are known");
-      return;
-    }
+    makes_constants_ = true;
     find_constants();
+    hold_back_misinferred();
     find_needed();
   }
 
@@ -397,13 +393,43 @@ class Folder {
     }
   }
 
-  bool has_misinferred() const {
+  // Marks the nodes on which an operator depends whose schema would infer a wrong shape.
+  void hold_back_misinferred() {
+    const OnnxNodes& nodes = model_.graph.nodes;
+    std::vector<bool> feeds(links_.values.count(), false);
+    std::vector<bool> is_held(nodes.size(), false);
+    std::size_t held = 0;
     OnnxNode room;
-    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
-      const OnnxNode& node = model_.graph.nodes.read_names(i, room);
-      if (node.op_type == kMisinferredOp && plain_domain(node.domain).empty()) return true;
+    for (std::size_t at = links_.order.size(); at-- > 0;) {
+      const std::uint32_t i = links_.order[at];
+      const auto first = feeds.begin() + links_.first_output[i];
+      const auto end = feeds.begin() + links_.first_output[i + 1];
+      const bool is_before = std::find(first, end, true) != end;
+      if (!is_before && !is_misinferred(i, nodes.read_names(i, room))) continue;
+      const auto feed = [&](std::uint32_t number) {
+        if (number != OnnxValueNumbers::kNone) feeds[number] = true;
+      };
+      for (const std::uint32_t number : links_.reads.of(i)) feed(number);
+      for (const std::string_view name : links_.captures_of(i)) feed(links_.values.find(name));
+      if (!is_known(i)) continue;
+      is_held[i] = true;
+      ++held;
     }
-    return false;
+    if (held == 0) return;
+    is_held_ = std::move(is_held);
+    out_.kept.push_back(
+        std::to_string(held) +
+        (held == 1 ? " node with a known result stays" : " nodes with known results stay") +
+        ": ONNX infers a wrong shape of " + std::string(kMisinferredOp) + ", which depends on " +
+        (held == 1 ? "it" : "them") + ", once those of its inputs are known");
+  }
+
+  bool is_misinferred(std::uint32_t i, const OnnxNode& node) const {
+    if (node.op_type != kMisinferredOp || !plain_domain(node.domain).empty()) return false;
+    const auto reads = links_.reads.of(i);
+    if (reads.empty() || reads[0] == OnnxValueNumbers::kNone) return false;
+    const OnnxType* const signal = types_.main[reads[0]];
+    return signal != nullptr && signal->has_shape && signal->rank() > 1 && signal->size(1) >= 0;
   }
 
   // Marks the values that are read by nodes that stay.
@@ -425,6 +451,7 @@ class Folder {
   bool is_known(std::uint32_t i) const {
     const std::uint32_t begin = links_.first_output[i], end = links_.first_output[i + 1];
     if (!makes_constants_ || begin == end || opset_ < kIntegerConstantOpset) return false;
+    if (!is_held_.empty() && is_held_[i]) return false;
     for (std::uint32_t at = begin; at < end; ++at) {
       if (is_constant_[at] || !types_.known.contains(at)) return false;
     }
@@ -507,6 +534,7 @@ class Folder {
   OnnxBranchPlanner planner_;
   std::int64_t opset_ = 1;  // of the default domain
   bool makes_constants_ = false;
+  std::vector<bool> is_held_;  // by node: known, but it stays; empty: none
   // By number of the value; empty when no constants are made.
   std::vector<bool> is_constant_, is_needed_;
   OnnxNodes nodes_;

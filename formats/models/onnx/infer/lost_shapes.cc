@@ -75,8 +75,9 @@ struct Sources {
 
 class LostShapes {
  public:
-  LostShapes(const OnnxModel& model, const OnnxLinks& links, std::span<const OnnxType* const> types)
-      : model_(model), links_(links), types_(types) {
+  LostShapes(const OnnxModel& model, const OnnxLinks& links, std::span<const OnnxType* const> types,
+             const OnnxBoundShapes& bound)
+      : model_(model), links_(links), types_(types), bound_(bound) {
     for (const OnnxValueInfo& input : model.graph.inputs) {
       const std::uint32_t number = links.values.find(input.name);
       if (number == OnnxValueNumbers::kNone) continue;
@@ -310,7 +311,7 @@ class LostShapes {
       if (!type.is_tensor() || !type.has_shape) continue;
       for (std::size_t axis = 0; axis < type.dims.size() && dims.size() <= kMostDims; ++axis) {
         const OnnxDim& dim = type.dims[axis];
-        if (!is_open(dim)) continue;
+        if (!is_open(dim) || bound_.has_axis(links_.values.name(at), axis)) continue;
         const std::string own = std::string(links_.values.name(at)) + ":" + std::to_string(axis);
         const std::string name = dim.name.empty() ? own : std::string(dim.name);
         if (std::find(dims.begin(), dims.end(), name) == dims.end()) dims.push_back(name);
@@ -323,6 +324,7 @@ class LostShapes {
   const OnnxModel& model_;
   const OnnxLinks& links_;
   std::span<const OnnxType* const> types_;
+  const OnnxBoundShapes& bound_;
   std::set<std::string, std::less<>> symbols_;
   OnnxNode room_;
 };
@@ -330,8 +332,9 @@ class LostShapes {
 }  // namespace
 
 std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
-                                          std::span<const OnnxType* const> types) {
-  return LostShapes(model, links, types).notes();
+                                          std::span<const OnnxType* const> types,
+                                          const OnnxBoundShapes& bound) {
+  return LostShapes(model, links, types, bound).notes();
 }
 
 }  // namespace cleave

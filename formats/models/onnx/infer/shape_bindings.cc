@@ -9,10 +9,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "formats/base/text/capped_list.h"
+#include "formats/base/text/shell_word.h"
 #include "formats/models/onnx/infer/element_rules.h"
 
 namespace cleave {
 namespace {
+
+constexpr std::size_t kMostAxesNamed = 8;
 
 std::string shape_text(const std::vector<std::int64_t>& sizes) {
   std::string text;
@@ -73,7 +77,7 @@ class Checker {
         axes_[place->first][place->second] = size;
         return;
       }
-      return error("the model has no symbolic dim " + escaped_in_quotes(name), known_symbols());
+      return error("the model has no symbolic dim " + escaped_in_quotes(name), known_symbols(name));
     }
     bind(name, size);
   }
@@ -160,12 +164,25 @@ class Checker {
           {});
   }
 
-  std::string known_symbols() const {
+  // A name of the file, not what an exporter computed from names: "floor(height/2) + 1".
+  static bool is_plain_name(std::string_view symbol) {
+    return symbol.find_first_of("()+*/ ") == symbol.npos;
+  }
+
+  std::string known_symbols(const std::string& name) const {
     if (symbols_.empty()) return "it has none: every dim of its inputs is fixed or unknown";
-    std::string text;
+    std::vector<std::string_view> plain, computed;
     for (const std::string& symbol : symbols_) {
+      (is_plain_name(symbol) ? plain : computed).push_back(symbol);
+    }
+    const std::string near = nearest_name(name, plain);
+    std::string text = near.empty() ? "" : "did you mean " + escaped_in_quotes(near) + "? ";
+    text += "it has ";
+    const std::size_t before = text.size();
+    plain.insert(plain.end(), computed.begin(), computed.end());
+    for (const std::string_view symbol : plain) {
       if (text.size() > 300) return text + ", ...";
-      text += (text.empty() ? "it has " : ", ") + escaped_in_quotes(symbol);
+      text += (text.size() == before ? "" : ", ") + escaped_in_quotes(symbol);
     }
     return text;
   }
@@ -234,14 +251,39 @@ std::optional<OnnxElements> OnnxBoundShapes::held_by(std::string_view name) cons
   return found == held_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void OnnxBoundShapes::bind_value(std::string_view name, OnnxType& type) const {
-  if (axes_.empty() || !type.is_tensor() || !type.has_shape) return;
+bool OnnxBoundShapes::bind_value(std::string_view name, OnnxType& type) const {
+  if (axes_.empty() || !type.is_tensor() || !type.has_shape) return true;
   const auto found = axes_.find(name);
-  if (found == axes_.end()) return;
+  if (found == axes_.end()) return true;
+  bool agrees = true;
   for (const auto& [axis, size] : found->second) {
-    if (axis >= type.dims.size() || type.dims[axis].is_fixed()) continue;
-    type.dims[axis] = {.size = size, .name = {}};
+    if (axis >= type.dims.size()) continue;
+    if (type.dims[axis].is_fixed()) {
+      agrees = agrees && type.dims[axis].size == size;
+    } else {
+      type.dims[axis] = {.size = size, .name = {}};
+    }
   }
+  return agrees;
+}
+
+std::string OnnxBoundShapes::axis_options() const {
+  std::string text;
+  CappedList list(kMostAxesNamed);
+  for (const auto& [name, sizes] : axes_) {
+    for (const auto& [axis, size] : sizes) {
+      if (!list.shows_next()) continue;
+      const std::string bound =
+          escaped(name) + ":" + std::to_string(axis) + "=" + std::to_string(size);
+      text += (text.empty() ? "--dim " : ", --dim ") + shell_word(bound);
+    }
+  }
+  return text + (list.left_out() > 0 ? ", ..." : "");
+}
+
+bool OnnxBoundShapes::has_axis(std::string_view name, std::size_t axis) const {
+  const auto found = axes_.find(name);
+  return found != axes_.end() && found->second.contains(axis);
 }
 
 }  // namespace cleave

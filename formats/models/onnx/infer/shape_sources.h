@@ -40,8 +40,12 @@ class OnnxBoundShapes {
   OnnxType bound_input(std::string_view name, OnnxType type) const;
   // The input's element given with --set-input; its dims are all of size 1.
   std::optional<OnnxElements> held_by(std::string_view name) const;
-  // Sets the sizes given as VALUE:AXIS in the value's type, for dims that are not fixed.
-  void bind_value(std::string_view name, OnnxType& type) const;
+  // Sets the sizes given as VALUE:AXIS in the value's type, for dims that are not fixed. False when a fixed
+  // one is another.
+  bool bind_value(std::string_view name, OnnxType& type) const;
+  // The options that gave them: "--dim x:0=64"; "" when there are none.
+  std::string axis_options() const;
+  bool has_axis(std::string_view name, std::size_t axis) const;
 
  private:
   std::map<std::string, std::int64_t, std::less<>> dims_;
@@ -79,8 +83,9 @@ bool infer_control_flow(OnnxOpCall& call, const OnnxBodyRun& run);
 // Notes for the report, at most two: the first such node in the order of execution, with the reason
 // and the options that would help; and how many more there are. A symbolic dim of the model's
 // inputs counts as known, since --dim binds it. `types` are those of the main graph's values, by
-// number. Linear.
+// number. No option of `bound` is named again. Linear.
 std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
-                                          std::span<const OnnxType* const> types);
+                                          std::span<const OnnxType* const> types,
+                                          const OnnxBoundShapes& bound);
 
 }  // namespace cleave

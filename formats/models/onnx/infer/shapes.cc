@@ -130,6 +130,7 @@ class NoteList {
   void add(const Text& text) {
     if (list_.shows_next()) notes_.push_back(text());
   }
+  std::size_t count() const { return notes_.size() + list_.left_out(); }
   void append_to(std::vector<std::string>& out, std::string_view rest) const {
     out.insert(out.end(), notes_.begin(), notes_.end());
     if (list_.left_out() > 0) out.push_back(list_.rest(rest));
@@ -341,7 +342,13 @@ void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
     if (name.empty()) continue;
     const auto [facts, declared] = outputs.next(name);
     facts = {};
-    if (outputs.scope.main != nullptr) bound_.bind_value(name, call.outputs[i]);
+    const bool agrees = outputs.scope.main == nullptr || bound_.bind_value(name, call.outputs[i]);
+    if (!agrees && is_noted(name.data())) {
+      disagreements_.add([&] {
+        return "value " + escaped_in_quotes(name) + " is " + onnx_type_text(call.outputs[i]) +
+               " by its operator, which a --dim of it contradicts";
+      });
+    }
     if (declared == nullptr) {
       facts.type = pool_.keep(std::move(call.outputs[i]));
     } else {
@@ -508,10 +515,15 @@ void Inference::report_unknown(OnnxTypes& out) const {
     }
     return;
   }
+  out.misfits = failures_.count() + disagreements_.count();
   failures_.append_to(out.notes, "and # more nodes whose shapes do not fit");
+  if (const std::string given = bound_.axis_options(); !given.empty() && out.misfits > 0) {
+    out.notes.push_back("a size that was given within the model contradicts its operators: " +
+                        given);
+  }
   disagreements_.append_to(out.notes, "and # more values that the file declares otherwise");
   ranks.append_to(out.notes, "and # more values without a known rank");
-  for (std::string& note : lost_shape_notes(model_, links_, out.main)) {
+  for (std::string& note : lost_shape_notes(model_, links_, out.main, bound_)) {
     out.notes.push_back(std::move(note));
   }
 }

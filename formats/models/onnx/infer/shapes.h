@@ -38,6 +38,7 @@ struct OnnxTypes {
   std::vector<const OnnxType*> main;  // of the main graph's values, by number: see OnnxValueNumbers
   OnnxTypesOfBodies bodies;
   std::vector<std::string> notes;         // values and nodes whose shape stays unknown, and why
+  std::size_t misfits = 0;                // nodes and values whose shapes contradict each other
   std::vector<std::string_view> unknown;  // values of the main graph without a rank
   // Ifs of the main graph with a known condition, by index of the node: the branch that runs.
   std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided;

@@ -270,6 +270,7 @@ Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
   append(out.notes, std::move(written_out.kept));
   append(out.notes, std::move(inferred->notes));
   append(out.notes, std::move(types.notes));
+  out.misfits = types.misfits;
   return out;
 }
 

@@ -26,6 +26,7 @@ struct OnnxLoaded {
   Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;
+  std::size_t misfits = 0;  // nodes and values whose shapes contradict each other
 };
 
 // Reads index, shapes and graph. Linear in the records of the file; does not read weights. Errors

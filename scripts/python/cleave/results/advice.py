@@ -164,7 +164,10 @@ class AdviceGap:
     refused_by: AdviceGapRefusedBy | None
     # Conditions of that rule that fail for the first node.
     failed: list[AdviceGapFailed]
-    # An allow rule for one more support list; null: remove the deny rule.
+    # The opset in which the list already accepts the nodes: `cleave fix --opset` converts the model. Null: the opset is
+    # not all that is in the way.
+    newer_opset: int | None
+    # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
     remedy: dict[str, Any] | None
 
     @classmethod
@@ -176,6 +179,7 @@ class AdviceGap:
             signature=AdviceGapSignature.from_json(data["signature"]),
             refused_by=None if data["refused_by"] is None else AdviceGapRefusedBy.from_json(data["refused_by"]),
             failed=[AdviceGapFailed.from_json(item) for item in data["failed"]],
+            newer_opset=data["newer_opset"],
             remedy=data["remedy"],
         )
 

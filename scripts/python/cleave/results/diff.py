@@ -7,6 +7,19 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiffSideOpset:
+    domain: str
+    version: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DiffSideOpset:
+        return cls(
+            domain=data["domain"],
+            version=data["version"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class DiffSideCoverage:
     nodes: float
     flops: float
@@ -55,6 +68,8 @@ class DiffSideTarget:
 class DiffSide:
     model: str
     list_: str
+    # Those that the model imports; the default domain is "".
+    opsets: list[DiffSideOpset]
     coverage: DiffSideCoverage
     acc_subgraphs: int
     cpu_nodes: int
@@ -73,6 +88,7 @@ class DiffSide:
         return cls(
             model=data["model"],
             list_=data["list"],
+            opsets=[DiffSideOpset.from_json(item) for item in data["opsets"]],
             coverage=DiffSideCoverage.from_json(data["coverage"]),
             acc_subgraphs=data["acc_subgraphs"],
             cpu_nodes=data["cpu_nodes"],

@@ -50,6 +50,8 @@ class ExplainNode:
     node: str
     op: str
     domain: str
+    # an option with which a list accepts the node; null: none is known
+    try_: str | None
     # null for a constant
     partition: str | None
     is_acc: bool | None
@@ -75,6 +77,7 @@ class ExplainNode:
             node=data["node"],
             op=data["op"],
             domain=data["domain"],
+            try_=data["try"],
             partition=data["partition"],
             is_acc=data["is_acc"],
             target=data.get("target"),

@@ -25,12 +25,16 @@ TEST_CASE("the size of a tensor becomes known by its named dims, or it is said w
 }
 
 TEST_CASE("options for dims name each dim of the inputs once, and at most five") {
-  CHECK(dim_options(graph_from_text("input x: float32[A,2,B,A]\n input y: float32[B,C,?]")) ==
+  const auto options = [](const char* text, std::optional<std::int64_t> likely) {
+    return dim_options(graph_from_text(text), [=](ValueId, std::size_t) { return likely; });
+  };
+  CHECK(options("input x: float32[A,2,B,A]\n input y: float32[B,C,?]", 128) ==
         "--dim A=SIZE --dim B=SIZE --dim C=SIZE --input-shape 'y=?,?,128'");
-  CHECK(dim_options(graph_from_text("input x: float32[?,3,48,?]")) == "--input-shape x=1,3,48,224");
-  CHECK(dim_options(graph_from_text("input x: float32[A,B,C,D,E,F]")) ==
+  CHECK(options("input x: float32[?,3,48,?]", 7) == "--input-shape x=7,3,48,7");
+  CHECK(options("input x: float32[?,3]", {}) == "--input-shape x=SIZE,3");
+  CHECK(options("input x: float32[A,B,C,D,E,F]", {}) ==
         "--dim A=SIZE --dim B=SIZE --dim C=SIZE --dim D=SIZE --dim E=SIZE");
-  CHECK(dim_options(graph_from_text("input x: float32[2]")).empty());
+  CHECK(options("input x: float32[2]", 1).empty());
 }
 
 }  // namespace

@@ -193,6 +193,26 @@ bool packed_matmul(OnnxOpCall& call) {
   return true;
 }
 
+// ---- recurrent ----
+
+// x: [length, batch, inputs]; weights: [directions, inputs, 4 * hidden]. Gives all states, the last
+// state and the last cell of each direction.
+bool quantized_lstm(OnnxOpCall& call) {
+  const OnnxType* x = call.tensor_input(0);
+  if (x == nullptr || (x->has_shape && x->rank() != 3)) return false;
+  const bool is_both = call.text("direction", "forward") == "bidirectional";
+  const OnnxDim directions = fixed_dim(is_both ? 2 : 1);
+  OnnxDim hidden = fixed_dim(call.integer("hidden_size", -1));
+  if (!hidden.is_fixed()) hidden = dim_over(dim_at(call.tensor_input(2), 2), 4);
+  const OnnxDim batch = dim_at(x, 1);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    Shape out{directions, batch, hidden};
+    if (i == 0) out.insert(out.begin(), dim_at(x, 0));
+    call.outputs[i] = onnx_tensor_type(x->dtype, std::move(out));
+  }
+  return true;
+}
+
 // ---- convolution, and operators like those of the default domain ----
 
 bool fused_conv(OnnxOpCall& call) {
@@ -259,13 +279,14 @@ bool quantized_concat(OnnxOpCall& call) {
 }
 
 constexpr std::string_view kMs = "com.microsoft";
-constexpr std::array<OnnxShapeRuleEntry, 42> kRules = {{
+constexpr std::array<OnnxShapeRuleEntry, 43> kRules = {{
     {kMs, "Attention", attention},
     {kMs, "BiasAdd", same_as_first},
     {kMs, "BiasGelu", same_as_first},
     {kMs, "BiasSoftmax", same_as_first},
     {kMs, "BiasSplitGelu", bias_split_gelu},
     {kMs, "DequantizeLinear", dequantize_linear},
+    {kMs, "DynamicQuantizeLSTM", quantized_lstm},
     {kMs, "DynamicQuantizeMatMul", float_product},
     {kMs, "EmbedLayerNormalization", embed_layer_normalization},
     {kMs, "FastGelu", same_as_first},

@@ -1,6 +1,8 @@
 // Operators that are newer than the ONNX library, and a few that it leaves without a type.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "formats/models/onnx/infer/shape_rules.h"
@@ -198,10 +200,100 @@ bool compress(OnnxOpCall& call) {
   return true;
 }
 
-constexpr std::array<OnnxShapeRuleEntry, 13> kRules = {{
+// ---- Einsum: the library infers its rank alone ----
+
+// The dims of an equation's indices.
+class EinsumDims {
+ public:
+  // False when the term does not fit the shape.
+  bool add(std::string_view term, const Shape& dims) {
+    const std::size_t dots = term.find("...");
+    const bool has_dots = dots != term.npos;
+    const std::size_t letters = term.size() - (has_dots ? 3 : 0);
+    if (letters > dims.size() || (!has_dots && letters != dims.size())) return false;
+    const std::size_t more = dims.size() - letters;  // what the dots stand for
+    if (has_dots) {
+      const auto first = dims.begin() + static_cast<std::ptrdiff_t>(dots);
+      more_ = broadcast_shape(more_, Shape(first, first + static_cast<std::ptrdiff_t>(more)));
+    }
+    for (std::size_t i = 0, axis = 0; i < term.size(); ++i, ++axis) {
+      if (has_dots && i == dots) {
+        i += 3;
+        axis += more;
+      }
+      if (i == term.size()) break;
+      const bool is_letter =
+          (term[i] >= 'a' && term[i] <= 'z') || (term[i] >= 'A' && term[i] <= 'Z');
+      if (!is_letter) return false;
+      ++uses_[term[i]];
+      const auto [known, is_new] = dims_.emplace(term[i], dims[axis]);
+      if (is_new) continue;
+      const OnnxDim both = broadcast_dim(known->second, dims[axis]);
+      if (!both.is_fixed() && known->second.is_fixed() && dims[axis].is_fixed()) return false;
+      known->second = both;
+    }
+    return true;
+  }
+
+  // The shape of the term; nullopt when it has an index that no operand has.
+  std::optional<Shape> shape_of(std::string_view term) const {
+    Shape out;
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      if (term.substr(i, 3) == "...") {
+        out.insert(out.end(), more_.begin(), more_.end());
+        i += 2;
+        continue;
+      }
+      const auto found = dims_.find(term[i]);
+      if (found == dims_.end()) return std::nullopt;
+      out.push_back(found->second);
+    }
+    return out;
+  }
+
+  // Without an output in the equation: the indices that occur once, in the order of the alphabet.
+  std::string implied_term() const {
+    std::string term = "...";
+    for (const auto& [letter, count] : uses_) {
+      if (count == 1) term += letter;
+    }
+    return term;
+  }
+
+ private:
+  std::map<char, OnnxDim> dims_;
+  std::map<char, std::size_t> uses_;
+  Shape more_;
+};
+
+bool einsum(OnnxOpCall& call) {
+  const OnnxType* const first = call.tensor_input(0);
+  if (first == nullptr) return false;
+  std::string equation(call.text("equation", ""));
+  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
+  const std::size_t arrow = equation.find("->");
+  std::string_view terms = std::string_view(equation).substr(0, arrow);
+  EinsumDims indices;
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    const OnnxType* const operand = call.shaped_input(i);
+    const std::size_t end = std::min(terms.find(','), terms.size());
+    const bool is_last = end == terms.size();
+    if (operand == nullptr || is_last != (i + 1 == call.input_count())) return false;
+    if (!indices.add(terms.substr(0, end), operand->dims)) return false;
+    terms.remove_prefix(is_last ? end : end + 1);
+  }
+  auto shape = indices.shape_of(arrow == equation.npos ? indices.implied_term()
+                                                       : equation.substr(arrow + 2));
+  if (!shape) return false;
+  call.outputs[0] = onnx_tensor_type(first->dtype, *std::move(shape));
+  return true;
+}
+
+constexpr std::array<OnnxShapeRuleEntry, 14> kRules = {{
     {"", "Attention", attention},
     {"", "CausalConvWithState", causal_conv_with_state},
     {"", "Compress", compress},
+    {"", "Einsum", einsum},
     {"", "Dropout", dropout},
     {"", "ImageDecoder", image_decoder},
     {"", "LinearAttention", linear_attention},

@@ -351,5 +351,36 @@ g (float[2, 3, 8] x, int8[8, 5] w, float s) => (float[a, b, c] y) {
   CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(product))) == "y: float32[2, 3, 5]\n");
 }
 
+TEST_CASE("A quantized LSTM gives all states and the last ones") {
+  const std::string model = R"(
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+g (float[L, 1, 64] x, int8[2, 64, 128] w, int8[2, 32, 128] r) => (float[a, b, c, d] y) {
+  y, h, s = com.microsoft.DynamicQuantizeLSTM <direction = "bidirectional", hidden_size = 32> (x, w, r)
+})";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(model))) ==
+        "y: float32[L, 2, 1, 32]\nh: float32[2, 1, 32]\ns: float32[2, 1, 32]\n");
+}
+
+TEST_CASE("The equation of an Einsum determines the shape") {
+  const auto made = [](const std::string& equation, const std::string& inputs,
+                       const std::string& names) {
+    return type_at(17, "g (" + inputs + ") => (float y) {\n  t = Einsum <equation = \"" + equation +
+                           "\"> (" + names + ")\n  y = ReduceSum (t)\n}");
+  };
+  const auto starts = [](const std::string& text, const std::string& with) {
+    return text.substr(0, with.size()) == with;
+  };
+  CHECK(starts(made("i, j -> i j", "float[64] a, float[28] b", "a, b"), "t: float32[64, 28]\n"));
+  CHECK(starts(made("bij,bjk->bik", "float[N, 4, 5] a, float[N, 5, 6] b", "a, b"),
+               "t: float32[N, 4, 6]\n"));
+  CHECK(starts(made("Bh...,hd->B...d", "float[2, 3, 7, 9] a, float[3, 5] b", "a, b"),
+               "t: float32[2, 7, 9, 5]\n"));
+  CHECK(starts(made("ij,jk", "float[4, 5] a, float[5, 6] b", "a, b"), "t: float32[4, 6]\n"));
+  CHECK(starts(made("...ii->...i", "float[2, 6, 6] a", "a"), "t: float32[2, 6]\n"));
+  CHECK_FALSE(
+      starts(made("ij,jk->ik", "float[4, 5] a, float[7, 6] b", "a, b"), "t: float32[4, 6]\n"));
+  CHECK_FALSE(starts(made("ij->ijz", "float[4, 5] a", "a"), "t: float32[4, 5"));
+}
+
 }  // namespace
 }  // namespace cleave
