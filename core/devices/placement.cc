@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -22,6 +23,8 @@ constexpr std::size_t kMostKicksInVain = 400;
 constexpr std::size_t kMiddling = 30'000;  // units: few cuts above
 constexpr int kDoublings = 8;              // of the price of a byte, by 8
 constexpr int kBisections = 12;
+constexpr int kSmallerMemories = 6;  // that are tried first, each 1.4 times the one before it
+constexpr std::uint64_t kShareOfSmaller = 8;  // of the effort
 constexpr std::array<DeviceCharges, 6> kCharges = {
     {{1, 0}, {1, 1.0 / 4}, {1, 1}, {2, 1}, {1, 1.0 / 16}, {2, 0}}};
 constexpr std::array<DeviceCharges, 2> kFewCharges = {{{1, 1.0 / 4}, {2, 1}}};
@@ -198,12 +201,17 @@ class Placer {
   Placer(const DeviceProblem& problem, const DeviceEffort& effort)
       : problem_(problem), scorer_(problem), last_step_(effort.steps) {}
 
-  DevicePlacement run(const Devices& start) {
-    if (!start.empty()) offer(start);
+  DevicePlacement run(const std::vector<Devices>& starts) {
+    for (const Devices& start : starts) offer(start);
     offer_orders();
     offer(cheapest_devices());
     add_cuts();
-    if (penalty_of(best_.devices) > 0) add_fitting();
+    if (has_memory()) {
+      add_fitting(best_.devices);
+      for (const Devices& start : starts) {
+        if (penalty_of(start) > 0) move_back(start, unit_bytes());
+      }
+    }
     improve();
     kick_while_effort_lasts();
     return result(DeviceProof::none);
@@ -218,8 +226,8 @@ class Placer {
     return std::min(count, most + 1);
   }
 
-  DevicePlacement try_all(const Devices& start) {
-    if (!start.empty()) offer(start);
+  DevicePlacement try_all(const std::vector<Devices>& starts) {
+    for (const Devices& start : starts) offer(start);
     std::vector<std::vector<DeviceIndex>> choices;
     for (std::uint32_t unit = 0; unit < problem_.unit_count(); ++unit) {
       choices.push_back(accepting(unit));
@@ -315,6 +323,11 @@ class Placer {
     }
   }
 
+  bool has_memory() const {
+    return std::any_of(problem_.targets.begin(), problem_.targets.end(),
+                       [](const DeviceTarget& target) { return target.memory.has_value(); });
+  }
+
   double penalty_of(const Devices& devices) const {
     return scorer_.score(devices, scorer_.quick_rounds(devices)).penalty;
   }
@@ -336,8 +349,8 @@ class Placer {
 
   // Cuts with the least price of a byte, on targets with a limit, that makes them fit. Then units that
   // left a target because of it go back, those first that lost most for each byte.
-  void add_fitting() {
-    const Devices wanted = best_.devices;
+  void add_fitting(const Devices& wanted) {
+    if (penalty_of(wanted) <= 0) return;
     const std::vector<double> bytes = unit_bytes();
     const double all_bytes = std::accumulate(bytes.begin(), bytes.end(), 1.0);
     const double all_costs =
@@ -386,7 +399,9 @@ class Placer {
     const Devices devices =
         expand_all(priced, scorer_.links(), cheapest_devices(), kCharges.front());
     offer(devices);
-    return penalty_of(devices) <= 0;
+    const bool fits = penalty_of(devices) <= 0;
+    if (fits) found_.push_back(devices);
+    return fits;
   }
 
   // Searches from the best placements that cuts found.
@@ -510,11 +525,68 @@ DeviceScore least_use(const DeviceProblem& problem) {
   return scorer.score(devices, scorer.rounds(devices));
 }
 
+namespace {
+
+DevicePlacement search_placement(const DeviceProblem& problem, const std::vector<Devices>& starts,
+                                 const DeviceEffort& effort) {
+  Placer placer(problem, effort);
+  if (placer.count_placements(effort.most_tried) <= effort.most_tried) {
+    return placer.try_all(starts);
+  }
+  return placer.run(starts);
+}
+
+// The problem with no memory larger than that.
+DeviceProblem with_memory_up_to(DeviceProblem problem, double most) {
+  for (DeviceTarget& target : problem.targets) {
+    if (!target.memory || static_cast<double>(*target.memory) <= most) continue;
+    target.memory = static_cast<std::uint64_t>(most);
+  }
+  return problem;
+}
+
+// Starts for a problem whose memories are limited: what is found for smaller ones, each from the one
+// before it. The sizes are powers of the root of 2, so that two problems share those below both.
+std::vector<Devices> placements_in_less(const DeviceProblem& problem, DeviceEffort effort) {
+  std::vector<Devices> found;
+  if (problem.unit_count() > kMiddling) return found;
+  double largest = 1;
+  for (const DeviceTarget& target : problem.targets) {
+    largest = std::max(largest, static_cast<double>(target.memory.value_or(0)));
+  }
+  effort.steps /= kShareOfSmaller;
+  const double halvings = std::ceil(2 * std::log2(largest));
+  for (int i = kSmallerMemories; i > 0; --i) {
+    const DeviceProblem smaller = with_memory_up_to(problem, std::exp2((halvings - i) / 2));
+    const std::size_t first = found.empty() ? 0 : found.size() - 1;
+    const std::vector<Devices> starts(found.begin() + static_cast<std::ptrdiff_t>(first),
+                                      found.end());
+    DevicePlacement placement = search_placement(smaller, starts, effort);
+    if (placement.score.penalty <= 0) found.push_back(std::move(placement.devices));
+  }
+  return found;
+}
+
+}  // namespace
+
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,
                                       const DeviceEffort& effort) {
-  Placer placer(problem, effort);
-  if (placer.count_placements(effort.most_tried) <= effort.most_tried) return placer.try_all(start);
-  return placer.run(start);
+  std::vector<Devices> starts;
+  if (!start.empty()) starts.push_back(start);
+  DeviceProblem free = problem;
+  for (DeviceTarget& target : free.targets) target.memory.reset();
+  DevicePlacement wanted = search_placement(free, starts, effort);
+  const bool fits =
+      std::equal(problem.targets.begin(), problem.targets.end(), wanted.score.peak_bytes.begin(),
+                 [](const DeviceTarget& target, std::uint64_t peak) {
+                   return peak <= target.memory.value_or(peak);
+                 });
+  if (fits) return wanted;
+  starts.push_back(wanted.devices);
+  for (Devices& devices : placements_in_less(problem, effort)) starts.push_back(std::move(devices));
+  DevicePlacement placement = search_placement(problem, starts, effort);
+  placement.without_limits = std::move(wanted.devices);
+  return placement;
 }
 
 }  // namespace cleave

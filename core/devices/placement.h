@@ -6,7 +6,8 @@
 // 2. otherwise starts: each order of the targets, all on the host, each unit where it costs least;
 //    from the best, expansions by minimum cuts, with growing shares of a launch;
 // 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection; then some
-//    units go back;
+//    units go back. The best without limits of memory is a start, too, and so is what is found for less
+//    memory: with more of it a placement should not cost more;
 // 4. local search by the true cost: parts, pieces of parts, and single units change their device;
 // 5. from random changes of the best placement the search goes on, until the effort is spent.
 #pragma once
@@ -30,6 +31,8 @@ enum class DeviceProof : std::uint8_t {
 
 struct DevicePlacement {
   Devices devices;
+  // Where units would be if no memory were limited; empty where that fits, and is what `devices` is.
+  Devices without_limits = {};
   Rounds rounds;
   DeviceScore score;  // a penalty above 0: nothing that was tried fits; peak_bytes is what it needs
   double bound = 0;   // no placement costs less, even if it did not have to fit
