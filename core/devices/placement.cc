@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -23,8 +22,6 @@ constexpr std::size_t kMostKicksInVain = 400;
 constexpr std::size_t kMiddling = 30'000;  // units: few cuts above
 constexpr int kDoublings = 8;              // of the price of a byte, by 8
 constexpr int kBisections = 12;
-constexpr int kSmallerMemories = 6;  // that are tried first, each 1.4 times the one before it
-constexpr std::uint64_t kShareOfSmaller = 8;  // of the effort
 constexpr std::array<DeviceCharges, 6> kCharges = {
     {{1, 0}, {1, 1.0 / 4}, {1, 1}, {2, 1}, {1, 1.0 / 16}, {2, 0}}};
 constexpr std::array<DeviceCharges, 2> kFewCharges = {{{1, 1.0 / 4}, {2, 1}}};
@@ -536,37 +533,6 @@ DevicePlacement search_placement(const DeviceProblem& problem, const std::vector
   return placer.run(starts);
 }
 
-// The problem with no memory larger than that.
-DeviceProblem with_memory_up_to(DeviceProblem problem, double most) {
-  for (DeviceTarget& target : problem.targets) {
-    if (!target.memory || static_cast<double>(*target.memory) <= most) continue;
-    target.memory = static_cast<std::uint64_t>(most);
-  }
-  return problem;
-}
-
-// Starts for a problem whose memories are limited: what is found for smaller ones, each from the one
-// before it. The sizes are powers of the root of 2, so that two problems share those below both.
-std::vector<Devices> placements_in_less(const DeviceProblem& problem, DeviceEffort effort) {
-  std::vector<Devices> found;
-  if (problem.unit_count() > kMiddling) return found;
-  double largest = 1;
-  for (const DeviceTarget& target : problem.targets) {
-    largest = std::max(largest, static_cast<double>(target.memory.value_or(0)));
-  }
-  effort.steps /= kShareOfSmaller;
-  const double halvings = std::ceil(2 * std::log2(largest));
-  for (int i = kSmallerMemories; i > 0; --i) {
-    const DeviceProblem smaller = with_memory_up_to(problem, std::exp2((halvings - i) / 2));
-    const std::size_t first = found.empty() ? 0 : found.size() - 1;
-    const std::vector<Devices> starts(found.begin() + static_cast<std::ptrdiff_t>(first),
-                                      found.end());
-    DevicePlacement placement = search_placement(smaller, starts, effort);
-    if (placement.score.penalty <= 0) found.push_back(std::move(placement.devices));
-  }
-  return found;
-}
-
 }  // namespace
 
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,
@@ -582,9 +548,11 @@ DevicePlacement find_device_placement(const DeviceProblem& problem, const Device
                    return peak <= target.memory.value_or(peak);
                  });
   if (fits) return wanted;
-  starts.push_back(wanted.devices);
-  for (Devices& devices : placements_in_less(problem, effort)) starts.push_back(std::move(devices));
   DevicePlacement placement = search_placement(problem, starts, effort);
+  starts.push_back(wanted.devices);
+  DevicePlacement other = search_placement(problem, starts, effort);
+  const auto costs = [](const DevicePlacement& one) { return one.score.total + one.score.penalty; };
+  if (costs(other) < costs(placement)) placement = std::move(other);
   placement.without_limits = std::move(wanted.devices);
   return placement;
 }
