@@ -5,7 +5,7 @@ usage: run_hetero.py DIR MODEL.onnx [NAME=DEVICE]... [--check]
 
 DIR is a folder that `cleave split` wrote for several targets: its hetero_affinity.json has the device of each operator,
 by the operator's name and by the names of what it makes. NAME=DEVICE replaces a device that this machine has not:
-NPU=AUTO. place() is all that a program needs; OpenVINO loses what it sets when a model is saved as IR.
+NPU=AUTO. fold() and place() are all that a program needs; OpenVINO loses what it sets when a model is saved as IR.
 
 --check needs no accelerator: AUTO and MULTI, which are the CPU, stand for the first two targets. Prints how many models
 OpenVINO made and how far its outputs are from those of the CPU alone. OpenVINO knows no partitions: it makes a model of
@@ -23,6 +23,7 @@ from pathlib import Path
 try:
     import numpy as np
     import openvino as ov
+    import openvino.passes
 except ImportError as error:
     print(f"run_hetero.py: skipped: needs the Python module {error.name} (pip install openvino)", file=sys.stderr)
     sys.exit(77)
@@ -30,8 +31,16 @@ except ImportError as error:
 STAND_INS = ("AUTO", "MULTI")
 
 
+def fold(model):
+    """Computes what depends on constants alone, as each device would. HETERO divides before that, and then a part has a shape
+    that it reads from another part, which OpenVINO takes for an open one."""
+    passes = ov.passes.Manager()
+    passes.register_pass(ov.passes.ConstantFolding())
+    passes.run_passes(model)
+
+
 def place(model, affinity):
-    """Sets the device of each operator of an openvino.Model."""
+    """Sets the device of each operator of an openvino.Model, after fold()."""
     at = spread(model, affinity, "CPU")
     for op in model.get_ordered_ops():
         op.get_rt_info()["affinity"] = at[op.get_name()]
@@ -135,6 +144,7 @@ def read_model(core, path, manifest):
         if shape is not None and all(isinstance(size, int) for size in shape):
             bound[value.get_any_name()] = shape
     model.reshape(bound)
+    fold(model)
     return model
 
 

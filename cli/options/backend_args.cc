@@ -10,6 +10,7 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
+#include "core/base/quotes.h"
 #include "formats/base/io/input_record.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/run/backend/backend_file.h"
@@ -94,6 +95,16 @@ TargetBackend target_backend(const std::string& text, const std::vector<std::str
   const bool is_command = rest.find('{') != std::string::npos &&
                           rest.substr(0, rest.find('=')).find_first_of(" {") != std::string::npos;
   return {name, is_command ? text : rest};
+}
+
+// "npux" of "npux=openvino", which is no command and for no target; "" for what may be meant.
+std::string unknown_target(const TargetBackend& given, const std::vector<std::string>& targets) {
+  if (targets.size() < 2 || !given.target.empty()) return {};
+  const std::size_t equals = given.text.find('=');
+  if (equals == std::string::npos || given.text.find('{') != std::string::npos) return {};
+  std::error_code error;
+  if (std::filesystem::exists(given.text, error)) return {};
+  return given.text.substr(0, equals);
 }
 
 }  // namespace
@@ -210,6 +221,13 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format,
   bool is_good = reference.has_inputs();
   for (const std::string& text : names) {
     const TargetBackend given = target_backend(text, targets);
+    if (const std::string name = unknown_target(given, targets); !name.empty()) {
+      std::string known;
+      for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
+      print_error("--backend: " + in_quotes(name) + " is no target", {"there are: " + known});
+      is_good = false;
+      continue;
+    }
     auto backend = load_one(given.text, format);
     is_good = is_good && backend;
     if (!backend) continue;

@@ -198,12 +198,17 @@ class Placer {
   Placer(const DeviceProblem& problem, const DeviceEffort& effort)
       : problem_(problem), scorer_(problem), last_step_(effort.steps) {}
 
-  DevicePlacement run(const Devices& start) {
-    if (!start.empty()) offer(start);
+  DevicePlacement run(const std::vector<Devices>& starts) {
+    for (const Devices& start : starts) offer(start);
     offer_orders();
     offer(cheapest_devices());
     add_cuts();
-    if (penalty_of(best_.devices) > 0) add_fitting();
+    if (has_memory()) {
+      add_fitting(best_.devices);
+      for (const Devices& start : starts) {
+        if (penalty_of(start) > 0) move_back(start, unit_bytes());
+      }
+    }
     improve();
     kick_while_effort_lasts();
     return result(DeviceProof::none);
@@ -218,8 +223,8 @@ class Placer {
     return std::min(count, most + 1);
   }
 
-  DevicePlacement try_all(const Devices& start) {
-    if (!start.empty()) offer(start);
+  DevicePlacement try_all(const std::vector<Devices>& starts) {
+    for (const Devices& start : starts) offer(start);
     std::vector<std::vector<DeviceIndex>> choices;
     for (std::uint32_t unit = 0; unit < problem_.unit_count(); ++unit) {
       choices.push_back(accepting(unit));
@@ -315,6 +320,11 @@ class Placer {
     }
   }
 
+  bool has_memory() const {
+    return std::any_of(problem_.targets.begin(), problem_.targets.end(),
+                       [](const DeviceTarget& target) { return target.memory.has_value(); });
+  }
+
   double penalty_of(const Devices& devices) const {
     return scorer_.score(devices, scorer_.quick_rounds(devices)).penalty;
   }
@@ -336,8 +346,8 @@ class Placer {
 
   // Cuts with the least price of a byte, on targets with a limit, that makes them fit. Then units that
   // left a target because of it go back, those first that lost most for each byte.
-  void add_fitting() {
-    const Devices wanted = best_.devices;
+  void add_fitting(const Devices& wanted) {
+    if (penalty_of(wanted) <= 0) return;
     const std::vector<double> bytes = unit_bytes();
     const double all_bytes = std::accumulate(bytes.begin(), bytes.end(), 1.0);
     const double all_costs =
@@ -386,7 +396,9 @@ class Placer {
     const Devices devices =
         expand_all(priced, scorer_.links(), cheapest_devices(), kCharges.front());
     offer(devices);
-    return penalty_of(devices) <= 0;
+    const bool fits = penalty_of(devices) <= 0;
+    if (fits) found_.push_back(devices);
+    return fits;
   }
 
   // Searches from the best placements that cuts found.
@@ -510,11 +522,39 @@ DeviceScore least_use(const DeviceProblem& problem) {
   return scorer.score(devices, scorer.rounds(devices));
 }
 
+namespace {
+
+DevicePlacement search_placement(const DeviceProblem& problem, const std::vector<Devices>& starts,
+                                 const DeviceEffort& effort) {
+  Placer placer(problem, effort);
+  if (placer.count_placements(effort.most_tried) <= effort.most_tried) {
+    return placer.try_all(starts);
+  }
+  return placer.run(starts);
+}
+
+}  // namespace
+
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,
                                       const DeviceEffort& effort) {
-  Placer placer(problem, effort);
-  if (placer.count_placements(effort.most_tried) <= effort.most_tried) return placer.try_all(start);
-  return placer.run(start);
+  std::vector<Devices> starts;
+  if (!start.empty()) starts.push_back(start);
+  DeviceProblem free = problem;
+  for (DeviceTarget& target : free.targets) target.memory.reset();
+  DevicePlacement wanted = search_placement(free, starts, effort);
+  const bool fits =
+      std::equal(problem.targets.begin(), problem.targets.end(), wanted.score.peak_bytes.begin(),
+                 [](const DeviceTarget& target, std::uint64_t peak) {
+                   return peak <= target.memory.value_or(peak);
+                 });
+  if (fits) return wanted;
+  DevicePlacement placement = search_placement(problem, starts, effort);
+  starts.push_back(wanted.devices);
+  DevicePlacement other = search_placement(problem, starts, effort);
+  const auto costs = [](const DevicePlacement& one) { return one.score.total + one.score.penalty; };
+  if (costs(other) < costs(placement)) placement = std::move(other);
+  placement.without_limits = std::move(wanted.devices);
+  return placement;
 }
 
 }  // namespace cleave

@@ -6,7 +6,7 @@
 // 2. otherwise starts: each order of the targets, all on the host, each unit where it costs least;
 //    from the best, expansions by minimum cuts, with growing shares of a launch;
 // 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection; then some
-//    units go back;
+//    units go back. The search is done twice then, the second time from the best without limits, too;
 // 4. local search by the true cost: parts, pieces of parts, and single units change their device;
 // 5. from random changes of the best placement the search goes on, until the effort is spent.
 #pragma once
@@ -30,6 +30,8 @@ enum class DeviceProof : std::uint8_t {
 
 struct DevicePlacement {
   Devices devices;
+  // Where units would be if no memory were limited; empty where that fits, and is what `devices` is.
+  Devices without_limits = {};
   Rounds rounds;
   DeviceScore score;  // a penalty above 0: nothing that was tried fits; peak_bytes is what it needs
   double bound = 0;   // no placement costs less, even if it did not have to fit

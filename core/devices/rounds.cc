@@ -42,21 +42,43 @@ class Problem {
   const Chain& chain(std::uint32_t unit) const { return chains_[unit]; }
   const Chain& least() const { return least_; }
 
+  // A better bound than one path: of each device the most of its parts on a path, summed. Linear in the
+  // size for each device.
+  Chain least_by_device() const {
+    Chain sum;
+    std::vector<std::uint32_t> own(unit_count());  // by unit: the device's parts from it on
+    for (DeviceIndex of = 0; of <= host(); ++of) {
+      std::uint32_t most = 0;
+      for (auto unit = order_.rbegin(); unit != order_.rend(); ++unit) {
+        const bool is_own = device(*unit) == of;
+        std::uint32_t parts = is_own ? 1 : 0;
+        for (const std::uint32_t reader : readers(*unit)) {
+          const bool is_new = is_own && device(reader) != of;
+          parts = std::max(parts, own[reader] + (is_new ? 1 : 0));
+        }
+        own[*unit] = parts;
+        most = std::max(most, parts);
+      }
+      sum.all += most;
+      if (of != host()) sum.acc += most;
+    }
+    return sum;
+  }
+
  private:
   void find_chains() {
     std::vector<std::uint32_t> waits = waits_;
-    std::vector<std::uint32_t> order;
-    order.reserve(waits.size());
+    order_.reserve(waits.size());
     for (std::uint32_t unit = 0; unit < waits.size(); ++unit) {
-      if (waits[unit] == 0) order.push_back(unit);
+      if (waits[unit] == 0) order_.push_back(unit);
     }
-    for (std::size_t next = 0; next < order.size(); ++next) {
-      for (const std::uint32_t reader : readers(order[next])) {
-        if (--waits[reader] == 0) order.push_back(reader);
+    for (std::size_t next = 0; next < order_.size(); ++next) {
+      for (const std::uint32_t reader : readers(order_[next])) {
+        if (--waits[reader] == 0) order_.push_back(reader);
       }
     }
     chains_.resize(waits.size());
-    for (auto unit = order.rbegin(); unit != order.rend(); ++unit) {
+    for (auto unit = order_.rbegin(); unit != order_.rend(); ++unit) {
       const std::uint32_t own = device(*unit) == host() ? 0 : 1;
       Chain& chain = chains_[*unit] = {own, 1};
       for (const std::uint32_t reader : readers(*unit)) {
@@ -71,6 +93,7 @@ class Problem {
 
   const RoundsInput& input_;
   std::vector<std::uint32_t> waits_;
+  std::vector<std::uint32_t> order_;  // units, after what they read from
   std::vector<Chain> chains_;
   Chain least_;  // the longest of all, each number by itself
 };
@@ -343,12 +366,16 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
   Order best = Runner(problem).by_rule(false);
   Order other = Runner(problem).by_rule(true);
   if (other.is_better_than(best)) best = std::move(other);
-  const Chain& least = problem.least();
+  Chain least = problem.least();
   const auto is_least = [&] {
     return best.acc_parts == least.acc && best.devices.size() == least.all;
   };
-  bool is_fewest = is_least();
   std::uint64_t steps = 4 * problem.size();
+  if (!is_least()) {
+    least = problem.least_by_device();
+    steps += problem.device_count() * problem.size();
+  }
+  bool is_fewest = is_least();
   if (!is_fewest && effort.states > 0 && problem.unit_count() <= effort.most_units) {
     Beam beam(problem, effort);
     Order found = Runner(problem).in_turn(beam.run());

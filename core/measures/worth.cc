@@ -114,6 +114,7 @@ class WorthJudge {
     const double speedup = *latency.all_cpu_us / *latency.total_us;
     Worth answer = answer_of(speedup, kClearSpeedup, 1);
     if (compared_with_cpu(*time_) == CpuVerdict::not_known) answer = Worth::maybe;
+    if (acc_parts_ == 0) answer = Worth::no;
     add(WorthCriterion::Kind::speedup, speedup, kClearSpeedup, 1, answer);
     return true;
   }

@@ -67,17 +67,26 @@ DeviceUse device_use(const Graph& graph, const Partition& partition, const Laten
   const SplitRounds split(graph, partition, input.target_count());
   std::vector<Machine> machines;
   for (std::size_t i = 0; i < input.target_count(); ++i) machines.push_back(input.machine_with(i));
+  // Where nodes are is settled, so that only their time on that device counts.
+  NodeSet on_targets(graph.node_count());
+  for (const NodeId node : graph.nodes()) {
+    if (partition.is_acc(partition.part_of[node])) on_targets.insert(node);
+  }
   const GraphProblemInput of_graph{.graph = graph,
                                    .unit_of = split.unit_of,
                                    .unit_count = graph.node_count(),
                                    .accepted = split.accepted,
+                                   .required = &on_targets,
                                    .times = input.times,
                                    .machines = machines,
                                    .links = {input.links.begin(), input.links.end()},
                                    .residency = input.residency};
   const GraphProblem made = graph_problem(of_graph);
   const DeviceScorer scorer(made.problem);
-  const DeviceScore score = scorer.score(split.devices, split.rounds);
+  DeviceScore score = scorer.score(split.devices, split.rounds);
+  for (const PartId part : partition.parts()) {
+    if (!partition.is_acc(part)) score.part_costs[index(part)] += input.machine.cpu_launch_us;
+  }
   DeviceUse use{.peak_bytes = score.peak_bytes,
                 .schedule = schedule_parts(split.rounds.devices,
                                            needed_parts(scorer.unit_readers(), split.rounds),

@@ -85,13 +85,23 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
   for (const NodeId node : graph.nodes()) unit_of[node] = units.unit_of(node);
   std::vector<NodeSet> accepted;
   for (const Fusions& alone : request.alone) accepted.push_back(alone.acc.nodes);
+  NodeSet required = request.required == nullptr ? NodeSet(graph.node_count()) : *request.required;
+  for (std::size_t target = 0; target < request.required_on.size(); ++target) {
+    for (const NodeId node : request.required_on[target]) {
+      if (!request.alone[target].acc.nodes.contains(node)) continue;
+      required.insert(node);
+      for (std::size_t other = 0; other < accepted.size(); ++other) {
+        if (other != target) accepted[other].erase(node);
+      }
+    }
+  }
   const std::vector<Machine> machines = machines_of(request);
   const GraphProblemInput input{
       .graph = graph,
       .unit_of = unit_of,
       .unit_count = units.unit_count(),
       .accepted = accepted,
-      .required = request.required,
+      .required = &required,
       .times = request.latency.times,
       .machines = machines,
       .links = {request.latency.links.begin(), request.latency.links.end()},
@@ -110,6 +120,12 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
   placed.device_of = PerNode<DeviceIndex>(graph.node_count(), problem.host());
   for (const NodeId node : graph.nodes()) {
     placed.device_of[node] = placement.devices[unit_of[node]];
+  }
+  if (!placement.without_limits.empty()) {
+    placed.without_limits = PerNode<DeviceIndex>(graph.node_count(), problem.host());
+    for (const NodeId node : graph.nodes()) {
+      placed.without_limits[node] = placement.without_limits[unit_of[node]];
+    }
   }
   for (std::size_t i = 0; i < fusions.group_count(); ++i) {
     const auto members = fusions.group(id_at<GroupId>(i));

@@ -28,11 +28,14 @@ struct TargetPlaceRequest {
   std::span<const Fusions> alone;
   std::span<const std::vector<NodeId>> sets;  // nodes that stay whole
   const NodeSet* required = nullptr;          // nodes that stay on some target; null: none
+  std::span<const std::vector<NodeId>> required_on = {};  // by target: nodes that stay there
   bool allow_non_tensor = false;
 };
 
 struct TargetsPlaced {
   PerNode<DeviceIndex> device_of;
+  // Where nodes would be if no memory were limited; empty: where they are.
+  PerNode<DeviceIndex> without_limits = {};
   std::vector<std::vector<NodeId>> groups;  // units of several nodes
   PlacementNumbers numbers;
   std::optional<Unfit> unfit = {};  // nothing fits

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -81,7 +82,8 @@ Result<std::vector<Support>> judge_for_each(const SplitInput& input) {
 
 // The split for one of the targets, as the split for all of them.
 Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std::size_t only,
-                             std::vector<Support> supports, const Progress& progress) {
+                             std::vector<Support> supports, const Progress& progress,
+                             RequiredOn required_on) {
   const Target& target = input.targets[only];
   SplitInput alone = input;
   alone.targets = {};
@@ -96,6 +98,12 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   options.subgraphs.min_acc_size = target.min_acc_size;
   options.keep.most = target.most_kept;
   options.partition.acc_prefix = options.partition.target_prefixes[only];
+  NodeSet required(input.graph.node_count());
+  if (input.required != nullptr) required = *input.required;
+  if (only < required_on.size()) {
+    for (const NodeId node : required_on[only]) required.insert(node);
+  }
+  alone.required = &required;
   auto split = split_graph(alone, options, progress);
   if (!split) return split;
   shift_lists(split->reasons, target.first_list);
@@ -104,10 +112,14 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
     split->targets[t].reasons = t == only ? split->reasons : split->targets[t].support.reasons;
   }
   split->support = split->targets[only].support;
-  for (const Device device : split->partition.devices) {
-    split->partition.targets.push_back(device == Device::acc ? id_at<TargetId>(only)
-                                                             : kNone<TargetId>);
-  }
+  const auto name_targets = [&](auto& parts) {
+    parts.targets.clear();
+    for (const Device device : parts.devices) {
+      parts.targets.push_back(device == Device::acc ? id_at<TargetId>(only) : kNone<TargetId>);
+    }
+  };
+  name_targets(split->partition);
+  name_targets(split->found.subgraphs);
   return split;
 }
 
@@ -126,10 +138,11 @@ bool is_for_several(const SplitOptions& options, std::size_t only) {
 class TargetSplitter {
  public:
   TargetSplitter(const SplitInput& input, const SplitOptions& options,
-                 std::vector<Support> supports)
+                 std::vector<Support> supports, RequiredOn required_on)
       : input_(input),
         graph_(input.graph),
         options_(options),
+        required_on_(required_on),
         host_(static_cast<DeviceIndex>(input.targets.size())),
         device_of_(graph_.node_count(), host_),
         acc_found_(graph_.node_count()) {
@@ -161,6 +174,7 @@ class TargetSplitter {
                                   .alone = alone,
                                   .sets = sets,
                                   .required = input_.required,
+                                  .required_on = required_on_,
                                   .allow_non_tensor = options_.acc_finder.allow_non_tensor});
     device_of_ = std::move(placed.device_of);
     groups_ = std::move(placed.groups);
@@ -168,7 +182,20 @@ class TargetSplitter {
       verdicts_[target].reasons = std::move(alone[target].acc.reasons);
       for (const NodeId node : graph_.nodes()) {
         const bool is_moved = alone[target].acc.nodes.contains(node) && device_of_[node] != target;
-        if (is_moved) verdicts_[target].reasons[node] = {.code = ReasonCode::costs_more};
+        if (!is_moved) continue;
+        const bool lacks_memory =
+            placed.without_limits.size() > 0 && placed.without_limits[node] == target;
+        verdicts_[target].reasons[node] = why_elsewhere(target, lacks_memory, latency);
+      }
+    }
+    for (std::size_t other = 0; other < required_on_.size(); ++other) {
+      for (const NodeId node : required_on_[other]) {
+        if (device_of_[node] != other) continue;
+        for (std::size_t target = 0; target < host_; ++target) {
+          Reason& reason = verdicts_[target].reasons[node];
+          if (reason.code != ReasonCode::costs_more) continue;
+          reason.rule = static_cast<std::uint32_t>(Elsewhere::required);
+        }
       }
     }
     close_groups(sets);
@@ -179,6 +206,23 @@ class TargetSplitter {
   }
 
  private:
+  Reason why_elsewhere(std::size_t target, bool lacks_memory, const LatencyInput& latency) const {
+    Reason reason{.code = ReasonCode::costs_more};
+    const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
+    const Elsewhere why = lacks_memory    ? Elsewhere::memory
+                          : is_for_energy ? Elsewhere::less_energy
+                                          : Elsewhere::less_time;
+    reason.rule = static_cast<std::uint32_t>(why);
+    if (lacks_memory) {
+      constexpr std::uint64_t kKibibyte = 1024;
+      const std::uint64_t kib =
+          (latency.machine_with(target).acc_memory.value_or(0) + kKibibyte - 1) / kKibibyte;
+      reason.size = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(kib, std::numeric_limits<std::uint32_t>::max()));
+    }
+    return reason;
+  }
+
   void find_qdq() {
     if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
   }
@@ -557,6 +601,7 @@ class TargetSplitter {
   const SplitInput& input_;
   const Graph& graph_;
   const SplitOptions& options_;
+  const RequiredOn required_on_;
   const DeviceIndex host_;
   std::vector<TargetVerdicts> verdicts_;  // by target
   PerNode<DeviceIndex> device_of_;
@@ -593,6 +638,26 @@ std::optional<Unfit> find_unfit(const Graph& graph, const Split& split,
     if (used.parts[i] > machine.most_acc_parts.value_or(used.parts[i])) return used;
   }
   return std::nullopt;
+}
+
+// Whether required nodes are where they must be, wherever `other` has them so.
+bool keeps_required(const SplitInput& input, RequiredOn required_on, const Split& split,
+                    const Split& other) {
+  const auto target_in = [](const Split& of, NodeId node) {
+    return of.partition.target(of.partition.part_of[node]);
+  };
+  for (const NodeId node : input.graph.nodes()) {
+    const bool is_required = input.required != nullptr && input.required->contains(node);
+    const bool is_on_cpu = target_in(split, node) == kNone<TargetId>;
+    if (is_required && is_on_cpu && target_in(other, node) != kNone<TargetId>) return false;
+  }
+  for (std::size_t i = 0; i < required_on.size(); ++i) {
+    const auto own = id_at<TargetId>(i);
+    for (const NodeId node : required_on[i]) {
+      if (target_in(split, node) != own && target_in(other, node) == own) return false;
+    }
+  }
+  return true;
 }
 
 // What the goal is counted in must be known of each device.
@@ -632,7 +697,7 @@ bool takes_all(const Support& support, std::span<const NodeId> nodes) {
 }
 
 Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& options,
-                                const Progress& progress) {
+                                const Progress& progress, RequiredOn required_on) {
   auto supports = judge_for_each(input);
   if (!supports) return std::move(supports).error();
   std::vector<std::size_t> taking_part;
@@ -641,11 +706,11 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
   }
   const std::size_t only = taking_part.empty() ? 0 : taking_part.front();
   if (taking_part.size() < 2 && !is_for_several(options, only)) {
-    return split_for_only(input, options, only, *std::move(supports), progress);
+    return split_for_only(input, options, only, *std::move(supports), progress, required_on);
   }
   if (auto usable = check_options(options); !usable) return std::move(usable).error();
   Split in_order = split_whole(input, [&](Sets sets) {
-    return TargetSplitter(input, options, *supports).run_in_order(sets);
+    return TargetSplitter(input, options, *supports, required_on).run_in_order(sets);
   });
   if (options.place.by != PlaceBy::cost) return in_order;
   const LatencyInput latency{*input.times, options.latency.machine, options.latency.residency,
@@ -653,7 +718,7 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
   const PlaceGoal goal = options.place.goal;
   if (auto known = check_numbers(input, goal, latency); !known) return std::move(known).error();
   Split by_cost = split_whole(input, [&](Sets sets) {
-    return TargetSplitter(input, options, *supports).run_by_cost(sets, latency);
+    return TargetSplitter(input, options, *supports, required_on).run_by_cost(sets, latency);
   });
   const auto cost = [&](const Split& split) {
     if (goal == PlaceGoal::energy) {
@@ -669,6 +734,7 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
   const bool costs_more = found && by_cost.in_order_cost && *found > *by_cost.in_order_cost;
   const bool is_worse = by_cost.unfit || costs_more;
   if (!is_worse || find_unfit(input.graph, in_order, latency)) return by_cost;
+  if (!keeps_required(input, required_on, in_order, by_cost)) return by_cost;
   in_order.placement = by_cost.placement;
   in_order.in_order_cost = by_cost.in_order_cost;
   return in_order;

@@ -11,7 +11,10 @@
 // of its nodes, else to the CPU; then the rounds are made again.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/split/split.h"
 
@@ -22,11 +25,24 @@ inline constexpr std::string_view kOnlyTarget = "acc";
 // More than any machine has.
 inline constexpr std::size_t kMostTargets = 16;
 
+// By target: nodes that PlaceBy::cost leaves on it, if its lists take them. Fewer than targets: the
+// others have none.
+using RequiredOn = std::span<const std::vector<NodeId>>;
+
+// Why a placement by cost has a node elsewhere that a target could run: `rule` of the reason
+// costs_more.
+enum class Elsewhere : std::uint32_t {
+  less_time,    // an inference takes less time
+  less_energy,  // or draws less
+  memory,   // without the limit of its memory it would be here; `size` is that in KiB, rounded up
+  required  // it is required on another target
+};
+
 // The split for input.targets, of which there are at least two. Targets whose lists accept no node
 // take no part: if one is left, the split is the one for it alone. Refuses options that are for one
 // accelerator only. Linear in nodes + edges for each target, and for each time that parts move on.
 Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& options,
-                                const Progress& progress = {});
+                                const Progress& progress = {}, RequiredOn required_on = {});
 
 // True when the target takes all of these nodes: its lists accept each, and a match of a pattern lies
 // within them as a whole or not at all.

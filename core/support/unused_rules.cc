@@ -300,7 +300,9 @@ class Candidates {
       const std::size_t steps = 2 * kMostEdits * op.size();
       if (steps > steps_left_) return {};
       steps_left_ -= steps;
-      if (last_component(op).size() >= kShortest && is_misspelt(rule.op, op)) return place;
+      // The rule's own name is longer than those, and no other op's: is_known() is asked, too.
+      const std::size_t shortest = is_dotted(op) ? kShortest : kShortest - 1;
+      if (last_component(op).size() >= shortest && is_misspelt(rule.op, op)) return place;
     }
     return {};
   }

@@ -342,7 +342,8 @@ class DataWriter {
       json_.number("nodes", devices[i].nodes);
       json_.number("parts", devices[i].parts);
       bytes("weights", devices[i].parameter_bytes);
-      if (!is_host && report_.time != nullptr) bytes("peak", report_.time->use->peak_bytes[i]);
+      if (!is_host && report_.time != nullptr) write_peak(i);
+      if (has_time_) write_times_of(i);
       json_.begin_list("to");
       for (std::size_t to = 0; to < devices.size(); ++to) {
         const std::uint64_t count = preview_.by_device.bytes_between(i, to);
@@ -364,6 +365,25 @@ class DataWriter {
       json_.end_list();
     }
     json_.end_list();
+  }
+
+  // "18.1 MiB of 20 MiB": what the target holds at once, and its memory if that is known.
+  void write_peak(std::size_t target) {
+    const std::uint64_t peak = report_.time->use->peak_bytes[target];
+    const auto memory = report_.time->basis.machine_with(target).acc_memory;
+    pair("peak", static_cast<double>(peak),
+         bytes_text(peak) + (memory ? " of " + bytes_text(*memory) : std::string()));
+  }
+
+  void write_times_of(std::size_t device) {
+    const Latency& latency = report_.time->asked();
+    const auto add = [&](std::string_view key, const std::optional<double>& us) {
+      pair(key, us.value_or(-1), us ? duration_text(*us) : std::string("?"));
+    };
+    if (device == report_.targets.size()) return add("compute", latency.cpu_us);
+    add("compute", latency.targets[device].compute_us);
+    add("link", latency.targets[device].link_us);
+    add("launches", latency.targets[device].launch_us);
   }
 
   void write_part_time(PartId part) {
@@ -416,12 +436,23 @@ class DataWriter {
     json_.end_list();
   }
 
+  // Of several targets what each says about nodes that it does not run.
   void write_causes() {
     json_.begin_list("causes");
-    for (const Cause& cause : group_by_cause(reasons_, report_.split.reasons)) {
+    if (report_.targets.empty()) write_causes_of(reasons_, report_.split.reasons, "");
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      write_causes_of(reason_context(report_, id_at<TargetId>(i)), report_.split.targets[i].reasons,
+                      report_.targets[i].name + ": ");
+    }
+    json_.end_list();
+  }
+
+  void write_causes_of(const ReasonContext& context, const PerNode<Reason>& reasons,
+                       const std::string& whose) {
+    for (const Cause& cause : group_by_cause(context, reasons)) {
       json_.begin_object(Layout::one_line);
-      json_.text("text", cause.text);
-      json_.text("code", reason_code_name(report_.split.reasons[cause.nodes.front()].code));
+      json_.text("text", whose + cause.text);
+      json_.text("code", reason_code_name(reasons[cause.nodes.front()].code));
       json_.number("count", cause.nodes.size());
       json_.begin_list("nodes");
       CappedList named(kMostNamed);
@@ -431,7 +462,6 @@ class DataWriter {
       json_.end_list();
       json_.end_object();
     }
-    json_.end_list();
   }
 
   // ---- nodes and drawings ----
@@ -458,7 +488,7 @@ class DataWriter {
     } else {
       json_.begin_list();
       json_.text(card.code);
-      json_.text(card.why);
+      json_.text(why_text(card));
       json_.end_list();
     }
     json_.text(outputs.empty() ? "" : type_text(graph_, outputs[0]));
@@ -469,6 +499,15 @@ class DataWriter {
     write_attributes(node);
     write_bodies(node);
     json_.end_list();
+  }
+
+  // Of several targets what each says.
+  static std::string why_text(const NodeCard& card) {
+    std::string text;
+    for (const auto& [target, why] : card.why_not) {
+      text += (text.empty() ? "" : "; ") + std::string(target) + ": " + why;
+    }
+    return text.empty() ? card.why : text;
   }
 
   // Names and values in turn, without bodies and tensors.

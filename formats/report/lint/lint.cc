@@ -57,7 +57,16 @@ bool has_field(const SchemaOperator& op, std::string_view name) {
 
 // The operator that the name is a misspelling of, of ONNX or else of TensorFlow Lite; "" for none.
 std::string nearest_op(const Rule& rule) {
-  std::string near = nearest_name(rule.op, onnx_op_names(rule.domain));
+  const auto names_of_onnx = onnx_op_names(rule.domain);
+  const auto is_same = [&](std::string_view name) {  // but for the case
+    return std::equal(name.begin(), name.end(), rule.op.begin(), rule.op.end(), [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) ==
+             std::tolower(static_cast<unsigned char>(b));
+    });
+  };
+  const auto same = std::find_if(names_of_onnx.begin(), names_of_onnx.end(), is_same);
+  if (same != names_of_onnx.end()) return std::string(*same);
+  std::string near = nearest_name(rule.op, names_of_onnx);
   if (!near.empty()) return near;
   std::vector<std::string_view> names;
   for (const SchemaOperator& known : kSchemaOperators) names.push_back(known.name);

@@ -1,5 +1,6 @@
 #include "formats/report/split/plans.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -19,9 +20,11 @@ class Plans {
       : report_(report), graph_(report.graph), partition_(report.split.partition) {}
 
   std::vector<PlanFile> of_onnx() const {
-    return {{"hetero_affinity.json", affinities()},
-            {"plan_onnx_mlir.json", onnx_mlir_placement()},
-            {"plans.txt", onnx_readme()}};
+    std::vector<PlanFile> files = {{"hetero_affinity.json", affinities()},
+                                   {"plan_onnx_mlir.json", onnx_mlir_placement()}};
+    if (has_tensorrt()) files.push_back({"plan_tensorrt.txt", layer_device_types()});
+    files.push_back({"plans.txt", onnx_readme()});
+    return files;
   }
 
   std::vector<PlanFile> of_tflite() const {
@@ -83,23 +86,40 @@ class Plans {
     return text + "cpu(" + options.non_acc_prefix + ")";
   }
 
-  // "conv1:GPU,relu1:GPU", for nodes that are not on the CPU.
+  static bool is_of_tensorrt(const std::string& device) {
+    return device == "gpu" || device == "dla";
+  }
+
+  bool has_tensorrt() const {
+    return std::any_of(report_.targets.begin(), report_.targets.end(),
+                       [](const Target& target) { return is_of_tensorrt(target.name); });
+  }
+
+  // "--layerDeviceTypes=conv1:GPU,relu1:GPU", for nodes on devices that TensorRT knows.
   std::string layer_device_types() const {
     std::string text;
     for (const NodeId node : graph_.nodes()) {
       const std::string device = device_of(node);
-      if (device == "cpu") continue;
+      if (!is_of_tensorrt(device)) continue;
       text += (text.empty() ? "" : ",") + std::string(graph_.node(node).name) + ":" + upper(device);
     }
-    return text;
+    return "--layerDeviceTypes=" + text + "\n";
+  }
+
+  std::string tensorrt_readme() const {
+    if (!has_tensorrt()) return {};
+    return "TensorRT, of nodes on a gpu or a dla, the devices that it knows\n"
+           "  trtexec --onnx=MODEL.onnx $(cat plan_tensorrt.txt)\n"
+           "  Not verified: TensorRT names layers itself.\n\n";
   }
 
   std::string onnx_readme() const {
     return "Which device runs each node, in the words of runtimes.\n\n"
            "OpenVINO\n"
            "  scripts/run_hetero.py DIR MODEL.onnx\n"
-           "  compiles the model for HETERO by hetero_affinity.json; its place() is what a program "
-           "needs.\n"
+           "  compiles the model for HETERO by hetero_affinity.json; its fold() and place() are "
+           "what a\n"
+           "  program needs.\n"
            "  OpenVINO knows no partitions: it makes a model of each set of operators that is "
            "connected\n"
            "  on one device, so their number may be another than that of partitions. Verified "
@@ -114,11 +134,8 @@ class Plans {
            "  annotated.onnx (--annotate) and the session option\n"
            "  session.layer_assignment_settings = \"" +
            layer_assignment() +
-           "\"\n  Not verified: no provider but the CPU's was seen to obey it yet.\n\n"
-           "TensorRT (trtexec; it knows the devices GPU and DLA only)\n"
-           "  --layerDeviceTypes=" +
-           layer_device_types() +
-           "\n  Not verified: TensorRT names layers itself.\n\n"
+           "\"\n  Not verified: no provider but the CPU's was seen to obey it yet.\n\n" +
+           tensorrt_readme() +
            "onnx-mlir\n"
            "  --load-device-placement-file plan_onnx_mlir.json\n"
            "  Not verified.\n";

@@ -388,13 +388,13 @@ std::string share_bar(const StageBalance& balance, const StageLoad& load, std::s
          std::string(width - all, ' ') + std::string(5 - number.size(), ' ') + number;
 }
 
-std::string curve_text(const StageBalance& balance) {
+std::string curve_text(const StageBalance& balance, std::string_view what) {
   if (balance.curve.size() < 2 || balance.objective <= 0) return {};
   double most = 0;
   for (const CurvePoint& point : balance.curve) {
     if (std::isfinite(point.objective)) most = std::max(most, point.objective);
   }
-  TextTable table({"stages", "bottleneck", ""}, {Align::right, Align::right, Align::left});
+  TextTable table({std::string(what), "bottleneck", ""}, {Align::right, Align::right, Align::left});
   for (const CurvePoint& point : thinned(balance)) {
     const bool fits = std::isfinite(point.objective);
     const double share = fits ? point.objective / most : 0;

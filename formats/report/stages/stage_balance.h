@@ -63,8 +63,9 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
 std::string share_bar(const StageBalance& balance, const StageLoad& load, std::size_t width);
 
 // The best objective with at most 1, 2, ... stages, as a table of about twenty rows; empty when
-// there is only one row.
-std::string curve_text(const StageBalance& balance);
+// there is only one row. `what` is what the first column counts: "stages", or "devices" of a list, which
+// need not all have a stage.
+std::string curve_text(const StageBalance& balance, std::string_view what = "stages");
 
 // Writes the fields "objective", "bound", "gap", "certificate", "unit" and "curve" of
 // cleave.stages; null and empty without a balance.

@@ -166,7 +166,8 @@ class StagesText {
   }
 
   void write_balance() {
-    const std::string curve = curve_text(*report_.balance);
+    const std::string curve =
+        curve_text(*report_.balance, report_.devices.empty() ? "stages" : "devices");
     if (!curve.empty()) page_.add('\n' + curve);
     if (!report_.balance->assumptions.empty()) page_.blank();
     for (const std::string& line : report_.balance->assumptions) page_.add(wrapped(line, 0, 11));

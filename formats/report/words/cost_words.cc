@@ -336,6 +336,14 @@ std::string order_text(const InferenceTime& time) {
   return "; " + asked_in_order(time) + ": " + duration_text(*time.in_order_cost);
 }
 
+// The bound of several targets counts no memory.
+std::string bound_basis(const InferenceTime& time) {
+  for (std::size_t i = 0; i < time.basis.target_names.size(); ++i) {
+    if (time.basis.machine_with(i).acc_memory) return ", which knows no limits of memory";
+  }
+  return {};
+}
+
 // Compares the split with the best placement that a search found.
 std::string best_text(const InferenceTime& time) {
   const Latency& latency = time.asked();
@@ -349,7 +357,11 @@ std::string best_text(const InferenceTime& time) {
   const double gap = *latency.total_us / *latency.bound_us - 1;
   if (*latency.bound_us <= 0) return {};
   constexpr double kClose = 1;
-  if (gap < kClose) return "; within " + percent_text(gap) + " of the least possible";
+  if (gap < kClose) {
+    const std::string basis = bound_basis(time);
+    return "; within " + percent_text(gap) + " of " +
+           (basis.empty() ? std::string("the least possible") : "a lower bound" + basis);
+  }
   return "; no placement takes less than " + duration_text(*latency.bound_us);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/condition/relation_value.h"
 #include "core/graph/op_name.h"
+#include "core/split/targets.h"
 #include "core/support/rule_check.h"
 #include "core/support/support.h"
 #include "formats/base/text/diagnostic.h"
@@ -261,6 +262,22 @@ std::string costs_more_text(const Reason& reason) {
   return "costs more on the accelerator" + sum;
 }
 
+// Why one of several targets does not run a node that it could run.
+std::string elsewhere_text(const Reason& reason) {
+  switch (static_cast<Elsewhere>(reason.rule)) {
+    case Elsewhere::less_energy:
+      return "takes it, but an inference draws less with it elsewhere";
+    case Elsewhere::memory:
+      return "takes it, but its memory of " + bytes_text(std::uint64_t{reason.size} * 1024) +
+             " does not hold it with what is there";
+    case Elsewhere::required:
+      return "takes it, but --require has it on another target";
+    case Elsewhere::less_time:
+      break;
+  }
+  return "takes it, but an inference is faster with it elsewhere";
+}
+
 // ` "conv1"`; empty for kNone.
 std::string blamed(const Graph& graph, NodeId because) {
   return because == kNone<NodeId> ? std::string()
@@ -282,6 +299,7 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
     case ReasonCode::part_limit:
     case ReasonCode::pattern_failed:
     case ReasonCode::part_condition:
+    case ReasonCode::costs_more:
       return {code, reason.list, reason.rule, 0};
     default:
       return {code, 0, 0, 0};
@@ -395,8 +413,7 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
     case ReasonCode::over_cap:
       return "its accelerator subgraph is beyond the number to keep";
     case ReasonCode::costs_more:
-      return context.targets.empty() ? "costs more on the accelerator"
-                                     : "takes it, but an inference is faster with it elsewhere";
+      return context.targets.empty() ? "costs more on the accelerator" : elsewhere_text(reason);
     case ReasonCode::shared_memory:
       return "uses memory that is written in place, as does " + other_node(context);
     case ReasonCode::part_limit:

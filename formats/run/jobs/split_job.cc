@@ -7,6 +7,8 @@
 #include "formats/run/jobs/split_job.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -65,6 +67,11 @@ Error for_several(const std::string& option) {
           {"name them with their lists: -s npu=LIST -s gpu=LIST"}};
 }
 
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
 // Sets what the setting sets, in `target`.
 void set_for_target(const TargetSetting& given, Target& target) {
   SplitOptions set;
@@ -109,6 +116,12 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
   }
   if (is_one && request.overlap) return for_several("--overlap");
   if (is_one && options.place.goal == PlaceGoal::energy) return for_several("--place-goal energy");
+  for (const CostSource& source : request.costs) {
+    const std::string name = list_source_of(source.path).target;
+    const bool is_known = name.empty() || find_target(targets, name) != nullptr;
+    if (is_known || is_file(source.path)) continue;
+    return no_such_target("--costs", name, targets);
+  }
   for (const LinkSpec& link : request.links) {
     const Target* const one = find_target(targets, link.one);
     const Target* const other = find_target(targets, link.other);
@@ -254,6 +267,7 @@ class SplitJobMaker {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
     job_.required_ = required_set();
+    if (read_.lists == nullptr) warn_of_requirements();  // else an earlier run has, or a gate does
     for (SupportList& list : job_.lists_) {
       if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
     }
@@ -266,7 +280,8 @@ class SplitJobMaker {
                            .targets = has_targets() ? std::span<const Target>(job_.targets_)
                                                     : std::span<const Target>()};
     warn_of_lists(input);
-    auto split = split_graph(input, job_.options_, progress_);
+    auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
+                               : split_graph(input, job_.options_, progress_);
     if (!split) {
       return after_warnings(job_fault(FaultCause::request, split.error()));
     }
@@ -314,7 +329,8 @@ class SplitJobMaker {
                  " and has " + most;
       };
       if (machine.acc_memory && unfit.bytes[i] > *machine.acc_memory) {
-        add(count_text(unfit.bytes[i]) + " bytes", count_text(*machine.acc_memory));
+        add(bytes_text(unfit.bytes[i]) + " (" + count_text(unfit.bytes[i]) + " bytes)",
+            bytes_text(*machine.acc_memory));
       }
       const std::size_t most = std::min(machine.most_acc_parts.value_or(KeepOptions::kUnlimited),
                                         job_.targets_[i].most_kept);
@@ -358,20 +374,57 @@ class SplitJobMaker {
     }
   }
 
-  NodeSet required_set() const {
+  // The nodes that must be on any target; required_on_ has those of one.
+  NodeSet required_set() {
     NodeSet required(job_.graph().node_count());
+    required_on_.assign(job_.targets_.size(), {});
     if (request_.require.empty()) return required;
     const RequiredNodes nodes(job_.graph());
-    for (const std::string& pattern : request_.require) {
-      for (const NodeId node : nodes.of(pattern)) required.insert(node);
+    for (const std::string& text : request_.require) {
+      Target* const target = has_own_names() ? target_of_requirement(text) : nullptr;
+      const std::string pattern = target == nullptr ? text : text.substr(target->name.size() + 1);
+      const std::vector<NodeId> found = nodes.of(pattern);
+      if (found.empty()) required_in_vain_.push_back(text);
+      if (target == nullptr || !has_targets()) {
+        for (const NodeId node : found) required.insert(node);
+      } else {
+        append(required_on_[static_cast<std::size_t>(target - job_.targets_.data())], found);
+      }
     }
     return required;
+  }
+
+  bool has_own_names() const {
+    const auto& paths = request_.lists.paths;
+    return std::any_of(paths.begin(), paths.end(), [](const std::string& text) {
+      return !list_source_of(text).target.empty();
+    });
+  }
+
+  // Of "npu:Conv"; null where the text names no target before a colon.
+  Target* target_of_requirement(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
+    if (colon == text.npos || is_domain) return nullptr;
+    return find_target(job_.targets_, text.substr(0, colon));
+  }
+
+  void warn_of_requirements() {
+    for (const std::string& text : required_in_vain_) {
+      job_.warnings_.push_back({.severity = Severity::warning,
+                                .file = "--require",
+                                .message = escaped_in_quotes(text) +
+                                           " is no op of the model and the name of no node: it "
+                                           "requires nothing"});
+    }
   }
 
   const SplitRequest& request_;
   const Progress& progress_;
   const InputsRead& read_;
   SplitJob job_;
+  std::vector<std::string> required_in_vain_;     // that match no node
+  std::vector<std::vector<NodeId>> required_on_;  // by target
 };
 
 Report SplitJob::report(std::vector<std::string> more_notes) const {
@@ -465,6 +518,10 @@ class ListsReader {
       auto loaded = read_list(source.path);
       if (!loaded) {
         append(faults_, loaded.error());
+        if (const std::string name = upper_case_target(text); !name.empty()) {
+          faults_.back().notes.push_back("names of targets are lower-case words: write " + name +
+                                         text.substr(name.size()));
+        }
         continue;
       }
       append(read_.warnings, loaded->warnings);
@@ -477,6 +534,15 @@ class ListsReader {
     }
     append(read_.warnings, overruled_list_warnings(own));
     for (SupportList& list : own) read_.lists.push_back(std::move(list));
+  }
+
+  // "npu" of "NPU=npu.json", as OpenVINO spells it; "" for any other text.
+  static std::string upper_case_target(const std::string& text) {
+    std::string name = text.substr(0, text.find('='));
+    if (name.size() == text.size()) return {};
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return list_source_of(name + "=").target;
   }
 
   void deny(const std::string& target) {

@@ -1,10 +1,12 @@
 #include "formats/run/jobs/stage_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "core/cost/cost.h"
 #include "core/stages/stages.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 
 namespace cleave {
@@ -98,6 +100,22 @@ void leave_out_markers(const Graph& graph, StagePlan& plan) {
   }
 }
 
+// Names devices that have no stage; empty where each has one.
+std::string order_note(const BalanceProblem& problem, const std::vector<std::string>& used) {
+  if (used.empty()) return {};
+  std::string left;
+  for (const BalanceDevice& device : problem.devices) {
+    const bool has_stage = std::find(used.begin(), used.end(), device.name) != used.end();
+    if (!has_stage && !device.name.empty()) {
+      left += (left.empty() ? "" : ", ") + escaped(device.name);
+    }
+  }
+  if (left.empty()) return {};
+  return "no stage is on " + left +
+         ": stages follow the order of the devices in the file, and with it there they would be "
+         "slower or not fit; another order may be faster";
+}
+
 Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanRequest& request,
                                             const Progress& progress) {
   const bool has_number = request.stages > 0 || !request.balance.devices_path.empty();
@@ -115,6 +133,9 @@ Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanR
                  .warnings = std::move(run->warnings)};
   for (const NodeId node : graph.nodes()) plan.stage_of[node] = run->result.stage_of[index(node)];
   leave_out_markers(graph, plan);
+  if (std::string note = order_note(run->problem, plan.devices); !note.empty()) {
+    plan.notes.push_back(std::move(note));
+  }
   return plan;
 }
 

@@ -205,6 +205,24 @@ TEST_CASE("No target holds more than its memory, at a half and a quarter of what
   }
 }
 
+TEST_CASE("A placement within limits of memory knows where units would be without them") {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    DeviceProblem problem = with_memory(seed, 14);
+    const DevicePlacement wanted = find_device_placement(problem, {}, kNoneTried);
+    CHECK(wanted.without_limits.empty());
+    for (const std::uint64_t share : {8U, 4U, 2U, 1U}) {
+      for (DeviceIndex device = 0; device < problem.host(); ++device) {
+        problem.targets[device].memory = wanted.score.peak_bytes[device] / share;
+      }
+      const DevicePlacement found = find_device_placement(problem, {}, kNoneTried);
+      INFO("seed " << seed << " share " << share);
+      CHECK(found.score.penalty == 0);
+      if (!found.without_limits.empty()) CHECK(found.without_limits == wanted.devices);
+      if (share == 1) CHECK(found.devices == wanted.devices);
+    }
+  }
+}
+
 TEST_CASE("Placements that must fit cost close to the least of all that fit") {
   double sum = 0;
   for (std::uint32_t seed = 0; seed < 40; ++seed) {

@@ -182,6 +182,10 @@ TEST_CASE("Where times are known they alone decide") {
   CHECK(speedup(10, 9) == Worth::no);
   time.without.total_us = std::nullopt;
   CHECK(judged(made, &time).criteria.size() == 3);
+  // All on the CPU takes as long as the CPU alone.
+  const auto none = split_case("input x: float32[2]\n a: float32[2] = Relu(x)\n output a", "f");
+  time.without.total_us = time.without.all_cpu_us = 10;
+  CHECK(judged(none, &time).answer == Worth::no);
 }
 
 TEST_CASE("Nothing on the accelerator is a no, and a model without nodes has no verdict") {

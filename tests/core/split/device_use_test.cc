@@ -98,6 +98,27 @@ TEST_CASE("Parts of different devices run at the same time where neither needs t
   CHECK(use.schedule.critical.size() == 2);
 }
 
+TEST_CASE("A chain takes as long as its latency, also where the CPU's times are not known") {
+  OnDevices made(graph_from_text(R"(
+    input x: float32[100]
+    a: float32[100] = n(x)
+    b: float32[100] = g(a)
+    c: float32[100] = n(b)
+    output c)"));
+  made.split({"n"}, {"g"});
+  made.machine.cpu_launch_us = 7;
+  const auto total = [&] {
+    return latency(made.graph, made.partition, made.boundaries, made.input()).total_us;
+  };
+  CHECK(made.use().schedule.makespan == Approx(*total()));
+  made.times.cpu.origins = PerNode<TimeOrigin>(made.graph.node_count(), TimeOrigin::unknown);
+  REQUIRE(total());
+  CHECK(made.use().schedule.makespan == Approx(*total()));
+  made.split({"n"}, {"f"});  // now b is on the CPU, in a part that is launched, too
+  made.times.cpu.origins = PerNode<TimeOrigin>(made.graph.node_count(), TimeOrigin::measured);
+  CHECK(made.use().schedule.makespan == Approx(*total()));
+}
+
 TEST_CASE("What devices draw is known where each has numbers") {
   OnDevices made(graph_from_text(kText));
   made.split({"n"}, {"g"});

@@ -25,13 +25,13 @@ class Devices {
 
   Result<Split> try_split(const Graph& graph, const TargetTimes* times = nullptr,
                           const NodeSet* required = nullptr) const {
-    return split_graph({.graph = graph,
-                        .lists = lists_,
-                        .facts = {},
-                        .times = times,
-                        .required = required,
-                        .targets = targets},
-                       options);
+    return split_for_targets({.graph = graph,
+                              .lists = lists_,
+                              .facts = {},
+                              .times = times,
+                              .required = required,
+                              .targets = targets},
+                             options, {}, required_on);
   }
   Split split(const Graph& graph, const TargetTimes* times = nullptr,
               const NodeSet* required = nullptr) const {
@@ -42,6 +42,7 @@ class Devices {
   const std::vector<SupportList>& lists() const { return lists_; }
 
   std::vector<Target> targets;
+  std::vector<std::vector<NodeId>> required_on;
   SplitOptions options;
 
  private:
@@ -260,6 +261,93 @@ TEST_CASE("Where required nodes do not fit, what they need is known") {
   const Split split = devices.split(graph, &numbers.times, &required);
   REQUIRE(split.unfit);
   CHECK(split.unfit->bytes[0] == 4000 + 800);
+}
+
+// By node, what the target says: the reason's Elsewhere; -1 where it has no reason, -2 another.
+std::vector<int> elsewhere(const Graph& graph, const Split& split, std::size_t target) {
+  std::vector<int> found;
+  for (const NodeId node : graph.nodes()) {
+    const Reason& reason = split.targets[target].reasons[node];
+    found.push_back(reason.code == ReasonCode::costs_more ? static_cast<int>(reason.rule)
+                    : reason.code == ReasonCode::none     ? -1
+                                                          : -2);
+  }
+  return found;
+}
+
+TEST_CASE("Nodes that are required on one of several targets are there, or do not fit") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100]
+    param w: float32[1000]
+    a: float32[100] = f(x, w)
+    b: float32[100] = g(a)
+    output b)");
+  Devices devices;
+  devices.add("npu", {"f", "g"});
+  devices.add("gpu", {"f", "g"});
+  Numbers numbers(graph, 0);
+  numbers.times.acc.us[node_named(graph, "a")] = 1000;  // the gpu is faster
+  devices.options.place.by = PlaceBy::cost;
+  devices.options.latency.machine = {.launch_us = 4};
+  devices.options.latency.later = {{.launch_us = 4}};
+  const auto target_of_a = [&](const Split& split) {
+    return split.partition.target(split.partition.part_of[node_named(graph, "a")]);
+  };
+  CHECK(target_of_a(devices.split(graph, &numbers.times)) == TargetId{1});
+  devices.required_on = {{node_named(graph, "a")}};
+  const Split split = devices.split(graph, &numbers.times);
+  CHECK(!split.unfit);
+  CHECK(target_of_a(split) == TargetId{0});
+  CHECK(elsewhere(graph, split, 1)[0] == static_cast<int>(Elsewhere::required));
+  devices.options.latency.machine.acc_memory = 1000;
+  CHECK(devices.split(graph, &numbers.times).unfit);
+  devices.required_on.clear();
+  CHECK(!devices.split(graph, &numbers.times).unfit);
+}
+
+TEST_CASE("A reason says whether a target lacks memory for a node, or another is better") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100]
+    param w: float32[1000]
+    a: float32[100] = f(x, w)
+    b: float32[100] = g(a)
+    output b)");
+  Devices devices;
+  devices.add("npu", {"f", "g"});
+  devices.add("gpu", {"f", "g"});
+  Numbers numbers(graph, 0);
+  numbers.times.later[0].us[node_named(graph, "a")] = 1000;  // the npu is faster
+  devices.options.place.by = PlaceBy::cost;
+  LatencyOptions& latency = devices.options.latency;
+  latency.machine = {.launch_us = 4, .acc_memory = 2048};
+  latency.later = {{.launch_us = 4}};
+  const Split split = devices.split(graph, &numbers.times);
+  const Reason& of_npu = split.targets[0].reasons[node_named(graph, "a")];
+  CHECK(elsewhere(graph, split, 0)[0] == static_cast<int>(Elsewhere::memory));
+  CHECK(of_npu.size == 2);  // KiB
+  CHECK(elsewhere(graph, split, 1)[0] == static_cast<int>(Elsewhere::less_time));
+  latency.machine.acc_memory.reset();
+  latency.machine.acc.energy = {.pj_per_byte = 10};
+  latency.later[0].acc.energy = {.pj_per_byte = 20};
+  latency.machine.cpu.energy = {.pj_per_byte = 30};
+  devices.options.place.goal = PlaceGoal::energy;
+  const Split drawn = devices.split(graph, &numbers.times);
+  CHECK(elsewhere(graph, drawn, 1)[0] == static_cast<int>(Elsewhere::less_energy));
+}
+
+TEST_CASE("Where one of several targets takes part, its parts have its name before and after") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100]
+    a: float32[100] = f(x)
+    b: float32[100] = h(a)
+    c: float32[100] = f(b)
+    output c)");
+  Devices devices;
+  devices.add("npu", {"none"});
+  devices.add("gpu", {"f"});
+  const Split split = devices.split(graph);
+  CHECK(split.found.subgraphs.targets == split.partition.targets);
+  CHECK(split.partition.targets == std::vector{TargetId{1}, kNone<TargetId>, TargetId{1}});
 }
 
 TEST_CASE("Options for one accelerator are refused for several") {

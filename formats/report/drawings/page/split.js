@@ -109,7 +109,7 @@ function showNode(id) {
   side.replaceChildren(make("h3", {}, node[NAME]), terms([
     ["op type", node[OP]],
     ["runs on", deviceOf(part)],
-    ...whyNotOf(id).map((text) => ["not on", text]),
+    ...(node[REASON] ? [] : whyNotOf(id)).map((text) => ["not on", text]),  // else they are why
     ["why", node[REASON] ? node[REASON][1] : part.acc ? "supported" : ""],
     ["reason code", node[REASON] && node[REASON][0]],
     ["because of", blamed && link(blamed[NAME], () => chooseNode(node[BECAUSE]))],
@@ -190,7 +190,8 @@ function showOverview() {
   const causes = data.causes.slice(0, 12).map((cause) => make("li", {},
     link(cause.text, () => showCause(cause)), make("small", {}, ` ${counted(cause.count, "node")}`)));
   side.replaceChildren(
-    make("h3", {}, causes.length ? "Why nodes are on the CPU" : "All nodes are on the accelerator"),
+    make("h3", {}, !causes.length ? "All nodes are on the accelerator"
+      : data.devices ? "Why targets do not run nodes" : "Why nodes are on the CPU"),
     make("ol", {}, ...causes),
     ...data.notes.map((note) => make("p", {}, make("small", {}, note))));
 }
@@ -357,12 +358,12 @@ function filterTable() {
 function offerDevices() {
   if (!data.devices) return;
   kTables.Devices = {
-    rows: () => data.devices,
+    rows: () => data.devices.map((row, index) => ({ ...row, index })),
     columns: [
-      { title: "device", cell: (row) => row.name },
+      { title: "device", sort: (row) => row.index, cell: (row) => row.name },
       { title: "nodes", sort: (row) => row.nodes, cell: (row) => count(row.nodes), number: true },
       { title: "partitions", sort: (row) => row.parts, cell: (row) => count(row.parts), number: true },
-      ...["weights", "peak"].map((field) => ({
+      ...["weights", "peak", ...(data.time.length ? ["compute", "link", "launches"] : [])].map((field) => ({
         title: field, sort: (row) => (row[field] || [0])[0], cell: (row) => (row[field] || [0, "-"])[1], number: true,
       })),
       ...data.devices.map((one, to) => ({
