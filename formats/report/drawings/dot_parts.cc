@@ -109,7 +109,7 @@ std::string single_part_lines(const Report& report, PartId part) {
     lines += ", " + bytes_text(numbers.parameter_bytes) + " of parameters";
   }
   const std::optional<double> qps = known_qps(numbers);
-  if (!qps) return lines;
+  if (!qps || report.preview.link.is_assumed) return lines;
   const auto& bound = report.preview.bound;
   lines += "\\nlink allows " + rate_text(*qps) + " QPS";
   return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");
