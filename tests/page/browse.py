@@ -322,6 +322,7 @@ def check_diff(page: Page) -> None:
     assert [len(pane.find_elements(By.CSS_SELECTOR, ".strip button")) for pane in page.all(".pane")] == [4, 3]
     assert page.text("#tables nav button") == "Nodes that moved (1)", page.text("#tables nav")
     moved = [row.text for row in page.all("#tables tbody tr td:first-child")]
+    assert all(is_inside(box, canvas) for box, canvas in zip(page.all(".canvas g.node.hit"), page.all(".canvas"))), "in view"
     assert moved == ["conv1"] and len(page.all(".canvas g.node.hit")) == 2, moved
     page.click(page.one("#tables tbody td:first-child button.link"))
     assert [box.text.split("\n")[0] for box in page.all(".canvas g.node.chosen")] == ["Conv2d", "Conv2d"]
@@ -329,6 +330,10 @@ def check_diff(page: Page) -> None:
     assert page.browser.execute_script("return location.hash") == "#node=conv1"
     page.click(page.all(".pane")[1].find_elements(By.CSS_SELECTOR, "g.node.acc")[5])
     assert page.text("#side h3") != "conv1" and len(page.all(".canvas g.node.chosen")) == 2
+    first, second = (pane.find_element(By.CSS_SELECTOR, ".canvas").rect["y"] for pane in page.all(".pane"))
+    assert first == second, "drawings begin at one height"
+    cards = [card.text for card in page.all("#coverage .card")]
+    assert "before: of 69 nodes" in cards[0] and "after: of 69 nodes" in cards[1], cards
     press = lambda *keys: ActionChains(page.browser).send_keys(*keys).perform()
     press("/")
     press("maxpool", Keys.ENTER)

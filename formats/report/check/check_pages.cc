@@ -28,9 +28,9 @@ void add_row(PageTable& table, PageRow row) {
   if (table.rows.size() < kMostRows) table.rows.push_back(std::move(row));
 }
 
-// A text that names the file of the list in reasons, with what the command line calls it.
-std::string with_short_list(std::string text, const CheckRun& run) {
-  const std::string path = escaped(run.list_place.file);
+// A text that names the file of a list, without the folder.
+std::string with_short_list(std::string text, const std::string& file) {
+  const std::string path = escaped(file);
   const std::string name = path.substr(path.rfind('/') + 1);
   for (std::size_t at = 0; path != name && (at = text.find(path, at)) != std::string::npos;) {
     text.replace(at, path.size(), name);
@@ -154,7 +154,7 @@ PageTable gates_of(const Check& check) {
         add_row(table, {.cells = {escaped(run.model), std::string(gate_mark(checked.gate)),
                                   gate_title(checked.gate), gate_actual(run, checked.gate),
                                   gate_limit(checked.gate), escaped(run.list)},
-                        .note = passes ? "" : with_short_list(checked.detail, run),
+                        .note = passes ? "" : with_short_list(checked.detail, run.list_place.file),
                         .fails = !passes});
       }
     }
@@ -193,7 +193,7 @@ PageTable reasons_of(const Check& check) {
       Group& group = groups[{run.list, node.op, node.cause}];
       if (group.nodes++ == 0) {
         group.first = run.model + ": " + node.name;
-        group.cause = with_short_list(node.cause, run);
+        group.cause = with_short_list(node.cause, run.list_place.file);
       }
       group.models.insert(run.model);
     }
@@ -283,6 +283,13 @@ HtmlPage diff_page(const Diff& diff, const Report& before, const Report& after,
       .drawings = {{.title = title("before", diff.before), .split = std::move(was.text)},
                    {.title = title("after", diff.after), .split = std::move(is.text)}},
       .tables = {moves_of(diff), with_title(diff_numbers(diff).page(), "Numbers")}};
+  for (PageRow& row : page.tables[0].rows) {
+    for (const Report* const report : {&before, &after}) {
+      for (const SupportList& list : report->lists) {
+        row.cells[4] = with_short_list(std::move(row.cells[4]), list.path);
+      }
+    }
+  }
   for (const auto& [when, notes] :
        {std::pair("before", &was.notes), std::pair("after", &is.notes)}) {
     for (const std::string& note : *notes) page.notes.push_back(std::string(when) + ": " + note);

@@ -563,7 +563,7 @@ class DataWriter {
     for (std::size_t i = 0; i < views_.views.size(); ++i) {
       const View& view = views_.views[i];
       json_.begin_object(Layout::one_line);
-      json_.text("title", escaped(view.title));
+      json_.text("title", i == 0 ? model_name(report_.model) : escaped(view.title));
       json_.key("parent");
       view.parent == kNone<ViewId> ? json_.null() : json_.number(index(view.parent));
       json_.number("nodes", view.node_count());

@@ -46,10 +46,13 @@ function makePane(one) {
 
 // A picture is seen whole where its words can be read then, in a frame no higher than it is.
 function fitPicture(pane) {
-  pane.drawing.fit(0.6);
-  pane.drawing.place.x = Math.max(pane.drawing.place.x, 0);
-  pane.drawing.movePicture();
-  const height = pane.drawing.pictureSize().height * pane.drawing.place.scale;
+  const drawing = pane.drawing, size = drawing.pictureSize(), room = pane.canvas.clientWidth;
+  drawing.fit(0.02);
+  const whole = Math.min(room / size.width, 1);
+  drawing.place.scale = whole >= 0.5 ? whole : 0.65;
+  drawing.place.x = Math.max((room - size.width * drawing.place.scale) / 2, 0);
+  drawing.movePicture();
+  const height = size.height * drawing.place.scale;
   pane.canvas.parentElement.style.height = `min(${Math.ceil(Math.max(height + 8, 120))}px, 80vh)`;
 }
 
