@@ -39,7 +39,7 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
       if (std::any_of(values.begin(), values.end(), is_unknown)) measures.is_boundary_known = false;
     }
   }
-  if (preview.bound) measures.qps = preview.bound->max_qps;
+  if (preview.bound) measures.qps = preview.bound->shared_qps;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const DeviceNumbersOfSplit& own = preview.by_device.devices[i];
     measures.targets.push_back({

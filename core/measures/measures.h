@@ -34,8 +34,9 @@ struct Measures {
   std::size_t cpu_nodes = 0;
   // in and out of accelerator parts, of the tensors with known sizes
   std::uint64_t boundary_bytes = 0;
-  bool is_boundary_known = true;          // every tensor that enters or leaves one has a known size
-  std::optional<double> qps = {};         // nullopt: the link bounds no accelerator part
+  bool is_boundary_known = true;  // every tensor that enters or leaves one has a known size
+  // That the link allows when all parts share it; nullopt: it bounds no accelerator part.
+  std::optional<double> qps = {};
   std::optional<double> latency_us = {};  // of one inference; nullopt: unknown
   std::optional<double> all_cpu_us = {};  // without an accelerator; nullopt: unknown
   // Of profiles' kernels that match no node; both figures may lack up to the CPU's.

@@ -73,12 +73,12 @@ def make_page(cleave: str, model: pathlib.Path, support: pathlib.Path, folder: p
     return page
 
 
-def chain(count: int) -> dict:
-    """A model of `count` nodes in ten scopes, one node in fifty of an op that no list names, and one
+def chain(count: int, rare: int = 50) -> dict:
+    """A model of `count` nodes in ten scopes, one node in `rare` of an op that no list names, and one
     node whose name would be markup."""
     nodes: list[dict] = []
     for i in range(count):
-        op = "Odd" if i % 50 == 49 else "Relu"
+        op = "Odd" if i % rare == rare - 1 else "Relu"
         name = "<img src=x onerror=alert(1)>&\"'" if i == 7 else f"n{i}"
         nodes.append({"name": name, "op": op, "inputs": [nodes[-1]["outputs"][0]["name"] if nodes else "x"],
                       "scope": f"block{i * 10 // count}.layer{i * 100 // count}",
@@ -135,7 +135,44 @@ def check_small(page: Page) -> None:
     page.click(page.all("#timeline button")[2])
     assert page.side().startswith("_run_on_cpu_2\n")
     assert len(page.all("#canvas g.node.hit")) == 2
+    check_colours(page)
     check_keys(page)
+    check_resize(page)
+
+
+def style(page: Page, element, name: str) -> str:
+    return page.browser.execute_script("return getComputedStyle(arguments[0])[arguments[1]]", element, name)
+
+
+def check_colours(page: Page) -> None:
+    """By FLOPs the shapes have the colours of the legend, and letters have no outline."""
+    page.one("#color-by option[value=flops]").click()
+    box = page.one("#canvas g.node.acc.heat1")
+    key = page.one("#heat-legend .key.heat1")
+    assert style(page, box.find_element(By.CSS_SELECTOR, "path"), "fill") == style(page, key, "backgroundColor")
+    letters = box.find_element(By.CSS_SELECTOR, "text")
+    assert style(page, letters, "stroke") == "none" and style(page, letters, "fill") == "rgb(17, 17, 17)"
+    assert page.one("#heat-legend").is_displayed() and not page.one("#support-legend").is_displayed()
+    page.one("#color-by option[value='']").click()
+
+
+def check_resize(page: Page) -> None:
+    """A node that is chosen stays in view when the window has another size; the wheel scrolls the page."""
+    page.browser.execute_script("location.hash = '#node=layer3_0_conv1'")
+    WebDriverWait(page.browser, 5).until(lambda _: page.text("#side h3") == "layer3_0_conv1")
+    for width in (1200, 700, 1500):
+        page.browser.set_window_size(width, 1300)
+        WebDriverWait(page.browser, 5).until(lambda _: is_inside(page.one("#canvas g.node.chosen"), page.one("#canvas")))
+    before = page.one("#canvas svg").get_attribute("style")
+    page.browser.execute_script("""arguments[0].dispatchEvent(
+      new WheelEvent("wheel", {deltaY: 100, bubbles: true, cancelable: true}))""", page.one("#canvas"))
+    assert page.one("#canvas svg").get_attribute("style") == before
+
+
+def is_inside(inner, outer) -> bool:
+    a, b = inner.rect, outer.rect
+    return b["x"] <= a["x"] and b["y"] <= a["y"] and a["x"] + a["width"] <= b["x"] + b["width"] \
+        and a["y"] + a["height"] <= b["y"] + b["height"]
 
 
 def check_keys(page: Page) -> None:
@@ -153,6 +190,7 @@ def check_keys(page: Page) -> None:
     assert found == 17 and page.side().startswith("17 nodes found"), (found, page.side())
     press(Keys.ENTER)
     first = heading()
+    assert page.text("#matches") == "1 of 17", page.text("#matches")
     assert where() == "#node=" + first and chosen() == "ReLU", (where(), chosen())
     press(Keys.ENTER)
     assert heading() != first
@@ -176,9 +214,28 @@ def check_keys(page: Page) -> None:
     WebDriverWait(page.browser, 5).until(lambda _: page.text("#copy-name") == "copied")
     picture, table = save_all(page, "#save-svg", "#save-csv")
     assert picture.startswith("<svg") and "rgb(" in picture and "Conv2d" in picture
-    assert table.startswith("partition,on,nodes") and "_run_on_acc_1,accelerator,65" in table, table
+    assert table.startswith("partition,on,nodes,in (bytes),") and "_run_on_acc_1,accelerator,65," in table, table
+    assert all(cell.replace(".", "").isdigit() for cell in table.split("\r\n")[2].split(",")[2:7]), table
+    assert 'paint-order="stroke"' in picture and ">resnet18</text>" in picture, "a title, and halos behind the letters"
+    assert picture.count("supported, kept on the CPU") == 1, "a legend"
+    check_order(page)
     top = page.one("#graph").location["y"]
     assert top < 500, f"the graph begins at {top}"
+
+
+def check_order(page: Page) -> None:
+    """What is not known is last, both ways; the third click gives the order of calls."""
+    page.click(next(tab for tab in page.all("#tables nav button") if tab.text.startswith("Partitions")))
+    heads = [head.text for head in page.all("#tables th")]
+    column = next(i for i, head in enumerate(heads) if head.startswith("QPS"))
+    shown = lambda: [row.find_elements(By.CSS_SELECTOR, "td")[column].text for row in page.all("#tables tbody tr")]
+    first = shown()
+    assert "-" in first and not any("\u2191" in head or "\u2193" in head for head in heads), (first, heads)
+    for _ in range(2):
+        page.click(page.all("#tables th button")[column])
+        assert shown()[-first.count("-"):] == ["-"] * first.count("-"), shown()
+    page.click(page.all("#tables th button")[column])
+    assert shown() == first
 
 
 def check_bodies(page: Page) -> None:
@@ -217,11 +274,46 @@ def check_large(page: Page) -> None:
     assert page.side().startswith("<img src=x onerror=alert(1)>&\"'\n")
     assert page.one("#canvas g.node.chosen") is not None
     assert not page.all("#side img, #canvas img")
+    check_neighbours(page)
     page.click(page.all("#path button")[0])
     assert not page.all("#path button")
     page.click(page.one("#reasons button[data-code=no_rule]"))
     assert page.all("#canvas g.node.hit")
     assert len(page.all("#tables tbody tr")) == 100
+
+
+def check_neighbours(page: Page) -> None:
+    """Of a model in groups, too, arrows go along the edges, and the neighbours are listed."""
+    press = lambda *keys: ActionChains(page.browser).send_keys(*keys).perform()
+    name = page.text("#side h3")
+    before = [one.text for one in page.all("#side ol.from li")]
+    assert len(before) == 1 and len(page.all("#side ol.to li")) == 1, page.side()
+    press(Keys.ARROW_UP)
+    assert page.text("#side h3") == before[0], page.text("#side h3")
+    press(Keys.ARROW_DOWN)
+    assert page.text("#side h3") == name
+    page.one("#search").clear()
+
+
+def check_many(page: Page) -> None:
+    """More partitions than there are columns: none is out of view, and a click shows some of them apart."""
+    strip, seen = page.one("#strip"), page.one("#timeline")
+    columns = page.all("#strip button")
+    assert strip.size["width"] == seen.size["width"] and 100 < len(columns) <= seen.size["width"] / 4, len(columns)
+    last = columns[-1].rect
+    assert abs(last["x"] + last["width"] - seen.rect["x"] - seen.size["width"]) < 2
+    assert "3,000 parts in" in page.text(".columns")
+    assert len(page.all("#strip button[tabindex='0']")) == 1
+    page.click(columns[len(columns) // 2])
+    assert len(page.all("#strip button")) > len(columns)
+    for _ in range(2):
+        page.click(page.one("#strip-in"))
+    alone = next(one for one in page.all("#strip button:not(.column)") if is_inside(one, seen))
+    page.click(alone)
+    assert page.side().startswith("_run_on_") and len(page.all("#strip .chosen")) == 1
+    assert page.browser.execute_script("return location.hash").startswith("#part=_run_on_")
+    ActionChains(page.browser).send_keys(Keys.ARROW_RIGHT, Keys.ENTER).perform()
+    assert len(page.all("#strip button[tabindex='0']")) == 1
 
 
 def check_diff(page: Page) -> None:
@@ -230,6 +322,7 @@ def check_diff(page: Page) -> None:
     assert [len(pane.find_elements(By.CSS_SELECTOR, ".strip button")) for pane in page.all(".pane")] == [4, 3]
     assert page.text("#tables nav button") == "Nodes that moved (1)", page.text("#tables nav")
     moved = [row.text for row in page.all("#tables tbody tr td:first-child")]
+    assert all(is_inside(box, canvas) for box, canvas in zip(page.all(".canvas g.node.hit"), page.all(".canvas"))), "in view"
     assert moved == ["conv1"] and len(page.all(".canvas g.node.hit")) == 2, moved
     page.click(page.one("#tables tbody td:first-child button.link"))
     assert [box.text.split("\n")[0] for box in page.all(".canvas g.node.chosen")] == ["Conv2d", "Conv2d"]
@@ -237,6 +330,10 @@ def check_diff(page: Page) -> None:
     assert page.browser.execute_script("return location.hash") == "#node=conv1"
     page.click(page.all(".pane")[1].find_elements(By.CSS_SELECTOR, "g.node.acc")[5])
     assert page.text("#side h3") != "conv1" and len(page.all(".canvas g.node.chosen")) == 2
+    first, second = (pane.find_element(By.CSS_SELECTOR, ".canvas").rect["y"] for pane in page.all(".pane"))
+    assert first == second, "drawings begin at one height"
+    cards = [card.text for card in page.all("#coverage .card")]
+    assert "before: of 69 nodes" in cards[0] and "after: of 69 nodes" in cards[1], cards
     press = lambda *keys: ActionChains(page.browser).send_keys(*keys).perform()
     press("/")
     press("maxpool", Keys.ENTER)
@@ -251,20 +348,25 @@ def check_diff(page: Page) -> None:
 
 def check_fleet(page: Page) -> None:
     """A table of models by lists: those that fail first, sorted by a click, searched by a word."""
-    rows = lambda: [row.text for row in page.all("#tables tbody tr")]
+    rows = lambda: [row.text for row in page.all("#tables tbody tr:not(.more)")]
     assert len(page.all("#coverage .card")) == 2
     heads = [head.text for head in page.all("#tables th")]
     assert heads[0] == "model" and len(heads) == 4, heads
     assert "FAIL" in rows()[0] and len(page.all("#tables tr.fails")) >= 1
     page.click(page.all("#tables th button")[1])
-    sizes = [int(row.find_elements(By.CSS_SELECTOR, "td")[1].text.replace(",", "")) for row in page.all("#tables tbody tr")]
+    sizes = [int(row.find_elements(By.CSS_SELECTOR, "td")[1].text.replace(",", "")) for row in page.all("#tables tbody tr:not(.more)")]
     assert sizes == sorted(sizes, reverse=True) and len(sizes) == 3, sizes
     ActionChains(page.browser).send_keys("/", "resnet").perform()
     assert len(rows()) == 1 and "resnet18" in rows()[0], rows()
+    assert page.text("#tables nav button").startswith("Models (1)"), page.text("#tables nav")
+    assert "must be at least 90%" in page.text("#tables tr.more"), page.text("#tables tr.more")
     tabs = {tab.text.split(" (")[0]: tab for tab in page.all("#tables nav button")}
     assert {"Models", "Gates", "Why nodes are on the CPU"} <= set(tabs), list(tabs)
     page.click(tabs["Gates"])
     assert all("resnet18" in row for row in rows()), rows()
+    assert [head.text for head in page.all("#tables th")][:2] == ["model", "result"]
+    scroll = page.one("#tables .scroll")
+    assert page.browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
     ActionChains(page.browser).send_keys(Keys.ESCAPE).perform()
     page.click(next(tab for tab in page.all("#tables nav button") if tab.text.startswith("Why")))
     assert any("AveragePool" in row for row in rows()), rows()
@@ -275,19 +377,42 @@ def check_stages(page: Page) -> None:
     assert len(page.all(".timeline .strip button")) == 3 and len(page.all(".strip .kept")) == 1
     assert len(page.all(".pane .canvas svg")) == 2
     assert len(page.all(".canvas g.work")) == 3 * 4 * 2
+    ground = page.one(".canvas .graph > g > a > polygon")
+    assert style(page, ground, "fill") == "none", "the drawing has the page's ground"
+    assert "fastest: " in page.text("#conclusion") and "yellow" in page.text(".pane p"), page.text(".pane p")
+    assert not any("#" in cell.text for cell in page.all("#tables td")), "bars of letters"
     page.click(page.all(".strip button")[0])
     assert page.one("#search").get_attribute("value") == "submod_pp_0"
     page.click(next(tab for tab in page.all("#tables nav button") if tab.text.startswith("Nodes")))
     assert page.all("#tables tbody tr") and all("submod_pp_0" in row.text for row in page.all("#tables tbody tr"))
 
 
+def check_markers(page: Page) -> None:
+    """A model that marks where its stages begin: the marks are in no stage."""
+    nodes = next(tab for tab in page.all("#tables nav button") if tab.text.startswith("Nodes"))
+    page.click(nodes)
+    assert page.all("#tables tbody tr") and "pipe_split" not in page.text("#tables tbody")
+
+
+def check_targets(page: Page) -> None:
+    """Each target has a colour of its own: in the bar of the time, in the strip, in the drawing, in legends."""
+    bars = page.all("#time .stack i")
+    assert len({style(page, bar, "backgroundColor") for bar in bars}) == len(bars) >= 3
+    fills = [style(page, box.find_element(By.CSS_SELECTOR, "path"), "fill")
+             for box in page.all("#canvas g.node.acc")]
+    keys = {style(page, key, "backgroundColor") for key in page.all("#support-keys .key")}
+    assert len(keys) == 2 and fills and set(fills) <= keys, (fills, keys)
+
+
 def check_advice(page: Page) -> None:
     """Advice: tables to sort, with what refuses the nodes below a row."""
     tabs = [tab.text.split(" (")[0] for tab in page.all("#tables nav button")]
     assert tabs[:2] == ["Best order", "Each by itself"] and "Settings" in tabs, tabs
+    steps = len(page.all("#tables tbody tr:not(.more)")) - 1
+    assert page.text("#tables nav button") == f"Best order ({steps})", page.text("#tables nav")
     page.click(page.all("#tables nav button")[1])
     page.click(page.all("#tables th button")[1])
-    accepts = [int(row.find_elements(By.CSS_SELECTOR, "td")[1].text.replace(",", "")) for row in page.all("#tables tbody tr")]
+    accepts = [int(row.find_elements(By.CSS_SELECTOR, "td")[1].text.replace(",", "")) for row in page.all("#tables tbody tr:not(.more)")]
     assert accepts == sorted(accepts, reverse=True) and len(accepts) > 1, accepts
 
 
@@ -314,6 +439,11 @@ def content_pages(cleave: str, samples: pathlib.Path, folder: pathlib.Path) -> l
         ("fleet", ["check", resnet, samples / "mobile_block.onnx", samples / "attention.onnx", "-s", npu, "-s",
                    samples / "tiny_npu.txt", "--min-coverage", "90%", "--exit-zero"], check_fleet),
         ("stages", ["stage", resnet, "--stages", "3", "--schedule", "gpipe", "--microbatches", "4"], check_stages),
+        ("markers", ["stage", samples / "pipeline.json"], check_markers),
+        ("targets", ["preview", resnet, "-s", f"npu={npu}", "-s", f"gpu={samples / 'gpu.json'}", "--place", "cost",
+                     "--target", "cpu:flops=100GFLOP/s,bandwidth=20GB/s", "--target",
+                     "npu:launch=20us,flops=4TFLOP/s,bandwidth=50GB/s", "--target",
+                     "gpu:launch=10us,flops=1TFLOP/s,bandwidth=100GB/s"], check_targets),
         ("advice", ["advise", samples / "transformer_encoder.json", "-s", npu], check_advice)]
     pages = []
     for name, command, check in commands:
@@ -338,12 +468,15 @@ def main() -> int:
         folder = pathlib.Path(name)
         large, support = folder / "chain.json", folder / "ops.txt"
         large.write_text(json.dumps(chain(5000)))
+        many = folder / "alternating.json"
+        many.write_text(json.dumps(chain(3000, rare=2)))
         support.write_text("Relu\n")
         readers = folder / "readers.onnx"
         onnx.save(branch_and_readers(), readers)
         pages = [(make_page(args.cleave, args.samples / "resnet18.json", args.samples / "npu.json", folder), check_small),
                  (make_page(args.cleave, readers, support, folder), check_bodies),
                  (make_page(args.cleave, large, support, folder), check_large),
+                 (make_page(args.cleave, many, support, folder), check_many),
                  *content_pages(args.cleave, args.samples, folder)]
         for look in ([], ["--force-dark-mode"]):
             browser = start_browser(str(folder / f"profile{len(look)}"), *look)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "core/base/decimal.h"
 #include "core/support/rule_check.h"
@@ -114,7 +115,7 @@ std::string gap_name(const Gap& gap, std::size_t columns) {
 }
 
 // Types of one op are one addition.
-std::size_t count_additions(const std::vector<Remedy>& steps) {
+std::size_t count_additions(std::span<const Remedy> steps) {
   std::set<std::string> additions;
   const auto add = [&](const Gap& gap) {
     const bool is_op = gap.kind == Gap::Kind::op;
@@ -173,6 +174,16 @@ class AdviceText {
     return {};
   }
 
+  // The first that reach what all reach.
+  std::span<const Remedy> needed_steps() const {
+    const std::vector<Remedy>& steps = advice_.steps;
+    const std::string reached = goal_value(steps.back().then);
+    const auto last = std::find_if(steps.begin(), steps.end(), [&](const Remedy& step) {
+      return goal_value(step.then) == reached;
+    });
+    return std::span(steps.begin(), last + 1);
+  }
+
   void write_headline() {
     std::string line = models_text() + ": " + goal_value(advice_.now);
     if (advice_.each.empty()) {
@@ -182,7 +193,7 @@ class AdviceText {
           "; no addition to " + escaped(support_name(report_.lists)) + " gets nearer to the goal";
     } else if (!advice_.steps.empty()) {
       line += " now, " + goal_value(advice_.steps.back().then) + " with " +
-              counted(count_additions(advice_.steps), "addition", "additions") + " to " +
+              counted(count_additions(needed_steps()), "addition", "additions") + " to " +
               escaped(support_name(report_.lists));
     }
     page_.line(line);
@@ -314,6 +325,7 @@ class AdviceText {
       add(space + number + " " + row_title(advice_.steps[i]), advice_.steps[i].then,
           obstacles.back());
     }
+    table.made().page().not_counted = 1;  // that of today
     show(table.made(), obstacles);
   }
 

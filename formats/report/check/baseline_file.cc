@@ -156,10 +156,6 @@ NamedPlaces take_places(const Field& report, const std::vector<Target>& targets,
                                  : targets.empty() ? Place::acc
                                                    : take_place(part, targets);
     if (!is_acc) return;
-    if (!targets.empty()) {
-      const auto qps = take_amount(part["qps"]);
-      if (qps) measures.qps = std::min(*qps, measures.qps.value_or(*qps));
-    }
     ++measures.acc_subgraphs;
     measures.boundary_bytes += part["input_bytes"].count() + part["output_bytes"].count();
     add_boundary(part["inputs"], measures);
@@ -403,7 +399,7 @@ EarlierResult take_report(const Field& report) {
     measures.unknown_flops = coverage["flops"]["unknown_nodes"].count();
   }
   if (!report["link"].json().is_null()) {
-    measures.qps = report["link"]["max_qps"].number();
+    measures.qps = report["link"]["shared_qps"].number();
     result.link_bandwidth = report["link"]["bandwidth"].number();
   }
   if (report.has("machine")) take_machine(report["machine"], result.options.latency.machine);
@@ -411,7 +407,14 @@ EarlierResult take_report(const Field& report) {
     measures.latency_us = take_amount(report["latency"]["total_us"]);
     measures.all_cpu_us = take_amount(report["latency"]["all_cpu_us"]);
   }
-  if (report.has("targets")) take_targets(report, result);
+  if (report.has("targets")) {
+    take_targets(report, result);
+    report["targets"].each([&](const Field& target) {
+      if (!target.has("qps")) return;  // the CPU
+      const auto qps = take_amount(target["qps"]);
+      if (qps) measures.qps = std::min(*qps, measures.qps.value_or(*qps));
+    });
+  }
   result.places = take_places(report, result.targets, measures);
   take_settings(report["settings"], result);
   take_fingerprint(report["model"], result);

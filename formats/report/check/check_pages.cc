@@ -28,6 +28,16 @@ void add_row(PageTable& table, PageRow row) {
   if (table.rows.size() < kMostRows) table.rows.push_back(std::move(row));
 }
 
+// A text that names the file of a list, without the folder.
+std::string with_short_list(std::string text, const std::string& file) {
+  const std::string path = escaped(file);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  for (std::size_t at = 0; path != name && (at = text.find(path, at)) != std::string::npos;) {
+    text.replace(at, path.size(), name);
+  }
+  return text;
+}
+
 // ---- a comparison ----
 
 PageTable moves_of(const Diff& diff) {
@@ -71,6 +81,27 @@ std::vector<std::string> lists_of(const Check& check) {
   return lists;
 }
 
+// True where the list has no op of the model: it is for another format.
+bool has_no_op(const CheckRun& run) {
+  return run.now.nodes.acc == 0 && !run.cpu_nodes.empty() &&
+         std::all_of(run.cpu_nodes.begin(), run.cpu_nodes.end(),
+                     [](const CheckedNode& node) { return node.code == ReasonCode::no_rule; });
+}
+
+// Which limits a run breaks, and whether its list is for such models at all.
+std::string failures_of(const CheckRun& run) {
+  std::string text;
+  for (const CheckedGate& checked : run.gates) {
+    if (checked.gate.passed()) continue;
+    const std::string limit = gate_limit(checked.gate);
+    text += (text.empty() ? "" : ", ") + gate_title(checked.gate) + " " +
+            gate_actual(run, checked.gate) + (limit.empty() ? "" : ", must be " + limit);
+  }
+  if (has_no_op(run))
+    text += std::string(text.empty() ? "" : "; ") + "the list has no op of this model";
+  return text.empty() ? "" : escaped(run.list) + ": " + text;
+}
+
 // A row for each model: what each list takes of it. Those that fail come first.
 PageTable models_of(const Check& check) {
   const std::vector<std::string> lists = lists_of(check);
@@ -102,6 +133,9 @@ PageTable models_of(const Check& check) {
                                 : percent_text(found->second->now.nodes.ratio()) + " in " +
                                       count_text(found->second->now.acc_subgraphs) +
                                       (found->second->passed() ? "" : " FAIL"));
+        if (found == runs.end()) continue;
+        const std::string failures = failures_of(*found->second);
+        if (!failures.empty()) row.note += (row.note.empty() ? "" : "\n") + failures;
       }
       add_row(table, std::move(row));
     }
@@ -111,16 +145,16 @@ PageTable models_of(const Check& check) {
 
 PageTable gates_of(const Check& check) {
   PageTable table{.title = "Gates",
-                  .headings = {"model", "list", "gate", "is", "must be", "result"},
+                  .headings = {"model", "result", "gate", "is", "must be", "list"},
                   .aligns = std::vector<Align>(6, Align::left)};
   for (const bool passes : {false, true}) {
     for (const CheckRun& run : check.runs) {
       for (const CheckedGate& checked : run.gates) {
         if (checked.gate.passed() != passes) continue;
-        add_row(table, {.cells = {escaped(run.model), escaped(run.list), gate_title(checked.gate),
-                                  gate_actual(run, checked.gate), gate_limit(checked.gate),
-                                  std::string(gate_mark(checked.gate))},
-                        .note = passes ? "" : checked.detail,
+        add_row(table, {.cells = {escaped(run.model), std::string(gate_mark(checked.gate)),
+                                  gate_title(checked.gate), gate_actual(run, checked.gate),
+                                  gate_limit(checked.gate), escaped(run.list)},
+                        .note = passes ? "" : with_short_list(checked.detail, run.list_place.file),
                         .fails = !passes});
       }
     }
@@ -151,13 +185,16 @@ PageTable reasons_of(const Check& check) {
   struct Group {
     std::size_t nodes = 0;
     std::set<std::string_view> models;
-    std::string first;
+    std::string first, cause;
   };
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Group> groups;
   for (const CheckRun& run : check.runs) {
     for (const CheckedNode& node : run.cpu_nodes) {
       Group& group = groups[{run.list, node.op, node.cause}];
-      if (group.nodes++ == 0) group.first = run.model + ": " + node.name;
+      if (group.nodes++ == 0) {
+        group.first = run.model + ": " + node.name;
+        group.cause = with_short_list(node.cause, run.list_place.file);
+      }
       group.models.insert(run.model);
     }
   }
@@ -167,11 +204,11 @@ PageTable reasons_of(const Check& check) {
       .aligns = {Align::left, Align::left, Align::right, Align::right, Align::left, Align::left}};
   std::vector<std::pair<std::size_t, PageRow>> rows;
   for (const auto& [key, group] : groups) {
-    const auto& [list, op, cause] = key;
+    const auto& [list, op, shared] = key;
     rows.push_back({group.nodes,
-                    {.cells = {std::string(cause), escaped(std::string(op)),
-                               count_text(group.nodes), count_text(group.models.size()),
-                               escaped(std::string(list)), escaped(group.first)}}});
+                    {.cells = {group.cause, escaped(std::string(op)), count_text(group.nodes),
+                               count_text(group.models.size()), escaped(std::string(list)),
+                               escaped(group.first)}}});
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -201,21 +238,58 @@ std::vector<PageShare> shares_of(const Check& check) {
 
 }  // namespace
 
+namespace {
+
+// What one side of a comparison has of each setting that differs: "start cpu" of "start: cpu, was acc".
+std::string settings_of(const Diff& diff, bool is_before) {
+  std::string text;
+  for (const std::string& setting : diff.settings) {
+    const std::size_t name = setting.find(": "), was = setting.rfind(", was ");
+    if (name == std::string::npos || was == std::string::npos || was < name) continue;
+    const std::string value =
+        is_before ? setting.substr(was + 6) : setting.substr(name + 2, was - name - 2);
+    text += ", " + setting.substr(0, name) + " " + value;
+  }
+  return text;
+}
+
+PageShare share_of(std::string_view when, const Measures& measures) {
+  const auto total = static_cast<std::uint64_t>(measures.nodes.total);
+  return {
+      std::string(when) + ": of " + count_text(total) + " nodes on the accelerator, in " +
+          counted(measures.acc_subgraphs, "partition", "partitions") +
+          (measures.flops.total > 0 ? "; " + share_text(measures.flops) + " of known FLOPs" : ""),
+      measures.nodes.ratio()};
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
 HtmlPage diff_page(const Diff& diff, const Report& before, const Report& after,
                    const LayoutLimits& limits) {
   LayoutLimits half = limits;
   half.seconds /= 2;
   HtmlPage was = split_data(before, half, {});
   HtmlPage is = split_data(after, half, {});
-  const auto title = [](std::string_view when, const DiffSide& side) {
-    return std::string(when) + ": " + escaped(side.model) + " with " + escaped(side.list);
+  const auto title = [&](std::string_view when, const DiffSide& side) {
+    return std::string(when) + ": " + escaped(last_part(side.model)) + " with " +
+           escaped(last_part(side.list)) + settings_of(diff, &side == &diff.before);
   };
   ContentPage page{
       .title = model_name(after.model) + ": what differs",
       .text = diff_text(diff),
+      .shares = {share_of("before", diff.before.measures), share_of("after", diff.after.measures)},
       .drawings = {{.title = title("before", diff.before), .split = std::move(was.text)},
                    {.title = title("after", diff.after), .split = std::move(is.text)}},
       .tables = {moves_of(diff), with_title(diff_numbers(diff).page(), "Numbers")}};
+  for (PageRow& row : page.tables[0].rows) {
+    for (const Report* const report : {&before, &after}) {
+      for (const SupportList& list : report->lists) {
+        row.cells[4] = with_short_list(std::move(row.cells[4]), list.path);
+      }
+    }
+  }
   for (const auto& [when, notes] :
        {std::pair("before", &was.notes), std::pair("after", &is.notes)}) {
     for (const std::string& note : *notes) page.notes.push_back(std::string(when) + ": " + note);

@@ -22,7 +22,7 @@ void write_measures(JsonText& json, const Measures& measures) {
   json.number("cpu_nodes", measures.cpu_nodes);
   json.number("boundary_bytes", measures.boundary_bytes);
   json.flag("boundary_known", measures.is_boundary_known);
-  json.number("qps", measures.qps);
+  json.number("qps", measures.is_boundary_known ? measures.qps : std::nullopt);
   json.number("latency_us", measures.latency_us);
   json.number("all_cpu_us", measures.all_cpu_us);
   if (measures.targets.empty()) return;

@@ -61,6 +61,7 @@ class ContentWriter {
     for (const PageDrawing& drawing : page_.drawings) {
       json_.begin_object();
       json_.text("title", drawing.title);
+      json_.text("legend", drawing.legend);
       if (drawing.split.empty()) {
         json_.text("svg", drawing.svg);
       } else {
@@ -77,6 +78,8 @@ class ContentWriter {
     for (const PageTable& table : page_.tables) {
       json_.begin_object();
       json_.text("title", table.title);
+      json_.text("legend", table.legend);
+      json_.number("not_counted", table.not_counted);
       json_.begin_list("columns", Layout::one_line);
       for (const std::string& heading : table.headings) json_.text(heading);
       json_.end_list();
@@ -117,6 +120,7 @@ std::string trimmed(const std::string& cell) {
 std::string content_page(const ContentPage& page) {
   return html_page({.title = page.title,
                     .text = page.text,
+                    .conclusion = page.conclusion,
                     .main = R"(<div id="content"></div>)",
                     .data = ContentWriter(page).write(),
                     .script = kContentScript});

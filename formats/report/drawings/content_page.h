@@ -22,6 +22,8 @@ struct PageTable {
   std::vector<std::string> headings;
   std::vector<Align> aligns;  // cells on the right are amounts: they sort by the number
   std::vector<PageRow> rows = {};
+  std::string legend = {};      // what signs in the table mean
+  std::size_t not_counted = 0;  // rows that the title does not count, such as that of today
 };
 
 struct PageShare {
@@ -39,13 +41,15 @@ struct PageStripPart {
 
 struct PageDrawing {
   std::string title;
-  std::string split = {};  // of a split: JSON of html_data(); a strip of its parts is drawn, too
-  std::string svg = {};    // else a picture
+  std::string split = {};   // of a split: JSON of html_data(); a strip of its parts is drawn, too
+  std::string svg = {};     // else a picture
+  std::string legend = {};  // what its colours mean
 };
 
 struct ContentPage {
   std::string title;
-  std::string text;  // the report; its first paragraph is the page's conclusion
+  std::string text;             // the report; its first paragraph is the page's conclusion
+  std::string conclusion = {};  // what the page adds to it, a line
   std::vector<PageShare> shares = {};
   std::vector<PageStripPart> strip = {};
   std::vector<PageDrawing> drawings = {};
@@ -65,6 +69,7 @@ class KeptTable {
 
   TextTable& text() { return text_; }
   const PageTable& page() const { return page_; }
+  PageTable& page() { return page_; }
 
  private:
   TextTable text_;

@@ -15,9 +15,8 @@ namespace {
 
 // "resnet18: 66 of 69 nodes on the accelerator, 5 partitions"
 std::string model_line(const Report& report) {
-  const Graph& graph = report.graph;
   const Coverage& nodes = report.preview.coverage.nodes;
-  return dot_text(graph.name().empty() ? "model" : graph.name(), 60) + ": " +
+  return dot_text(model_name(report.model), 60) + ": " +
          count_text(static_cast<std::uint64_t>(nodes.acc)) + " of " +
          counted(static_cast<std::size_t>(nodes.total), "node") + " on the accelerator, " +
          counted(report.split.partition.count(), "partition");
@@ -123,13 +122,15 @@ std::string draw_support(const Report& report, std::size_t collapse_above, const
 std::string draw_preview(const Report& report, const HeatMap* heat) {
   std::string title = model_line(report);
   const auto bound = known_bound(report.preview);
-  if (bound && !report.preview.link.is_assumed)
+  if (bound && !report.preview.link.is_assumed) {
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
-             rate_text(bound->max_qps) + " QPS";
+             rate_text(bound->shared_qps) + " QPS";
+  }
   DotGraph drawing = start_drawing(report.graph.name(), title);
   if (heat != nullptr) add_heat_legend(drawing, *heat);
-  if (heat == nullptr && !report.targets.empty()) {
-    add_legend(drawing, report, {{DotRole::acc, ""}, {DotRole::cpu, "on the CPU"}});
+  if (heat == nullptr) {
+    add_legend(drawing, report,
+               {{DotRole::acc, "on the accelerator"}, {DotRole::cpu, "on the CPU"}});
   }
   draw_parts(drawing, report, {.heat = heat});
   return drawing.text();

@@ -62,13 +62,13 @@ DotAttributes with_role(DotRole role, DotAttributes more) {
 
 TargetColours target_colours(TargetId target) {
   // Light forms of colours by Okabe and Ito, which readers with any colour vision tell apart.
-  static constexpr std::array<TargetColours, 6> kColours = {{{"#c4ecd9", "#0b7a5c"},
-                                                             {"#cfe4f7", "#0b5c99"},
-                                                             {"#f3d3e6", "#93306c"},
-                                                             {"#fbdcb4", "#a35a00"},
-                                                             {"#e3dcf5", "#4b3a8f"},
-                                                             {"#f7f3b0", "#6b6500"}}};
-  return kColours[index(target) % kColours.size()];
+  static constexpr std::array<TargetColours, kTargetColours> kColours = {{{"#c4ecd9", "#0b7a5c"},
+                                                                          {"#cfe4f7", "#0b5c99"},
+                                                                          {"#f3d3e6", "#93306c"},
+                                                                          {"#fbdcb4", "#a35a00"},
+                                                                          {"#e3dcf5", "#4b3a8f"},
+                                                                          {"#f7f3b0", "#6b6500"}}};
+  return kColours[index(target) % kTargetColours];
 }
 
 DotAttributes with_role(DotRole role, TargetId target, DotAttributes more) {

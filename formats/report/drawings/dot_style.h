@@ -39,6 +39,7 @@ struct TargetColours {
   std::string_view fill, border;
 };
 TargetColours target_colours(TargetId target);
+inline constexpr std::size_t kTargetColours = 6;
 
 // Attributes of a box around the nodes of a partition.
 DotAttributes cluster_attributes(const Report& report, PartId part, const std::string& label);

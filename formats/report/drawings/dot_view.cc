@@ -159,10 +159,13 @@ class ViewDrawing {
     return is_same ? first : kNone<TargetId>;
   }
 
-  void add_box(const std::string& id, const std::string& kind, DotRole role, TargetId target,
+  void add_box(const std::string& id, std::string kind, DotRole role, TargetId target,
                std::string label) {
+    const bool has_colour = role == DotRole::acc && target != kNone<TargetId>;
+    if (has_colour) kind += " target" + std::to_string(index(target) % kTargetColours);
     drawing_.add_node(
-        id, with_role(role, target, {{"id", id}, {"class", kind}, {"label", std::move(label)}}));
+        id, with_role(role, target,
+                      {{"id", id}, {"class", std::move(kind)}, {"label", std::move(label)}}));
   }
 
   std::string box_id(std::uint32_t box) const {

@@ -86,14 +86,16 @@ std::string fill(std::string_view page,
 std::string html_page(const HtmlParts& parts) {
   PageData data = page_data(parts.data);
   const std::string script = std::string(kHtmlScript) + std::string(parts.script);
-  return fill(kHtmlPage, {{"title", html_text(parts.title)},
-                          {"style", std::string(kHtmlStyle)},
-                          {"conclusion", html_text(conclusion_of(parts.text))},
-                          {"main", std::string(parts.main)},
-                          {"text", html_text(parts.text)},
-                          {"data-type", std::move(data.type)},
-                          {"data", std::move(data.text)},
-                          {"script", script}});
+  return fill(kHtmlPage,
+              {{"title", html_text(parts.title)},
+               {"style", std::string(kHtmlStyle)},
+               {"conclusion", html_text(conclusion_of(parts.text) +
+                                        (parts.conclusion.empty() ? "" : "\n") + parts.conclusion)},
+               {"main", std::string(parts.main)},
+               {"text", html_text(parts.text)},
+               {"data-type", std::move(data.type)},
+               {"data", std::move(data.text)},
+               {"script", script}});
 }
 
 }  // namespace cleave

@@ -9,10 +9,11 @@ namespace cleave {
 
 struct HtmlParts {
   std::string title;
-  std::string text;         // the report; its first paragraph is the page's conclusion
-  std::string_view main;    // markup that the script fills; from the program
-  std::string data;         // JSON
-  std::string_view script;  // what follows the script that all pages share
+  std::string text;             // the report; its first paragraph is the page's conclusion
+  std::string conclusion = {};  // one more line of it
+  std::string_view main;        // markup that the script fills; from the program
+  std::string data;             // JSON
+  std::string_view script;      // what follows the script that all pages share
 };
 
 std::string html_page(const HtmlParts& parts);

@@ -164,10 +164,13 @@ class DataWriter {
       const bool is_drawn = !svgs[index(views.view_of[node])].empty();
       if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);
     }
+    is_in_groups_ = views.views.size() > 1;
+    if (is_in_groups_) list_neighbours();
   }
 
   std::string write() {
     json_.begin_object();
+    json_.flag("has_link", !preview_.link.is_assumed);
     write_coverage();
     write_time();
     write_parts();
@@ -184,6 +187,53 @@ class DataWriter {
   }
 
  private:
+  // What a listed node reads and what reads it is listed, too.
+  void list_neighbours() {
+    NodeSet known(graph_.node_count());
+    for (const NodeId node : listed_) known.insert(node);
+    const std::size_t first_ones = listed_.size();
+    const auto add = [&](NodeId node) {
+      if (!graph_.nodes().contains(node) || listed_.size() >= kMostNodes) return;
+      if (known.insert(node)) listed_.push_back(node);
+    };
+    for (std::size_t i = 0; i < first_ones; ++i) {
+      for (const NodeId maker : makers_of(listed_[i])) add(maker);
+      for (const ValueId value : graph_.outputs(listed_[i])) {
+        for (const NodeId user : graph_.users(value)) add(user);
+      }
+    }
+    std::sort(listed_.begin(), listed_.end());
+  }
+
+  // The nodes that make what the node reads, each once; constants are no nodes of a split.
+  std::vector<NodeId> makers_of(NodeId node) const {
+    std::vector<NodeId> makers;
+    for (const Operand& operand : graph_.operands(node)) {
+      const NodeId maker = graph_.value(operand.value).producer;
+      if (maker != kNone<NodeId> && graph_.nodes().contains(maker)) makers.push_back(maker);
+    }
+    std::sort(makers.begin(), makers.end());
+    makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
+    return makers;
+  }
+
+  // Reasons name a list by its name: the path of a file is long, and the same in all of them.
+  std::string with_short_names(std::string text) const {
+    for (const SupportList& list : report_.lists) {
+      if (list.path.find('/') == std::string::npos) continue;
+      const std::string path = escaped(list.path);
+      for (std::size_t at = 0; (at = text.find(path, at)) != std::string::npos;) {
+        text.replace(at, path.size(), escaped(file_stem(list.path)));
+      }
+    }
+    return text;
+  }
+
+  static std::string file_stem(std::string_view path) {
+    path.remove_prefix(path.rfind('/') + 1);
+    return std::string(path.substr(0, path.rfind('.')));
+  }
+
   bool is_acc(NodeId node) const { return partition_.is_acc(partition_.part_of[node]); }
 
   void pair(std::string_view key, double number, const std::string& text) {
@@ -231,7 +281,7 @@ class DataWriter {
       write_share("cpu", "CPU", latency.cpu_us);
       if (latency.targets.empty()) write_share("acc", "accelerator", latency.acc_us);
       for (std::size_t i = 0; i < latency.targets.size(); ++i) {
-        write_share("acc", report_.targets[i].name, latency.targets[i].compute_us);
+        write_share("acc", report_.targets[i].name, latency.targets[i].compute_us, i);
       }
       write_share("link", "link", latency.link_us);
       write_share("launch", "launches", latency.launch_us);
@@ -239,10 +289,12 @@ class DataWriter {
     json_.end_list();
   }
 
-  void write_share(std::string_view kind, std::string_view what, const std::optional<double>& us) {
+  void write_share(std::string_view kind, std::string_view what, const std::optional<double>& us,
+                   std::optional<std::size_t> target = {}) {
     if (!us) return;
     json_.begin_object(Layout::one_line);
     json_.text("kind", kind);
+    if (target) json_.number("target", *target);
     json_.text("what", what);
     json_.number("us", *us);
     json_.text("text", duration_text(*us));
@@ -303,10 +355,7 @@ class DataWriter {
     if (!report_.targets.empty()) {
       json_.text("on", device_text(report_, part));
       const TargetId target = partition_.target(part);
-      if (target != kNone<TargetId>) {
-        json_.text("fill", target_colours(target).fill);
-        json_.text("line", target_colours(target).border);
-      }
+      if (target != kNone<TargetId>) json_.number("target", index(target));
     }
     json_.number("nodes", partition_.nodes(part).size());
     const Boundaries& boundaries = report_.split.boundaries;
@@ -335,10 +384,7 @@ class DataWriter {
       const bool is_host = i == report_.targets.size();
       json_.begin_object(Layout::one_line);
       json_.text("name", is_host ? "CPU" : report_.targets[i].name);
-      if (!is_host) {
-        json_.text("fill", target_colours(id_at<TargetId>(i)).fill);
-        json_.text("line", target_colours(id_at<TargetId>(i)).border);
-      }
+      if (!is_host) json_.number("target", i);
       json_.number("nodes", devices[i].nodes);
       json_.number("parts", devices[i].parts);
       bytes("weights", devices[i].parameter_bytes);
@@ -360,7 +406,7 @@ class DataWriter {
     for (const NodeId node : listed_) {
       json_.begin_list(Layout::one_line);
       for (const auto& [target, why] : node_card(report_, node).why_not) {
-        json_.text(std::string(target) + ": " + why);
+        json_.text(std::string(target) + ": " + with_short_names(why));
       }
       json_.end_list();
     }
@@ -451,7 +497,7 @@ class DataWriter {
                        const std::string& whose) {
     for (const Cause& cause : group_by_cause(context, reasons)) {
       json_.begin_object(Layout::one_line);
-      json_.text("text", whose + cause.text);
+      json_.text("text", whose + with_short_names(cause.text));
       json_.text("code", reason_code_name(reasons[cause.nodes.front()].code));
       json_.number("count", cause.nodes.size());
       json_.begin_list("nodes");
@@ -473,6 +519,18 @@ class DataWriter {
     json_.begin_list("nodes");
     for (const NodeId node : listed_) write_node(node);
     json_.end_list();
+    if (is_in_groups_) write_makers();
+  }
+
+  // The edges of a drawing in groups lead to groups: what each node reads is told apart.
+  void write_makers() {
+    json_.begin_list("beside", Layout::one_line);
+    for (const NodeId node : listed_) {
+      json_.begin_list();
+      for (const NodeId maker : makers_of(node)) json_.number(index(maker));
+      json_.end_list();
+    }
+    json_.end_list();
   }
 
   void write_node(NodeId node) {
@@ -488,7 +546,7 @@ class DataWriter {
     } else {
       json_.begin_list();
       json_.text(card.code);
-      json_.text(why_text(card));
+      json_.text(with_short_names(why_text(card)));
       json_.end_list();
     }
     json_.text(outputs.empty() ? "" : type_text(graph_, outputs[0]));
@@ -544,7 +602,7 @@ class DataWriter {
     for (std::size_t i = 0; i < views_.views.size(); ++i) {
       const View& view = views_.views[i];
       json_.begin_object(Layout::one_line);
-      json_.text("title", escaped(view.title));
+      json_.text("title", i == 0 ? model_name(report_.model) : escaped(view.title));
       json_.key("parent");
       view.parent == kNone<ViewId> ? json_.null() : json_.number(index(view.parent));
       json_.number("nodes", view.node_count());
@@ -563,6 +621,7 @@ class DataWriter {
   ReasonContext reasons_;
   const bool has_time_;  // asking looks at all nodes
   std::vector<NodeId> listed_;
+  bool is_in_groups_ = false;
   JsonText json_;
 };
 

@@ -37,6 +37,7 @@ HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Prog
 //  "causes":   [{"text", "code", "nodes": [index...], "count"}...]
 //  "nodes":    [[name, op, part, view, reason, type, scope, because]...]
 //  "node_ids": [id...]                       of the same nodes, as the drawings number them
+//  "beside":   [[id...]...]                  what each of them reads; only of a model in groups
 //  "views":    [{"title", "parent", "nodes", "svg"}...]
 //  "notes":    [text...]}
 //

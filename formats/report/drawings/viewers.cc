@@ -136,7 +136,7 @@ class Attachment {
     for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
     add_number(of_model(), "accelerator partitions", acc);
     const auto bound = known_bound(report_.preview);
-    if (bound && report_.targets.empty()) add_number(of_model(), "QPS", bound->max_qps);
+    if (bound && report_.targets.empty()) add_number(of_model(), "QPS", bound->shared_qps);
   }
 
   void write_node_metrics() {

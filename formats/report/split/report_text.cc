@@ -239,7 +239,7 @@ class TextReport {
     if (!overlap.empty()) add_fact("overlap", overlap);
     const std::string energy = energy_text(time);
     if (!energy.empty()) add_fact("energy", energy);
-    const std::string residency = residency_text(time);
+    const std::string residency = residency_text(time, !preview_.link.is_assumed);
     if (!residency.empty()) add_fact("residency", residency);
   }
 

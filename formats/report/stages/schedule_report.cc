@@ -44,7 +44,9 @@ std::vector<std::string> row_of(const ScheduleReport& report, std::size_t i) {
           fullest_text(schedule)};
 }
 
-std::string best_line(const ScheduleReport& report) {
+}  // namespace
+
+std::string best_schedule_line(const ScheduleReport& report) {
   if (!report.has_times) return "which is fastest is not known";
   if (!report.best) {
     const auto& all = report.schedules;
@@ -59,8 +61,6 @@ std::string best_line(const ScheduleReport& report) {
   return "fastest that fits into " + bytes_text(*report.memory) + " a rank: " + name;
 }
 
-}  // namespace
-
 KeptTable schedule_table(const ScheduleReport& report) {
   KeptTable table(
       {"schedule", "ranks", "bubble", "a batch", "microbatches/s", "fullest rank"},
@@ -72,7 +72,7 @@ KeptTable schedule_table(const ScheduleReport& report) {
 std::string schedule_text(const ScheduleReport& report) {
   std::string text =
       "\nschedules of " + counted(report.microbatches, "microbatch", "microbatches") +
-      ", * is written; " + best_line(report) + "\n" + schedule_table(report).text().text();
+      ", * is written; " + best_schedule_line(report) + "\n" + schedule_table(report).text().text();
   for (const std::string& caveat : report.caveats) text += wrapped(caveat, 0, 2);
   return text;
 }

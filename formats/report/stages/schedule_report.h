@@ -30,6 +30,9 @@ struct ScheduleReport {
 // A row for each schedule.
 KeptTable schedule_table(const ScheduleReport& report);
 
+// "fastest that fits into 1 GiB a rank: zero-bubble"
+std::string best_schedule_line(const ScheduleReport& report);
+
 // The table of all schedules, and which is best; lines of at most 100 columns.
 std::string schedule_text(const ScheduleReport& report);
 

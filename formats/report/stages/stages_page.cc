@@ -41,6 +41,7 @@ PageTable nodes_of(const StagesReport& report) {
   for (const NodeId node : report.graph.nodes()) {
     if (table.rows.size() == kMostNodes) break;
     const PartId part = report.partition.part_of[node];
+    if (part == kNone<PartId>) continue;  // it marks where a stage begins
     table.rows.push_back(
         {.cells = {escaped(report.graph.node(node).name), escaped(report.graph.op(node)),
                    escaped(report.partition.name(part))}});
@@ -55,7 +56,9 @@ void add_stages_drawing(ContentPage& page, const std::string& dot, const std::st
   const LaidOut drawn = lay_out(dot, limits);
   if (drawn) {
     page.drawings.push_back(
-        {.title = "What flows between " + what, .svg = svg_element(drawn->svg)});
+        {.title = "What flows between " + what,
+         .svg = svg_element(drawn->svg),
+         .legend = "a box is as high as its load; yellow: the one that takes longest"});
   } else {
     page.notes.push_back("the page has no drawing: " + drawn.error().why);
   }
@@ -70,7 +73,9 @@ HtmlPage stages_page(const StagesReport& report, const LayoutLimits& limits) {
   if (report.schedule) page.drawings.push_back(schedule_drawing(*report.schedule));
   page.tables = stages_tables(report);
   if (report.schedule) {
+    page.conclusion = best_schedule_line(*report.schedule);
     page.tables.push_back(schedule_table(*report.schedule).page());
+    page.tables.back().legend = "* is written and drawn; " + page.conclusion;
   }
   page.tables.push_back(nodes_of(report));
   std::vector<std::string> notes = page.notes;

@@ -576,7 +576,7 @@ std::string times_text(const Graph& graph, const InferenceTime& time) {
          device_text(graph, basis.times.acc, basis.machine.acc, basis.acc_unmatched);
 }
 
-std::string residency_text(const InferenceTime& time) {
+std::string residency_text(const InferenceTime& time, bool is_link_given) {
   const LinkBytes& off = time.without.link_bytes;
   const LinkBytes& on = time.with.link_bytes;
   if (off.unknown != kNone<ValueId> || total_bytes(on) >= total_bytes(off)) return {};
@@ -585,7 +585,7 @@ std::string residency_text(const InferenceTime& time) {
                      bytes_text(time.plan.peak_bytes) + ")";
   const auto qps_off = shared_qps(time, time.without);
   const auto qps_on = shared_qps(time, time.with);
-  if (qps_off && qps_on && *qps_on > *qps_off) {
+  if (is_link_given && qps_off && qps_on && *qps_on > *qps_off) {
     text += "; " + rate_text(*qps_off) + " QPS, " + rate_text(*qps_on) + " with it";
   }
   if (time.without.total_us && time.with.total_us) {

@@ -73,8 +73,9 @@ std::string unmatched_time_text(const InferenceTime& time);
 // Where the times of nodes come from, device by device.
 std::string times_text(const Graph& graph, const InferenceTime& time);
 
-// Compares what crosses the link with and without residency; empty when there is no difference.
-std::string residency_text(const InferenceTime& time);
+// Compares what crosses the link with and without residency, and, of a link that was given, the rates;
+// empty when there is no difference.
+std::string residency_text(const InferenceTime& time, bool is_link_given);
 
 // Of several targets whose draw is known: "3.2 mJ: 1.1 mJ npu + 0.9 mJ gpu + ...; all on the CPU 9 mJ (2.8x)",
 // and, where they were placed for it, what asking them in order takes and the bound; else empty.

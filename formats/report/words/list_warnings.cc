@@ -1,6 +1,7 @@
 #include "formats/report/words/list_warnings.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -92,9 +93,14 @@ Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
 }
 
 Diagnostics near_miss_warnings(const SplitInput& input) {
+  constexpr std::size_t kMostOfIdle = 3;  // of a list that has no op of the model: one says it
   Diagnostics warnings;
+  std::map<std::size_t, std::size_t> told;
+  for (const IdleList& idle : find_idle_lists(input.graph, input.lists)) told[idle.list] = 0;
   for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
     const SupportList& list = input.lists[miss.list];
+    const auto idle = told.find(miss.list);
+    if (idle != told.end() && idle->second++ >= kMostOfIdle) continue;
     const Rule rule = allowing_rules(list)[miss.rule];
     warnings.push_back({.severity = Severity::warning,
                         .file = list.path,

@@ -38,25 +38,31 @@ function make(tag, attributes, ...children) {
 
 const link = (text, go) => make("button", { class: "link", type: "button", onclick: go }, text);
 const count = (number) => number.toLocaleString("en-US");
-const counted = (number, thing) => `${count(number)} ${thing}${number === 1 ? "" : "s"}`;
+const counted = (number, thing, things = `${thing}s`) => `${count(number)} ${number === 1 ? thing : things}`;
 
-// ---- the address of a node: page.html#node=NAME ----
+// ---- the address of a node or a partition: page.html#node=NAME, page.html#part=NAME ----
 
-const kAddress = "#node=";
-
-function writeAddress(name) {
-  const address = name == null ? location.pathname + location.search : kAddress + encodeURIComponent(name);
+function writeAddress(name, kind = "node") {
+  const address = name == null ? location.pathname + location.search : `#${kind}=${encodeURIComponent(name)}`;
   history.replaceState(null, "", address);
 }
 
 // The name in the page's address, or null.
-function nameInAddress() {
-  if (!location.hash.startsWith(kAddress)) return null;
+function nameInAddress(kind = "node") {
+  const start = `#${kind}=`;
+  if (!location.hash.startsWith(start)) return null;
   try {
-    return decodeURIComponent(location.hash.slice(kAddress.length));
+    return decodeURIComponent(location.hash.slice(start.length));
   } catch {
     return null;  // not an address of ours
   }
+}
+
+// Scrolls the page to an element that is mostly out of view.
+function bringIntoView(element) {
+  const box = element.getBoundingClientRect();
+  const seen = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);
+  if (seen < Math.min(box.height, innerHeight) / 2) element.scrollIntoView({ block: "center" });
 }
 
 // ---- facts ----
@@ -75,6 +81,9 @@ function deviceOf(part) {
   return part.on || (part.acc ? "accelerator" : "CPU");
 }
 
+// A colour of a legend and what it means: one thing, which no line ends within.
+const entry = (kind, words, style) => make("span", { class: "entry" }, make("span", { class: `key ${kind}`, style }), words);
+
 // A card for each share of the model.
 function showCoverage(outer, shares) {
   outer.replaceChildren(...shares.map((one) => make("div", { class: "card" },
@@ -90,6 +99,7 @@ class Drawing {
   constructor(canvas, data, on) {
     Object.assign(this, { canvas, data, on, view: 0 });
     this.place = { x: 0, y: 0, scale: 1 };
+    this.seen = { width: 0, height: 0, isMoved: false };  // the canvas, when the picture was last placed
     this.boxes = new Map();  // of the open view, by id
     this.edges = { from: new Map(), to: new Map() };  // of the open view: by id of a box, those beside it
     this.nodes = new Map(data.node_ids.map((id, i) => [id, data.nodes[i]]));
@@ -106,15 +116,16 @@ class Drawing {
     for (const title of this.canvas.querySelectorAll("g[class] > title")) title.remove();
     this.raiseTitles();
     this.boxes = new Map([...this.canvas.querySelectorAll("g.node")].map((box) => [box.id, box]));
-    this.fit(0.8);
+    this.show();
     this.on.opened();
     return true;
   }
 
-  // Opens the view of a node, if that is drawn.
+  // Opens the view of a node; or, where that is not drawn, the nearest above it that is.
   openAt(id) {
-    const node = this.nodes.get(id);
-    if (node && this.data.views[node[VIEW]].svg) this.open(node[VIEW]);
+    let view = this.nodes.get(id)?.[VIEW];
+    while (view != null && !this.data.views[view].svg) view = this.data.views[view].parent;
+    if (view != null) this.open(view);
   }
 
   // Graphviz names an edge by its ends, "n0->n1", before the names are taken away as tooltips.
@@ -128,8 +139,10 @@ class Drawing {
     }
   }
 
-  // The boxes that a node reads ("from") or that read it ("to"), through junctions and ports.
+  // The boxes that a node reads ("from") or that read it ("to"), through junctions and ports. Of a model in
+  // groups the data have the neighbours of each node, wherever they are drawn.
   neighboursOf(id, direction) {
+    if (this.data.beside) return this.neighboursInData(Number(id.slice(1)), direction);
     const found = new Set(), seen = new Set([id]), open = [id];
     while (open.length) {
       for (const other of this.edges[direction].get(open.pop()) || []) {
@@ -140,6 +153,18 @@ class Drawing {
       }
     }
     return [...found];
+  }
+
+  neighboursInData(id, direction) {
+    if (!this.readers) {
+      this.readers = new Map();
+      for (const [i, read] of this.data.beside.entries()) {
+        for (const other of read) this.readers.set(other, [...(this.readers.get(other) || []), this.data.node_ids[i]]);
+      }
+      this.read = new Map(this.data.node_ids.map((one, i) => [one, this.data.beside[i]]));
+    }
+    const found = (direction === "from" ? this.read : this.readers).get(id) || [];
+    return found.filter((other) => this.nodes.has(other)).map((other) => `n${other}`);
   }
 
   // Titles of partitions stand in front of the edges that cross them.
@@ -170,6 +195,13 @@ class Drawing {
     return top;
   }
 
+  // The whole drawing where its labels can be read then; else its top, in a size in which they can.
+  show() {
+    const size = this.pictureSize();
+    const whole = Math.min(this.canvas.clientWidth / size.width, this.canvas.clientHeight / size.height);
+    this.fit(whole >= 0.4 ? 0.02 : 0.8);
+  }
+
   // The whole drawing; or its top, where it would be smaller than the least scale, with the first box
   // in the middle.
   fit(least) {
@@ -178,6 +210,7 @@ class Drawing {
     this.place.scale = Math.max(scale, least);
     this.place.x = (this.canvas.clientWidth - size.width * this.place.scale) / 2;
     this.place.y = 0;
+    this.seen = { width: this.canvas.clientWidth, height: this.canvas.clientHeight, isMoved: false };
     this.movePicture();
     const first = scale < least ? this.topmostBox() : null;
     if (!first) return;
@@ -186,15 +219,32 @@ class Drawing {
     this.movePicture();
   }
 
+  // The canvas has another size: what was chosen, or else in the middle, is in the middle.
+  resized() {
+    const chosen = this.canvas.querySelector(".node.chosen");
+    if (chosen) return this.centre(chosen);
+    if (!this.seen.isMoved) return this.show();
+    this.place.x += (this.canvas.clientWidth - this.seen.width) / 2;
+    this.place.y += (this.canvas.clientHeight - this.seen.height) / 2;
+    this.noteMoved();
+    this.movePicture();
+  }
+
+  noteMoved() {
+    this.seen = { width: this.canvas.clientWidth, height: this.canvas.clientHeight, isMoved: true };
+  }
+
   zoom(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
     const scale = Math.min(Math.max(this.place.scale * factor, 0.02), 8);
     this.place.x = x - (x - this.place.x) * scale / this.place.scale;
     this.place.y = y - (y - this.place.y) * scale / this.place.scale;
     this.place.scale = scale;
+    this.noteMoved();
     this.movePicture();
   }
 
   centre(element) {
+    this.noteMoved();
     if (this.place.scale < 0.6) this.place.scale = 0.9;
     this.movePicture();
     const outer = this.canvas.getBoundingClientRect();
@@ -217,6 +267,7 @@ class Drawing {
       grip.moved = true;
       this.canvas.classList.add("dragged");
       [this.place.x, this.place.y] = [x, y];
+      this.noteMoved();
       this.movePicture();
     });
     const release = (event) => {
@@ -228,6 +279,7 @@ class Drawing {
     this.canvas.addEventListener("pointerup", release);
     this.canvas.addEventListener("pointercancel", release);
     this.canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;  // the page scrolls
       event.preventDefault();
       const box = this.canvas.getBoundingClientRect();
       this.zoom(Math.exp(-event.deltaY * 0.0015), event.clientX - box.left, event.clientY - box.top);
@@ -276,77 +328,198 @@ class Drawing {
     if (moveThere && target) this.centre(target);
   }
 
-  // The drawing as a file, with the page's colours written into it.
-  save(name) {
+  // The drawing as a file, with the page's colours written into it, a title, and the entries of a legend.
+  save(name, title, entries) {
     const picture = this.canvas.firstChild.cloneNode(true);
-    const own = [...this.canvas.querySelectorAll("path, polygon, ellipse, text")];
-    for (const [i, element] of [...picture.querySelectorAll("path, polygon, ellipse, text")].entries()) {
+    const own = [...this.canvas.querySelectorAll("path, polygon, ellipse, rect, text")];
+    for (const [i, element] of [...picture.querySelectorAll("path, polygon, ellipse, rect, text")].entries()) {
       const style = getComputedStyle(own[i]);
       element.setAttribute("fill", style.fill);
       element.setAttribute("stroke", style.stroke);
+      if (!own[i].closest(".titles")) continue;
+      element.setAttribute("stroke-width", style.strokeWidth);
+      element.setAttribute("paint-order", "stroke");  // the halo is behind the letters
+      element.setAttribute("stroke-linejoin", "round");
     }
     picture.style.transform = "";
     picture.style.background = getComputedStyle(document.body).backgroundColor;
-    download(`${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(picture));
+    addHead(picture, title, entries);
+    download(`${fileName(name)}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(picture));
   }
+}
+
+// A name that every file system takes.
+const fileName = (name) => name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 120);
+
+// Makes room above a picture, and writes the title and the legend there.
+function addHead(picture, title, entries) {
+  const svg = (tag, attributes, text) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    if (text != null) element.textContent = text;
+    return element;
+  };
+  const ink = getComputedStyle(document.body).color, font = "Helvetica,Arial,sans-serif";
+  const box = picture.viewBox.baseVal;
+  const width = Math.max(box.width, 420);
+  const head = [];
+  let [x, y] = [8, 18];
+  head.push(svg("text", { x, y, fill: ink, "font-size": 14, "font-weight": "bold", "font-family": font }, title));
+  y += 18;
+  for (const one of entries) {
+    const words = one.textContent.trim(), room = 24 + words.length * 5.6;
+    if (x > 8 && x + room > width) [x, y] = [8, y + 16];
+    const style = getComputedStyle(one.querySelector(".key"));
+    head.push(svg("rect", { x, y: y - 9, width: 11, height: 11, rx: 2, fill: style.backgroundColor, stroke: style.borderTopColor }));
+    head.push(svg("text", { x: x + 16, y, fill: ink, "font-size": 10, "font-family": font }, words));
+    x += room;
+  }
+  const height = y + 12;
+  const group = svg("g", { class: "head", transform: `translate(${box.x} ${box.y - height})` });
+  group.append(...head);
+  picture.append(group);
+  picture.setAttribute("viewBox", `${box.x} ${box.y - height} ${width} ${box.height + height}`);
+  picture.setAttribute("width", `${width}pt`);
+  picture.setAttribute("height", `${box.height + height}pt`);
 }
 
 // ---- a strip: the parts of a split in call order ----
 
-// A part has a name, a kind ("acc", "cpu"), or colours of its own, and what is seen of it by the mouse.
+const kLeastWidth = 4;  // pixels of a part that can be seen and hit
+
+// A part has a name, a kind ("acc", "cpu"), or a target's colour, and what is seen of it by the mouse. Where
+// there are more parts than there is room for, some share a column: it is as high in each colour as their share.
 class Strip {
   constructor(outer, parts, chosen) {
-    Object.assign(this, { outer, parts, scale: 1, strip: make("div", { class: "strip" }) });
+    Object.assign(this, { outer, parts, chosen, scale: 1, by: null, at: null, strip: make("div", { class: "strip" }) });
+    this.note = make("p", { class: "controls columns", hidden: "" });
     outer.classList.add("timeline");
     outer.replaceChildren(this.strip);
-    this.strip.classList.toggle("many", parts.length > 150);
-    const isNamed = parts.length <= 2000;
-    this.strip.replaceChildren(...parts.map((part, index) => make("button", {
-      type: "button", class: part.kind || (part.acc ? "acc" : "cpu"),
-      style: part.fill ? `background:${part.fill};border-color:${part.line};color:#1c2227` : null,
-      title: `${part.name}: ${part.more || counted(part.nodes, "node")}`, onclick: () => chosen(index),
-    }, isNamed ? part.name : "")));
+    outer.after(this.note);
     outer.addEventListener("wheel", (event) => {
-      if (event.deltaY === 0) return;  // sideways: it scrolls
+      if (event.deltaY === 0 || (!event.ctrlKey && !event.metaKey)) return;
       event.preventDefault();
       this.zoom(Math.exp(-event.deltaY * 0.003), event.clientX - outer.getBoundingClientRect().left);
     }, { passive: false });
+    this.strip.addEventListener("keydown", (event) => this.moveFocus(event));
+  }
+
+  // One stop for the Tab key; arrows go from part to part.
+  moveFocus(event) {
+    const to = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (to == null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const buttons = [...this.strip.children];
+    const next = Math.min(Math.max(buttons.indexOf(event.target) + to, 0), buttons.length - 1);
+    for (const [i, button] of buttons.entries()) button.tabIndex = i === next ? 0 : -1;
+    buttons[next].focus();
   }
 
   mark(chosen) {
-    for (const [part, button] of [...this.strip.children].entries()) {
-      button.classList.toggle("chosen", chosen === part);
+    this.at = chosen;
+    for (const [i, button] of [...this.strip.children].entries()) {
+      const [first, last] = this.columns[i];
+      button.classList.toggle("chosen", chosen != null && first <= chosen && chosen <= last);
     }
   }
 
   // What is at x pixels from the left stays there.
   zoom(factor, x = this.outer.clientWidth / 2) {
-    const [outer, strip] = [this.outer, this.strip];
-    const at = (outer.scrollLeft + x) / strip.clientWidth;
+    const at = (this.outer.scrollLeft + x) / this.strip.clientWidth;
     this.scale = Math.min(Math.max(this.scale * factor, 1), Math.max(this.parts.length, 1));
-    strip.style.width = `${this.scale * 100}%`;
-    this.hideNarrowNames();
-    outer.scrollLeft = at * strip.clientWidth - x;
+    this.draw();
+    this.outer.scrollLeft = at * this.strip.clientWidth - x;
   }
 
   // Widths by this field of the parts: a number, or a pair of a number and its text.
   size(by) {
-    const sizes = this.parts.map((part) => Array.isArray(part[by]) ? part[by][0] : part[by]);
+    this.by = by;
+    this.draw();
+  }
+
+  draw() {
+    const sizes = this.parts.map((part) => Math.max(0, Array.isArray(part[this.by]) ? part[this.by][0] : part[this.by]));
+    const width = this.outer.clientWidth * this.scale;
+    this.strip.style.width = `${this.scale * 100}%`;
+    const isMerged = this.parts.length * kLeastWidth > width;
+    this.columns = isMerged ? this.mergedColumns(sizes, width) : this.parts.map((_, i) => [i, i]);
+    this.strip.classList.toggle("many", this.parts.length > 150);
     const least = Math.max(...sizes, 1e-9) / 200;
-    for (const [i, button] of [...this.strip.children].entries()) {
-      button.style.flexGrow = Math.max(sizes[i], least) / least;
-    }
+    this.strip.replaceChildren(...this.columns.map(([first, last], i) => {
+      const button = first === last ? this.buttonOf(first) : this.columnOf(first, last, sizes);
+      const size = sizes.slice(first, last + 1).reduce((sum, one) => sum + Math.max(one, isMerged ? 0 : least), 0);
+      button.style.flexGrow = size / least;
+      button.tabIndex = i === 0 ? 0 : -1;
+      return button;
+    }));
+    const shared = this.columns.filter(([first, last]) => first !== last).length;
+    this.note.hidden = shared === 0;
+    this.note.textContent = `${count(this.parts.length)} parts in ${count(this.columns.length)} columns, ` +
+      "each as high in a colour as its share; a click shows them apart";
+    this.mark(this.at);
     this.hideNarrowNames();
+  }
+
+  // Parts in turn, as [first, last], each of at least the width that can be hit.
+  mergedColumns(sizes, width) {
+    const all = sizes.reduce((sum, one) => sum + one, 0) || 1;
+    const least = all * kLeastWidth / width;
+    const columns = [];
+    let first = 0, sum = 0;
+    for (let i = 0; i < sizes.length; ++i) {
+      if (sizes[i] >= least && sum > 0) {
+        columns.push([first, i - 1]);
+        [first, sum] = [i, 0];
+      }
+      sum += sizes[i];
+      if (sum < least) continue;
+      columns.push([first, i]);
+      [first, sum] = [i + 1, 0];
+    }
+    if (first < sizes.length) columns.push([first, sizes.length - 1]);
+    return columns;
+  }
+
+  buttonOf(index) {
+    const part = this.parts[index];
+    return make("button", {
+      type: "button", class: kindOf(part), title: `${part.name}: ${part.more || counted(part.nodes, "node")}`,
+      onclick: () => this.chosen(index),
+    }, part.name);
+  }
+
+  columnOf(first, last, sizes) {
+    const kinds = new Map();
+    for (let i = first; i <= last; ++i) {
+      const kind = kindOf(this.parts[i]);
+      kinds.set(kind, (kinds.get(kind) || 0) + sizes[i]);
+    }
+    const all = [...kinds.values()].reduce((sum, one) => sum + one, 0) || 1;
+    const inOrder = [...kinds].sort(([a], [b]) => (a === "cpu") - (b === "cpu") || kOrder.compare(a, b));
+    const layers = inOrder.map(([kind, size]) => make("i", { class: kind, style: `height:${size / all * 100}%` }));
+    return make("button", {
+      type: "button", class: "column",
+      title: `${count(last - first + 1)} parts, ${this.parts[first].name} to ${this.parts[last].name}`,
+      onclick: (event) => this.zoom(4, event.target.closest("button").offsetLeft - this.outer.scrollLeft),
+    }, ...layers);
   }
 
   // A name that has no room is not shown: the tooltip and the table have it.
   hideNarrowNames() {
     const buttons = [...this.strip.children];
-    for (const button of buttons) button.classList.remove("narrow");
     const narrow = buttons.filter((button) => button.scrollWidth > button.clientWidth);
     for (const button of narrow) button.classList.add("narrow");
   }
 }
+
+// The class of a part's colour.
+function kindOf(part) {
+  return part.target != null ? targetKind(part.target) : part.kind || (part.acc ? "acc" : "cpu");
+}
+
+// There are as many colours of targets.
+const targetKind = (target) => `target${target % 6}`;
 
 // ---- tables ----
 
@@ -363,14 +536,21 @@ class Tables {
     this.show();
   }
 
+  // What is not known is last, however the rest is sorted.
   sortedRows() {
     const table = this.tables[this.shown];
     if (this.column == null) return table.rows();
     const column = table.columns[this.column];
-    const key = column.sort || column.cell;
-    return table.rows().sort((a, b) => {
-      const [x, y] = [key(a), key(b)];
-      return (x < y ? -1 : x > y ? 1 : 0) * (this.falling ? -1 : 1);
+    const keyOf = (row) => {
+      const text = column.cell(row), key = (column.sort || column.cell)(row);
+      return key == null || text === "?" || text === "-" ? null : key;
+    };
+    const keys = new Map(table.rows().map((row) => [row, keyOf(row)]));
+    const order = (x, y) => typeof x === "number" ? x - y : kOrder.compare(x, y);
+    return [...keys.keys()].sort((a, b) => {
+      const [x, y] = [keys.get(a), keys.get(b)];
+      if (x == null || y == null) return (x == null) - (y == null);
+      return order(x, y) * (this.falling ? -1 : 1);
     });
   }
 
@@ -381,35 +561,52 @@ class Tables {
       class: one.number && "number", "aria-sort": i !== this.column ? "none" : this.falling ? "descending" : "ascending",
     }, make("button", { type: "button", onclick: () => this.sortBy(i) },
       one.title + (i === this.column ? (this.falling ? " \u2193" : " \u2191") : ""))));
-    const body = rows.slice(0, kMostRows).map((row) => make("tr", { class: table.mark && table.mark(row) },
-      ...table.columns.map((one) => make("td", { class: one.number && "number" }, one.cell(row)))));
+    const body = rows.slice(0, kMostRows).flatMap((row) => this.elementsOf(table, row));
     const tabs = Object.keys(this.tables).map((name) => make("button", {
       type: "button", "aria-pressed": String(name === this.shown), onclick: () => this.select(name),
-    }, name));
+    }, `${name} (${count(Math.max(0, this.tables[name].rows().length - (this.tables[name].notCounted || 0)))})`));
     const save = make("button", { type: "button", id: "save-csv", title: "this table as a file",
       onclick: () => this.save() }, "CSV");
     this.outer.replaceChildren(make("nav", {}, ...tabs, make("span", { class: "spring" }), save),
       make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))),
+      table.legend ? make("p", { class: "controls" }, table.legend) : "",
       rows.length > kMostRows ? make("p", {}, `the first ${count(kMostRows)} of ${count(rows.length)}`) : "");
   }
 
+  // A row, and below it what there is to say of it, over the whole width.
+  elementsOf(table, row) {
+    const mark = table.mark && table.mark(row), note = table.note && table.note(row);
+    const cells = table.columns.map((one) => {
+      const cell = one.cell(row);
+      const isLong = typeof cell === "string" && cell.length > 40;
+      return make("td", { class: one.number ? "number" : isLong && "long" }, cell);
+    });
+    const first = make("tr", { class: mark }, ...cells);
+    if (!note) return [first];
+    return [first, make("tr", { class: `more ${mark || ""}` }, make("td", { colspan: cells.length }, make("div", {}, note)))];
+  }
+
+  // By a column; the other way round; as at first.
   sortBy(column) {
-    const isNumber = this.tables[this.shown].columns[column].number;
-    this.falling = this.column === column ? !this.falling : Boolean(isNumber);
-    this.column = column;
+    const isNumber = Boolean(this.tables[this.shown].columns[column].number);
+    const isLast = this.column === column && this.falling !== isNumber;
+    this.falling = this.column === column ? !this.falling : isNumber;
+    this.column = isLast ? null : column;
     this.show();
   }
 
   save() {
     const table = this.tables[this.shown];
     const text = (cell) => csvCell(cell instanceof Node ? cell.textContent : String(cell));
-    const rows = [table.columns.map((one) => csvCell(one.title)),
-      ...this.sortedRows().map((row) => table.columns.map((one) => text(one.cell(row))))];
-    download(`${this.shown}.csv`, "text/csv", rows.map((row) => row.join(",") + "\r\n").join(""));
+    const value = (one, row) => one.csv ? csvCell(one.csv(row)) : text(one.cell(row));
+    const rows = [table.columns.map((one) => csvCell(one.title + (one.unit ? ` (${one.unit})` : ""))),
+      ...this.sortedRows().map((row) => table.columns.map((one) => value(one, row)))];
+    download(`${fileName(`${document.title.split(" - ")[0]}-${this.shown}`)}.csv`, "text/csv", rows.map((row) => row.join(",") + "\r\n").join(""));
   }
 }
 
 const kMostRows = 2000;
+const kOrder = new Intl.Collator("en", { numeric: true });
 
 // ---- taking things along ----
 

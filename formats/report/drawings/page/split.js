@@ -17,22 +17,31 @@ function chooseNode(id) {
   drawing.openAt(id);
   showNode(id);
   mark(true);
+  showMatches();
+  bringIntoView(canvas);
   writeAddress(node[NAME]);
 }
 
 function readAddress() {
+  const part = data.parts.findIndex((one) => one.name === nameInAddress("part"));
+  if (part >= 0) return choosePart(part);
   const name = nameInAddress();
   if (name == null) return;
   for (const [id, node] of nodeById) if (node[NAME] === name) return chooseNode(id);
   showMessage(name, "No node of this name is on the page.");
 }
 
+// Its view; or, where it has none, the one in which its first node is.
 function choosePart(part) {
   Object.assign(state, { chosen: { part }, found: null });
   showPart(part);
   const view = data.views.findIndex((one) => one.title === data.parts[part].name);
   if (view >= 0 && data.views[view].svg) drawing.open(view);
+  else for (const [id, node] of nodeById) if (node[PART] === part) { drawing.openAt(id); break; }
   mark(true);
+  showMatches();
+  bringIntoView(canvas);
+  writeAddress(data.parts[part].name, "part");
 }
 
 // Shows another view, with nothing chosen.
@@ -80,8 +89,7 @@ function chooseHeat() {
   if (heat) data.node_ids.forEach((id, i) => heatOfNode.set(id, heat.nodes[i]));
   byId("heat-legend").hidden = !heat;
   byId("support-legend").hidden = Boolean(heat);
-  byId("heat-legend").replaceChildren(...(heat ? heat.classes : []).flatMap((name, i) =>
-    [make("span", { class: `key heat${i}` }), ` ${name}`]));
+  byId("heat-legend").replaceChildren(...(heat ? heat.classes : []).map((name, i) => entry(`heat${i}`, name)));
   colourBoxes();
 }
 
@@ -181,7 +189,7 @@ function showPart(index) {
     ["parameters", part.parameters[1]],
     ["work", part.flops[1]],
     ["time", part.time && part.time[1]],
-    ["link allows", part.acc && part.qps[0] >= 0 ? `${part.qps[1]} QPS${part.bottleneck ? ": the bottleneck" : ""}` : null],
+    ["link allows", part.acc && data.has_link && part.qps[0] >= 0 ? `${part.qps[1]} QPS${part.bottleneck ? ": the bottleneck" : ""}` : null],
     ["look at", part.hazards.join("; ")],
   ]));
 }
@@ -214,6 +222,7 @@ function search() {
   state.at = -1;
   if (!text) {
     mark(false);
+    showMatches();
     return showOverview();
   }
   const hits = [];
@@ -224,10 +233,19 @@ function search() {
     state.found.push(node);
     if (++found <= kMostHits) hits.push(id);
   }
-  mark(false);
+  if (found === 1) drawing.openAt(hits[0]);
+  mark(found === 1);
+  showMatches();
   side.replaceChildren(make("h3", {}, counted(found, "node") + " found"), make("ol", {}, ...hits.map((id) =>
     make("li", {}, link(nodeById.get(id)[NAME], () => chooseNode(id)), make("small", {}, " " + nodeById.get(id)[OP])))),
     found > kMostHits ? make("small", {}, `and ${count(found - kMostHits)} more`) : "");
+}
+
+// "2 of 17", beside the search.
+function showMatches() {
+  const { found, at } = state;
+  byId("matches").textContent = !found ? "" : !found.length ? "none" : at < 0 ? counted(found.length, "match", "matches")
+    : `${count(at + 1)} of ${count(found.length)}`;
 }
 
 // The next match, or with shift the one before.
@@ -244,7 +262,7 @@ function stepFrom(id, key) {
   const beside = key === "ArrowUp" ? drawing.neighboursOf(`n${id}`, "from")
     : key === "ArrowDown" ? drawing.neighboursOf(`n${id}`, "to") : null;
   if (beside) {
-    const next = beside.find((box) => box.startsWith("n"));
+    const next = beside.find((box) => box.startsWith("n") && nodeById.has(Number(box.slice(1))));
     return next == null ? null : Number(next.slice(1));
   }
   const all = data.node_ids;
@@ -262,14 +280,15 @@ function listenToKeys() {
       writeAddress(null);
       showOverview();
       mark(false);
+      showMatches();
     } else if (event.key === "Enter" && event.target === byId("search")) {
       event.preventDefault();
       chooseMatch(event.shiftKey ? -1 : 1);
-    } else if (inField) {
-      return;
-    } else if (event.key === "/") {
+    } else if (event.key === "/" && !event.target.closest("input, textarea")) {
       event.preventDefault();
       byId("search").focus();
+    } else if (inField) {
+      return;
     } else if (event.key.startsWith("Arrow") && state.chosen?.node != null) {
       event.preventDefault();
       const next = stepFrom(state.chosen.node, event.key);
@@ -302,14 +321,19 @@ function showTime() {
   const shares = data.time.filter((one) => one.us > 0);
   byId("time").replaceChildren(
     make("div", { class: "stack" }, ...shares.map((one) => make("i", {
-      class: one.kind, style: `width:${one.us / all * 100}%`, title: `${one.what} ${one.text}`,
+      class: one.target == null ? one.kind : targetKind(one.target), style: `width:${one.us / all * 100}%`, title: `${one.what} ${one.text}`,
     }))),
-    make("p", {}, ...shares.map((one) => make("span", {}, make("span", { class: `key ${one.kind}` }),
-      ` ${one.what} ${one.text}`))));
+    make("p", {}, ...shares.map((one) => entry(one.target == null ? one.kind : targetKind(one.target), `${one.what} ${one.text}`))));
   byId("timeline-by").append(make("option", { value: "time" }, "time"));
 }
 
 // ---- tables ----
+
+// The sort, the cell and the CSV of a column of amounts: each a pair of the number and its text. What is not
+// known is "?", or at least the number when its text ends in "+".
+const amount = (of) => ({ number: true, sort: (row) => of(row)[0], cell: (row) => of(row)[1],
+  csv: (row) => ["?", "-"].includes(of(row)[1]) || of(row)[0] < 0 ? "" : String(of(row)[0]) });
+const plain = (number) => [number, count(number)];
 
 const kTables = {
   "Partitions": {
@@ -317,10 +341,11 @@ const kTables = {
     get columns() { return [
       { title: "partition", cell: (row) => link(row.part.name, () => choosePart(row.index)), sort: (row) => row.index },
       { title: "on", cell: (row) => deviceOf(row.part) },
-      { title: "nodes", sort: (row) => row.part.nodes, cell: (row) => count(row.part.nodes), number: true },
+      { title: "nodes", ...amount((row) => plain(row.part.nodes)) },
       ...["in", "out", "parameters", "flops", "qps", ...(data.time.length ? ["time"] : [])].map((field) => ({
         title: { flops: "work", qps: "QPS" }[field] || field,
-        sort: (row) => row.part[field][0], cell: (row) => row.part[field][1], number: true,
+        unit: { in: "bytes", out: "bytes", parameters: "bytes", flops: "FLOP", time: "us" }[field],
+        ...amount((row) => row.part[field]),
       })),
     ]; },
   },
@@ -328,7 +353,7 @@ const kTables = {
     rows: () => [...nodeById].filter(([, node]) => node[REASON] && (state.filter == null || node[REASON][0] === state.filter))
       .map(([id, node]) => ({ id, node })),
     columns: [
-      { title: "node", cell: (row) => link(row.node[NAME], () => chooseNode(row.id)), sort: (row) => row.id },
+      { title: "node", cell: (row) => link(row.node[NAME], () => chooseNode(row.id)), sort: (row) => row.node[NAME] },
       { title: "op type", cell: (row) => row.node[OP] },
       { title: "reason", cell: (row) => make("span", { title: row.node[REASON][0] }, wordsOf(row.node[REASON][0])),
         sort: (row) => wordsOf(row.node[REASON][0]) },
@@ -342,7 +367,7 @@ const kTables = {
       { title: "op type", cell: (row) => row.op },
       ...["nodes", "acc", "cpu"].map((field) => ({
         title: { acc: "on the accelerator", cpu: "on the CPU" }[field] || field,
-        sort: (row) => row[field], cell: (row) => count(row[field]), number: true,
+        ...amount((row) => plain(row[field])),
       })),
     ],
   },
@@ -350,6 +375,13 @@ const kTables = {
 function filterTable() {
   if (state.filter != null) tables.select("Nodes on the CPU");
   else tables.show();
+}
+
+// The open view with a title and what its colours mean.
+function savePicture() {
+  const model = document.title.split(" - ")[0], view = drawing.view === 0 ? "" : data.views[drawing.view].title;
+  const legend = heat ? byId("heat-legend") : byId("support-legend");
+  drawing.save(view ? `${model}-${view}` : model, view ? `${model}: ${view}` : model, [...legend.querySelectorAll(".entry")]);
 }
 
 // ---- start ----
@@ -361,19 +393,18 @@ function offerDevices() {
     rows: () => data.devices.map((row, index) => ({ ...row, index })),
     columns: [
       { title: "device", sort: (row) => row.index, cell: (row) => row.name },
-      { title: "nodes", sort: (row) => row.nodes, cell: (row) => count(row.nodes), number: true },
-      { title: "partitions", sort: (row) => row.parts, cell: (row) => count(row.parts), number: true },
-      ...["weights", "peak", ...(data.time.length ? ["compute", "link", "launches"] : [])].map((field) => ({
-        title: field, sort: (row) => (row[field] || [0])[0], cell: (row) => (row[field] || [0, "-"])[1], number: true,
+      { title: "nodes", ...amount((row) => plain(row.nodes)) },
+      { title: "partitions", ...amount((row) => plain(row.parts)) },
+      ...["weights", "peak"].map((field) => ({ title: field, unit: "bytes", ...amount((row) => row[field] || [0, "-"]) })),
+      ...(data.time.length ? ["compute", "link", "launches"] : []).map((field) => ({
+        title: field, ...amount((row) => row[field] || [0, "-"]),
       })),
-      ...data.devices.map((one, to) => ({
-        title: `bytes to ${one.name}`, sort: (row) => row.to[to][0], cell: (row) => row.to[to][1], number: true,
-      })),
+      ...data.devices.map((one, to) => ({ title: `bytes to ${one.name}`, ...amount((row) => row.to[to]) })),
     ],
   };
   canvas.classList.add("devices");
-  const keys = (words) => data.devices.filter((one) => one.fill).flatMap((one) => [
-    make("span", { class: "key", style: `background:${one.fill};border-color:${one.line}` }), ` ${words}${one.name} `]);
+  const keys = (words) => data.devices.filter((one) => one.target != null)
+    .map((one) => entry(targetKind(one.target), `${words}${one.name}`));
   byId("strip-keys").replaceChildren(...keys(""));
   byId("support-keys").replaceChildren(...keys("on "));
 }
@@ -386,7 +417,8 @@ function start() {
   nodeById = drawing.nodes;
   strip = new Strip(byId("timeline"), data.parts, choosePart);
   strip.strip.id = "strip";
-  tables = new Tables(byId("tables"), kTables, "Partitions", 0);
+  byId("strip-legend").classList.toggle("solid", data.parts.length > 150);
+  tables = new Tables(byId("tables"), kTables, "Partitions", null);
   showCoverage(byId("coverage"), data.coverage.map((one) => ({ ...one, what: `${one.what} on the accelerator` })));
   showTime();
   offerHeats();
@@ -403,10 +435,11 @@ function start() {
   byId("zoom-in").addEventListener("click", () => drawing.zoom(1.3));
   byId("zoom-out").addEventListener("click", () => drawing.zoom(1 / 1.3));
   byId("zoom-fit").addEventListener("click", () => drawing.fit(0.02));
-  byId("save-svg").addEventListener("click", () => drawing.save(document.title.split(" - ")[0]));
+  byId("save-svg").addEventListener("click", savePicture);
   listenToKeys();
   window.addEventListener("hashchange", readAddress);
-  window.addEventListener("resize", () => { drawing.fit(0.8); sizeStrip(); });
+  new ResizeObserver(() => drawing.resized()).observe(canvas);
+  window.addEventListener("resize", sizeStrip);
   openView(0);
   readAddress();
 }

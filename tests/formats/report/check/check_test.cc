@@ -50,7 +50,7 @@ TEST_CASE("a report that becomes a baseline keeps its measures, settings, places
   CHECK(measures.boundary_bytes == 32);
   CHECK(measures.is_boundary_known);
   REQUIRE(measures.qps.has_value());
-  CHECK(*measures.qps == result.preview.bound->max_qps);
+  CHECK(*measures.qps == result.preview.bound->shared_qps);
 }
 
 TEST_CASE("if nothing changed, no node moved") {

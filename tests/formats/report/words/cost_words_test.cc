@@ -162,7 +162,7 @@ TEST_CASE("the text on residency compares bytes, rates and latency with and with
   const ReportCase made = make_report_case(kModel, "MatMul\n");
   const Graph& graph = made.model.graph;
   const InferenceTime time = inference_time(graph, made.split, made.options, basis_of(graph, 10));
-  CHECK(residency_text(time) ==
+  CHECK(residency_text(time, true) ==
         "15.3 MiB instead of 19.1 MiB cross the link if values stay on the accelerator (peak 11.4 "
         "MiB); 667 QPS, 1,000 with it; latency 3.72 ms, 3.22 ms with it");
   JsonText json;
