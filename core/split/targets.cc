@@ -207,19 +207,15 @@ class TargetSplitter {
 
  private:
   Reason why_elsewhere(std::size_t target, bool lacks_memory, const LatencyInput& latency) const {
-    Reason reason{.code = ReasonCode::costs_more};
+    constexpr std::uint64_t kKibibyte = 1024;
     const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
-    const Elsewhere why = lacks_memory    ? Elsewhere::memory
-                          : is_for_energy ? Elsewhere::less_energy
-                                          : Elsewhere::less_time;
-    reason.rule = static_cast<std::uint32_t>(why);
-    if (lacks_memory) {
-      constexpr std::uint64_t kKibibyte = 1024;
-      const std::uint64_t kib =
-          (latency.machine_with(target).acc_memory.value_or(0) + kKibibyte - 1) / kKibibyte;
-      reason.size = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(kib, std::numeric_limits<std::uint32_t>::max()));
-    }
+    const Elsewhere why = is_for_energy ? Elsewhere::less_energy : Elsewhere::less_time;
+    Reason reason{.code = ReasonCode::costs_more};
+    reason.rule = static_cast<std::uint32_t>(lacks_memory ? Elsewhere::memory : why);
+    if (!lacks_memory) return reason;
+    const std::uint64_t bytes = latency.machine_with(target).acc_memory.value_or(0);
+    reason.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        (bytes + kKibibyte - 1) / kKibibyte, std::numeric_limits<std::uint32_t>::max()));
     return reason;
   }
 
@@ -647,9 +643,9 @@ bool keeps_required(const SplitInput& input, RequiredOn required_on, const Split
     return of.partition.target(of.partition.part_of[node]);
   };
   for (const NodeId node : input.graph.nodes()) {
-    const bool is_required = input.required != nullptr && input.required->contains(node);
+    if (input.required == nullptr || !input.required->contains(node)) continue;
     const bool is_on_cpu = target_in(split, node) == kNone<TargetId>;
-    if (is_required && is_on_cpu && target_in(other, node) != kNone<TargetId>) return false;
+    if (is_on_cpu && target_in(other, node) != kNone<TargetId>) return false;
   }
   for (std::size_t i = 0; i < required_on.size(); ++i) {
     const auto own = id_at<TargetId>(i);

@@ -49,7 +49,8 @@ with tempfile.TemporaryDirectory() as folder:
     onnx.save(model(), root / "m.onnx")
     (root / "npu.txt").write_text("Relu\nConcat\n")
     (root / "gpu.txt").write_text("Sigmoid\nReshape\nShape\nSlice\n")
-    command = [CLEAVE, "split", root / "m.onnx", "-s", f"npu={root / 'npu.txt'}", "-s", f"gpu={root / 'gpu.txt'}", "-o", root / "out"]
+    command: list[str | Path] = [CLEAVE, "split", root / "m.onnx", "-o", root / "out"]
+    command += ["-s", f"npu={root / 'npu.txt'}", "-s", f"gpu={root / 'gpu.txt'}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     ran = subprocess.run([sys.executable, RUN_HETERO, root / "out", root / "m.onnx", "--check"], capture_output=True, text=True)
     if ran.returncode != 0:
