@@ -311,7 +311,7 @@ def check_pipes(cleave, folder):
     wanted = run(cleave, "draw resnet18.json -s npu.json", folder)[2]
     os.mkfifo(folder / "pipe")
     for arguments, data, same in (
-            ("draw pipe -s npu.json", model, wanted),
+            ("draw pipe -s npu.json", model, wanted.replace(b"resnet18: ", b"pipe: ")),  # named in its title
             ("draw resnet18.json -s pipe", listing, None),
             ("partition resnet18.json --map pipe", map_file, None),
             ("diff pipe -s npu.json to --min-acc-module-size 2", model, None),

@@ -12,6 +12,7 @@
 #include "formats/base/text/shell_word.h"
 #include "formats/models/open_shapes.h"
 #include "formats/report/words/option_words.h"
+#include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {
@@ -19,10 +20,11 @@ namespace {
 // Of a preview: all trials together take some ten times as long as the split. `advise` has no limit.
 constexpr std::size_t kMostNodes = 5'000;
 
-// A model read again with known nodes folded, and its split: a time of a node is then that of the folded
-// model.
+// A model read again with known nodes folded, and its split. Times and shapes that were measured are matched
+// anew: they are by node and value, which have other ids here.
 struct FoldedModel {
   LoadedModel model;
+  CostSet costs;
   std::optional<SplitJob> job;
 };
 
@@ -39,16 +41,20 @@ std::vector<std::unique_ptr<FoldedModel>> fold(std::span<const SplitJob> jobs) {
     auto model = read_again(job.model(), bindings);
     if (!model) return {};
     is_any |= model->graph.node_count() != job.graph().node_count();
-    folded.push_back(std::make_unique<FoldedModel>(FoldedModel{*std::move(model), {}}));
+    folded.push_back(std::make_unique<FoldedModel>(FoldedModel{*std::move(model), {}, {}}));
   }
   if (!is_any) return {};
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const SplitJob& job = jobs[i];
+    FoldedModel& one = *folded[i];
+    auto costs = read_costs_and_shapes(costs_of(job.request()), one.model);
+    if (!costs) return {};
+    one.costs = *std::move(costs);
     const ListsRead lists{job.lists(), {}};
-    auto split = run_split(job.request(), {},
-                           {.model = &folded[i]->model, .costs = &job.costs(), .lists = &lists});
+    auto split =
+        run_split(job.request(), {}, {.model = &one.model, .costs = &one.costs, .lists = &lists});
     if (!split) return {};
-    folded[i]->job = *std::move(split);
+    one.job = *std::move(split);
   }
   return folded;
 }

@@ -66,7 +66,7 @@ class CheckRun:
     boundary_bytes: int
     # All sizes are known.
     boundary_known: bool
-    # null: the link does not limit it.
+    # When all partitions share the link. null: it does not limit it, or sizes are not known.
     qps: float | None
     # null: not known.
     latency_us: float | None

@@ -190,7 +190,7 @@ TEST_CASE("partitions are boxes that hold bare ids") {
 TEST_CASE("too many nodes collapse to partitions, and the label says so") {
   const std::string dot = sample().support(5);
   CHECK(has(dot,
-            "model: 2 of 4 nodes on the accelerator, 2 partitions\\l"
+            "m: 2 of 4 nodes on the accelerator, 2 partitions\\l"
             "4 nodes are too many to draw singly; partitions are drawn instead: raise "
             "--collapse-above\\l"));
   CHECK(statement(dot, "c").empty());
@@ -296,7 +296,7 @@ TEST_CASE("a partition with too many nodes is drawn by op types") {
 
 TEST_CASE("a graph without nodes is drawn") {
   const Sample sample(graph_from_text("input x: float32[2]\nparam w\noutput x, w\n"), {});
-  CHECK(has(sample.support(), "model: 0 of 0 nodes on the accelerator, 0 partitions"));
+  CHECK(has(sample.support(), "m: 0 of 0 nodes on the accelerator, 0 partitions"));
   CHECK_FALSE(statement(sample.support(), "\"input:0\" -> \"output:0\"").empty());
   CHECK_FALSE(statement(sample.support(), "\"parameter:1\" -> \"output:1\"").empty());
   CHECK_FALSE(statement(sample.preview(), "\"input:0\" -> \"output:0\"").empty());
