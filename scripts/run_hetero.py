@@ -148,6 +148,11 @@ def read_model(core, path, manifest):
     return model
 
 
+def has_open_sizes(manifest):
+    shapes = [value["shape"] for part in manifest["partitions"] for value in part["inputs"]]
+    return any(shape is None or not all(isinstance(size, int) for size in shape) for shape in shapes)
+
+
 def compile_model(core, model, affinity, devices):
     """`devices`: the order in which HETERO knows them."""
     place(model, affinity)
@@ -204,6 +209,8 @@ def main():
     except Exception as error:  # whatever OpenVINO raises
         lines = [line for line in str(error).splitlines() if len(line) > 2 and not line.startswith("Exception from")]
         print(f"run_hetero.py: OpenVINO: {lines[-1] if lines else error}", file=sys.stderr)
+        if has_open_sizes(manifest):
+            print("note: the split has open sizes, which OpenVINO's HETERO often does not run: split with --dim NAME=SIZE", file=sys.stderr)
         sys.exit(3)
     parts = len(manifest["partitions"])
     print(
