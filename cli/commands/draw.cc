@@ -79,8 +79,9 @@ class DrawCommand : public Command {
     if (!svg_) return deliver(drawing);
     LaidOut svg = lay_out(drawing, layout_.limits());
     if (!svg && what_ != "preview") svg = lay_out_coarser(report, svg.error());
-    if (svg && !svg->has_boxes)
+    if (svg && !svg->has_boxes) {
       print_warning("nodes are not in boxes: Graphviz cannot place these boxes");
+    }
     if (svg) return deliver(svg->svg);
     print_error(
         "the drawing was not laid out: " + svg.error().why,

@@ -549,10 +549,14 @@ DevicePlacement find_device_placement(const DeviceProblem& problem, const Device
                  });
   if (fits) return wanted;
   DevicePlacement placement = search_placement(problem, starts, effort);
-  starts.push_back(wanted.devices);
-  DevicePlacement other = search_placement(problem, starts, effort);
-  const auto costs = [](const DevicePlacement& one) { return one.score.total + one.score.penalty; };
-  if (costs(other) < costs(placement)) placement = std::move(other);
+  if (placement.proof != DeviceProof::exhaustive) {
+    starts.push_back(wanted.devices);
+    DevicePlacement other = search_placement(problem, starts, effort);
+    const auto costs = [](const DevicePlacement& one) {
+      return one.score.total + one.score.penalty;
+    };
+    if (costs(other) < costs(placement)) placement = std::move(other);
+  }
   placement.without_limits = std::move(wanted.devices);
   return placement;
 }

@@ -375,7 +375,7 @@ class Matcher {
     return {best, false};
   }
 
-  // Of the rule whose failed conditions are in failed_.
+  // Whether the rule that was just checked, and left what failed in failed_, fails on a newer opset alone.
   bool asks_only_for_newer(const Rule& rule, NodeId node) const {
     if (failed_.size() != 1 || failed_.back().what != FailedCondition::What::opset) return false;
     const auto opset = opset_of(graph_, node, facts_);

@@ -482,7 +482,7 @@ class DataWriter {
     json_.end_list();
   }
 
-  // Of several targets what each says about nodes that it does not run.
+  // Why nodes are not run. With several targets each has its own causes, for the nodes that it does not run.
   void write_causes() {
     json_.begin_list("causes");
     if (report_.targets.empty()) write_causes_of(reasons_, report_.split.reasons, "");
@@ -522,7 +522,7 @@ class DataWriter {
     if (is_in_groups_) write_makers();
   }
 
-  // The edges of a drawing in groups lead to groups: what each node reads is told apart.
+  // Which nodes each node reads from: in a drawing in groups the edges do not say it, as they join groups.
   void write_makers() {
     json_.begin_list("beside", Layout::one_line);
     for (const NodeId node : listed_) {
@@ -559,7 +559,7 @@ class DataWriter {
     json_.end_list();
   }
 
-  // Of several targets what each says.
+  // Why the node is on the CPU; with several targets, the reason of each.
   static std::string why_text(const NodeCard& card) {
     std::string text;
     for (const auto& [target, why] : card.why_not) {

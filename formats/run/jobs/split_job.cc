@@ -401,7 +401,7 @@ class SplitJobMaker {
     });
   }
 
-  // Of "npu:Conv"; null where the text names no target before a colon.
+  // The target that a requirement such as "npu:Conv" names; null when it names none.
   Target* target_of_requirement(const std::string& text) {
     const std::size_t colon = text.find(':');
     const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
