@@ -153,6 +153,8 @@ if [ $torch = yes ]; then
     env CLEAVE_PT2="$(realpath "${folders[0]}")" "$torch_python" tests/lower/torch_backends_test.py build/release/cleave
   step schedule "torch's pipeline runtime loads schedules" \
     "$torch_python" tests/pt2/schedule_test.py "$root" build/release/cleave
+  step two-processes "stages train in two processes" \
+    env CLEAVE_PROGRAM="$root/build/release/cleave" PYTHONPATH="$root/scripts/python" "$torch_python" samples/two_processes.py
   echo "test --torch: passed in $SECONDS s"
   exit
 fi
