@@ -41,6 +41,8 @@ import tflite_chain
 
 if __name__ == "__main__" and any(map(tflite_chain.is_split, sys.argv[1:])):
     tflite_chain.run_main(__file__)
+if __name__ == "__main__":
+    tflite_chain.refuse_torch_split(__file__)
 
 try:
     import onnxruntime as ort

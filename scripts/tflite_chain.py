@@ -96,6 +96,15 @@ def is_split(folder):
     return any((Path(folder) / name).is_file() for name in ("root.tflite", "bundle.tflite"))
 
 
+def refuse_torch_split(script):
+    """Ends a script that was given the split of a torch program, or the program: another one runs these."""
+    for argument in sys.argv[1:]:
+        if argument.endswith(".pt2") or any((Path(argument) / name).is_file() for name in ("root.pt2", "bundle.pt2")):
+            print(f"{Path(script).name}: {argument}: is of torch: run_torch_split.py DIR [MODEL.pt2] runs the partitions and "
+                  "compares them", file=sys.stderr)
+            sys.exit(2)
+
+
 def read_manifest(folder):
     path = folder / "manifest.json"
     try:

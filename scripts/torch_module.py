@@ -60,7 +60,8 @@ def split_module(split, module, args, kwargs, support, output, dynamic_shapes, o
     torch.export.save(program, model)
     if isinstance(support, Mapping):
         written = Path(scratch.name) / "support.json"
-        written.write_text(json.dumps(support), encoding="utf-8")
+        content = {"format": "cleave.support", "version": 1, **support}
+        written.write_text(json.dumps(content), encoding="utf-8")
         support = written
     made = SplitModule(program, folder, split(model, support, folder, **options))
     made.scratch = scratch if output is None else None  # its files go with the module

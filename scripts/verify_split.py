@@ -42,6 +42,8 @@ if __name__ == "__main__" and any(
     argument.endswith(".tflite") or tflite_chain.is_split(argument) for argument in sys.argv[1:]
 ):
     tflite_chain.verify_main(__file__)
+if __name__ == "__main__":
+    tflite_chain.refuse_torch_split(__file__)
 
 try:
     import numpy as np

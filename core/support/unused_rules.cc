@@ -188,7 +188,9 @@ std::string without_digits(std::string_view text) {
   return result;
 }
 
-std::string_view last_component(std::string_view name) {
+// The last of a name's parts; of torch's "torch.ops.aten.add.Tensor" the one before the overload, which says nothing alone.
+std::string_view own_name(std::string_view name) {
+  if (name.starts_with("torch.ops.")) name = name.substr(0, name.rfind('.'));
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? name : name.substr(dot + 1);
 }
@@ -207,7 +209,7 @@ std::size_t most_edits(std::string_view op) {
 }
 
 bool is_misspelt(std::string_view rule, std::string_view op) {
-  const std::size_t most = most_edits(op);
+  const std::size_t most = most_edits(own_name(op));
   return edit_distance(rule, op, most) <= most && without_digits(rule) != without_digits(op);
 }
 
@@ -230,7 +232,7 @@ class Candidates {
       by_name_[op].push_back(i);
       by_full_name_.try_emplace(std::string(domain) + "::" + std::string(op), i);
       by_lower_.try_emplace(key_of(domain, lower(op)), i);
-      const std::string_view last = last_component(op);
+      const std::string_view last = own_name(op);
       by_last_.try_emplace(key_of(domain, last, is_dotted(op) ? "." : ""), i);
       if (is_dotted(op)) by_ends_.try_emplace(key_of(domain, first_component(op), last), i);
       by_length_[key_of(domain, std::to_string(op.size()))].push_back(i);
@@ -277,7 +279,7 @@ class Candidates {
   Place other_case(const Rule& rule) { return in(by_lower_, key_of(rule.domain, lower(rule.op))); }
 
   Place other_module(const Rule& rule) {
-    const std::string_view last = last_component(rule.op);
+    const std::string_view last = own_name(rule.op);
     if (!is_dotted(rule.op)) return in(by_last_, key_of(rule.domain, last, "."));
     return first(in(by_last_, key_of(rule.domain, last)),
                  in(by_ends_, key_of(rule.domain, first_component(rule.op), last)));
@@ -285,7 +287,7 @@ class Candidates {
 
   Place misspelt(const Rule& rule) {
     const std::size_t size = rule.op.size();
-    if (last_component(rule.op).size() < kShortest || size > kLongest) return {};
+    if (own_name(rule.op).size() < kShortest || size > kLongest) return {};
     Place found;
     for (std::size_t length = size - kMostEdits; length <= size + kMostEdits; ++length) {
       const auto ops = by_length_.find(key_of(rule.domain, std::to_string(length)));
@@ -302,7 +304,7 @@ class Candidates {
       steps_left_ -= steps;
       // The rule's own name is longer than those, and no other op's: is_known() is asked, too.
       const std::size_t shortest = is_dotted(op) ? kShortest : kShortest - 1;
-      if (last_component(op).size() >= shortest && is_misspelt(rule.op, op)) return place;
+      if (own_name(op).size() >= shortest && is_misspelt(rule.op, op)) return place;
     }
     return {};
   }

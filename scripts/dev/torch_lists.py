@@ -16,6 +16,7 @@ import argparse
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -78,7 +79,9 @@ def make_core(options):
     rules = [{"op": name} for name in sorted(set(core_operators()))]
     rules += [{"op": name} for name in sorted(set(builtins()))]
     # Of tensors, as torch.fx traces them, they are no core operators.
-    deny = [{"op": "_operator.*", "input_dtype": name, "why": "of tensors it is an operator of aten"} for name in DTYPES]
+    deny = [
+        {"op": "_operator.*", "input_dtype": name, "why": "of tensors it is an operator of aten"} for name in DTYPES
+    ]
     write_list(options.output / "core_aten.json", "core_aten", source, rules, deny)
 
 
@@ -103,9 +106,63 @@ def exported(folder):
         yield path
 
 
-def is_of_an_op(rule):
-    """A rule for single nodes says nothing about other models."""
-    return "name" not in rule and "op" in rule
+CASE = re.compile(r"(?P<op>\S+?)\((?P<inputs>.*)\) (?P<attributes>\{.*\}) -> \d+$")
+INPUT = re.compile(r"(?:^|, )\d+\*?:(?:const )?(?P<dtype>\w+)\[(?P<shape>[^\]]*)\]")
+ATTRIBUTE = re.compile(r"(?:^|, )(\w+)=(\[.*?\])(?=, \w+=|$)")
+
+
+def cases_of(evidence):
+    """(op, dtypes of the inputs, or "all" and that of all) -> [(whether it was taken, rank of input 0, attributes, why not)]."""
+    made = {}
+    for line in evidence.read_text(encoding="utf-8").splitlines():
+        found = json.loads(line)
+        case = CASE.match(found["case"])
+        if not case:
+            continue
+        inputs = list(INPUT.finditer(case["inputs"]))
+        dtypes = tuple(each["dtype"] for each in inputs)
+        if "*:" in case["inputs"] and len(set(dtypes)) == 1:
+            dtypes = ("all", dtypes[0])  # a list of tensors has any length
+        rank = inputs[0]["shape"].count(",") + 1 if inputs and inputs[0]["shape"] else 0
+        attributes = dict(ATTRIBUTE.findall(case["attributes"][1:-1]))
+        why = "" if found["verdict"] == "lowered" else found["message"]
+        made.setdefault((case["op"], dtypes), []).append((not why, rank, attributes, why))
+    return made
+
+
+def what_parts(cases):
+    """One condition that the refused cases meet and no other, as fields of a rule: an attribute's values, else the rank."""
+    for name in sorted({name for _, _, attributes, _ in cases for name in attributes}):
+        values = [
+            {attributes.get(name) for is_taken, _, attributes, _ in cases if is_taken is taken}
+            for taken in (True, False)
+        ]
+        if not values[0] & values[1] and None not in values[1]:
+            return {"attributes": {name: sorted(value for text in values[1] for value in json.loads(text))}}
+    ranks = [{rank for is_taken, rank, _, _ in cases if is_taken is taken} for taken in (True, False)]
+    if not ranks[0] & ranks[1] and len(ranks[1]) == 1:
+        return {"shapes": {"0": {"rank": ranks[1].pop()}}}
+    return None
+
+
+def rules_of(cases_by_types):
+    """What was always taken is allowed, by the types of the inputs; what one condition parts, with a rule that denies by it; where
+    none does, nothing of these types is."""
+    allow, deny = [], []
+    for (op, dtypes), cases in sorted(cases_by_types.items()):
+        types = (
+            {"inputs": {"all": [dtypes[1]]} if dtypes[:1] == ("all",) else [[dtype] for dtype in dtypes]}
+            if dtypes
+            else {}
+        )
+        refused = [why for is_taken, _, _, why in cases if not is_taken]
+        count = f"{len(refused)} of {len(cases)} cases refused"
+        parts = what_parts(cases) if refused and len(refused) < len(cases) else None
+        if not refused or parts:
+            allow.append({"op": op, **types, "why": f"{len(cases) - len(refused)} of {len(cases)} cases taken"})
+        if refused:
+            deny.append({"op": op, **types, **(parts or {}), "why": f"{refused[0]} ({count})"})
+    return allow, deny
 
 
 def make_xnnpack(options):
@@ -115,19 +172,26 @@ def make_xnnpack(options):
         for given in options.models:
             models += sorted(given.glob("*.pt2"))
         out = folder / "xnnpack.json"
-        command = [options.cleave.resolve(), "probe", *models, "--backend", PROJECT / "samples/backends/xnnpack.json", "-o", out]
+        command = [
+            options.cleave.resolve(),
+            "probe",
+            *models,
+            "--backend",
+            PROJECT / "samples/backends/xnnpack.json",
+            "-o",
+            out,
+        ]
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         done = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise OSError(done.stderr.strip())
         print(done.stdout)
-        made = json.loads(out.read_text(encoding="utf-8"))
-    kept = [rule for rule in made.get("deny", []) if is_of_an_op(rule)]
+        allow, deny = rules_of(cases_of(folder / "xnnpack.json.evidence.jsonl"))
     source = (
         f"measured with executorch {importlib.metadata.version('executorch')} and torch {torch.__version__.partition('+')[0]} "
-        f"on PyPI: {len(models)} programs, each compiled once"
+        f"on PyPI: {len(models)} programs, each compiled as a whole"
     )
-    write_list(options.output / "xnnpack.json", "xnnpack", source, made["allow"], kept)
+    write_list(options.output / "xnnpack.json", "xnnpack", source, allow, deny)
 
 
 MAKERS = {"core_aten": make_core, "xnnpack": make_xnnpack}

@@ -68,6 +68,37 @@ def check_program_and_folder():
         assert done.returncode == 1 and "run|apply|export|capture" in done.stderr, done.stderr
 
 
+class Stacked(torch.nn.Module):
+    """Each layer's cache is a view of one buffer, which is read after all of them were written."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(4, 4) for _ in range(3)])
+        self.register_buffer("stack", torch.zeros(3, 2, 4))
+        for i in range(3):
+            self.register_buffer(f"cache{i}", self.stack[i])
+
+    def forward(self, x):
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            getattr(self, f"cache{i}").mul_(0.5).add_(x)
+        return x, self.stack.sum()
+
+
+def check_views_of_one_buffer():
+    with tempfile.TemporaryDirectory() as folder:
+        torch.export.save(torch.export.export(Stacked().eval().requires_grad_(False), (torch.randn(2, 4),)), f"{folder}/stacked.pt2")
+        whole = torch.export.load(f"{folder}/stacked.pt2").module()
+        split = cleave.torch.split(torch.export.load(f"{folder}/stacked.pt2"), support=LIST)
+        assert len(split.report.partitions) > 1
+        for _ in range(3):
+            x = torch.randn(2, 4)
+            with torch.no_grad():
+                made, wanted = split(x), whole(x)
+            assert all(torch.equal(a, b) for a, b in zip(made, wanted)), (made, wanted)
+
+
 check_module()
 check_program_and_folder()
+check_views_of_one_buffer()
 print("passed   a module is split in one call, a program too, and commands run")

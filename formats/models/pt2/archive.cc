@@ -295,10 +295,13 @@ class ConfigReader {
   void read_entry(std::string name) {
     const std::uint64_t begin = cursor_.offset();
     std::string path;
+    std::int64_t first_element = 0;
     enter_object();
     while (const auto key = next_key()) {
       if (key->text == "path_name" && cursor_.type() == JsonType::string) {
         path = unescaped(cursor_.take_string());
+      } else if (key->text == "tensor_meta" && cursor_.type() == JsonType::object) {
+        first_element = read_first_element();
       } else {
         cursor_.skip();
       }
@@ -315,7 +318,28 @@ class ConfigReader {
       }
       table_.records.push_back(record_of(path, *record));
     }
-    table_.entries.push_back({std::move(name), config, found->second});
+    table_.entries.push_back({std::move(name), config, found->second, first_element});
+  }
+
+  // The storage offset of a tensor's description; 0 where it is none that a tensor can have.
+  std::int64_t read_first_element() {
+    std::int64_t first = 0;
+    enter_object();
+    while (const auto key = next_key()) {
+      if (key->text != "storage_offset" || cursor_.type() != JsonType::object) {
+        cursor_.skip();
+        continue;
+      }
+      enter_object();
+      while (const auto kind = next_key()) {
+        if (kind->text != "as_int" || cursor_.type() != JsonType::number) {
+          cursor_.skip();
+          continue;
+        }
+        first = std::max<std::int64_t>(cursor_.take_number().integer().value_or(0), 0);
+      }
+    }
+    return first;
   }
 
   std::string_view text_;
@@ -401,7 +425,8 @@ Result<Pt2Table, std::string> read_saved_table(std::string_view bytes, const Zip
       if (data == by_name.end()) return "has no data for " + escaped_in_quotes(tensor.name);
       table.records.push_back(record_of(path, *data->second, file.offset));
     }
-    table.entries.push_back({tensor.name, config_of(tensor, path), found->second});
+    table.entries.push_back({tensor.name, config_of(tensor, path), found->second,
+                             std::max<std::int64_t>(tensor.offset, 0)});
   }
   sort_entries(table);
   return table;

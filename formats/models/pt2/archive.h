@@ -37,6 +37,7 @@ struct Pt2Entry {
   std::string name;
   std::string config;  // its JSON in the archive's config
   std::uint32_t record = 0;
+  std::int64_t first_element = 0;  // of a tensor: where it begins in the record
 };
 
 // One of the two tables of an archive.

@@ -418,7 +418,7 @@ class EffectFinder {
     for (std::uint32_t i = 0; i < parent_.size(); ++i) parent_[i] = family_[i] = newest_[i] = i;
   }
 
-  Pt2Effects run() {
+  Pt2Effects run(std::span<const Pt2Overlap> overlaps) {
     const auto count = static_cast<std::uint32_t>(program_.nodes.size());
     const std::vector<Pt2NodeEffects> effects = find_node_effects(program_);
     for (const Pt2NodeEffects& node : effects) {
@@ -428,7 +428,11 @@ class EffectFinder {
       }
       for (const std::uint32_t value : node.writes) classes_.try_emplace(value);
     }
+    join_overlaps(overlaps);
     find_classes(effects);
+    for (const std::uint32_t value : written_at_end_) {
+      classes_.at(root(value)).has_stale_reads = true;
+    }
     found_.is_renamed.assign(count, false);
     found_.read_as.resize(program_.refs.size());
     for (std::size_t i = 0; i < found_.read_as.size(); ++i) {
@@ -472,6 +476,30 @@ class EffectFinder {
   std::uint32_t newest(std::uint32_t value) {
     while (newest_[value] != value) value = newest_[value] = newest_[newest_[value]];
     return value;
+  }
+
+  // Inputs that overlap are one class. Where the program writes one of them at its end, as programs without operators in place
+  // do, the class is written, too, and the node that makes the new contents is one of its nodes.
+  void join_overlaps(std::span<const Pt2Overlap> overlaps) {
+    if (overlaps.empty()) return;
+    std::unordered_map<std::string_view, std::uint32_t> shared;  // by target
+    std::vector<bool> overlaps_one(program_.values.size());
+    for (const Pt2Overlap& pair : overlaps) {
+      join(parent_, pair.first, pair.second);
+      overlaps_one[pair.first] = overlaps_one[pair.second] = true;
+    }
+    for (const Pt2Input& input : program_.inputs) {
+      if (input.value != kNoPt2 && overlaps_one[input.value]) shared[input.target] = input.value;
+    }
+    for (const Pt2Output& output : program_.outputs) {
+      const bool is_write = output.kind == Pt2OutputKind::buffer_mutation ||
+                            output.kind == Pt2OutputKind::parameter_mutation;
+      const auto found = shared.find(output.target);
+      if (!is_write || found == shared.end()) continue;
+      classes_.try_emplace(found->second);
+      written_at_end_.push_back(found->second);
+      for (const Pt2Ref& ref : output.refs) join(parent_, found->second, ref.value);
+    }
   }
 
   void find_classes(const std::vector<Pt2NodeEffects>& effects) {
@@ -662,10 +690,13 @@ class EffectFinder {
   Sets parent_, family_;               // values of one class; values that are one tensor
   std::vector<std::uint32_t> newest_;  // by value
   std::unordered_map<std::uint32_t, MemoryClass> classes_;  // written ones, by root
+  std::vector<std::uint32_t> written_at_end_;               // inputs that overlap others
 };
 
 }  // namespace
 
-Pt2Effects find_effects(const Pt2Program& program) { return EffectFinder(program).run(); }
+Pt2Effects find_effects(const Pt2Program& program, std::span<const Pt2Overlap> overlaps) {
+  return EffectFinder(program).run(overlaps);
+}
 
 }  // namespace cleave

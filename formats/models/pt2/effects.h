@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@
 
 #include "core/graph/attribute.h"
 #include "formats/models/pt2/program.h"
+#include "formats/models/pt2/shared_memory.h"
 
 namespace cleave {
 
@@ -120,7 +122,8 @@ struct Pt2Effects {
   std::vector<std::string_view> unknown_targets;  // of these and of nodes in bodies, each once
 };
 
-// Linear in nodes and refs, near enough.
-Pt2Effects find_effects(const Pt2Program& program);
+// `overlaps` are inputs that share memory (shared_memory.h): with it each node that uses one of them when another is written,
+// by an operator or at the end of the program, is in one partition. Linear in nodes and refs, near enough.
+Pt2Effects find_effects(const Pt2Program& program, std::span<const Pt2Overlap> overlaps = {});
 
 }  // namespace cleave

@@ -146,7 +146,7 @@ std::vector<bool> written_inputs(const Pt2Model& model) {
 }
 
 void find_meaning(Pt2Model& model) {
-  model.effects = find_effects(model.program);
+  model.effects = find_effects(model.program, overlapping_inputs(model.archive, model.program));
   model.roles = find_roles(model.program, model.effects, written_inputs(model));
   model.node_ids = graph_ids(model.roles);
 }
@@ -265,9 +265,20 @@ class GraphMaker {
     if (text.value) return known->second = Dim::fixed(*text.value);
     const bool is_symbol = text.symbols.size() == 1 && text.symbols.front() == text.text;
     if (size.traced >= 0 && is_symbol) traced_.emplace(text.text, size.traced);
-    // With one of several symbols bound, the traced size of the whole is another model's.
-    known->second = Dim::symbol(builder_.intern(text.text), is_bound ? -1 : size.traced);
+    const std::int64_t traced = is_bound ? size_with_traced(size.expression) : size.traced;
+    known->second = Dim::symbol(builder_.intern(text.text), traced);
     return known->second;
+  }
+
+  // With one of several symbols bound, the traced size of the whole is another model's: the others count as traced. -1 where one
+  // of them was in no shape so far; inputs come first.
+  std::int64_t size_with_traced(std::string_view expression) {
+    const SizeText text = read_size_expression(expression, [&](std::string_view symbol) {
+      if (const auto bound = binder_.size_of(symbol)) return bound;
+      const auto found = traced_.find(symbol);
+      return found == traced_.end() ? std::nullopt : std::optional(found->second);
+    });
+    return text.value.value_or(-1);
   }
 
   ValueDecl declaration_of(const Pt2Value& value) { return declaration_of(program_, value); }

@@ -26,6 +26,13 @@ std::string percent_text(std::size_t part, std::size_t all) {
   return buffer;
 }
 
+// The nodes that a partly lowered partition leaves out.
+std::size_t left_out(const Attempt& attempt) {
+  std::set<std::string_view> nodes;
+  for (const LeftOut& one : attempt.left) nodes.insert(one.node);
+  return nodes.size();
+}
+
 // The names of the first nodes.
 std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   return capped_list(nodes, 3, [&](NodeId node) { return escaped(graph.node(node).name); });
@@ -305,7 +312,10 @@ std::vector<LoweredOfTarget> lowered_of_targets(const LoweringReport& report) {
 
 std::string verdict_text(const Attempt& attempt) {
   const bool is_refused = attempt.verdict == LowerVerdict::refused;
-  return verdict_words(attempt) + (is_refused && attempt.stage == LowerStage::run ? " at run" : "");
+  std::string text = verdict_words(attempt);
+  if (is_refused && attempt.stage == LowerStage::run) text += " at run";
+  if (!attempt.left.empty()) text += ", " + count_text(left_out(attempt)) + " left out";
+  return text;
 }
 
 std::string finding_path(const LoweringReport& report, std::size_t finding) {
@@ -337,9 +347,15 @@ std::string conclusion_text(const LoweringReport& report) {
   line += "; " + counted(outcome.learned.size(), "rule", "rules");
   if (outcome.most_nodes) line += " and max_nodes " + count_text(*outcome.most_nodes);
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
-  std::size_t more = 0;
+  std::size_t more = 0, in_part = 0;
   for (const LoweredPart& part : outcome.rounds.back().parts) {
     more += part.needs_sizes ? part.nodes.size() : 0;
+    if (part.attempt.verdict != LowerVerdict::partly) continue;
+    in_part += part.nodes.size() - std::min(left_out(part.attempt), part.nodes.size());
+  }
+  if (in_part > 0) {
+    line += "; the compiler also takes " + counted(in_part, "node", "nodes") +
+            " of partitions that it lowers in part";
   }
   if (more > 0) {
     line += "; " + counted(more, "more node", "more nodes") + " with " +

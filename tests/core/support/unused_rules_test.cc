@@ -118,6 +118,19 @@ TEST_CASE("ops with other names are not near misses") {
             .empty());
 }
 
+TEST_CASE("an overload says nothing of torch's operators") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = torch.ops.aten.layer_norm.default(x)
+    b = torch.ops.aten.mul.Tensor(x)
+  )");
+  CHECK(misses(graph, {"torch.ops.aten.avg_pool2d.default", "torch.ops.aten.sub.Tensor"}).empty());
+  CHECK(misses(graph, {"torch.ops.aten.layernorm.default"}) ==
+        "torch.ops.aten.layernorm.default for torch.ops.aten.layer_norm.default");
+  CHECK(misses(graph, {"torch.ops.prims.mul.default"}) ==
+        "torch.ops.prims.mul.default for torch.ops.aten.mul.Tensor");
+}
+
 TEST_CASE("a rule is not a near miss of an op that the list covers, or when it matches a node") {
   const Graph graph = graph_from_text("input x\n a = ArgMax(x)\n b = Argmax(x)");
   CHECK(misses(graph, {"Argmax"}).empty());

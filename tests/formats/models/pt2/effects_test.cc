@@ -1,6 +1,9 @@
 #include "formats/models/pt2/effects.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "formats/models/pt2/archive.h"
 #include "formats/models/pt2/arguments.h"
@@ -62,11 +65,17 @@ TEST_CASE("numbers that JSON lacks are put in quotes, outside of strings alone")
   CHECK(quoted("\"never closed").empty());
 }
 
-// "[a b] [c]": nodes that must be in one partition.
-std::string whole(ProgramText& text, const std::vector<std::string>& outputs) {
+// "[a b] [c]": nodes that must be in one partition, where these pairs of inputs share memory.
+std::string whole(ProgramText& text, const std::vector<std::string>& outputs,
+                  const std::vector<std::pair<std::string, std::string>>& shared = {}) {
   const Pt2Model& model = text.model(outputs);
+  std::vector<Pt2Overlap> overlaps;
+  for (const auto& [first, second] : shared) {
+    overlaps.push_back({model.program.find_value(first), model.program.find_value(second)});
+  }
+  const Pt2Effects effects = find_effects(model.program, overlaps);
   std::string sets;
-  for (const Pt2Whole& together : model.effects.whole) {
+  for (const Pt2Whole& together : effects.whole) {
     std::string set;
     for (const std::uint32_t node : together.nodes) {
       set += (set.empty() ? "" : " ") + std::string(model.program.nodes[node].name);
@@ -154,6 +163,29 @@ TEST_CASE("The caller reads an input that was written through a view, and output
       .node("w", "relu_.default", {"v"});
   CHECK(whole(output, {"w"}).empty());
   CHECK(whole(output, {"a"}) == "[a v w]");
+}
+
+TEST_CASE("Buffers that are views of one memory stay together when one of them is written") {
+  ProgramText program;
+  program.buffer("s", "stack").buffer("c", "c0");
+  program.node("w", "add_.Tensor", {"c", "x"})
+      .node("r", "neg.default", {"s"})
+      .node("d", "neg.default", {"y"});
+  CHECK(whole(program, {"r", "d"}).empty());
+  CHECK(whole(program, {"r", "d"}, {{"s", "c"}}) == "[w r]");
+  ProgramText read_only;
+  read_only.buffer("s", "stack").buffer("c", "c0");
+  read_only.node("w", "add.Tensor", {"c", "x"}).node("r", "neg.default", {"s"});
+  CHECK(whole(read_only, {"w", "r"}, {{"s", "c"}}).empty());
+}
+
+TEST_CASE("So they do when the program writes one at its end") {
+  ProgramText program;
+  program.buffer("s", "stack").buffer("c", "c0");
+  program.node("w", "add.Tensor", {"c", "x"}).node("r", "neg.default", {"s"});
+  program.mutation("w", "c0");
+  CHECK(whole(program, {"r"}).empty());
+  CHECK(whole(program, {"r"}, {{"s", "c"}}) == "[w r]");
 }
 
 // "a<c by x; b<d": nodes in order, with the value that they share; without one they draw numbers.
