@@ -108,7 +108,7 @@ def exported(folder):
 
 CASE = re.compile(r"(?P<op>\S+?)\((?P<inputs>.*)\) (?P<attributes>\{.*\}) -> \d+$")
 INPUT = re.compile(r"(?:^|, )\d+\*?:(?:const )?(?P<dtype>\w+)\[(?P<shape>[^\]]*)\]")
-ATTRIBUTE = re.compile(r"(?:^|, )(\w+)=(\[.*?\])(?=, \w+=|$)")
+ATTRIBUTE = re.compile(r"(\w+)=(\[.*?\])(?= \w+=|$)")
 
 
 def cases_of(evidence):
@@ -137,12 +137,28 @@ def what_parts(cases):
             {attributes.get(name) for is_taken, _, attributes, _ in cases if is_taken is taken}
             for taken in (True, False)
         ]
-        if not values[0] & values[1] and None not in values[1]:
-            return {"attributes": {name: sorted(value for text in values[1] for value in json.loads(text))}}
+        if values[0] & values[1] or None in values[1]:
+            continue
+        refused = [json.loads(text) for text in values[1]]
+        if all(len(value) == 1 for value in refused):  # others are lists, of sizes say
+            return {"attributes": {name: sorted(value[0] for value in refused)}}
     ranks = [{rank for is_taken, rank, _, _ in cases if is_taken is taken} for taken in (True, False)]
     if not ranks[0] & ranks[1] and len(ranks[1]) == 1:
         return {"shapes": {"0": {"rank": ranks[1].pop()}}}
     return None
+
+
+def without_covered(rules):
+    """Without a rule whose inputs begin with those of another, which asks for nothing else."""
+    plain = {
+        (rule["op"], str(rule["inputs"])) for rule in rules if set(rule) <= {"op", "inputs", "why"} and "inputs" in rule
+    }
+
+    def is_covered(rule):
+        inputs = rule.get("inputs")
+        return isinstance(inputs, list) and any((rule["op"], str(inputs[:n])) in plain for n in range(1, len(inputs)))
+
+    return [rule for rule in rules if not is_covered(rule)]
 
 
 def rules_of(cases_by_types):
@@ -162,7 +178,7 @@ def rules_of(cases_by_types):
             allow.append({"op": op, **types, "why": f"{len(cases) - len(refused)} of {len(cases)} cases taken"})
         if refused:
             deny.append({"op": op, **types, **(parts or {}), "why": f"{refused[0]} ({count})"})
-    return allow, deny
+    return without_covered(allow), without_covered(deny)
 
 
 def make_xnnpack(options):
