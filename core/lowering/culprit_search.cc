@@ -459,6 +459,7 @@ class Search {
   bool find_named(const Region& region, const JudgedAnswer& failure) {
     const std::size_t before = result_.findings.size();
     std::set<std::string> in_vain;
+    std::set<std::pair<std::string_view, std::string>> blamed;  // op and reason
     const std::vector<NamedNode> all = failure.answer.named;
     for (const NamedNode& named : all) {
       if (result_.findings.size() >= options_.most_findings || questions_.is_spent()) break;
@@ -468,7 +469,13 @@ class Search {
       const bool is_here =
           item && std::binary_search(region.items.begin(), region.items.end(), *item);
       if (!is_here || in_vain.contains(why)) continue;
-      if (!accept_named(region, *item, why)) in_vain.insert(why);
+      const std::pair kind(graph_.op(order_.first_node(*item)), why);
+      if (blamed.contains(kind)) continue;
+      if (accept_named(region, *item, why)) {
+        blamed.insert(kind);
+      } else {
+        in_vain.insert(why);
+      }
     }
     if (result_.findings.size() == before) return false;
     result_.is_complete = false;

@@ -86,7 +86,8 @@ class Log:
         found = {}
         for _, nodes, why in REASON.findall(self.text):
             for op, node in NODE.findall(nodes):
-                found.setdefault((op, why), {"node": node, "op": op, "why": why.strip()})
+                plain = re.sub("`.*?`", "", why)  # names in it
+                found.setdefault((op, plain), {"node": node, "op": op, "why": why.strip()})
         return list(found.values())[:MOST_NAMED]
 
     def errors(self):
