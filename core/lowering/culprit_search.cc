@@ -269,6 +269,11 @@ void Hints::add_exact(const std::vector<Name>& names, std::string_view word,
   for (auto name = first; name != last; ++name) found.push_back(name->item);
 }
 
+std::optional<std::uint32_t> Hints::item_named(std::string_view name) const {
+  const auto [first, last] = std::equal_range(nodes_.begin(), nodes_.end(), Name{name, 0});
+  return last - first == 1 ? std::optional(first->item) : std::nullopt;
+}
+
 void Hints::add_ending(std::string_view word, std::vector<std::uint32_t>& found) const {
   if (word.size() < kShortestEnding) return;
   const std::string text = backwards(word);
@@ -397,7 +402,7 @@ class Search {
       result_.is_complete = false;
       return;
     }
-    if (is_cured(region)) return;
+    if (is_cured(region) || find_named(region, failure)) return;
     if (find_alone(region, failure) || options_.effort == SearchEffort::hint) return;
     // If the failure changes with the cut, any failure is accepted.
     if (find_by_prefix(region, failure.signature) || find_by_prefix(region, {})) return;
@@ -444,6 +449,61 @@ class Search {
             .nodes = nodes(region.items),
             .within = nodes(region.items),
             .remedies = *cure});
+    return true;
+  }
+
+  // ---- nodes that the backend names ----
+
+  // What only follows from another node ("no shape") passes alone, or fails for another reason. So a
+  // reason that led to nothing once is not asked about again.
+  bool find_named(const Region& region, const JudgedAnswer& failure) {
+    const std::size_t before = result_.findings.size();
+    std::set<std::string> in_vain;
+    std::set<std::pair<std::string_view, std::string>> blamed;  // op and reason
+    const std::vector<NamedNode> all = failure.answer.named;
+    for (const NamedNode& named : all) {
+      if (result_.findings.size() >= options_.most_findings || questions_.is_spent()) break;
+      if (in_vain.size() == options_.most_hints) break;
+      const std::string why = questions_.plain_reason(named.why);
+      const auto item = hints_.item_named(named.node);
+      const bool is_here =
+          item && std::binary_search(region.items.begin(), region.items.end(), *item);
+      if (!is_here || in_vain.contains(why)) continue;
+      const std::pair kind(graph_.op(order_.first_node(*item)), why);
+      if (blamed.contains(kind)) continue;
+      if (accept_named(region, *item, why)) {
+        blamed.insert(kind);
+      } else {
+        in_vain.insert(why);
+      }
+    }
+    if (result_.findings.size() == before) return false;
+    result_.is_complete = false;
+    return true;
+  }
+
+  bool accept_named(const Region& region, std::uint32_t item, const std::string& why) {
+    const ItemSet alone = {item};
+    const JudgedAnswer& answer = questions_.ask(alone, region.remedies);
+    const auto& named = answer.answer.named;
+    const bool is_same = std::any_of(named.begin(), named.end(), [&](const NamedNode& one) {
+      return questions_.plain_reason(one.why) == why;
+    });
+    if (!answer.fails() || !is_same) return false;
+    if (!is_confirmed(alone, region.remedies, answer)) {
+      report_flaky(region, answer, alone);
+      return true;
+    }
+    Finding finding{.kind = FindingKind::culprit,
+                    .by = FoundBy::named,
+                    .nodes = nodes(alone),
+                    .within = nodes(alone),
+                    .is_minimal = true};
+    if (const auto cure = cure_of(alone, region.remedies)) {
+      finding.kind = FindingKind::remedy;
+      finding.remedies = *cure;
+    }
+    report(region, answer, std::move(finding));
     return true;
   }
 

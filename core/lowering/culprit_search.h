@@ -11,7 +11,9 @@
 // For each region:
 // 1. Hypotheses before blame: does it pass with its shapes pinned, values frozen, opset raised?
 //    Then that is the remedy, and no node is to blame.
-// 2. Known culprits, then hints of the message (Hints): each node alone, one run each.
+// 2. Nodes that the backend names with a reason (Answer::named), one of each op and reason: each alone,
+//    one run each. Those that fail alone for the same reason are to blame, and the rest of the region
+//    is not looked into: rules change it. Else known culprits, then hints of the message (Hints).
 // 3. The smallest failing prefix of the item order, by bisection; its last item is necessary. One
 //    more run alone decides whether it is a culprit. A prefix that fails in another way, or is
 //    unresolved, counts as neither pass nor fail: the search tries the nearest cuts, up to 8 items
@@ -29,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -109,6 +112,9 @@ class Hints {
   std::vector<std::uint32_t> in(std::string_view message,
                                 std::span<const std::uint32_t> items) const;
 
+  // The item of the only node of that name; nullopt when there is none, or several. O(log names).
+  std::optional<std::uint32_t> item_named(std::string_view name) const;
+
  private:
   struct Name {
     std::string_view text;
@@ -156,7 +162,8 @@ enum class FindingKind : std::uint8_t {
   size,         // pieces of more than `most_nodes` nodes fail, as `within` does
 };
 
-enum class FoundBy : std::uint8_t { hypothesis, known, hint, prefix, reduction, probe };
+// named: the backend names the node, and it fails alone for the same reason.
+enum class FoundBy : std::uint8_t { hypothesis, named, known, hint, prefix, reduction, probe };
 
 struct Finding {
   FindingKind kind = FindingKind::unexplained;

@@ -282,6 +282,10 @@ bool Questions::is_spent() const {
   return runs_ >= limits_.most_runs || (limits_.is_time_up && limits_.is_time_up());
 }
 
+std::string Questions::plain_reason(std::string_view why) const {
+  return failure_signature({.message = std::string(why)}, names_);
+}
+
 Judgement judge(const JudgedAnswer& answer, const std::string& signature) {
   if (answer.passes()) return Judgement::pass;
   const bool is_same = answer.fails() && (signature.empty() || answer.signature == signature);

@@ -63,6 +63,12 @@ enum class Difference : std::uint8_t {
   one_step,         // a few quantised values are one step off
 };
 
+// A node that a backend names, and why it does not take it.
+struct NamedNode {
+  std::string node;
+  std::string why;
+};
+
 struct Answer {
   OracleOutcome outcome = OracleOutcome::unresolved;
   std::string stage = {};    // of a failure
@@ -73,6 +79,9 @@ struct Answer {
   std::size_t runs = 1;  // calls of the backend; 0: the answer was known
   // A failure of a kind that may come by chance, such as a crash: it takes more to believe it.
   bool may_be_chance = false;
+  // Of a failure: nodes that the backend says it does not take, where it names them apart from its
+  // message. Some may only follow from others.
+  std::vector<NamedNode> named = {};
 };
 
 using Oracle = std::function<Answer(const Piece&)>;
@@ -161,6 +170,8 @@ class Questions {
 
   std::size_t runs() const { return runs_; }
   bool is_spent() const;
+  // A reason without what changes with the cut, so that those of two pieces can be compared.
+  std::string plain_reason(std::string_view why) const;
 
  private:
   struct Asked {

@@ -32,8 +32,10 @@ PROVIDER = "QNNExecutionProvider"
 MOST_REASONS = 6
 MOST_NAMES = 8
 REASON = re.compile(
-    r"Validation FAILED for \d+ nodes in OrtNodeUnit \((.*?)\) *:\s*(?:Operator type: .*\n\s*)*REASON : (.*)"
+    r"Validation FAILED for \d+ nodes in OrtNodeUnit \((.*?)\) *:\s*((?:Operator type: .*\n\s*)*)REASON : (.*)"
 )
+NODE = re.compile(r"Operator type: (\S*) Node name: (.*?) Node index:")
+MOST_NAMED = 32
 
 
 def options_of(words):
@@ -76,8 +78,17 @@ class Log:
 
     def reasons(self):
         """Why QNN does not take nodes, each once: "Erf: Operators of type 'Erf' are not supported by QNN EP"."""
-        found = [f"{unit}: {why.strip()}" for unit, why in REASON.findall(self.text)]
+        found = [f"{unit}: {why.strip()}" for unit, _, why in REASON.findall(self.text)]
         return list(dict.fromkeys(found))
+
+    def left(self):
+        """Nodes that QNN does not take, in the model's order: one of each op and reason."""
+        found = {}
+        for _, nodes, why in REASON.findall(self.text):
+            for op, node in NODE.findall(nodes):
+                plain = re.sub("`.*?`", "", why)  # names in it
+                found.setdefault((op, plain), {"node": node, "op": op, "why": why.strip()})
+        return list(found.values())[:MOST_NAMED]
 
     def errors(self):
         lines = [line for line in self.text.splitlines() if re.search(r"\[[EF]:onnxruntime", line)]
@@ -119,7 +130,8 @@ class Qnn:
         self.sdk = sdk.group(1) if sdk else self.sdk
         left = [node for part in assigned if part.ep_name != PROVIDER for node in part.get_nodes()]
         if left:
-            raise StageError("compile", "; ".join([*log.reasons()[:MOST_REASONS], self.names_of(left)]))
+            words = [*log.reasons()[:MOST_REASONS], self.names_of(left)]
+            raise StageError("compile", "; ".join(words), left=log.left())
         nodes = sum(len(part.get_nodes()) for part in assigned)
         return session, nodes
 

@@ -147,11 +147,12 @@ def test_two_runs_keep_the_same_bytes(place):
     equal((len(one), one), (8, two))
 
 
-def deployed(place, name, *words, support=ANYTHING):
+def deployed(place, name, *words, support=ANYTHING, says=""):
     lower(place, name, "--deploy", "--fold", "write", *words, support=support)
     done = subprocess.run([python(), PROJECT / "scripts" / "run_deployed.py", model(name), place.folder / "out"],
                           capture_output=True, text=True, env=dict(os.environ, **environment()), check=False)
     equal((done.returncode, "" if done.returncode == 0 else done.stdout + done.stderr), (0, ""))
+    assert says in done.stdout, done.stdout
     return done.stdout.splitlines()[-1]
 
 
@@ -163,8 +164,8 @@ def test_attention_is_deployed_with_the_measured_list(place):
     return deployed(place, "attention", "--dim", "B=1", "--dim", "T=1", support="qnn_npu")
 
 
-def test_qdq_is_deployed(place):
-    return deployed(place, "qdq")
+def test_qdq_is_deployed_and_equal_bit_for_bit(place):
+    return deployed(place, "qdq", says="y: largest difference 0 ")
 
 
 def test_a_loop_stays_on_the_cpu(place):

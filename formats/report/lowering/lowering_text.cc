@@ -44,6 +44,7 @@ std::string how_found(FoundBy by) {
       return "by trying";
     case FoundBy::known:
       return "known before";
+    case FoundBy::named:
     case FoundBy::hint:
       return "named by the backend";
     case FoundBy::prefix:

@@ -60,7 +60,8 @@ struct KeptFiles {
   std::string note = {};  // why there are no files
 };
 
-// A node that a backend compiles around: it is none of what the backend runs.
+// A node that a backend compiles around, or names when it refuses the piece: it is none of what the backend
+// runs.
 struct LeftOut {
   std::string node;      // its name in the piece
   std::string op = {};   // as the backend calls it, or a part of it: "aten.native_layer_norm"
@@ -77,7 +78,8 @@ struct Attempt {
   bool is_cached = false;
   std::string before =
       {};  // how an earlier try failed, when this is the answer to a repeat; not stored
-  std::vector<LeftOut> left = {};  // of LowerVerdict::partly, in the backend's order
+  // In the backend's order; of LowerVerdict::partly all, of a refusal those that it names.
+  std::vector<LeftOut> left = {};
   KeptFiles kept = {};
 };
 

@@ -421,6 +421,7 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
     return attempt;
   }
   attempt.message = message_of(text_field(json, "error"), {});
+  attempt.left = left_out(json);
   const std::string stage = text_field(json, "stage");
   attempt.detail = stage;
   attempt.verdict =

@@ -84,7 +84,8 @@ Answer answer_of(const PieceResult& result) {
               attempt.verdict == LowerVerdict::wrong_values ? Difference::wrong : Difference::none,
           .first_wrong = result.first_wrong,
           .runs = result.calls,
-          .may_be_chance = may_be_chance(attempt.verdict)};
+          .may_be_chance = may_be_chance(attempt.verdict),
+          .named = named_in(attempt)};
 }
 
 PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
@@ -206,6 +207,12 @@ void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
     return !blames(one.finding.kind) || one.finding.by == FoundBy::hint;
   };
   if (std::none_of(found.findings.begin(), found.findings.end(), is_blamed)) return;
+  // A node that the backend named for the whole, and that failed alone for the same reason each time.
+  const bool is_certain =
+      std::all_of(found.findings.begin(), found.findings.end(), [&](const LowerFinding& one) {
+        return !is_blamed(one) || (one.finding.by == FoundBy::named && !one.finding.may_be_chance);
+      });
+  if (is_certain) return;
   std::uint32_t times = std::all_of(found.findings.begin(), found.findings.end(), is_named) ? 1 : 2;
   if (part.attempt.verdict == LowerVerdict::wrong_values) times = 1;
   if (may_be_chance(part.attempt.verdict)) times = kTimesOfChance;

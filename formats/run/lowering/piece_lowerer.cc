@@ -300,6 +300,13 @@ std::optional<std::string> PieceLowerer::key_of(const Made& made, const Piece& p
   return std::move(key).hex();
 }
 
+std::vector<NamedNode> named_in(const Attempt& attempt) {
+  std::vector<NamedNode> named;
+  if (attempt.verdict != LowerVerdict::refused) return named;
+  for (const LeftOut& one : attempt.left) named.push_back({one.node, one.why});
+  return named;
+}
+
 Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
   auto made = make(piece);
   if (!made) return made.error();
@@ -591,6 +598,7 @@ Answer PieceLowerer::answer(const Piece& piece) {
   } else if (is_refusal(attempt.verdict)) {
     answer.outcome = OracleOutcome::fails;
     answer.may_be_chance = may_be_chance(attempt.verdict);
+    answer.named = named_in(attempt);
     // Two crashes, or two timeouts, are the same failure.
     if (attempt.verdict != LowerVerdict::refused) answer.stage = verdict_name(attempt.verdict);
   }

@@ -66,6 +66,9 @@ struct PinnedShape {
   bool is_of_data = false;  // the shape depends on data: another sample may have another
 };
 
+// The nodes that the backend names in a refusal.
+std::vector<NamedNode> named_in(const Attempt& attempt);
+
 struct PieceResult {
   Attempt attempt;
   bool is_unchanged = false;  // the remedies do not change this piece: the backend was not asked

@@ -273,6 +273,55 @@ TEST_CASE("A named culprit takes two runs, an unnamed one ceil(log2 n) + 2") {
   }
 }
 
+TEST_CASE("Nodes that the backend names take a run each, and no node that only follows is blamed") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 60 + random() % 300);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    std::vector<NodeId> chosen = some_nodes(random, graph, 40);
+    std::shuffle(chosen.begin(), chosen.end(), random);
+    FakeBackend backend{.graph = graph,
+                        .order = order,
+                        .culprits = {chosen.begin(), chosen.begin() + 3},
+                        .names_all = true,
+                        .followers = {chosen.begin() + 3, chosen.end()}};
+    std::set<std::string> ops;  // of one op and reason the first is named
+    for (const NodeId node : backend.culprits) ops.emplace(graph.op(node));
+    const SearchResult result = search(graph, order, backend);
+    INFO("seed " << seed << ", " << graph.node_count() << " nodes");
+    REQUIRE(result.findings.size() == ops.size());
+    for (const Finding& finding : result.findings) {
+      CHECK(finding.kind == FindingKind::culprit);
+      CHECK(finding.by == FoundBy::named);
+      REQUIRE(finding.nodes.size() == 1);
+      CHECK(std::count(backend.culprits.begin(), backend.culprits.end(), finding.nodes[0]) == 1);
+    }
+    CHECK(result.runs == 1 + 2 * ops.size());  // a follower; each culprit, and once more
+  }
+}
+
+TEST_CASE("Where what the backend names passes alone, the search goes on as without") {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 60 + random() % 300);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    const std::vector<NodeId> culprit = some_nodes(random, graph, 1);
+    FakeBackend backend{.graph = graph, .order = order, .culprits = culprit, .names_all = true};
+    const Oracle oracle = [&](const Piece& piece) {
+      Answer answer = backend(piece);
+      answer.named = {{std::string(graph.node(piece.nodes.back()).name), "cannot be placed"}};
+      if (piece.nodes.size() == 1) answer.named.clear();
+      return answer;
+    };
+    const SearchResult result =
+        search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, {});
+    INFO("seed " << seed << ", " << graph.node_count() << " nodes");
+    REQUIRE(result.findings.size() == 1);
+    CHECK(result.findings[0].nodes == culprit);
+    CHECK(result.findings[0].by != FoundBy::named);
+  }
+}
+
 TEST_CASE("A culprit that is known from elsewhere takes one run, and is reported once") {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);

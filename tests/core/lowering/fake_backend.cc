@@ -85,14 +85,29 @@ std::string FakeBackend::message(NodeId culprit, const Piece& piece) const {
   return head;
 }
 
+std::vector<NamedNode> FakeBackend::named_in(const Piece& piece) const {
+  std::vector<NamedNode> named;
+  if (!names_all) return named;
+  std::set<std::string> met;
+  const auto add = [&](NodeId node, const std::string& why) {
+    const std::string name(graph.node(node).name);
+    if (holds(piece, node) && met.insert(why).second) named.push_back({name, why});
+  };
+  for (const NodeId node : followers) add(node, "cannot get a shape");
+  for (const NodeId node : culprits) add(node, "no kernel for " + std::string(graph.op(node)));
+  return named;
+}
+
 Answer FakeBackend::operator()(const Piece& piece) {
   ++asked;
   const bool is_sorted = std::is_sorted(piece.nodes.begin(), piece.nodes.end());
   if (!is_sorted || !is_plainly_convex(graph, piece.nodes)) has_met_bad_piece = true;
   for (const NodeId culprit : culprits) {
     if (holds(piece, culprit)) {
-      return {
-          .outcome = OracleOutcome::fails, .stage = "compile", .message = message(culprit, piece)};
+      return {.outcome = OracleOutcome::fails,
+              .stage = "compile",
+              .message = message(culprit, piece),
+              .named = named_in(piece)};
     }
   }
   for (const auto& [one, other] : meetings) {

@@ -31,12 +31,15 @@ struct FakeBackend {
   std::vector<NodeId> culprits = {};                     // refused wherever they are
   std::vector<std::pair<NodeId, NodeId>> meetings = {};  // refused where both are
   Speech speech = Speech::is_silent;
-  std::size_t asked = 0;           // calls so far
+  bool names_all = false;              // Answer::named has the culprits, and then the followers
+  std::vector<NodeId> followers = {};  // pass where no culprit is
+  std::size_t asked = 0;               // calls so far
   bool has_met_bad_piece = false;  // a piece was not convex, or in another order than the model's
 
   Answer operator()(const Piece& piece);
 
  private:
+  std::vector<NamedNode> named_in(const Piece& piece) const;
   std::string message(NodeId culprit, const Piece& piece) const;
 };
 
