@@ -51,7 +51,9 @@ def open_deployed(path):
     options = ort.SessionOptions()
     options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     options.add_provider_for_devices(devices[:1], {"backend_path": qnn.get_qnn_htp_path(), "soc_model": soc_of(path)})
-    return ort.InferenceSession(str(path), options)
+    session = ort.InferenceSession(str(path), options)
+    session.disable_fallback()  # else a fault of the provider is hidden by one of the CPU
+    return session
 
 
 def soc_of(path):

@@ -218,6 +218,7 @@ def load_in_place(words):
         options = compiler.session_options({})
         options.log_severity_level = 3
         session = in_stage("load", ort.InferenceSession, model, options)
+        session.disable_fallback()  # else a fault of the provider is hidden by one of the CPU
         taken = sum(node.op_type == "EPContext" for part in session.get_provider_graph_assignment_info()
                     if part.ep_name == PROVIDER for node in part.get_nodes())
         if taken != int(compiled):
