@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/decimal.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
