@@ -229,7 +229,7 @@ std::string_view kind_text(FindingKind kind) {
 std::string readme_text(const FindingFolder& folder) {
   const Finding& finding = folder.finding.finding;
   const Graph& graph = folder.model.graph;
-  std::string text = "# " + markdown_code(folder.backend.title(folder.identity)) + ": ";
+  std::string text = "# " + markdown_text(folder.backend.title(folder.identity)) + ": ";
   const std::string message = first_line(finding.message, 200);
   text += markdown_text(finding.how) + (finding.how.empty() || message.empty() ? "" : ": ") +
           markdown_text(message);
