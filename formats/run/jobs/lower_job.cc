@@ -17,7 +17,7 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/base/io/part_files.h"
-#include "formats/models/onnx/view/equal_values.h"
+#include "formats/models/onnx/write/equal_values.h"
 #include "formats/models/open_shapes.h"
 #include "formats/run/lowering/finding_folder.h"
 #include "formats/run/lowering/others_of_op.h"

@@ -89,7 +89,8 @@ TEST_CASE("floats are compared with a tolerance; NaN and infinities must be equa
   CHECK(told(floats({nan}), floats({0})) == "1 of 1 differ: wants nan is 0");
 }
 
-TEST_CASE("of small numbers the tolerance is a share of the largest, and never more than it is for one") {
+TEST_CASE(
+    "of small numbers the tolerance is a share of the largest, and never more than it is for one") {
   const CompareTolerance loose{.rtol = 1e-2, .atol = 1e-2, .rounding = 0x1p-10};
   CHECK_FALSE(told(floats({0.006F, 0.002F}), floats({0, 0}), loose).empty());
   CHECK(told(floats({0.006F, 0.002F}), floats({0.0061F, 0.002F}), loose).empty());

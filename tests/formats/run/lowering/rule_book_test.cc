@@ -68,9 +68,12 @@ TEST_CASE("A node that fails and whose equal passes is denied by its own name") 
   CHECK(findings[0].rule == "deny op f named c");
 }
 
-TEST_CASE("A node that was tried without its DequantizeLinear is denied by name, and says nothing of its op") {
+TEST_CASE(
+    "A node that was tried without its DequantizeLinear is denied by name, and says nothing of its "
+    "op") {
   const Graph graph = graph_from_text(
-      "input x\nd = DequantizeLinear(x)\nc = Conv(d)\ne = DequantizeLinear(c)\nf = Conv(e)\noutput f");
+      "input x\nd = DequantizeLinear(x)\nc = Conv(d)\ne = DequantizeLinear(c)\nf = Conv(e)\noutput "
+      "f");
   const OpFacts facts;
   RuleBook book{graph, facts, {"one"}};
   std::vector<LowerFinding> findings = {finding_of(0, FindingKind::culprit, {NodeId{1}})};

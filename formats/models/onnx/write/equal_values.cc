@@ -1,4 +1,4 @@
-#include "formats/models/onnx/view/equal_values.h"
+#include "formats/models/onnx/write/equal_values.h"
 
 #include <algorithm>
 #include <string>

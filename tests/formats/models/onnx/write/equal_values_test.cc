@@ -1,4 +1,4 @@
-#include "formats/models/onnx/view/equal_values.h"
+#include "formats/models/onnx/write/equal_values.h"
 
 #include "formats/models/onnx/read/reader.h"
 #include "tests/catch2.h"
@@ -12,8 +12,7 @@ std::string equal_in(const std::string& text) {
   SourceFile source = onnx_file(text);
   auto loaded = read_onnx(source, {});
   if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
-  const LoadedModel model{std::move(source), OnnxOrigin{std::move(loaded->origin.model)},
-                          loaded->graph};
+  const LoadedModel model{std::move(source), OnnxOrigin{std::move(loaded->model)}, loaded->graph};
   const std::vector<ValueId> same = equal_values(model);
   std::string out;
   for (std::size_t i = 0; i < same.size(); ++i) {
