@@ -1,30 +1,42 @@
 #!/usr/bin/env python3
 """Runs root_ep.onnx, which `cleave lower --deploy -o DIR` wrote, and compares it with the original model.
 
-usage: run_deployed.py MODEL DIR [--seed N] [--atol X] [--rtol X]
+usage: run_deployed.py MODEL DIR [--inputs FILE.npz|FOLDER] [--set-input NAME=VALUE]... [--dim N=8]... [--seed N]
+                       [--atol X] [--rtol X]
 
 MODEL is the original, and runs on the CPU as it is written, not optimised. First each artefact that lowering.json lists is
 held against its size and SHA-256: a file of another build, or a damaged one, is refused by the provider in words that nobody
 understands, and a wrong chip not at all. Then ONNX Runtime opens root_ep.onnx with the provider that its nodes name, without
-asking it to compile anything, and both run on the same random inputs. Of each output it prints the largest difference, the
-largest value, and how many elements differ by more than ATOL + RTOL times the value (0.01 and 0.01). A Hexagon NPU computes
-floats in float16, whatever its options are, so a deep model may be beyond that: an op that must be exact stays on the CPU with
-`cleave lower --deny OP`. open_deployed() is all that a program needs.
+asking it to compile anything, and both run on the same inputs. A Hexagon NPU computes floats in float16, whatever its options
+are, so a deep model may be beyond the tolerances: an op that must be exact stays on the CPU with `cleave lower --deny OP`.
+open_deployed() is all that a program needs.
 
-Exit status: 0 equal within the tolerances; 1 not; 2 wrong usage; 3 it cannot run, or an artefact is not the one that was
-listed; 77 a package is not there.
+Inputs come from --inputs, as arrays by name or as a folder with input_0.pb, input_1.pb, ..., or are random, the same for
+the same --seed. An input that was set when the model was lowered (--set-input) has that value here, too: what was
+compiled holds for no other.
+
+Numbers may differ by atol + rtol * |the original's|. Where all of an output are below 1, atol is that share of the
+largest, but not less than the rounding of numbers near 1 on the device. An output that is wholly below that is not
+tested: zeros would pass.
+
+Exit status: 0 equal within the tolerances; 1 not, or no output was tested; 2 wrong usage; 3 it cannot run, or an artefact
+is not the one that was listed; 77 a package is not there.
 """
 
 import argparse
 import hashlib
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 try:
     import numpy as np
     import onnx
     import onnxruntime as ort
+
+    from ort_inputs import CannotRun, WrongUsage, find_inputs, values_of_texts
+    from verify_split import parse_dim, read_inputs
 except ImportError as error:
     print(f"run_deployed.py: skipped: needs the Python module {error.name}", file=sys.stderr)
     sys.exit(77)
@@ -41,7 +53,9 @@ def open_deployed(path):
     options = ort.SessionOptions()
     options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     options.add_provider_for_devices(devices[:1], {"backend_path": qnn.get_qnn_htp_path(), "soc_model": soc_of(path)})
-    return ort.InferenceSession(str(path), options)
+    session = ort.InferenceSession(str(path), options)
+    session.disable_fallback()  # else a fault of the provider is hidden by one of the CPU
+    return session
 
 
 def soc_of(path):
@@ -66,44 +80,66 @@ def damaged(folder):
     return faults
 
 
-def random_inputs(session, seed):
-    numbers = np.random.default_rng(seed)
-    feeds = {}
-    for value in session.get_inputs():
-        shape = [one if isinstance(one, int) else 1 for one in value.shape]
-        kind = value.type[len("tensor(") : -1]
-        if kind in ("float", "float16", "double"):
-            dtype = {"float": np.float32, "float16": np.float16, "double": np.float64}[kind]
-            feeds[value.name] = numbers.standard_normal(shape).astype(dtype)
-        elif kind == "bool":
-            feeds[value.name] = numbers.integers(0, 2, shape).astype(bool)
-        else:
-            feeds[value.name] = numbers.integers(0, 4, shape).astype(kind)
+def inputs_of(options, lowering):
+    """Values by name that the original takes. Sizes are those of root_ep.onnx."""
+    given = read_inputs(options.inputs, options.model) if options.inputs else {}
+    texts = {**lowering.get("bound", {}).get("values", {}), **dict(options.set_input)}
+    given = {**values_of_texts(options.model, texts), **given}
+    graph = onnx.load(options.folder / "root_ep.onnx", load_external_data=False).graph
+    shapes = {one.name: [dim.dim_value or -1 for dim in one.type.tensor_type.shape.dim] for one in graph.input}
+    feeds, _ = find_inputs(options.model, given, dict(options.dim), options.seed, shapes)
     return feeds
 
 
-def compare(name, wants, is_, options):
-    """(what to print of an output, whether it is within the tolerances)"""
+def precisions_of(lowering):
+    """What the compiled parts compute floats in, as the backends say."""
+    targets = [part.get("target", {}) for part in lowering["parts"]]
+    return sorted({target["precision"] for target in targets if "precision" in target})
+
+
+def rounding_of(precisions):
+    """Of numbers near 1, on the device."""
+    return 2**-10 if "float16" in precisions else 2**-23
+
+
+@dataclass
+class Difference:
+    text: str
+    is_equal: bool
+    is_tested: bool = True
+
+
+def difference(wants, is_, options, rounding):
     if wants.shape != is_.shape:
-        return f"{name}: has the shape {list(is_.shape)}, not {list(wants.shape)}", False
+        return Difference(f"shape {wants.shape} is {is_.shape}", False)
     if wants.dtype.kind not in "fc" or not wants.size:
         count = int((wants != is_).sum())
-        return f"{name}: {f'{count} of {wants.size} elements differ' if count else 'equal'}", count == 0
+        return Difference(f"{count} of {wants.size} differ", count == 0)
     wide, other = wants.astype(np.float64), is_.astype(np.float64)
-    both_nan = np.isnan(wide) & np.isnan(other)
-    apart = np.where(both_nan, 0, np.abs(wide - other))
-    beyond = int((~(apart <= options.atol + options.rtol * np.abs(wide)) & ~both_nan).sum())
-    largest = np.abs(wide[np.isfinite(wide)]).max(initial=0)
-    text = f"{name}: largest difference {np.nanmax(apart):.3g} (values up to {largest:.3g})"
+    finite = np.isfinite(wide) & np.isfinite(other)
+    apart = np.where(finite, np.abs(wide - other), np.where((wide == other) | (np.isnan(wide) & np.isnan(other)), 0, np.inf))
+    largest = np.max(np.abs(wide[np.isfinite(wide)]), initial=0)
+    atol = min(options.atol, max(options.atol * largest, rounding))
+    beyond = int((~(apart <= atol + options.rtol * np.where(finite, np.abs(wide), 0))).sum())
+    size = np.sqrt(np.mean(np.square(wide[finite]))) if finite.any() else 0
+    rms = f" (rms {100 * np.sqrt(np.mean(np.square(apart[finite]))) / size:.3g}%)" if size else ""
+    text = f"largest difference {np.max(apart):.3g}, the largest number is {largest:.3g}{rms}"
     if beyond:
-        text += f": BEYOND {options.atol:g} + {options.rtol:g} of the value in {beyond} of {wants.size} elements"
-    return text, beyond == 0
+        text += f": BEYOND {atol:.3g} + {options.rtol:g} of the number in {beyond} of {wants.size}"
+    return Difference(text, beyond == 0, bool(largest > atol))
 
 
-def precision_of(folder):
-    """What the compiled parts compute floats in, as the backend says."""
-    targets = [part.get("target", {}) for part in json.loads((folder / "lowering.json").read_text())["parts"]]
-    return sorted({target["precision"] for target in targets if "precision" in target})
+def compare(wanted, made, options, rounding):
+    """Prints a line for each output; whether all are equal and some are tested."""
+    found = {name: difference(np.asarray(wanted[name]), np.asarray(made[name]), options, rounding) for name in wanted}
+    for name, one in found.items():
+        is_untested = one.is_equal and not one.is_tested
+        end = ": NOT tested, since all that is wanted is within the tolerance of 0" if is_untested else ""
+        print(f"{name}: {one.text}{end}")
+    is_tested = any(one.is_tested for one in found.values())
+    if not is_tested:
+        print("no output was tested: give inputs of which the model makes larger numbers (--inputs)")
+    return is_tested and all(one.is_equal for one in found.values())
 
 
 def run(options):
@@ -117,35 +153,42 @@ def run(options):
     if faults:
         return 3
     ort.set_default_logger_severity(4)
+    lowering = json.loads((options.folder / "lowering.json").read_text())
+    feeds = inputs_of(options, lowering)
     session = open_deployed(path)
-    feeds = random_inputs(session, options.seed)
     contexts = sum(node.op_type == "EPContext" for node in onnx.load(path, load_external_data=False).graph.node)
     on_provider = sum(node.op_type == "EPContext" for part in session.get_provider_graph_assignment_info()
                       if part.ep_name == PROVIDER for node in part.get_nodes())
     names = [value.name for value in session.get_outputs()]
-    made = session.run(names, feeds)
+    made = session.run(names, {value.name: feeds[value.name].plain() for value in session.get_inputs()})
     as_written = ort.SessionOptions()  # optimised, ONNX Runtime rounds a quantised model in other places
     as_written.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     reference = ort.InferenceSession(str(options.model), as_written, providers=["CPUExecutionProvider"])
-    wanted = reference.run(names, {value.name: feeds[value.name] for value in reference.get_inputs()})
-    is_equal = True
-    for name, one, other in zip(names, wanted, made):
-        text, is_within = compare(name, np.asarray(one), np.asarray(other), options)
-        is_equal = is_equal and is_within
-        print(text)
-    precision = precision_of(options.folder)
-    if "float16" in precision and not is_equal:
+    wanted = reference.run(names, {value.name: feeds[value.name].plain() for value in reference.get_inputs()})
+    precisions = precisions_of(lowering)
+    is_equal = compare(dict(zip(names, wanted)), dict(zip(names, made)), options, rounding_of(precisions))
+    if "float16" in precisions and not is_equal:
         print("  the device computes floats in float16: --deny OP at `cleave lower` leaves an op to the CPU, in float32;\n"
               "  --atol and --rtol say what is near enough for you")
     print(f"deployed: {contexts} compiled parts, {on_provider} of them on {PROVIDER}, which computes floats in "
-          f"{' and '.join(precision) or 'a precision that it does not state'}")
+          f"{' and '.join(precisions) or 'a precision that it does not state'}")
     return 0 if is_equal and on_provider == contexts else 1
+
+
+def parse_value(text):
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=VALUE')
+    return name, value
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--inputs", metavar="WHERE", help="a .npz file, or a folder of .pb files")
+    parser.add_argument("--set-input", type=parse_value, action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--dim", type=parse_dim, action="append", default=[], metavar="NAME=SIZE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rtol", type=float, default=1e-2)
     parser.add_argument("--atol", type=float, default=1e-2)
@@ -155,6 +198,12 @@ def main():
     except ImportError as error:
         print(f"run_deployed.py: skipped: needs the Python module {error.name}", file=sys.stderr)
         return 77
+    except (WrongUsage, OSError, ValueError) as error:
+        print(f"run_deployed.py: {error}", file=sys.stderr)
+        return 2
+    except CannotRun as error:
+        print(f"run_deployed.py: {options.model}: {error}", file=sys.stderr)
+        return 3
     except Exception as error:  # ONNX Runtime has no class of its own
         print(f"run_deployed.py: {str(error).splitlines()[0]}", file=sys.stderr)
         return 3

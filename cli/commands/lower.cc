@@ -23,7 +23,10 @@
 #include "formats/lists/support/support_file.h"
 #include "formats/lists/support/verdict_file.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/report.h"
 #include "formats/run/jobs/deploy.h"
+#include "formats/run/jobs/open_sizes.h"
+#include "formats/run/jobs/try_options.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {
@@ -64,6 +67,9 @@ class LowerCommand : public Command {
     app.add_flag("--deploy", deploy_,
                  "write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions "
                  "are EPContext nodes");
+    app.add_flag("--embed", embeds_,
+                 "with --deploy: what was compiled is in root_ep.onnx itself, which then needs no "
+                 "other file");
     add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned");
     app.add_flag("--json", json_, "print lowering.json instead of text");
     for (ReportFile& file : files_) add_output_option(app, file.option, file.path, file.help);
@@ -73,6 +79,10 @@ class LowerCommand : public Command {
   ExitCode run() override {
     if (!deny_out_.empty() && !has_one_list()) {
       print_error("--deny-out extends one list, and several are given");
+      return ExitCode::usage;
+    }
+    if (embeds_ && !deploy_) {
+      print_error("--embed is for --deploy: it says what root_ep.onnx holds");
       return ExitCode::usage;
     }
     if (deploy_ && (output_.empty() || no_artefacts_)) {
@@ -105,6 +115,7 @@ class LowerCommand : public Command {
       backend_.use_default_reference(split->model(), partition.nodes(part));
     }
     backend_.set_up(work->path());
+    say_of_split(*split);
     options_.pool = backend_.pool;
     if (folder_) options_.pool.journal = journal();
     if (folder_) options_.pool.left_if_killed = {made_folder(), work->path()};
@@ -122,6 +133,18 @@ class LowerCommand : public Command {
       if (auto done = check_may_write(path); !done) return done;
     }
     return Done{};
+  }
+
+  // What preview says of this split, before compilers run for long: what the accelerator gets of the nodes and of
+  // the work, which sizes are open, and whether another option gives more, which the report says again.
+  void say_of_split(const SplitJob& split) {
+    std::optional<OpenSizes> sizes;
+    if (split.costs().empty()) sizes = find_open_sizes(split.model(), &split.split());
+    Report report = split.report({});
+    report.open_sizes = sizes ? &*sizes : nullptr;
+    const std::string text = report_text(report);
+    print_info(text.substr(0, text.find("\n\n")));
+    if (std::string note = option_note(split); !note.empty()) notes_.push_back(std::move(note));
   }
 
   std::string journal() const { return folder_->final_path() + ".journal.jsonl"; }
@@ -156,6 +179,7 @@ class LowerCommand : public Command {
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     folder_.emplace(std::move(*folder));
     options_.findings_folder = std::filesystem::absolute(folder_->path_of("findings")).string();
+    options_.deploys = deploy_;
     if (!no_artefacts_) {
       options_.artefacts_folder = std::filesystem::absolute(folder_->path_of("artefacts")).string();
     }
@@ -170,6 +194,7 @@ class LowerCommand : public Command {
     if (!outcome) return outcome.error();
     LoweringReport report{split.model(), backends, options_.pool, options_.search, *outcome};
     if (!output_.empty()) report.folder = folder_->final_path();
+    report.notes = notes_;
     ExitCode code = write_list(report, split);
     report.split_options = given_split_options();
     report.list_options = lists_of(report);
@@ -178,6 +203,7 @@ class LowerCommand : public Command {
     if (code != ExitCode::done) return code;
     write_stdout(json_ ? lowering_json(report) : lowering_text(report), written());
     if (github_) write_annotations(report);
+    if (not_deployed_) return refuse(*not_deployed_);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
     return outcome->is_clean && !outcome->takes_nothing ? ExitCode::done : ExitCode::check_failed;
   }
@@ -334,22 +360,26 @@ class LowerCommand : public Command {
     return ExitCode::done;
   }
 
-  // Writes root_ep.onnx, and says which partitions it runs on the CPU.
-  ExitCode write_deployed(const LoweringReport& report, const SplitJob& split) const {
-    if (!deploy_ || report.outcome.is_driver_fault) return ExitCode::done;
-    const auto written = deploy({split, report.backends, options_, report.outcome, *folder_});
-    if (!written) return refuse(written.error());
+  // Writes root_ep.onnx, and says which partitions it runs on the CPU. Why there is none is said at the end: the
+  // report is written all the same.
+  void write_deployed(const LoweringReport& report, const SplitJob& split) {
+    if (!deploy_ || report.outcome.is_driver_fault) return;
+    auto written = deploy({split, report.backends, options_, report.outcome, *folder_, embeds_});
+    if (!written) {
+      not_deployed_ = std::move(written).error();
+      return;
+    }
     for (const Deployed& one : *written) {
       print_info(one.file + ": " +
-                 counted(one.compiled, "compiled partition", "compiled partitions"));
+                 counted(one.compiled, "compiled partition", "compiled partitions") +
+                 (one.tried.empty() ? "" : "; " + escaped(one.tried)));
       for (const std::string& why : one.on_cpu) print_info("  on the CPU: " + escaped(why));
     }
-    return ExitCode::done;
   }
 
   ExitCode write_folder(const LoweringReport& report, const SplitJob& split) {
     if (!folder_) return ExitCode::done;
-    if (const ExitCode code = write_deployed(report, split); code != ExitCode::done) return code;
+    write_deployed(report, split);
     auto written = folder_->write("lowering.txt", lowering_text(report));
     const auto learned =
         learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
@@ -416,8 +446,10 @@ class LowerCommand : public Command {
   std::string output_, deny_out_;
   std::optional<OutputFolder> folder_;
   bool force_ = false, json_ = false, github_ = false;
-  bool no_artefacts_ = false, deploy_ = false;
-  bool is_folded_ = false;  // though the user did not say so
+  bool no_artefacts_ = false, deploy_ = false, embeds_ = false;
+  std::vector<std::string> notes_;          // on the split
+  std::optional<LowerFault> not_deployed_;  // why root_ep.onnx is not written
+  bool is_folded_ = false;                  // though the user did not say so
 };
 
 }  // namespace

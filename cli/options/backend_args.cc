@@ -48,7 +48,12 @@ bool takes_format(const Backend& backend, const std::string& text, ModelFormat f
   if (backend.may_take(ending_of(format))) return true;
   const std::string formats =
       capped_list(backend.takes, 3, [](const std::string& one) { return "." + one; });
-  print_diagnostics({diagnostic_of(text, "takes " + formats + " models, and this is none")});
+  Diagnostic fault = diagnostic_of(text, "takes " + formats + " models, and this is none");
+  if (format == ModelFormat::pt2 && backend.may_take("onnx")) {
+    fault.notes.push_back(
+        "torch.onnx.export(..., dynamo=True) makes an ONNX model of a program of torch.export");
+  }
+  print_diagnostics({fault});
   return false;
 }
 

@@ -27,7 +27,13 @@ void Evidence::add_passed(const Graph& graph, std::span<const NodeId> nodes) {
   for (const NodeId node : nodes) at(graph, node).passed = true;
 }
 
-void Evidence::add_failed(const Graph& graph, NodeId node) { at(graph, node).failed = true; }
+void Evidence::add_failed(const Graph& graph, NodeId node) {
+  EvidenceCase& own = at(graph, node);
+  own.failed = true;
+  const bool is_known =
+      std::find(own.failing.begin(), own.failing.end(), node) != own.failing.end();
+  if (!is_known) own.failing.push_back(node);
+}
 
 std::vector<OpName> Evidence::failed_ops() const {
   std::vector<OpName> ops;
@@ -315,8 +321,23 @@ class OpLearner {
   }
 
   void add_by_name(const EvidenceCase& item, std::vector<LearnedRule>& rules) const {
-    Rule rule = rules_by_name(*item.graph, {{item.node}}).front();
-    rules.push_back({.rule = std::move(rule), .failed = 1, .passed = passed_.size()});
+    const std::vector<NodeId> nodes = item.passed ? item.failing : nodes_of_case(item);
+    for (Rule& rule : rules_by_name(*item.graph, nodes)) {
+      rules.push_back({.rule = std::move(rule), .failed = 1, .passed = passed_.size()});
+    }
+  }
+
+  // All nodes of a case that never passed.
+  static std::vector<NodeId> nodes_of_case(const EvidenceCase& item) {
+    const Graph& graph = *item.graph;
+    const std::string text = node_case(graph, item.node);
+    std::vector<NodeId> nodes = item.failing;
+    for (const NodeId node : graph.nodes()) {
+      const bool is_alike = graph.op(node) == graph.op(item.node) && node_case(graph, node) == text;
+      const bool is_known = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+      if (is_alike && !is_known) nodes.push_back(node);
+    }
+    return nodes;
   }
 
   bool holds(const Rule& rule, std::size_t i) const {

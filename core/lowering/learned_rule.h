@@ -5,8 +5,8 @@
 // 1. If no case of it passed, the op is denied, in the opsets that were seen.
 // 2. Otherwise one condition that holds for all failed cases and for no passed one; else two
 //    together; else several such rules that together cover the failed cases.
-// 3. Cases that no such rule covers, and cases that both failed and passed, are denied by node
-//    name.
+// 3. Cases that no such rule covers are denied by the names of their nodes, and of cases that both failed
+//    and passed the nodes that failed.
 //
 // Among rules of the same length the one that denies the fewest nodes wins, then the first by its
 // text. A short rule need not be true: a rule based on fewer than three failed cases is weak.
@@ -36,6 +36,7 @@ struct EvidenceCase {
   NodeId node;
   bool passed = false;  // in some piece
   bool failed = false;  // alone; if both are set, the verdict depends on the nodes around it
+  std::vector<NodeId> failing = {};  // the nodes that failed, in the order in which they did
 };
 
 // Domain ("" for the default domain) and op.

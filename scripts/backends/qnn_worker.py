@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -204,6 +205,56 @@ def keep_in_place(words):
     return 0 if made else 3
 
 
+def feeds_of(model, original, values):
+    """Inputs for the deployed model that the original takes, as random as run_split.py's; None when it takes none."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from ort_inputs import CannotRun, find_inputs, values_of_texts
+
+    graph = onnx.load(model, load_external_data=False).graph
+    shapes = {one.name: [dim.dim_value or -1 for dim in one.type.tensor_type.shape.dim] for one in graph.input}
+    try:
+        return find_inputs(Path(original), values_of_texts(Path(original), values), {}, 0, shapes)[0]
+    except CannotRun:
+        return None
+
+
+LOADED, DRAWN = "the deployed model is loaded", "inputs are drawn"  # what the child of `load` says
+
+
+def load_in_place(words):
+    """The child of `load`: opens the deployed model as a program would, and runs it."""
+    model, original, compiled, values = words[:4]
+    answers = take_stdout()
+    try:
+        compiler = Qnn(options_of(words[4:]))
+        options = compiler.session_options({})
+        options.log_severity_level = 3
+        session = in_stage("load", ort.InferenceSession, model, options)
+        session.disable_fallback()  # else a fault of the provider is hidden by one of the CPU
+        taken = sum(node.op_type == "EPContext" for part in session.get_provider_graph_assignment_info()
+                    if part.ep_name == PROVIDER for node in part.get_nodes())
+        if taken != int(compiled):
+            raise StageError("load", f"QNN takes {taken} of {compiled} compiled partitions")
+        print(LOADED, file=sys.stderr, flush=True)
+        feeds = feeds_of(model, original, json.loads(values))
+        print(DRAWN, file=sys.stderr, flush=True)
+        if feeds is None:
+            note = "it loads; it was not run, as the model takes none of the inputs that were tried"
+        else:
+            plain = {one.name: feeds[one.name].plain() for one in session.get_inputs()}
+            in_stage("run", session.run, None, plain)
+            note = "it loads and runs in ONNX Runtime"
+    except StageError as fault:
+        os.write(answers, json.dumps({"stage": fault.stage, "error": str(fault.error)}).encode())
+        return 1
+    os.write(answers, json.dumps({"note": note}).encode())
+    return 0
+
+
+def end_of(code):
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+
+
 class Handlers:
     def __init__(self, compiler, words):
         self.compiler, self.words = compiler, words
@@ -232,6 +283,20 @@ class Handlers:
             raise StageError(fault.get("stage", "compile"), error)
         return self.artefacts(context)
 
+    def load(self, request):
+        """A session may end its process, so it has one of its own."""
+        words = [request["model"], request["original"], str(request["compiled"]), json.dumps(request["values"])]
+        command = [sys.executable, os.path.abspath(__file__), "--load", *words, *self.words]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode != 0:
+            fault = json.loads(done.stdout or "{}")
+            lines = [line for line in done.stderr.splitlines() if line.strip()]
+            if LOADED in lines and DRAWN not in lines and not fault:
+                return {"note": "it loads; it was not run, as the model itself ends the process"}
+            error = fault.get("error", f"the process was ended by {end_of(done.returncode)}: {' '.join(lines[-2:])}")
+            raise StageError(fault.get("stage", "load"), error)
+        return json.loads(done.stdout)
+
     def artefacts(self, context):
         graph = onnx.load(context, load_external_data=False).graph
         inputs, outputs = ([value.name for value in values] for values in (graph.input, graph.output))
@@ -254,9 +319,12 @@ def main():
     words = sys.argv[1:]
     if words[:1] == ["--keep"]:
         return keep_in_place(words[1:])
+    if words[:1] == ["--load"]:
+        return load_in_place(words[1:])
     compiler = Qnn(options_of(words))
     handlers = Handlers(compiler, words)
-    serve("qnn", lambda: version_of(compiler), {"compile": handlers.compile, "run": handlers.run})
+    does = {"compile": handlers.compile, "run": handlers.run, "load": handlers.load}
+    serve("qnn", lambda: version_of(compiler), does)
     return 0
 
 

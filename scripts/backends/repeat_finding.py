@@ -2,11 +2,12 @@
 """Passes the model to the compiler that backend.json describes, and says what comes of it. Both, and this file,
 are in a folder that cleave wrote for a finding; cleave is not needed here.
 
-usage: repeat.py [--compare] [--pin] [--rtol R] [--atol A] [--integers N]
+usage: repeat.py [--compare] [--pin] [--rtol R] [--atol A] [--rounding R] [--integers N]
 
     --compare      also run it on test_data_set_0/input_*.pb and compare with output_*.pb (needs onnx and numpy)
     --pin          a worker exports the model, a program of torch, anew on test_data_set_0/input_*.pb
-    --rtol --atol  floats may differ by atol + rtol * |wanted|
+    --rtol --atol  floats may differ by atol + rtol * |wanted|; where all are below 1, atol is that share of the largest
+    --rounding R   which is then at least this
     --integers N   8-bit integers may differ by N
 
 Exit status: 0 the compiler takes the model (and computes what is wanted), 1 it does not, 2 it cannot be tried here.
@@ -298,7 +299,9 @@ def difference(wants, made, options):
     distance[np.isnan(distance)] = np.inf
     most = np.zeros_like(distance)
     if wants.dtype.kind not in "iub":
-        most = options.atol + options.rtol * np.where(np.isfinite(a), np.abs(a), 0)
+        largest = np.max(np.abs(a[np.isfinite(a)]), initial=0)
+        atol = min(options.atol, max(options.atol * largest, options.rounding))
+        most = atol + options.rtol * np.where(np.isfinite(a), np.abs(a), 0)
     elif wants.dtype.itemsize == 1 and wants.dtype.kind in "iu":
         most += options.integers
     wrong = distance > most
@@ -361,6 +364,7 @@ def main():
     parser.add_argument("--pin", action="store_true")
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-4)
+    parser.add_argument("--rounding", type=float, default=2**-23)
     parser.add_argument("--integers", type=float, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="finding") as folder:

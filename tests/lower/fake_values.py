@@ -4,6 +4,7 @@
 usage: fake_values.py [RULE...]      a worker that computes by ONNX Runtime
 
     wrong=X    adds 1 to what an op X makes
+    zero=X     makes zeros of what an op X makes
     bf16       rounds what each op makes to bfloat16
     step=AxB   one value of what each QuantizeLinear makes, of the shape AxB, is one step off
 """
@@ -36,6 +37,11 @@ def spoilt(node, rules):
     steps = [rule[5:] for rule in rules if rule.startswith("step=")]
     if steps and op == "QuantizeLinear":
         return one_step_off(node, [int(size) for size in steps[0].split("x")])
+    if f"zero={op}" in rules:
+        name = node.output[0]
+        node.output[0] = name + "__raw"
+        zero = helper.make_node("Constant", [], [name + "__zero"], value_float=0.0)
+        return [node, zero, helper.make_node("Mul", [name + "__raw", name + "__zero"], [name])]
     is_wrong = f"wrong={op}" in rules
     if not is_wrong and "bf16" not in rules:
         return [node]

@@ -18,6 +18,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import onnx
+from onnx import TensorProto, helper
 
 from place import (
     ALL,
@@ -762,6 +763,69 @@ def test_lower_precision_is_no_fault_of_a_node(place):
     done, result = place.lower(model, values_backend(place, "bf16"), "--compare", "--until-clean", env=env)
     equal((done.returncode, result["rules"]), (1, 0))
     equal(result["parts"][0]["verdict"], "lower precision")
+
+
+def scaled(path, factor):
+    """y = x * factor, then Sin."""
+    nodes = [helper.make_node("Mul", ["x", "w"], ["m"], name="mul"), helper.make_node("Sin", ["m"], ["y"], name="sin")]
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"]
+    graph = helper.make_graph(nodes, "scaled", value[:1], value[1:], [helper.make_tensor("w", TensorProto.FLOAT, [], [factor])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_small_outputs_are_held_against_a_share_of_their_size(place):
+    env = reference(place)
+    model = scaled(place.folder / "m.onnx", 6e-5)
+    done, result = place.lower(model, values_backend(place), "--compare", env=env)
+    equal((done.returncode, result["parts"][0]["values"][0]["tested"]), (0, True))
+    assert 0 < result["parts"][0]["values"][0]["largest_value"] <= 6e-5, result["parts"][0]["values"]
+    done, result = place.lower(model, values_backend(place, "zero=Sin"), "--compare", env=env)
+    equal((done.returncode, result["parts"][0]["verdict"]), (1, "wrong values"))
+
+
+def test_outputs_that_zeros_would_pass_are_said_to_be_untested(place):
+    env = reference(place)
+    model = scaled(place.folder / "m.onnx", 1e-9)
+    done = place.run("lower", model, "-s", "all.json", "--backend", values_backend(place, "zero=Sin"), "--compare", env=env)
+    equal(done.returncode, 0)
+    assert "NOT tested" in done.stdout and "y (at most" in done.stdout, done.stdout
+
+
+def test_how_far_values_are_apart_is_said_when_they_pass(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Sigmoid", "Sqrt"])
+    words = ["lower", model, "-s", "all.json", "--backend", values_backend(place), "--compare"]
+    for _ in range(2):  # the second time the verdict is known
+        done = place.run(*words, env=env)
+        said = " ".join(done.stdout.split())
+        assert "values: 1 output compared" in said and "v2 0 of 0." in said, said
+
+
+def test_lower_says_of_the_split_what_preview_says(place):
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg"])
+    done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(serve=True))
+    said = " ".join(done.stderr.split())
+    assert "open: n (give --dim n=SIZE)" in said and "worth it: " in said, said
+
+
+def test_a_value_without_a_type_makes_no_rule(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"])
+    proto = onnx.load(model)
+    proto.graph.node[0].domain = "acme"
+    proto.opset_import.append(helper.make_opsetid("acme", 1))
+    onnx.save(proto, model)
+    (place.folder / "all.json").write_text(json.dumps({**ALL, "deny": ["acme::Relu"]}))
+    done, result = place.lower(model, place.backend(["op=Neg"], serve=True), "--until-clean")
+    equal((done.returncode, result["rules"]), (1, 0))
+    assert "the type of v1" in result["findings"][0]["blocked"], result["findings"]
+
+
+def test_a_list_without_quantizelinear_is_told(place):
+    model = quantised(place.folder / "m.onnx")
+    (place.folder / "all.json").write_text(json.dumps({**ALL, "deny": ["QuantizeLinear", "DequantizeLinear"]}))
+    _, result = place.lower(model, place.backend(serve=True))
+    assert any("--keep-qdq" in text and "another -s" in text for text in result["advice"]), result["advice"]
 
 
 def test_a_compiler_that_always_fails_is_not_believed(place):

@@ -24,7 +24,7 @@ def backend(place, *rules):
     path = place.folder / "npu.json"
     path.write_text(json.dumps({
         "format": "cleave.backend", "version": 1, "name": "npu",
-        "serve": {"argv": [sys.executable, str(FAKE), *rules], "ops": ["compile"]},
+        "serve": {"argv": [sys.executable, str(FAKE), *rules], "ops": ["compile", "load"]},
         "env": {"pass": ["PATH", "HOME", "LANG"]},
     }))
     return path
@@ -141,8 +141,8 @@ def test_inputs_have_the_sizes_that_they_are_bound_to(place):
     done = lower(place, "m.onnx", "all.json", "--deploy", "-q")
     equal(done.returncode, 3)
     assert '"v0"' in done.stderr and "--dim" in done.stderr, done.stderr
-    assert not (place.folder / "out").exists()
-    done_well(lower(place, "m.onnx", "all.json", "--deploy", "-q", "--dim", "N=2"))
+    assert not (place.folder / "out" / "root_ep.onnx").exists()
+    done_well(lower(place, "m.onnx", "all.json", "--deploy", "-q", "--dim", "N=2", "--force"))
     shape = deployed(place).graph.input[0].type.tensor_type.shape
     equal([dim.dim_value for dim in shape.dim], [2, 3])
 
@@ -161,6 +161,7 @@ def test_a_value_that_the_session_folds_away_is_refused_by_name(place):
     done = lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", "--fold", "report")
     equal(done.returncode, 3)
     assert '"s"' in done.stderr and "--fold write" in done.stderr, done.stderr
+    assert "lowering.json" in files(place) and "root_ep.onnx" not in files(place), files(place)
     for fold in ([], ["--fold", "write"]):  # what is known is compiled as such unless it is asked for
         done_well(lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", "--force", *fold))
 
@@ -177,6 +178,82 @@ def test_nothing_compiled_is_nothing_to_deploy(place):
     done = lower(place, "m.onnx", "all.json", "--deploy", "-q", rules=["nothing"])
     equal(done.returncode, 3)
     assert "nothing to deploy" in done.stderr and "keeps nothing" in done.stderr, done.stderr
+
+
+def test_what_is_not_deployed_is_reported_all_the_same(place):
+    chain(place.folder / "m.onnx", ["Relu"] * 12)
+    done = lower(place, "m.onnx", "all.json", "--deploy", rules=["refuse=Relu"])
+    equal(done.returncode, 3)
+    assert "NOT clean" in done.stdout and "fails alone" in done.stdout, done.stdout
+    assert "refused: op Relu is not supported" in done.stderr, done.stderr
+    assert {"lowering.json", "lowering.txt", "learned.json"} <= set(files(place)), files(place)
+
+
+def equal_inputs(path, ops=("Neg", "Neg")):
+    """A part on the accelerator reads what equal nodes on the CPU make."""
+    nodes = [helper.make_node(op, ["x"], [f"c{i}"], name=f"c{i}") for i, op in enumerate(ops)]
+    nodes.append(helper.make_node("Add", ["c0", "c1"], ["y"], name="add"))
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"]
+    graph = helper.make_graph(nodes, "equal", value[:1], value[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_of_inputs_that_the_session_makes_one_the_part_reads_one(place):
+    equal_inputs(place.folder / "m.onnx")
+    done = lower(place, "m.onnx", without(place, "Neg"), "--deploy", rules=["dies=c0+c1"])
+    done_well(done)
+    assert "it loads with 1 of 1" in done.stderr, done.stderr
+    equal([list(node.input) for node in deployed(place).graph.node if node.op_type == "EPContext"], [["c0"]])
+    equal(lowering(place)["parts"][0]["artefact_inputs"], ["c0"])
+    # What is only kept has the split's own inputs.
+    done_well(lower(place, "m.onnx", without(place, "Neg"), "-q", "--force"))
+    equal(lowering(place)["parts"][0]["artefact_inputs"], ["c0", "c1"])
+
+
+def test_a_removed_node_is_the_same_input(place):
+    equal_inputs(place.folder / "m.onnx", ["Neg", "Identity"])
+    nodes = onnx.load(place.folder / "m.onnx")
+    nodes.graph.node[1].input[0] = "c0"
+    onnx.save(nodes, place.folder / "m.onnx")
+    done_well(lower(place, "m.onnx", without(place, "Neg", "Identity"), "--deploy", "-q"))
+    equal([list(node.input) for node in deployed(place).graph.node if node.op_type == "EPContext"], [["c0"]])
+
+
+def test_a_file_that_ends_its_session_is_not_written(place):
+    equal_inputs(place.folder / "m.onnx", ["Neg", "Abs"])
+    done = lower(place, "m.onnx", without(place, "Neg", "Abs"), "--deploy", rules=["dies=c0+c1"])
+    equal(done.returncode, 3)
+    assert "root_ep.onnx does not load in ONNX Runtime" in done.stderr, done.stderr
+    assert "lowered 1 of 3 nodes" in done.stdout, done.stdout
+    assert "root_ep.onnx" not in files(place) and "lowering.json" in files(place), files(place)
+    done = lower(place, "m.onnx", without(place, "Neg", "Abs"), "--deploy", "--force", rules=["load=INVALID_TENSOR"])
+    assert done.returncode == 3 and "INVALID_TENSOR" in done.stderr, done.stderr
+
+
+def test_one_file_without_others_has_what_was_compiled(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"], last=(2, 3))
+    done_well(lower(place, "m.onnx", without(place, "Neg"), "--deploy", "--embed", "-q"))
+    nodes = [node for node in deployed(place).graph.node if node.op_type == "EPContext"]
+    equal([attribute(node, "embed_mode") for node in nodes], [1, 1])
+    equal([attribute(node, "ep_cache_context") for node in nodes], [b"compiled Relu", b"compiled Abs"])
+    equal(lower(place, "m.onnx", "all.json", "--embed").returncode, 2)
+
+
+def test_an_operator_of_another_domain_is_refused_by_name(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"], last=(2, 3))
+    model = onnx.load(place.folder / "m.onnx")
+    model.graph.node[1].domain = "acme"
+    model.opset_import.append(helper.make_opsetid("acme", 1))
+    model.graph.value_info.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in ("v1", "v2"))
+    onnx.save(model, place.folder / "m.onnx")
+    done = lower(place, "m.onnx", without(place, "acme::Neg"), "--deploy", "-q")
+    assert done.returncode == 3 and '"n1" (acme::Neg)' in done.stderr, done.stderr
+
+
+def test_what_the_model_was_given_is_recorded(place):
+    chain(place.folder / "m.onnx", ["Relu"], shape=("N", 3))
+    done_well(lower(place, "m.onnx", "all.json", "-q", "--dim", "N=2"))
+    equal(lowering(place)["bound"], {"dims": {"N": 2}, "shapes": {}, "values": {}})
 
 
 def test_a_folder_with_artefacts_is_needed(place):

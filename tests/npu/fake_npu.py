@@ -7,6 +7,8 @@ usage: fake_npu.py [RULE...]
     nothing     ignores "keep"
     two         writes two nodes, with a value between them
     refuse=X    refuses a piece with an op X
+    dies=X      ends the session of a deployed model whose nodes read values X together, as ONNX Runtime makes them one
+    load=WORDS  says so when it loads a deployed model
 """
 import json
 import os
@@ -49,7 +51,20 @@ def write_context(model, out, rules):
     }
 
 
+def load(request, rules):
+    nodes = [node for node in onnx.load(request["model"]).graph.node if node.op_type == "EPContext"]
+    said = next((rule[5:] for rule in rules if rule.startswith("load=")), "")
+    if said:
+        return {"ok": False, "stage": "load", "error": said}
+    merged = next((set(rule[5:].split("+")) for rule in rules if rule.startswith("dies=")), set())
+    if merged and any(merged <= set(node.input) for node in nodes):
+        os.abort()
+    return {"ok": True, "note": f"it loads with {len(nodes)} of {request['compiled']}"}
+
+
 def answer(request, rules):
+    if request["op"] == "load":
+        return load(request, rules)
     model = onnx.load(request["model"])
     ops = [node.op_type for node in model.graph.node]
     for rule in rules:

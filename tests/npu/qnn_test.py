@@ -165,7 +165,7 @@ def test_attention_is_deployed_with_the_measured_list(place):
 
 
 def test_qdq_is_deployed_and_equal_bit_for_bit(place):
-    return deployed(place, "qdq", says="y: largest difference 0 ")
+    return deployed(place, "qdq", says="y: largest difference 0, ")
 
 
 def test_a_loop_stays_on_the_cpu(place):

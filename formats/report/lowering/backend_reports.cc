@@ -52,7 +52,8 @@ std::string self_test_text(const Backend& backend, const SelfTest& test) {
     table.add_row({step.name, std::string(outcome_text(step.outcome)),
                    step.seconds > 0 ? duration_text(step.seconds * 1e6) : ""});
     if (step.detail.empty()) continue;
-    details += wrapped(step.name + ": " + escaped(step.detail), 2, 4);
+    const std::size_t end = step.detail.find_last_not_of(" \n\t\r");  // of programs' last lines
+    details += wrapped(step.name + ": " + escaped(step.detail.substr(0, end + 1)), 2, 4);
   }
   text += table.text();
   if (!details.empty()) text += "\n" + details;

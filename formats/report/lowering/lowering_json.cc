@@ -93,6 +93,7 @@ class JsonWriter {
  private:
   void write_backends() {
     json_.text("model", report_.model.source.path());
+    write_bound();
     json_.begin_list("backends");
     for (std::size_t i = 0; i < report_.backends.size(); ++i) {
       json_.begin_object(Layout::one_line);
@@ -110,6 +111,33 @@ class JsonWriter {
     write_reference_sizes();
     json_.number("samples_compared", outcome_.samples);
     json_.number("seed", report_.pool.seed);
+  }
+
+  // What the model was given before it was split: a compiled partition holds for these only.
+  void write_bound() {
+    const ShapeBindings& bindings = report_.model.bindings;
+    json_.begin_object("bound", Layout::one_line);
+    json_.begin_object("dims");
+    for (const auto& [name, size] : bindings.dims) {
+      json_.text_key(name);
+      json_.number(size);
+    }
+    json_.end_object();
+    json_.begin_object("shapes");
+    for (const auto& [input, sizes] : bindings.inputs) {
+      json_.text_key(input);
+      json_.begin_list();
+      for (const std::int64_t size : sizes) json_.number(size);
+      json_.end_list();
+    }
+    json_.end_object();
+    json_.begin_object("values");
+    for (const auto& [input, text] : bindings.values) {
+      json_.text_key(input);
+      json_.text(text);
+    }
+    json_.end_object();
+    json_.end_object();
   }
 
   void write_targets() {
@@ -154,6 +182,20 @@ class JsonWriter {
       json_.text("node", one.node);
       json_.text("op", one.op);
       json_.text("why", one.why);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_compared(const Attempt& attempt) {
+    json_.begin_list("values");
+    for (const ComparedOutput& one : attempt.compared) {
+      json_.begin_object(Layout::one_line);
+      json_.text("output", one.name);
+      json_.number("largest_difference", one.most_apart);
+      json_.number("largest_value", one.largest);
+      json_.number("rms", one.rms);
+      json_.flag("tested", one.is_tested);
       json_.end_object();
     }
     json_.end_list();
@@ -217,6 +259,7 @@ class JsonWriter {
     json_.text("before", attempt.before);
     json_.text("hash", part.hash);
     write_left(attempt);
+    write_compared(attempt);
     write_remedies(part);
     json_.number("finding", part.finding);
     if (part.artefacts) write_artefacts(*part.artefacts);

@@ -24,6 +24,7 @@ struct LoweringReport {
   // the user gave for the split. Without lists no command is named.
   std::vector<std::string> list_options = {};
   std::vector<std::string> split_options = {};
+  std::vector<std::string> notes = {};  // on the split, as preview has them
 };
 
 // cleave.lowering version 1. The verdicts of the last round, and the findings of all rounds.

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/decimal.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
@@ -173,6 +174,7 @@ class TextWriter {
     write_precision();
     write_data_shapes();
     write_compared();
+    write_distances();
     if (outcome.rounds.back().acc_nodes == 0 && !outcome.takes_nothing) {
       page_.line("no node is left on the accelerator");
     }
@@ -197,6 +199,37 @@ class TextWriter {
     }
     if (!report_.pool.compares && idle.size() < report_.backends.size()) {
       page_.line("values are not compared (--compare does, with a reference)");
+    }
+  }
+
+  // How far the outputs of the last round are apart, the worst for its size first; and those of which
+  // the comparison says nothing.
+  void write_distances() {
+    std::vector<ComparedOutput> tested, untested;
+    for (const LoweredPart& part : outcome_.rounds.back().parts) {
+      for (const ComparedOutput& one : part.attempt.compared) {
+        (one.is_tested ? tested : untested).push_back(one);
+      }
+    }
+    std::stable_sort(tested.begin(), tested.end(), [](const auto& one, const auto& other) {
+      return one.most_apart * other.largest > other.most_apart * one.largest;
+    });
+    const auto number = [](double value) { return rounded_text(value, 3); };
+    if (!tested.empty()) {
+      page_.line("values: " + counted(tested.size(), "output", "outputs") +
+                 " compared; the largest differences, with the largest number of the reference: " +
+                 capped_list(tested, kMostSizes, [&](const ComparedOutput& one) {
+                   return escaped(one.name) + " " + number(one.most_apart) + " of " +
+                          number(one.largest) + " (rms " + number(100 * one.rms) + "%)";
+                 }));
+    }
+    if (!untested.empty()) {
+      page_.line("NOT tested, as all that the reference has there is within the tolerance of 0: " +
+                 capped_list(untested, kMostSizes,
+                             [&](const ComparedOutput& one) {
+                               return escaped(one.name) + " (at most " + number(one.largest) + ")";
+                             }) +
+                 "; other inputs (--inputs) may say more");
     }
   }
 
@@ -251,14 +284,24 @@ class TextWriter {
       const std::string& exact = report_.backends[part.backend].float32_backend;
       const bool is_lower = verdict == LowerVerdict::lower_precision;
       if (!is_lower && (verdict != LowerVerdict::wrong_values || exact.empty())) continue;
+      const std::string& compute = report_.backends[part.backend].compute;
       std::string text = backend_name(report_, part.backend);
-      text += is_lower ? " computes in lower precision: right at bfloat16's tolerance (rtol = atol "
-                         "= 0.02), not at float32's"
-                       : " may compute in less than float32";
-      text += exact.empty() ? ". Switch it to float32 to compare, or state \"compute\": "
-                              "\"bfloat16\" in its file; if it does compute in float32, its "
-                              "errors add up to this"
-                            : ". To compare in float32: --backend " + exact;
+      if (is_lower && compute != "float32") {
+        text += " computes in " + compute +
+                ", as its file says: its errors are those of rounding, and add up beyond the "
+                "file's tolerance";
+      } else {
+        text += is_lower ? " computes in lower precision: right at bfloat16's tolerance (rtol = "
+                           "atol = 0.02), not at float32's"
+                         : " may compute in less than float32";
+      }
+      if (!exact.empty()) {
+        text += ". To compare in float32: --backend " + exact;
+      } else if (compute == "float32") {
+        text +=
+            ". Switch it to float32 to compare, or state \"compute\": \"bfloat16\" in its "
+            "file; if it does compute in float32, its errors add up to this";
+      }
       page_.line(text);
       return;
     }
@@ -337,8 +380,11 @@ std::string conclusion_text(const LoweringReport& report) {
     line += (i == 0 ? "" : " and ") + backend_name(report, i);
   }
   line += " in " + counted(outcome.rounds.size(), "round", "rounds") + ", " +
-          counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
-          duration_text(outcome.seconds * 1e6);
+          counted(outcome.compiler_runs, "compiler run", "compiler runs") +
+          (outcome.artefact_runs == 0
+               ? ""
+               : " and " + count_text(outcome.artefact_runs) + " more to keep what was compiled") +
+          ", " + duration_text(outcome.seconds * 1e6);
   if (report.pool.jobs > 1) {
     line += " (" + std::to_string(report.pool.jobs) + " at once)";
   }
@@ -461,15 +507,47 @@ class AdviceWriter {
       : report_(report), graph_(report.model.graph), outcome_(report.outcome) {}
 
   std::vector<std::string> write() {
+    speak_of_qdq();
     propose_sizes();
     if (advice_.empty()) warn_of_open_rules();
     list_pinned();
     name_command();
+    for (const std::string& note : report_.notes) advice_.push_back(escaped(note));
     return std::move(advice_);
   }
 
  private:
   bool has_reference() const { return !outcome_.reference.empty(); }
+
+  // Quantised models, whose nodes a compiler must get with what quantises them.
+  void speak_of_qdq() {
+    std::size_t all = 0, taken = 0;
+    const auto is_qdq = [&](NodeId node) {
+      return graph_.op(node) == "QuantizeLinear" || graph_.op(node) == "DequantizeLinear";
+    };
+    for (const NodeId node : graph_.nodes()) all += is_qdq(node) ? 1U : 0U;
+    for (const LoweredPart& part : outcome_.rounds.front().parts) {
+      for (const NodeId node : part.nodes) taken += is_qdq(node) ? 1U : 0U;
+    }
+    const auto cut = static_cast<std::size_t>(
+        std::count_if(outcome_.findings.begin(), outcome_.findings.end(),
+                      [](const LowerFinding& one) { return one.is_cut_from_qdq; }));
+    const auto& options = report_.split_options;
+    const bool is_kept = std::find(options.begin(), options.end(), "--keep-qdq") != options.end();
+    if (all > 0 && taken == 0) {
+      advice_.push_back(
+          "the lists take none of the " + count_text(all) +
+          " QuantizeLinear and DequantizeLinear of this model, so that no compiler gets a "
+          "quantised node: add a file with these two names, a line each, as another -s" +
+          (is_kept ? "" : ", and --keep-qdq"));
+    } else if (cut > 0) {
+      advice_.push_back(
+          counted(cut, "culprit was", "culprits were") +
+          " tried without QuantizeLinear and DequantizeLinear of its own, which says nothing "
+          "of quantised nodes: only its name is denied" +
+          (is_kept ? "" : "; --keep-qdq keeps them together"));
+    }
+  }
 
   // Partitions that only lack the sizes of open dims.
   void propose_sizes() {

@@ -68,6 +68,17 @@ struct LeftOut {
   std::string why = {};  // "" when the backend does not say
 };
 
+// An output of floats that was compared with the reference's. Of several samples: the one that is further
+// apart for its size.
+struct ComparedOutput {
+  std::string name = {};
+  double most_apart = 0;  // the largest difference
+  double largest = 0;     // the largest number of the reference
+  double rms = 0;         // of the difference, as a share of that of the reference
+  // False: all that is wanted is within the tolerance of 0, so that this comparison says nothing.
+  bool is_tested = true;
+};
+
 struct Attempt {
   LowerVerdict verdict = LowerVerdict::driver;
   LowerStage stage = LowerStage::compile;
@@ -78,8 +89,13 @@ struct Attempt {
   bool is_cached = false;
   std::string before =
       {};  // how an earlier try failed, when this is the answer to a repeat; not stored
+<<<<<<< HEAD
   // In the backend's order; of LowerVerdict::partly all, of a refusal those that it names.
   std::vector<LeftOut> left = {};
+=======
+  std::vector<LeftOut> left = {};             // of LowerVerdict::partly, in the backend's order
+  std::vector<ComparedOutput> compared = {};  // of the stage run, in the piece's order
+>>>>>>> npumend
   KeptFiles kept = {};
 };
 

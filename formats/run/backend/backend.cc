@@ -4,6 +4,16 @@
 
 namespace cleave {
 
+double CompareTolerance::atol_of(double largest) const {
+  return std::min(atol, std::max(atol * largest, rounding));
+}
+
+double rounding_of(std::string_view compute) {
+  if (compute == "float16") return 0x1p-10;
+  if (compute == "bfloat16") return 0x1p-7;
+  return 0x1p-23;
+}
+
 std::string_view lower_stage_name(LowerStage stage) {
   switch (stage) {
     case LowerStage::check:

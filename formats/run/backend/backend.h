@@ -53,9 +53,18 @@ inline constexpr std::array<std::string_view, 3> kTakenFormats = {"onnx", "pt2",
 // How outputs are compared with the reference's.
 struct CompareTolerance {
   double rtol = 1e-3;
-  double atol = 1e-4;
+  double atol = 1e-4;  // for outputs whose largest number is 1 or more; of smaller ones its share
   std::int64_t integers = 0;  // for quantised outputs
+  // The rounding of numbers near 1: `atol` shrinks no further, as what is added up on the way to a small
+  // number may be near 1.
+  double rounding = 0x1p-23;
+
+  // `atol` for an output whose largest number is this.
+  double atol_of(double largest) const;
 };
+
+// The rounding of numbers near 1 in this precision: "float16"; that of float32 for others.
+double rounding_of(std::string_view compute);
 
 struct Backend {
   std::string name;

@@ -280,6 +280,7 @@ class BackendReader {
     });
     backend_.tolerance.rtol = rtol.value_or(backend_.tolerance.rtol);
     backend_.tolerance.atol = atol.value_or(backend_.tolerance.atol);
+    backend_.tolerance.rounding = rounding_of(backend_.compute);
   }
 
   void read_jobs() {

@@ -374,14 +374,52 @@ double element_at(const Tensor& tensor, std::uint64_t at) {
   }
 }
 
+namespace {
+
+double largest_finite(const Tensor& tensor) {
+  double largest = 0;
+  for (std::uint64_t i = 0; i < tensor.count(); ++i) {
+    const double number = std::fabs(element_at(tensor, i));
+    if (std::isfinite(number)) largest = std::max(largest, number);
+  }
+  return largest;
+}
+
+// How far floats of one shape are apart, whatever is allowed.
+void measure(const Tensor& wants, const Tensor& is, TensorDifference& difference) {
+  double apart = 0, size = 0;
+  for (std::uint64_t i = 0; i < difference.total; ++i) {
+    const double wanted = element_at(wants, i), got = element_at(is, i);
+    if (!std::isfinite(wanted) || !std::isfinite(got)) continue;
+    difference.most_apart = std::max(difference.most_apart, std::fabs(wanted - got));
+    apart += (wanted - got) * (wanted - got);
+    size += wanted * wanted;
+  }
+  if (size > 0) difference.rms = std::sqrt(apart / size);
+}
+
+}  // namespace
+
+CompareTolerance tolerance_for(const Tensor& wants, CompareTolerance tolerance) {
+  if (is_float(wants.dtype)) tolerance.atol = tolerance.atol_of(largest_finite(wants));
+  return tolerance;
+}
+
 TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,
-                                 const CompareTolerance& tolerance) {
+                                 const CompareTolerance& given) {
   using What = TensorDifference::What;
   TensorDifference difference{.total = wants.count()};
   if (wants.dtype != is.dtype) return difference.what = What::dtype, difference;
   if (wants.dims != is.dims) return difference.what = What::shape, difference;
   if (!is_float(wants.dtype) && !is_integer(wants.dtype)) {
     return difference.what = What::not_comparable, difference;
+  }
+  const CompareTolerance tolerance = tolerance_for(wants, given);
+  if (is_float(wants.dtype)) {
+    difference.largest_wanted = largest_finite(wants);
+    difference.is_tested = difference.total == 0 || difference.largest_wanted > tolerance.atol;
+    difference.has_distance = true;
+    measure(wants, is, difference);
   }
   for (std::uint64_t i = 0; i < difference.total; ++i) {
     if (has_same_bits(wants, is, i)) continue;

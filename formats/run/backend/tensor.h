@@ -37,18 +37,28 @@ std::optional<Tensor> decode_npy(std::string_view bytes);
 
 // Compares an output of a backend with the reference's: dtype and shape first, then elements.
 //
-//   floats              |wants - is| <= atol + rtol * |wants|; NaN equals NaN, infinities by sign
+//   floats              |wants - is| <= atol + rtol * |wants|; NaN equals NaN, infinities by sign.
+//                       atol is that of a tensor with such numbers: see CompareTolerance
 //   integers and bools  exactly, or by the tolerance for quantised outputs
 struct TensorDifference {
   enum class What : std::uint8_t { none, dtype, shape, values, not_comparable };
   What what = What::none;
   std::uint64_t differing = 0;
   std::uint64_t total = 0;
-  double wants = 0, is = 0;  // at the largest difference
-  double largest = 0;        // |wants - is| there
+  double wants = 0, is = 0;   // at the largest difference
+  double largest = 0;         // |wants - is| there
+  bool has_distance = false;  // floats of one shape: the rest is known, over those that are finite
+  double most_apart = 0;      // the largest |wants - is|
+  double largest_wanted = 0;
+  double rms = 0;  // of wants - is, as a share of that of wants; 0 when all of these are 0
+  // False: all floats that are wanted are within the tolerance of 0, so that zeros pass.
+  bool is_tested = true;
 
   bool is_same() const { return what == What::none || what == What::not_comparable; }
 };
+
+// The tolerance with `atol` as it holds for this tensor. Linear in the elements.
+CompareTolerance tolerance_for(const Tensor& wants, CompareTolerance tolerance);
 
 // Strings, complex numbers and types below 8 bits are not comparable. Linear in the elements.
 TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,

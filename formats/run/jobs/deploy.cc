@@ -1,20 +1,38 @@
 #include "formats/run/jobs/deploy.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/graph/op_name.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/view/function_bodies.h"
 #include "formats/models/onnx/write/writer.h"
 #include "formats/models/open_shapes.h"
+#include "formats/run/backend/session.h"
 
 namespace cleave {
 namespace {
 
 using Kind = LowerFault::Kind;
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostPartitions = 6;  // that a message names
+constexpr std::size_t kMostColumns = 200;   // of what a backend said
+
+// Whether a session of ONNX Runtime has operators of the domain.
+bool is_runtime_domain(std::string_view domain) {
+  constexpr std::array<std::string_view, 6> kDomains = {"",
+                                                        "ai.onnx.ml",
+                                                        "ai.onnx.training",
+                                                        "ai.onnx.preview.training",
+                                                        "com.microsoft",
+                                                        "com.microsoft.nchwc"};
+  return std::find(kDomains.begin(), kDomains.end(), plain_domain(domain)) != kDomains.end();
+}
 
 bool is_random(std::string_view op) {
   return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial";
@@ -35,8 +53,8 @@ class Deployment {
       if (split_.partition.is_acc(part)) read_context(part);
     }
     if (deployed_.compiled == 0) return none_compiled();
-    for (const auto check :
-         {&Deployment::check_folded, &Deployment::check_expanded, &Deployment::check_sizes}) {
+    for (const auto check : {&Deployment::check_folded, &Deployment::check_custom,
+                             &Deployment::check_expanded, &Deployment::check_sizes}) {
       if (auto fault = (this->*check)()) return *std::move(fault);
     }
     const std::vector<std::string> no_devices;
@@ -44,6 +62,11 @@ class Deployment {
         input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
         contexts_, input_.folder, deployed_.file);
     if (!written) return LowerFault{Kind::output, written.error().faults.front().message};
+    if (auto fault = try_it()) {
+      std::error_code ignored;
+      std::filesystem::remove(path(), ignored);
+      return *std::move(fault);
+    }
     return std::move(deployed_);
   }
 
@@ -53,7 +76,10 @@ class Deployment {
     const std::string& name = split_.partition.name(part);
     for (const LoweredPart& lowered : input_.outcome.rounds.back().parts) {
       if (lowered.name != name || lowered.backend != backend_) continue;
-      if (!lowered.is_lowered) return verdict_words(lowered.attempt);
+      if (!lowered.is_lowered) {
+        const std::string words = first_line(lowered.attempt.message, kMostColumns);
+        return verdict_words(lowered.attempt) + (words.empty() ? "" : ": " + words);
+      }
       if (!lowered.artefacts) return "its backend keeps nothing";
       for (const Artefact& artefact : lowered.artefacts->files) {
         if (artefact.role != "main") continue;
@@ -61,7 +87,9 @@ class Deployment {
         const auto source = SourceFile::open(
             (std::filesystem::path(input_.options.artefacts_folder) / file).string());
         if (!source) return source.error().front().message;
-        auto read = read_context_model(source->bytes(), {.part = name, .folder = "artefacts/"});
+        ContextPlace place{.part = name, .folder = "artefacts/"};
+        if (input_.embeds) place.content = [&](std::string_view data) { return content_of(data); };
+        auto read = read_context_model(source->bytes(), place);
         if (!read) return read.error();
         context = *std::move(read);
         return {};
@@ -69,6 +97,55 @@ class Deployment {
       return lowered.artefacts->why;
     }
     return "it was not lowered";
+  }
+
+  std::optional<std::string> content_of(std::string_view file) const {
+    const auto name = std::filesystem::path(file).filename();
+    const auto source =
+        SourceFile::open((std::filesystem::path(input_.options.artefacts_folder) / name).string());
+    return source ? std::optional<std::string>(source->bytes()) : std::nullopt;
+  }
+
+  std::string path() const {
+    return std::filesystem::absolute(input_.folder.path_of(deployed_.file)).string();
+  }
+
+  // Loads and runs the file once, where the backend's worker can: in a process of its own, as a session may
+  // end the process that it is in.
+  std::optional<LowerFault> try_it() {
+    const Backend& backend = input_.backends[backend_];
+    if (!backend.serve || !backend.serve->does("load")) return std::nullopt;
+    const std::string folder = input_.options.pool.work_folder + "/deployed";
+    std::error_code ignored;
+    std::filesystem::create_directories(folder, ignored);
+    BackendSession session(backend, {.launcher = input_.options.pool.launcher, .folder = folder});
+    const LoadedModel& model = input_.split.model();
+    Json values = Json::object();
+    for (const auto& [name, text] : model.bindings.values) values[name] = text;
+    const std::string original = std::filesystem::absolute(model.source.path_again()).string();
+    const Json request = {{"model", path()},         {"original", original},
+                          {"values", values},        {"compiled", deployed_.compiled},
+                          {"out", folder + "/made"}, {"seed", input_.options.pool.seed}};
+    const WorkerAnswer answer =
+        session.request("load", request.dump(-1, ' ', false, Json::error_handler_t::replace));
+    const Json json =
+        answer.kind == WorkerAnswer::Kind::line ? Json::parse(answer.text, nullptr, false) : Json();
+    const auto text_at = [&](const char* key) {
+      const Json field = json.is_object() ? json.value(key, Json()) : Json();
+      return field.is_string() ? field.get<std::string>() : std::string();
+    };
+    if (json.is_object() && json.value("ok", Json()) == true) {
+      deployed_.tried = text_at("note");
+      return std::nullopt;
+    }
+    const std::string said = json.is_object() ? text_at("error") : answer.text;
+    const std::string verb = text_at("stage") == "run" ? "run" : "load";
+    return LowerFault{
+        Kind::input,
+        deployed_.file + " does not " + verb +
+            " in ONNX Runtime, so it is not written: " + first_line(said, kMostColumns),
+        {"the compiled partitions are kept, and `cleave split` with the same lists gives the "
+         "others: a program can run them one after the other"}};
   }
 
   void read_context(PartId part) {
@@ -84,7 +161,15 @@ class Deployment {
     return {Kind::input,
             "no partition was compiled into an EPContext model by " +
                 input_.backends[backend_].name + ": there is nothing to deploy",
-            deployed_.on_cpu};
+            first_of(deployed_.on_cpu)};
+  }
+
+  static std::vector<std::string> first_of(std::vector<std::string> all) {
+    if (all.size() <= kMostPartitions) return all;
+    const std::size_t more = all.size() - kMostPartitions;
+    all.resize(kMostPartitions);
+    all.push_back("and " + std::to_string(more) + " more (lowering.json has all)");
+    return all;
   }
 
   bool is_compiled(PartId part) const { return !contexts_[index(part)].empty(); }
@@ -130,6 +215,33 @@ class Deployment {
                               "the partition",
                           {"add --fold write, which writes such values into the model"}};
       }
+    }
+    return std::nullopt;
+  }
+
+  // Whether the model itself defines the operator.
+  bool is_function(NodeId node) const {
+    const auto& functions = input_.split.model().onnx()->functions;
+    return std::any_of(functions.begin(), functions.end(), [&](const OnnxFunction& function) {
+      return function.name == graph_.op(node) &&
+             plain_domain(function.domain) == plain_domain(graph_.domain(node));
+    });
+  }
+
+  std::optional<LowerFault> check_custom() const {
+    for (const NodeId node : graph_.nodes()) {
+      const bool is_known = is_runtime_domain(graph_.domain(node)) || is_function(node);
+      if (is_compiled(split_.partition.part_of[node]) || is_known) continue;
+      return LowerFault{
+          Kind::input,
+          "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
+              escaped(std::string(graph_.domain(node)) + "::" + std::string(graph_.op(node))) +
+              ") is on the CPU, and a stock session of ONNX Runtime has no operator of this "
+              "domain: "
+              "it would not load the file",
+          {"replace it in the model, or run the partitions one after the other, and this one by "
+           "the "
+           "program that has the operator"}};
     }
     return std::nullopt;
   }

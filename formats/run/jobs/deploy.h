@@ -5,7 +5,10 @@
 // here, by name:
 //   - a compiled partition reads no value that is known before the model runs: it would be folded away
 //   - no node on the CPU is expanded into its definition after nodes were assigned to providers
+//   - no node on the CPU is of an operator that neither ONNX Runtime nor the model defines
 //   - inputs of the model that a compiled partition reads have known sizes
+// A partition that reads values which ONNX Runtime makes one was compiled to read one of them (LowerOptions::deploys).
+// At the end a worker that can loads the file in a process of its own, and runs it once.
 #pragma once
 
 #include <string>
@@ -22,6 +25,7 @@ struct DeployInput {
   const LowerOptions& options;
   const LowerOutcome& outcome;  // with artefacts
   const OutputFolder& folder;
+  bool embeds = false;  // what was compiled is in the file itself
 };
 
 struct Deployed {
@@ -29,9 +33,12 @@ struct Deployed {
   std::size_t compiled = 0;
   std::vector<std::string> on_cpu =
       {};  // accelerator partitions that are not compiled, with reasons
+  // What a session made of the file; "" where the backend has none to try it in.
+  std::string tried = {};
 };
 
-// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several.
+// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. A file that does not
+// load or run is removed again, and is a fault.
 Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input);
 
 }  // namespace cleave

@@ -17,6 +17,7 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/base/io/part_files.h"
+#include "formats/models/onnx/write/equal_values.h"
 #include "formats/models/open_shapes.h"
 #include "formats/run/lowering/finding_folder.h"
 #include "formats/run/lowering/others_of_op.h"
@@ -544,7 +545,8 @@ class LowerJob {
       });
     }
     done_ = 0;
-    kept_of_ = jobs.size();
+    kept_of_ = outcome_.artefact_runs = jobs.size();
+    if (options_.deploys && split_.model().onnx() != nullptr) same_ = equal_values(split_.model());
     pool_.lanes().do_all(std::move(jobs));
     return first_error();
   }
@@ -553,7 +555,8 @@ class LowerJob {
     LoweredPart& part = round().parts[i];
     const PlaceOfArtefacts place{.folder = options_.artefacts_folder,
                                  .work = options_.pool.work_folder + "/kept_" + std::to_string(i),
-                                 .stem = stem + "." + backends_[part.backend].name};
+                                 .stem = stem + "." + backends_[part.backend].name,
+                                 .same = same_};
     auto kept = keep_artefacts(pool_.lowerer(lane, part.backend),
                                {.nodes = part.nodes, .remedies = part.remedies}, place);
     const std::lock_guard lock(mutex_);
@@ -613,6 +616,7 @@ class LowerJob {
       known_cases_;  // by backend: asked alone, or to blame
   std::mutex mutex_;
   std::size_t done_ = 0, kept_of_ = 0;
+  std::vector<ValueId> same_;  // see equal_values(); or empty
   std::optional<Error> error_;
 };
 

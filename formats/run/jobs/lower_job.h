@@ -19,6 +19,8 @@ struct LowerOptions {
   std::size_t most_rounds = 20;
   std::string findings_folder = {};   // where a folder for each finding is made; "": nowhere
   std::string artefacts_folder = {};  // where what was compiled is kept; "": nowhere
+  // What is kept is for deploy(): of inputs that ONNX Runtime makes one, a compiled partition reads one.
+  bool deploys = false;
 };
 
 // Adds what was learned to a list.

@@ -140,7 +140,8 @@ class RepeatWriter {
     if (files_.compares_values) {
       const CompareTolerance& tolerance = files_.backend.tolerance;
       text += " --compare --rtol " + number_text(tolerance.rtol) + " --atol " +
-              number_text(tolerance.atol) + " --integers " + std::to_string(tolerance.integers);
+              number_text(tolerance.atol) + " --rounding " + number_text(tolerance.rounding) +
+              " --integers " + std::to_string(tolerance.integers);
     }
     return text + "\n";
   }
@@ -234,8 +235,8 @@ std::string readme_text(const FindingFolder& folder) {
           markdown_text(message);
   text += "\n\n";
   const std::string model = fs::path(folder.model.source.path()).filename().string();
-  text += "Found by `cleave lower` in " + markdown_code(model) + ", partition " +
-          markdown_code(folder.finding.part) + ". `model" +
+  text += "Found by `cleave " + std::string(folder.command) + "` in " + markdown_code(model) +
+          ", partition " + markdown_code(folder.finding.part) + ". `model" +
           std::string(piece_ending(folder.model)) + "` is ";
   text +=
       finding.kind == FindingKind::left_out

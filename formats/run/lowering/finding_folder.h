@@ -48,6 +48,7 @@ struct FindingFolder {
   const Backend& backend;
   const std::string& identity;  // of the backend
   std::span<const ReferenceRun> samples;
+  std::string_view command = "lower";  // of cleave, that found it
 };
 
 // Writes the folder. `lowerer` is that of the backend. Linear in the piece. Error: what cannot be

@@ -31,6 +31,7 @@ struct LowerFinding {
   std::optional<NodeId> necessary = {};     // for ValueVerdict::together: the one to be denied
   std::string rule = {};                    // the learned rule in words; "": none
   bool has_open_shapes = false;             // its nodes had them when they were refused
+  bool is_cut_from_qdq = false;  // it was tried without its QuantizeLinear or DequantizeLinear
 };
 
 struct LoweredPart {
@@ -98,6 +99,7 @@ struct LowerOutcome {
   std::size_t nodes = 0;
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;
+  std::size_t artefact_runs = 0;  // further runs, to keep what was compiled
   std::size_t cache_hits = 0;
   std::size_t samples = 0;     // the number of inputs on which values were compared
   bool takes_nothing = false;  // the lists accept no node from the start: nothing was compiled

@@ -71,7 +71,7 @@ Result<PartArtefacts, Error> keep_artefacts(PieceLowerer& lowerer, const Piece& 
     fs::create_directories(folder, error);
     if (error) return Error{folder + ": cannot be made: " + error.message()};
   }
-  auto attempt = lowerer.keep(piece, (fs::path(place.work) / place.stem).string());
+  auto attempt = lowerer.keep(piece, (fs::path(place.work) / place.stem).string(), place.same);
   if (!attempt) return attempt.error();
   if (attempt->verdict == LowerVerdict::no_room) {
     return Error{"there is no space left for the backend's output"};

@@ -29,9 +29,10 @@ struct PartArtefacts {
 bool may_keep(const Backend& backend);
 
 struct PlaceOfArtefacts {
-  std::string folder;  // where they go; made when there is one
-  std::string work;    // for the backend's output; must not exist
-  std::string stem;    // of their names
+  std::string folder;                  // where they go; made when there is one
+  std::string work;                    // for the backend's output; must not exist
+  std::string stem;                    // of their names
+  std::span<const ValueId> same = {};  // see PieceLowerer::keep()
 };
 
 // Compiles the piece once more, and moves what the worker keeps to the folder. Error: the disk.

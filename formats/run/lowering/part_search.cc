@@ -134,6 +134,7 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
                               .hypotheses = hypotheses(part.backend)};
   for (Finding& finding : search_culprits(partition, uncut, options).findings) {
     drop_if_assumed(finding, plain);
+    drop_if_untyped(finding);
     found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
     found.findings.push_back(finding_of(part, std::move(finding)));
     mark_open(found.findings.back());
@@ -284,6 +285,34 @@ void PartSearch::drop_if_assumed(Finding& finding, const Oracle& plain) const {
   if (plain({.nodes = finding.within}).outcome != OracleOutcome::passes) return;
   finding.kind = FindingKind::unexplained;
   finding.nodes.clear();
+}
+
+// A piece states the types of what it reads and gives. Where one is not known, as after an operator that the
+// model does not define, no compiler may take the piece: then no node of it is to blame.
+void PartSearch::drop_if_untyped(Finding& finding) const {
+  if (!blames(finding.kind)) return;
+  const auto is_untyped = [&](ValueId value) {
+    const Value& record = graph_.value(value);
+    const bool may_be_tensor = record.is_tensor() || record.type == ValueType::unknown;
+    return may_be_tensor && record.dtype == DType::unknown;
+  };
+  const auto is_within = [&](NodeId node) {
+    return std::find(finding.within.begin(), finding.within.end(), node) != finding.within.end();
+  };
+  std::optional<ValueId> untyped;
+  for (const NodeId node : finding.within) {
+    for (const Operand& operand : graph_.operands(node)) {
+      const NodeId maker = graph_.value(operand.value).producer;
+      const bool is_cut = maker == kNone<NodeId> || !is_within(maker);
+      if (is_cut && is_untyped(operand.value) && !untyped) untyped = operand.value;
+    }
+  }
+  if (!untyped) return;
+  finding.kind = FindingKind::unexplained;
+  finding.nodes.clear();
+  finding.blocked = finding.within;
+  finding.blocked_why = "the type of " + std::string(graph_.value(*untyped).name) +
+                        ", which it reads, is not known, so that cleave cannot state it";
 }
 
 // Cutting the partition may leave shapes open that it does not have as a whole, and small integers

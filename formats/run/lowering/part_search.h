@@ -54,6 +54,7 @@ class PartSearch {
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
   bool may_pin() const;
   void drop_if_assumed(Finding& finding, const Oracle& plain) const;
+  void drop_if_untyped(Finding& finding) const;
   void mark_open(LowerFinding& found) const;
   void change_cuts(FailedPartition& partition, const Oracle& oracle) const;
   void confirm(const LoweredPart& part, PieceLowerer& lowerer, PartFindings& found) const;

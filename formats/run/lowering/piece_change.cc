@@ -68,8 +68,10 @@ class ChangedPiece {
 
   BytePieces build_graph(std::string_view graph) {
     BytePieces out;
+    add_copies(out);
+    const bool drops_types = !change_.shapes.empty() || !change_.frozen.empty();
     for (const MessageField& field : message_fields(graph)) {
-      if (field.number == graph_field::kValueInfo) continue;
+      if (field.number == graph_field::kValueInfo && drops_types) continue;
       if (field.number != graph_field::kInput && field.number != graph_field::kOutput) {
         copy(out, field.bytes);
       } else if (const auto info = changed_value(field)) {
@@ -86,7 +88,27 @@ class ChangedPiece {
     return out;
   }
 
-  // The field with its shape pinned; nullopt for a frozen input.
+  // Before all other nodes: they may read these.
+  void add_copies(BytePieces& out) const {
+    std::string made;
+    for (const auto& [copy, original] : change_.copies) {
+      std::string node;
+      put_bytes(node, node_field::kInput, original);
+      put_bytes(node, node_field::kOutput, copy);
+      put_bytes(node, node_field::kName, "copy_of_input/" + copy);
+      put_bytes(node, node_field::kOpType, "Identity");
+      put_bytes(made, graph_field::kNode, node);
+    }
+    out.add(made);
+  }
+
+  bool is_left_out(const std::string& input) const {
+    return change_.frozen.contains(input) ||
+           std::any_of(change_.copies.begin(), change_.copies.end(),
+                       [&](const auto& copy) { return copy.first == input; });
+  }
+
+  // The field with its shape pinned; nullopt for an input that is none any more.
   std::optional<std::string> changed_value(const MessageField& info) const {
     std::string name;
     std::string_view type;
@@ -94,7 +116,7 @@ class ChangedPiece {
       if (inner.number == value_info_field::kName) name = inner.payload;
       if (inner.number == value_info_field::kType) type = inner.payload;
     }
-    if (info.number == graph_field::kInput && change_.frozen.contains(name)) return std::nullopt;
+    if (info.number == graph_field::kInput && is_left_out(name)) return std::nullopt;
     const auto pinned = change_.shapes.find(name);
     std::string out;
     if (pinned == change_.shapes.end()) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 
 // Tolerances at which bfloat16 counts as right; see the comparison of lower precisions in the
 // report.
-constexpr CompareTolerance kLowerPrecision = {.rtol = 2e-2, .atol = 2e-2, .integers = 0};
+constexpr double kLowerPrecision = 2e-2;
 
 Error error_of(const WriteFault& fault) {
   return {fault.faults.front().file + ": " + fault.faults.front().message};
@@ -60,6 +61,24 @@ bool is_compiled(LowerVerdict verdict) {
 constexpr std::array<std::chrono::milliseconds, 3> kBusyPauses = {std::chrono::milliseconds(300),
                                                                   std::chrono::milliseconds(1000),
                                                                   std::chrono::milliseconds(3000)};
+
+// Adds the outputs that another sample has compared, of each the one that is further apart for its size.
+void add_compared(std::vector<ComparedOutput>& all, std::vector<ComparedOutput> more) {
+  if (all.empty()) return all.swap(more);
+  for (ComparedOutput& one : more) {
+    const auto old = std::find_if(all.begin(), all.end(), [&](const ComparedOutput& other) {
+      return other.name == one.name;
+    });
+    const auto rank = [](const ComparedOutput& output) {
+      return std::pair(output.is_tested, output.rms);
+    };
+    if (old == all.end()) {
+      all.push_back(std::move(one));
+    } else if (rank(one) > rank(*old)) {
+      *old = std::move(one);
+    }
+  }
+}
 
 Difference difference_of(LowerVerdict verdict) {
   switch (verdict) {
@@ -420,7 +439,10 @@ PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
   }
   for (const ReferenceRun& sample : context_.samples) {
     if (!runs || attempt.verdict != LowerVerdict::lowered) break;
+    std::vector<ComparedOutput> before = std::move(attempt.compared);
     compared = run_sample(made, piece, sample);
+    add_compared(before, std::move(attempt.compared));
+    attempt.compared = std::move(before);
     seconds += attempt.seconds;
   }
   attempt.seconds = seconds;
@@ -459,6 +481,9 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
   CompareTolerance tolerance = session_.backend().tolerance;
   tolerance.rtol *= piece.tolerance;
   tolerance.atol *= piece.tolerance;
+  tolerance.rounding *= piece.tolerance;
+  const CompareTolerance lower = {
+      .rtol = kLowerPrecision, .atol = kLowerPrecision, .rounding = tolerance.rounding};
   const bool rounds = quantises(context_.model.graph, piece);
   bool is_right_lower = true, is_right_stepwise = true;
   for (std::size_t i = 0; i < made.outputs.size(); ++i) {
@@ -468,15 +493,20 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
     if (!is) return {{.verdict = LowerVerdict::driver, .message = is.error().message}};
     if (!wants) continue;  // strings and the like
     const auto difference = compare_tensors(*wants, *is, tolerance);
+    if (difference.has_distance) {
+      attempt.compared.push_back({std::string(name(made.outputs[i])), difference.most_apart,
+                                  difference.largest_wanted, difference.rms, difference.is_tested});
+    }
     if (difference.is_same()) continue;
-    const StepDifference steps = has_steps(context_.model.graph, made.outputs[i])
-                                     ? step_difference(*wants, *is, tolerance)
-                                     : StepDifference::other;
+    const StepDifference steps =
+        has_steps(context_.model.graph, made.outputs[i])
+            ? step_difference(*wants, *is, tolerance_for(*wants, tolerance))
+            : StepDifference::other;
     if (steps == StepDifference::none) continue;
     const bool is_step =
         steps == StepDifference::one_step || (rounds && is_of_rounding(*wants, *is));
     is_right_stepwise = is_right_stepwise && is_step;
-    is_right_lower = is_right_lower && (compare_tensors(*wants, *is, kLowerPrecision).is_same() ||
+    is_right_lower = is_right_lower && (compare_tensors(*wants, *is, lower).is_same() ||
                                         is_of_lower_precision(*wants, *is));
     if (attempt.verdict == LowerVerdict::wrong_values) continue;
     attempt.verdict = LowerVerdict::wrong_values;
@@ -487,7 +517,7 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
   const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values;
   if (is_wrong && is_right_stepwise) {
     attempt.verdict = LowerVerdict::one_step;
-  } else if (is_wrong && is_right_lower && session_.backend().compute == "float32") {
+  } else if (is_wrong && is_right_lower && session_.backend().compute != "bfloat16") {
     attempt.verdict = LowerVerdict::lower_precision;
   }
   return compared;
@@ -516,9 +546,27 @@ bool PieceLowerer::is_order_of_ties(const Piece& piece, const PieceFiles& files)
   return false;
 }
 
-Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string& out) {
-  const auto made = make(piece);
+// Makes inputs that are equal to earlier ones copies of these.
+Status<Error> PieceLowerer::merge_inputs(Made& made, std::span<const ValueId> same) const {
+  if (same.empty() || context_.model.format() != ModelFormat::onnx) return Done{};
+  PieceChange change;
+  std::map<ValueId, ValueId> firsts;  // by what they are equal to
+  for (const ValueId input : made.inputs) {
+    const auto [first, is_new] = firsts.emplace(same[index(input)], input);
+    if (!is_new) change.copies.emplace_back(name(input), name(first->second));
+  }
+  if (change.empty()) return Done{};
+  const std::string changed = made.path + ".merged.onnx";
+  const auto written = write_changed_piece(made.path, changed, change);
+  if (!written) return error_of(written.error());
+  return move_file(changed, made.path);
+}
+
+Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string& out,
+                                          std::span<const ValueId> same) {
+  auto made = make(piece);
   if (!made) return made.error();
+  if (const auto merged = merge_inputs(*made, same); !merged) return merged.error();
   PieceFiles files = files_of(*made, out);
   files.keeps = true;
   Attempt attempt = session_.run(LowerStage::compile, files);

@@ -103,8 +103,10 @@ class PieceLowerer {
   std::size_t hits() const { return hits_; }    // pieces with a known verdict
 
   // Compiles the piece, whatever is known of it, and lets a worker keep what it makes in files whose
-  // names begin as `out` does. The backend must have a worker that compiles.
-  Result<Attempt, Error> keep(const Piece& piece, const std::string& out);
+  // names begin as `out` does. The backend must have a worker that compiles. `same`: by value, the first one
+  // that is equal to it; of equal inputs the compiled piece reads one. Empty: none is known to be.
+  Result<Attempt, Error> keep(const Piece& piece, const std::string& out,
+                              std::span<const ValueId> same = {});
 
   // Writes the piece as it is handed to the backend; for findings and artefacts.
   Result<CutPiece, Error> write(const Piece& piece, const std::string& path);
@@ -121,6 +123,7 @@ class PieceLowerer {
     std::optional<ValueId> first_wrong = {};
   };
   Result<Made, Error> make(const Piece& piece);
+  Status<Error> merge_inputs(Made& made, std::span<const ValueId> same) const;
   PieceChange change_of(const CutPiece& cut, const Piece& piece) const;
   void pin_program(Made& made) const;
   PieceFiles files_of(const Made& made, std::string out) const;

@@ -57,7 +57,8 @@ class ReduceJob {
                                .model = input_.model,
                                .backend = input_.backends.front(),
                                .identity = outcome_.identity,
-                               .samples = pool_.samples()};
+                               .samples = pool_.samples(),
+                               .command = "reduce"};
     const auto written = write_finding(folder, lowerer);
     if (written) return std::nullopt;
     return LowerFault{LowerFault::Kind::output, written.error().message};

@@ -24,6 +24,25 @@ bool speaks_of_each(FindingKind kind) {
   return kind == FindingKind::culprit || kind == FindingKind::left_out;
 }
 
+bool is_within(const Finding& finding, NodeId node) {
+  return std::find(finding.within.begin(), finding.within.end(), node) != finding.within.end();
+}
+
+// True when the node was tried without a DequantizeLinear that makes an input of it, or a QuantizeLinear that reads
+// an output: what is quantised with these was not tried.
+bool is_cut_from_qdq(const Graph& graph, const Finding& finding, NodeId node) {
+  if (finding.kind != FindingKind::culprit) return false;
+  for (const Operand& operand : graph.operands(node)) {
+    const NodeId maker = graph.value(operand.value).producer;
+    if (maker == kNone<NodeId> || graph.is_parameter(operand.value)) continue;
+    if (graph.op(maker) == "DequantizeLinear" && !is_within(finding, maker)) return true;
+  }
+  const auto readers = graph.readers(node);
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return graph.op(reader) == "QuantizeLinear" && !is_within(finding, reader);
+  });
+}
+
 std::string finding_text(std::size_t index) { return "finding " + std::to_string(index + 1); }
 
 }  // namespace
@@ -64,24 +83,28 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
   return merged(std::move(rules_));
 }
 
-// A node that fails alone, or is left out, is evidence. One that only fails together with others is denied by name.
+// A node that fails alone, or is left out, is evidence. One that only fails together with others is denied by name,
+// and so is one that was tried without its QuantizeLinear and DequantizeLinear.
 void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
                           std::size_t round) {
   for (std::size_t i = 0; i < findings.size(); ++i) {
     LowerFinding& found = findings[i];
     if (found.backend != backend || found.finding.nodes.empty()) continue;
     const NodeId node = found.finding.nodes.back();
-    if (found.round == round && found.finding.kind == FindingKind::culprit) {
+    found.is_cut_from_qdq = is_cut_from_qdq(graph_, found.finding, node);
+    if (found.round == round && found.finding.kind == FindingKind::culprit &&
+        !found.is_cut_from_qdq) {
       evidence_[backend].add_failed(graph_, node);
     }
     if (found.round == round && found.finding.kind == FindingKind::left_out) {
       for (const NodeId one : found.finding.nodes) evidence_[backend].add_failed(graph_, one);
     }
-    if (found.finding.kind != FindingKind::together) continue;
+    if (found.finding.kind != FindingKind::together && !found.is_cut_from_qdq) continue;
     const NodeId needed = found.necessary.value_or(node);
     for (Rule& rule : rules_by_name(graph_, std::span(&needed, 1))) {
       rule.why = backends_[backend] + ": " + found.finding.signature +
-                 " (together with other nodes, " +
+                 (found.is_cut_from_qdq ? " (without its QuantizeLinear and DequantizeLinear, "
+                                        : " (together with other nodes, ") +
                  (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";
       found.rule = rule_words(rule);
       rules_.push_back(std::move(rule));
@@ -119,11 +142,26 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i].finding;
     if (findings[i].backend != backend || !speaks_of_each(finding.kind)) continue;
+    if (findings[i].is_cut_from_qdq) continue;
     last[std::string(graph_.op(finding.nodes.back()))] = i;
   }
   for (LearnedRule& learned : learn_rules(evidence_[backend], {graph_, facts_})) {
     Rule& rule = learned.rule;
-    const std::size_t failure = last.at(rule.op);
+    // A rule that names a node is made of the findings of that node.
+    const auto is_of = [&](const LowerFinding& found) {
+      const Finding& finding = found.finding;
+      if (found.backend != backend || found.is_cut_from_qdq || !speaks_of_each(finding.kind) ||
+          graph_.op(finding.nodes.back()) != rule.op) {
+        return false;
+      }
+      return rule.node_name.empty() ||
+             std::any_of(finding.nodes.begin(), finding.nodes.end(),
+                         [&](NodeId node) { return graph_.node(node).name == rule.node_name; });
+    };
+    std::size_t failure = last.at(rule.op);
+    for (std::size_t i = 0; i < findings.size() && !rule.node_name.empty(); ++i) {
+      if (is_of(findings[i])) failure = i;
+    }
     // A name stands for its case: of those that are left out each node has a name of its own below.
     if (findings[failure].finding.kind == FindingKind::left_out && !rule.node_name.empty())
       continue;
@@ -136,9 +174,8 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
                (findings[failure].has_open_shapes ? ", with open shapes" : "") + ", " +
                finding_text(failure) + ")";
     for (LowerFinding& found : findings) {
-      const bool is_new = found.backend == backend && found.round == round && found.rule.empty() &&
-                          speaks_of_each(found.finding.kind);
-      if (is_new && graph_.op(found.finding.nodes.back()) == rule.op) found.rule = rule_words(rule);
+      const bool is_new = found.round == round && found.rule.empty() && is_of(found);
+      if (is_new) found.rule = rule_words(rule);
     }
     rules_.push_back(std::move(rule));
   }

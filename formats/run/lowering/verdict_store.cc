@@ -44,7 +44,7 @@ bool is_answer(LowerVerdict verdict) {
          verdict != LowerVerdict::lost;
 }
 
-constexpr unsigned kVersion = 4;  // of the lines below, and of what counts as right
+constexpr unsigned kVersion = 5;  // of the lines below, and of what counts as right
 constexpr std::size_t kMostKeyBytes = 200;
 constexpr std::size_t kMostDetailBytes = 1000;
 // A message is at most what is kept of an output, with a character for each byte that is none.
@@ -63,6 +63,10 @@ std::string line_of(const std::string& key, const Attempt& attempt) {
   if (attempt.artefact_bytes) json["artefact_bytes"] = *attempt.artefact_bytes;
   Json& left = json["left"] = Json::array();
   for (const LeftOut& one : attempt.left) left.push_back({one.node, one.op, one.why});
+  Json& compared = json["compared"] = Json::array();
+  for (const ComparedOutput& one : attempt.compared) {
+    compared.push_back({one.name, one.most_apart, one.largest, one.rms, one.is_tested});
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -91,6 +95,22 @@ std::optional<std::vector<LeftOut>> left_at(const Json& json) {
   return left;
 }
 
+// nullopt when it is not a list of outputs as line_of() writes them.
+std::optional<std::vector<ComparedOutput>> compared_at(const Json& json) {
+  const Json list = json.value("compared", Json());
+  if (!list.is_array()) return std::nullopt;
+  std::vector<ComparedOutput> compared;
+  for (const Json& one : list) {
+    const bool is_good = one.is_array() && one.size() == 5 && one[0].is_string() &&
+                         one[1].is_number() && one[2].is_number() && one[3].is_number() &&
+                         one[4].is_boolean();
+    if (!is_good) return std::nullopt;
+    compared.push_back({one[0].get<std::string>(), one[1].get<double>(), one[2].get<double>(),
+                        one[3].get<double>(), one[4].get<bool>()});
+  }
+  return compared;
+}
+
 struct KnownVerdict {
   std::string key;
   Attempt attempt;
@@ -110,7 +130,10 @@ std::optional<KnownVerdict> verdict_of(std::string_view line) {
   const bool has_times = seconds.is_number() && seconds.get<double>() >= 0 &&
                          (bytes.is_null() || bytes.is_number_unsigned());
   auto left = left_at(json);
-  if (!key || !verdict || !stage || !detail || !message || !has_times || !left) return std::nullopt;
+  auto compared = compared_at(json);
+  if (!key || !verdict || !stage || !detail || !message || !has_times || !left || !compared) {
+    return std::nullopt;
+  }
   Attempt attempt{.verdict = *verdict,
                   .stage = *stage,
                   .detail = *std::move(detail),
@@ -118,6 +141,7 @@ std::optional<KnownVerdict> verdict_of(std::string_view line) {
                   .seconds = seconds.get<double>()};
   if (!bytes.is_null()) attempt.artefact_bytes = bytes.get<std::uint64_t>();
   attempt.left = *std::move(left);
+  attempt.compared = *std::move(compared);
   return KnownVerdict{*std::move(key), std::move(attempt)};
 }
 

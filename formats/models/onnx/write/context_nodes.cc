@@ -40,6 +40,7 @@ class ContextReader {
         const std::string_view op = field_of(field.payload, node_field::kOpType);
         if (op != kOp) return "it holds a node \"" + std::string(op) + "\"";
         context_.nodes.push_back(node(field.payload));
+        if (!lacks_.empty()) return "its file \"" + lacks_ + "\" cannot be read";
       }
       const bool is_given =
           field.number == graph_field::kOutput || field.number == graph_field::kValueInfo;
@@ -70,7 +71,7 @@ class ContextReader {
   }
 
   // Inputs and outputs stay in the order in which the provider wrote them: it binds them by place.
-  std::string node(std::string_view message) const {
+  std::string node(std::string_view message) {
     std::string made;
     for (const MessageField& field : message_fields(message)) {
       switch (field.number) {
@@ -105,25 +106,37 @@ class ContextReader {
   }
 
   // The path of the file becomes one from the folder of the written model.
-  std::string attribute(std::string_view message, bool is_embedded) const {
-    const bool is_file =
-        !is_embedded && field_of(message, attribute_field::kName) == kFileAttribute;
-    if (!is_file) return std::string(message);
+  std::string attribute(std::string_view message, bool is_embedded) {
+    const std::string_view name = field_of(message, attribute_field::kName);
+    const bool is_mode = place_.content && name == kEmbedAttribute;
+    const bool is_file = !is_embedded && name == kFileAttribute;
+    if (!is_file && !is_mode) return std::string(message);
     std::string made;
     for (const MessageField& field : message_fields(message)) {
-      if (field.number == attribute_field::kString) {
-        put_bytes(made, field.number, std::string(place_.folder) + std::string(field.payload));
+      if (is_mode && field.number == attribute_field::kInt) continue;
+      if (is_file && field.number == attribute_field::kString) {
+        put_bytes(made, field.number, context_of(field.payload));
       } else {
         made.append(field.bytes);
       }
     }
+    if (is_mode) put_number(made, attribute_field::kInt, 1);
     return made;
+  }
+
+  // What a node says of its file: where it is, or what it holds.
+  std::string context_of(std::string_view file) {
+    if (!place_.content) return std::string(place_.folder) + std::string(file);
+    auto content = place_.content(file);
+    if (!content && lacks_.empty()) lacks_ = file;
+    return content ? *std::move(content) : std::string();
   }
 
   std::string_view graph_;
   const ContextPlace& place_;
   std::unordered_set<std::string_view> boundary_;
   OnnxContext context_;
+  std::string lacks_;  // the first file that cannot be read
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 // A compiled partition in a model: the nodes of an EPContext model, which a provider of ONNX Runtime
 // wrote, as nodes of the root. They name the file of the compiled part, and read and give the values
-// of the partition's boundary under their own names.
+// of the partition's boundary under their own names. Or they hold what is in that file (embed_mode 1).
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +26,13 @@ struct OnnxContext {
 struct ContextPlace {
   std::string_view part;    // in front of the names of nodes and inner values
   std::string_view folder;  // in front of the names of files, with a slash at the end; or ""
+  // Of a file that a node names: its content, to be in the node itself; nullopt when it cannot be read. Null:
+  // nodes name files.
+  std::function<std::optional<std::string>(std::string_view file)> content = {};
 };
 
 // Reads an EPContext model. Error: what else it holds; a model of CPU nodes, or with weights, is
-// none.
+// none; or which file cannot be read.
 Result<OnnxContext, std::string> read_context_model(std::string_view model,
                                                     const ContextPlace& place);
 

@@ -7,6 +7,26 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoweringBound:
+    """What the model was given before it was split; compiled partitions hold for these."""
+
+    # --dim
+    dims: dict[str, int]
+    # --input-shape; below 0: left open.
+    shapes: dict[str, list[int]]
+    # --set-input
+    values: dict[str, str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> LoweringBound:
+        return cls(
+            dims=data["dims"],
+            shapes=data["shapes"],
+            values=data["values"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoweringBackend:
     name: str
     identity: str
@@ -76,6 +96,28 @@ class LoweringPartLeft:
             node=data["node"],
             op=data["op"],
             why=data["why"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoweringPartValue:
+    output: str
+    largest_difference: float
+    # Of the reference.
+    largest_value: float
+    # Of the difference, as a share of the reference's.
+    rms: float
+    # False: all that is wanted is within the tolerance of 0.
+    tested: bool
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> LoweringPartValue:
+        return cls(
+            output=data["output"],
+            largest_difference=data["largest_difference"],
+            largest_value=data["largest_value"],
+            rms=data["rms"],
+            tested=data["tested"],
         )
 
 
@@ -158,6 +200,8 @@ class LoweringPart:
     hash: str
     # Of a partition that is partly lowered: the nodes that the backend leaves out, as it calls them.
     left: list[LoweringPartLeft]
+    # Outputs of floats that were compared with the reference's.
+    values: list[LoweringPartValue]
     remedies: LoweringPartRemedies
     # Files in the output folder that the backend made of the part; with -o, of lowered parts only.
     artefacts: list[LoweringPartArtefact] | None = None
@@ -188,6 +232,7 @@ class LoweringPart:
             before=data["before"],
             hash=data["hash"],
             left=[LoweringPartLeft.from_json(item) for item in data["left"]],
+            values=[LoweringPartValue.from_json(item) for item in data["values"]],
             remedies=LoweringPartRemedies.from_json(data["remedies"]),
             artefacts=([LoweringPartArtefact.from_json(item) for item in data["artefacts"]]) if "artefacts" in data else None,
             artefact_why=data.get("artefact_why"),
@@ -289,6 +334,8 @@ class Lowering:
     # Compilers at once: above 1, they slow each other down.
     jobs: int
     model: str
+    # What the model was given before it was split; compiled partitions hold for these.
+    bound: LoweringBound
     backends: list[LoweringBackend]
     # Several targets: what each has in the last round. Left out where there is one.
     targets: list[LoweringTarget] | None = None
@@ -329,6 +376,7 @@ class Lowering:
             backend_seconds=data["backend_seconds"],
             jobs=data["jobs"],
             model=data["model"],
+            bound=LoweringBound.from_json(data["bound"]),
             backends=[LoweringBackend.from_json(item) for item in data["backends"]],
             targets=([LoweringTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
             reference=data["reference"],

@@ -89,6 +89,34 @@ TEST_CASE("floats are compared with a tolerance; NaN and infinities must be equa
   CHECK(told(floats({nan}), floats({0})) == "1 of 1 differ: wants nan is 0");
 }
 
+TEST_CASE(
+    "of small numbers the tolerance is a share of the largest, and never more than it is for one") {
+  const CompareTolerance loose{.rtol = 1e-2, .atol = 1e-2, .rounding = 0x1p-10};
+  CHECK_FALSE(told(floats({0.006F, 0.002F}), floats({0, 0}), loose).empty());
+  CHECK(told(floats({0.006F, 0.002F}), floats({0.0061F, 0.002F}), loose).empty());
+  CHECK(loose.atol_of(100) == 1e-2);
+  CHECK(loose.atol_of(1e-9) == 0x1p-10);
+  CHECK(CompareTolerance{.atol = 1e-9}.atol_of(1e-3) <= 1e-9);
+}
+
+TEST_CASE("a comparison that zeros would pass is none") {
+  const CompareTolerance loose{.rtol = 1e-2, .atol = 1e-2, .rounding = 0x1p-10};
+  const auto noise = compare_tensors(floats({1e-9F, -2e-9F}), floats({0, 0}), loose);
+  CHECK(noise.is_same());
+  CHECK_FALSE(noise.is_tested);
+  CHECK_FALSE(compare_tensors(floats({0}), floats({0.005F}), loose).is_same());
+  CHECK(compare_tensors(floats({0.006F}), floats({0.006F}), loose).is_tested);
+}
+
+TEST_CASE("how far floats are apart is known though they are equal within the tolerance") {
+  const auto found = compare_tensors(floats({3, 4}), floats({3.0005F, 4}), {});
+  CHECK(found.is_same());
+  CHECK(found.has_distance);
+  CHECK(std::abs(found.most_apart - 0.0005) < 1e-6);
+  CHECK(found.largest_wanted == 4);
+  CHECK(std::abs(found.rms - 0.0001) < 1e-6);
+}
+
 TEST_CASE("dtype and shape are compared first") {
   Tensor other = floats({1, 2});
   other.dims = {2, 1};

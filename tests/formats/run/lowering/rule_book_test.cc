@@ -58,5 +58,37 @@ TEST_CASE("Each op that is refused is denied by a rule of its own") {
   CHECK(rules[1].op == "g");
 }
 
+TEST_CASE("A node that fails and whose equal passes is denied by its own name") {
+  Case made;  // a and c are of one case
+  made.book.add_passed(0, std::vector<NodeId>{NodeId{0}});
+  std::vector<LowerFinding> findings = {finding_of(0, FindingKind::culprit, {NodeId{2}})};
+  const std::vector<Rule> rules = made.book.learn(findings, 1);
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].node_name == "c");
+  CHECK(findings[0].rule == "deny op f named c");
+}
+
+TEST_CASE(
+    "A node that was tried without its DequantizeLinear is denied by name, and says nothing of its "
+    "op") {
+  const Graph graph = graph_from_text(
+      "input x\nd = DequantizeLinear(x)\nc = Conv(d)\ne = DequantizeLinear(c)\nf = Conv(e)\noutput "
+      "f");
+  const OpFacts facts;
+  RuleBook book{graph, facts, {"one"}};
+  std::vector<LowerFinding> findings = {finding_of(0, FindingKind::culprit, {NodeId{1}})};
+  findings[0].finding.within = {NodeId{1}};
+  const std::vector<Rule> rules = book.learn(findings, 1);
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].op == "Conv");
+  CHECK(rules[0].node_name == "c");
+  CHECK(findings[0].is_cut_from_qdq);
+
+  RuleBook whole{graph, facts, {"one"}};
+  std::vector<LowerFinding> both = {finding_of(0, FindingKind::culprit, {NodeId{1}})};
+  both[0].finding.within = {NodeId{0}, NodeId{1}};
+  CHECK(whole.learn(both, 1).front().node_name.empty());
+}
+
 }  // namespace
 }  // namespace cleave

@@ -74,7 +74,8 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
                         .message = "no Loop",
                         .seconds = 0.25,
                         .artefact_bytes = 7,
-                        .left = {{"norm", "aten.native_layer_norm", "not there"}}};
+                        .left = {{"norm", "aten.native_layer_norm", "not there"}},
+                        .compared = {{"y", 0.125, 4, 0.5, false}}};
   REQUIRE(VerdictStore(folder.path("")).add("key", attempt));
   const std::string whole = folder.content("ke/key.json");
   const auto known = cached(folder, whole);
@@ -88,6 +89,9 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
   REQUIRE(known->left.size() == 1);
   CHECK(known->left[0].node == "norm");
   CHECK(known->left[0].why == "not there");
+  REQUIRE(known->compared.size() == 1);
+  CHECK(known->compared[0].most_apart == 0.125);
+  CHECK_FALSE(known->compared[0].is_tested);
   const auto is_known_with = [&](const std::string& from, const std::string& to) {
     std::string changed = whole;
     REQUIRE(changed.find(from) != changed.npos);
@@ -102,10 +106,12 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
   }
   CHECK_FALSE(is_known_with("\"not there\"", "7"));
   CHECK_FALSE(is_known_with(",\"not there\"", ""));
+  CHECK_FALSE(is_known_with("[\"y\",0.125", "[7,0.125"));
+  CHECK_FALSE(is_known_with("[\"y\",0.125", "[\"y\""));
   CHECK_FALSE(is_known_with("\"check\"", "1"));
   CHECK_FALSE(is_known_with("\"check\"", "\"\""));
-  CHECK_FALSE(is_known_with("\"version\":4", "\"version\":2"));
-  CHECK_FALSE(is_known_with(",\"version\":4", ""));
+  CHECK_FALSE(is_known_with("\"version\":5", "\"version\":2"));
+  CHECK_FALSE(is_known_with(",\"version\":5", ""));
   CHECK_FALSE(is_known_with("0.25", "-0.25"));
   CHECK_FALSE(is_known_with("0.25", "\"0.25\""));
   CHECK_FALSE(is_known_with(":7", ":-7"));
