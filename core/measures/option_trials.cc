@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/graph/op_name.h"
+#include "core/measures/inference_time.h"
 #include "core/split/latency.h"
 #include "core/support/rule_check.h"
 #include "core/support/support.h"
