@@ -79,10 +79,6 @@ class LowerCommand : public Command {
       print_error("--deploy needs a folder with artefacts: -o DIR, without --no-artefacts");
       return ExitCode::usage;
     }
-    if (deploy_ && has_targets()) {
-      print_error("--deploy is for one target, and there are several: give -s for one of them");
-      return ExitCode::usage;
-    }
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
@@ -92,6 +88,7 @@ class LowerCommand : public Command {
     if (auto folded = split_of_folded(*split)) split = *std::move(folded);
     if (!backends || !is_for_compilers(split->model(), request_.model.path))
       return ExitCode::bad_input;
+    if (!may_deploy(*backends)) return ExitCode::usage;
     // Again, now that the files that the model refers to are known, before compilers run for long.
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
@@ -122,6 +119,21 @@ class LowerCommand : public Command {
       if (auto done = check_may_write(path); !done) return done;
     }
     return Done{};
+  }
+
+  // One file has each partition once, so that a target of several has one backend.
+  bool may_deploy(const std::vector<Backend>& backends) const {
+    if (!deploy_ || !has_targets()) return true;
+    for (const std::string& target : request_.lists.targets()) {
+      const auto count =
+          std::count_if(backends.begin(), backends.end(),
+                        [&](const Backend& backend) { return backend.target == target; });
+      if (count < 2) continue;
+      print_error("--deploy takes one backend for each of several targets, and " + target +
+                  " has " + std::to_string(count));
+      return false;
+    }
+    return true;
   }
 
   std::string journal() const { return folder_->final_path() + ".journal.jsonl"; }
@@ -334,7 +346,7 @@ class LowerCommand : public Command {
     return ExitCode::done;
   }
 
-  // Writes root_ep.onnx, and says which partitions it runs on the CPU.
+  // Writes root_ep.onnx, and says which partitions ONNX Runtime runs by itself.
   ExitCode write_deployed(const LoweringReport& report, const SplitJob& split) const {
     if (!deploy_ || report.outcome.is_driver_fault) return ExitCode::done;
     const auto written = deploy({split, report.backends, options_, report.outcome, *folder_});
@@ -342,7 +354,8 @@ class LowerCommand : public Command {
     for (const Deployed& one : *written) {
       print_info(one.file + ": " +
                  counted(one.compiled, "compiled partition", "compiled partitions"));
-      for (const std::string& why : one.on_cpu) print_info("  on the CPU: " + escaped(why));
+      for (const std::string& why : one.not_compiled)
+        print_info("  by ONNX Runtime: " + escaped(why));
     }
     return ExitCode::done;
   }

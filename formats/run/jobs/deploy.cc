@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <numeric>
 
 #include "core/graph/op_name.h"
 #include "formats/base/io/source_file.h"
@@ -22,11 +22,15 @@ bool is_random(std::string_view op) {
 
 class Deployment {
  public:
-  Deployment(const DeployInput& input, const Split& split, std::size_t backend)
-      : input_(input), graph_(input.split.model().graph), split_(split), backend_(backend) {
-    const auto& backends = input.backends;
+  // `backends` are indices; each compiled partition is by one of them.
+  Deployment(const DeployInput& input, const Split& split, std::vector<std::size_t> backends)
+      : input_(input),
+        graph_(input.split.model().graph),
+        split_(split),
+        backends_(std::move(backends)) {
+    const bool is_of_all = backends_.size() == input.backends.size();
     deployed_.file =
-        backends.size() == 1 ? "root_ep.onnx" : "root_ep." + backends[backend].name + ".onnx";
+        is_of_all ? "root_ep.onnx" : "root_ep." + input.backends[backends_.front()].name + ".onnx";
     contexts_.resize(split.partition.count());
   }
 
@@ -48,11 +52,15 @@ class Deployment {
   }
 
  private:
+  bool is_own(std::size_t backend) const {
+    return std::find(backends_.begin(), backends_.end(), backend) != backends_.end();
+  }
+
   // Why the partition stays on the CPU; "" when it is compiled.
   std::string why_not(PartId part, OnnxContext& context) const {
     const std::string& name = split_.partition.name(part);
     for (const LoweredPart& lowered : input_.outcome.rounds.back().parts) {
-      if (lowered.name != name || lowered.backend != backend_) continue;
+      if (lowered.name != name || !is_own(lowered.backend)) continue;
       if (!lowered.is_lowered) return verdict_words(lowered.attempt);
       if (!lowered.artefacts) return "its backend keeps nothing";
       for (const Artefact& artefact : lowered.artefacts->files) {
@@ -76,15 +84,19 @@ class Deployment {
     if (why.empty()) {
       ++deployed_.compiled;
     } else {
-      deployed_.on_cpu.push_back(split_.partition.name(part) + ": " + why);
+      deployed_.not_compiled.push_back(split_.partition.name(part) + ": " + why);
     }
   }
 
   LowerFault none_compiled() const {
+    std::string names;
+    for (const std::size_t backend : backends_) {
+      names += (names.empty() ? "" : " or ") + input_.backends[backend].name;
+    }
     return {Kind::input,
-            "no partition was compiled into an EPContext model by " +
-                input_.backends[backend_].name + ": there is nothing to deploy",
-            deployed_.on_cpu};
+            "no partition was compiled into an EPContext model by " + names +
+                ": there is nothing to deploy",
+            deployed_.not_compiled};
   }
 
   bool is_compiled(PartId part) const { return !contexts_[index(part)].empty(); }
@@ -167,7 +179,7 @@ class Deployment {
   const DeployInput& input_;
   const Graph& graph_;
   const Split& split_;
-  std::size_t backend_;
+  const std::vector<std::size_t> backends_;
   std::vector<OnnxContext> contexts_;  // by part
   Deployed deployed_;
 };
@@ -177,9 +189,15 @@ class Deployment {
 Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input) {
   const auto split = split_without(input.split, input.outcome.denied);
   if (!split) return split.error();
+  std::vector<std::vector<std::size_t>> files;
+  for (std::size_t i = 0; i < input.backends.size(); ++i) files.push_back({i});
+  if (input.split.targets().size() > 1) {
+    files = {std::vector<std::size_t>(input.backends.size())};
+    std::iota(files.front().begin(), files.front().end(), std::size_t{0});
+  }
   std::vector<Deployed> all;
-  for (std::size_t i = 0; i < input.backends.size(); ++i) {
-    auto written = Deployment(input, split->split(), i).write();
+  for (auto& backends : files) {
+    auto written = Deployment(input, split->split(), std::move(backends)).write();
     if (!written) return written.error();
     all.push_back(*std::move(written));
   }

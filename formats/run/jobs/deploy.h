@@ -27,11 +27,12 @@ struct DeployInput {
 struct Deployed {
   std::string file;  // within the folder
   std::size_t compiled = 0;
-  std::vector<std::string> on_cpu =
-      {};  // accelerator partitions that are not compiled, with reasons
+  std::vector<std::string> not_compiled = {};  // accelerator partitions, with reasons
 };
 
-// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several.
+// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. Of
+// several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
+// at most one.
 Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input);
 
 }  // namespace cleave
