@@ -19,7 +19,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostPermutedTargets = 4;
 constexpr std::size_t kMostStarts = 3;  // of the search
 constexpr std::size_t kMostKicksInVain = 400;
-constexpr std::size_t kMostLeaving = 16;   // of a target, to make room
+constexpr std::size_t kMostLeaving = 16;    // of a target, to make room
+constexpr std::uint64_t kShareOfSwaps = 8;  // of the effort, one in so many
+constexpr std::uint64_t kLessMemories = 8;
+constexpr std::size_t kFew = 3'000;        // units: searched with less memory, too
 constexpr std::size_t kMiddling = 30'000;  // units: few cuts above
 constexpr int kDoublings = 8;              // of the price of a byte, by 8
 constexpr int kBisections = 12;
@@ -40,11 +43,14 @@ bool is_less(double total, double than) {
 
 class Search {
  public:
-  Search(const DeviceScorer& scorer, Found start, std::uint64_t last_step)
+  // `steps_of_swaps`: what is left of them.
+  Search(const DeviceScorer& scorer, Found start, std::uint64_t last_step,
+         std::uint64_t& steps_of_swaps)
       : scorer_(scorer),
         problem_(scorer.problem()),
         now_(std::move(start)),
-        last_step_(last_step) {}
+        last_step_(last_step),
+        steps_of_swaps_(steps_of_swaps) {}
 
   Found run() && {
     bool is_better = true;
@@ -146,14 +152,18 @@ class Search {
   // Where memory is short, what goes to a target has to take the place of something there. Of what could
   // leave, little is tried, that first which loses least by it.
   bool swap_for_memory() {
+    const std::uint64_t first = scorer_.steps();
+    const std::uint64_t last = first + steps_of_swaps_;
     bool is_better = false;
-    for (DeviceIndex to = 0; to < problem_.host() && has_effort(); ++to) {
-      if (problem_.targets[to].memory) is_better = swap_into(to) || is_better;
+    for (DeviceIndex to = 0; to < problem_.host(); ++to) {
+      if (problem_.targets[to].memory) is_better = swap_into(to, last) || is_better;
     }
+    steps_of_swaps_ -= std::min(steps_of_swaps_, scorer_.steps() - first);
     return is_better;
   }
 
-  bool swap_into(DeviceIndex to) {
+  bool swap_into(DeviceIndex to, std::uint64_t last_step) {
+    if (!has_effort() || scorer_.steps() >= last_step) return false;
     const Adjacency sets = movable_sets();
     std::vector<std::pair<double, std::uint32_t>> leaving;  // what it loses
     for (std::uint32_t set = 0; set < sets.count(); ++set) {
@@ -167,7 +177,7 @@ class Search {
     std::sort(leaving.begin(), leaving.end());
     if (leaving.size() > kMostLeaving) leaving.resize(kMostLeaving);
     bool is_better = false;
-    for (std::uint32_t set = 0; set < sets.count() && has_effort(); ++set) {
+    for (std::uint32_t set = 0; set < sets.count() && scorer_.steps() < last_step; ++set) {
       for (const auto& [lost, other] : leaving) {
         if (try_swap(sets.of(set), to, sets.of(other))) {
           is_better = true;
@@ -279,13 +289,17 @@ class Search {
   const DeviceProblem& problem_;
   Found now_;
   const std::uint64_t last_step_;
+  std::uint64_t& steps_of_swaps_;
   std::vector<std::pair<std::uint32_t, DeviceIndex>> before_;
 };
 
 class Placer {
  public:
   Placer(const DeviceProblem& problem, const DeviceEffort& effort)
-      : problem_(problem), scorer_(problem), last_step_(effort.steps) {}
+      : problem_(problem),
+        scorer_(problem),
+        last_step_(effort.steps),
+        steps_of_swaps_(effort.steps / kShareOfSwaps) {}
 
   DevicePlacement run(const std::vector<Devices>& starts) {
     for (const Devices& start : starts) offer(start);
@@ -503,8 +517,9 @@ class Placer {
   }
 
   bool search(Found start, std::uint64_t share) {
-    Found found =
-        Search(scorer_, std::move(start), std::min(last_step_, scorer_.steps() + share)).run();
+    Found found = Search(scorer_, std::move(start), std::min(last_step_, scorer_.steps() + share),
+                         steps_of_swaps_)
+                      .run();
     return take_if_better(std::move(found));
   }
 
@@ -578,6 +593,7 @@ class Placer {
   const DeviceProblem& problem_;
   DeviceScorer scorer_;
   const std::uint64_t last_step_;
+  std::uint64_t steps_of_swaps_;  // left
   Found best_;
   std::vector<Devices> found_;  // by cuts
   Dice dice_;
@@ -618,6 +634,27 @@ DevicePlacement search_placement(const DeviceProblem& problem, const std::vector
   return placer.run(starts);
 }
 
+// What fits in less memory fits in more, and a search may find what another misses. How much less does not
+// depend on how much there is, so that more memory has all that less has. Of a large problem none.
+std::vector<DeviceProblem> with_less_memory(const DeviceProblem& problem,
+                                            const std::vector<std::uint64_t>& wanted) {
+  std::vector<DeviceProblem> found;
+  for (std::uint64_t share = 1; problem.unit_count() <= kFew && share < kLessMemories; ++share) {
+    DeviceProblem less = problem;
+    bool is_less = false;
+    for (std::size_t i = 0; i < less.targets.size(); ++i) {
+      auto& memory = less.targets[i].memory;
+      const std::uint64_t limit = wanted[i] / kLessMemories * share;
+      if (!memory || limit >= *memory) continue;
+      memory = limit;
+      is_less = true;
+    }
+    if (!is_less) break;
+    found.push_back(std::move(less));
+  }
+  return found;
+}
+
 }  // namespace
 
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,
@@ -635,12 +672,15 @@ DevicePlacement find_device_placement(const DeviceProblem& problem, const Device
   if (fits) return wanted;
   DevicePlacement placement = search_placement(problem, starts, effort);
   if (placement.proof != DeviceProof::exhaustive) {
-    starts.push_back(wanted.devices);
-    DevicePlacement other = search_placement(problem, starts, effort);
-    const auto costs = [](const DevicePlacement& one) {
-      return one.score.total + one.score.penalty;
+    const auto take_if_better = [&](DevicePlacement other) {
+      const auto costs = [](const DeviceScore& score) { return score.total + score.penalty; };
+      if (costs(other.score) < costs(placement.score)) placement = std::move(other);
     };
-    if (costs(other) < costs(placement)) placement = std::move(other);
+    starts.push_back(wanted.devices);
+    take_if_better(search_placement(problem, starts, effort));
+    for (const DeviceProblem& less : with_less_memory(problem, wanted.score.peak_bytes)) {
+      take_if_better(search_placement(less, starts, {effort.steps / kLessMemories, 0}));
+    }
   }
   placement.without_limits = std::move(wanted.devices);
   return placement;
