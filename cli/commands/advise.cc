@@ -146,7 +146,7 @@ class AdviseCommand : public Command {
     }
     return place_of_target() < names.size()
                ? ""
-               : "--for: " + escaped_in_quotes(target_) + " is no target: give " + all;
+               : no_such_target("--for", target_, names).message + ": give " + all;
   }
 
   Result<Advice> advise_with_progress(const std::vector<SplitJob>& jobs,

@@ -53,10 +53,6 @@ class DrawCommand : public Command {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
-    if (color_by_ == ColorBy::time && request_.lists.targets().size() > 1) {
-      print_error("--color-by time is for one target, and there are several");
-      return ExitCode::usage;
-    }
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
     const Report report = run->report();

@@ -89,10 +89,6 @@ class LowerCommand : public Command {
       print_error("--deploy needs a folder with artefacts: -o DIR, without --no-artefacts");
       return ExitCode::usage;
     }
-    if (deploy_ && has_targets()) {
-      print_error("--deploy is for one target, and there are several: give -s for one of them");
-      return ExitCode::usage;
-    }
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
@@ -102,6 +98,7 @@ class LowerCommand : public Command {
     if (auto folded = split_of_folded(*split)) split = *std::move(folded);
     if (!backends || !is_for_compilers(split->model(), request_.model.path))
       return ExitCode::bad_input;
+    if (!may_deploy(*backends)) return ExitCode::usage;
     // Again, now that the files that the model refers to are known, before compilers run for long.
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
@@ -145,6 +142,21 @@ class LowerCommand : public Command {
     const std::string text = report_text(report);
     print_info(text.substr(0, text.find("\n\n")));
     if (std::string note = option_note(split); !note.empty()) notes_.push_back(std::move(note));
+  }
+
+  // One file has each partition once, so that a target of several has one backend.
+  bool may_deploy(const std::vector<Backend>& backends) const {
+    if (!deploy_ || !has_targets()) return true;
+    for (const std::string& target : request_.lists.targets()) {
+      const auto count =
+          std::count_if(backends.begin(), backends.end(),
+                        [&](const Backend& backend) { return backend.target == target; });
+      if (count < 2) continue;
+      print_error("--deploy takes one backend for each of several targets, and " + target +
+                  " has " + std::to_string(count));
+      return false;
+    }
+    return true;
   }
 
   std::string journal() const { return folder_->final_path() + ".journal.jsonl"; }
@@ -373,7 +385,8 @@ class LowerCommand : public Command {
       print_info(one.file + ": " +
                  counted(one.compiled, "compiled partition", "compiled partitions") +
                  (one.tried.empty() ? "" : "; " + escaped(one.tried)));
-      for (const std::string& why : one.on_cpu) print_info("  on the CPU: " + escaped(why));
+      for (const std::string& why : one.not_compiled)
+        print_info("  by ONNX Runtime: " + escaped(why));
     }
   }
 

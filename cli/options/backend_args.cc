@@ -227,9 +227,8 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format,
   for (const std::string& text : names) {
     const TargetBackend given = target_backend(text, targets);
     if (const std::string name = unknown_target(given, targets); !name.empty()) {
-      std::string known;
-      for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
-      print_error("--backend: " + in_quotes(name) + " is no target", {"there are: " + known});
+      const Error error = no_such_target("--backend", name, targets);
+      print_error(error.message, error.notes);
       is_good = false;
       continue;
     }

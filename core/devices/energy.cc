@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "core/cost/cost.h"
+
 namespace cleave {
+
 DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
                              std::span<const EnergyNumbers> devices) {
   const double host_byte = devices[problem.host()].pj_per_byte;
@@ -28,6 +31,17 @@ DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> wo
     }
   }
   return problem;
+}
+
+double all_cpu_mj(const Graph& graph, const EnergyNumbers& cpu) {
+  const PerNode<NodeCost> costs = node_costs(graph);
+  double flops = 0;
+  double bytes = 0;
+  for (const NodeId node : graph.nodes()) {
+    flops += costs[node].flops.value_or(0);
+    bytes += costs[node].bytes.value_or(0);
+  }
+  return (flops * cpu.pj_per_flop + bytes * cpu.pj_per_byte) * kMillijoulesPerPicojoule;
 }
 
 }  // namespace cleave

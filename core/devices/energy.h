@@ -6,6 +6,7 @@
 
 #include "core/cost/device.h"
 #include "core/devices/problem.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 
@@ -21,5 +22,8 @@ struct UnitWork {
 // device's memory and written to the other's, over a direct link too, unless they share it. Linear.
 DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
                              std::span<const EnergyNumbers> devices);
+
+// Millijoules with all nodes on the CPU.
+double all_cpu_mj(const Graph& graph, const EnergyNumbers& cpu);
 
 }  // namespace cleave

@@ -19,6 +19,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostPermutedTargets = 4;
 constexpr std::size_t kMostStarts = 3;  // of the search
 constexpr std::size_t kMostKicksInVain = 400;
+constexpr std::size_t kMostLeaving = 16;    // of a target, to make room
+constexpr std::uint64_t kShareOfSwaps = 8;  // of the effort, one in so many
+constexpr std::uint64_t kLessMemories = 8;
+constexpr std::size_t kFew = 3'000;        // units: searched with less memory, too
 constexpr std::size_t kMiddling = 30'000;  // units: few cuts above
 constexpr int kDoublings = 8;              // of the price of a byte, by 8
 constexpr int kBisections = 12;
@@ -39,11 +43,14 @@ bool is_less(double total, double than) {
 
 class Search {
  public:
-  Search(const DeviceScorer& scorer, Found start, std::uint64_t last_step)
+  // `steps_of_swaps`: what is left of them.
+  Search(const DeviceScorer& scorer, Found start, std::uint64_t last_step,
+         std::uint64_t& steps_of_swaps)
       : scorer_(scorer),
         problem_(scorer.problem()),
         now_(std::move(start)),
-        last_step_(last_step) {}
+        last_step_(last_step),
+        steps_of_swaps_(steps_of_swaps) {}
 
   Found run() && {
     bool is_better = true;
@@ -53,6 +60,7 @@ class Search {
       is_better = move_pieces() || is_better;
       is_better = move_targets() || is_better;
       is_better = move_borders() || is_better;
+      if (!is_better) is_better = swap_for_memory();
     }
     return std::move(now_);
   }
@@ -66,19 +74,8 @@ class Search {
   bool try_put(std::span<const std::uint32_t> units, DeviceIndex device) {
     if (!has_effort()) return false;
     before_.clear();
-    for (const std::uint32_t unit : units) {
-      if (now_.devices[unit] == device || !problem_.accepts(device, unit)) continue;
-      before_.emplace_back(unit, now_.devices[unit]);
-      now_.devices[unit] = device;
-    }
-    if (before_.empty()) return false;
-    const double total = scorer_.total(now_.devices, now_.total);
-    if (is_less(total, now_.total)) {
-      now_.total = total;
-      return true;
-    }
-    for (const auto& [unit, device_before] : before_) now_.devices[unit] = device_before;
-    return false;
+    for (const std::uint32_t unit : units) put(unit, device);
+    return !before_.empty() && keep_if_better();
   }
 
   bool try_devices(std::span<const std::uint32_t> units) {
@@ -118,7 +115,7 @@ class Search {
   }
 
   // Pieces of a part that are connected by values.
-  bool move_pieces() {
+  Adjacency find_pieces() const {
     const Rounds rounds = scorer_.quick_rounds(now_.devices);
     Units parent(problem_.unit_count());
     std::iota(parent.begin(), parent.end(), 0U);
@@ -140,12 +137,114 @@ class Search {
       const std::uint32_t first = find(unit);
       piece_of[unit] = first == unit ? count++ : piece_of[first];
     }
-    const Adjacency pieces = members_of(piece_of, count);
+    return members_of(piece_of, count);
+  }
+
+  bool move_pieces() {
+    const Adjacency pieces = find_pieces();
     bool is_better = false;
-    for (std::uint32_t piece = 0; piece < count; ++piece) {
+    for (std::uint32_t piece = 0; piece < pieces.count(); ++piece) {
       is_better = try_devices(pieces.of(piece)) || is_better;
     }
     return is_better;
+  }
+
+  // Where memory is short, what goes to a target has to take the place of something there. Of what could
+  // leave, little is tried, that first which loses least by it.
+  bool swap_for_memory() {
+    const std::uint64_t first = scorer_.steps();
+    const std::uint64_t last = first + steps_of_swaps_;
+    bool is_better = false;
+    for (DeviceIndex to = 0; to < problem_.host(); ++to) {
+      if (problem_.targets[to].memory) is_better = swap_into(to, last) || is_better;
+    }
+    steps_of_swaps_ -= std::min(steps_of_swaps_, scorer_.steps() - first);
+    return is_better;
+  }
+
+  bool swap_into(DeviceIndex to, std::uint64_t last_step) {
+    if (!has_effort() || scorer_.steps() >= last_step) return false;
+    const Adjacency sets = movable_sets();
+    std::vector<std::pair<double, std::uint32_t>> leaving;  // what it loses
+    for (std::uint32_t set = 0; set < sets.count(); ++set) {
+      if (now_.devices[sets.of(set).front()] != to) continue;
+      double lost = 0;
+      for (const std::uint32_t unit : sets.of(set)) {
+        lost += cost_elsewhere(unit, to) - problem_.cost(unit, to);
+      }
+      if (lost < kInfinity) leaving.emplace_back(lost, set);
+    }
+    std::sort(leaving.begin(), leaving.end());
+    if (leaving.size() > kMostLeaving) leaving.resize(kMostLeaving);
+    bool is_better = false;
+    for (std::uint32_t set = 0; set < sets.count() && scorer_.steps() < last_step; ++set) {
+      for (const auto& [lost, other] : leaving) {
+        if (try_swap(sets.of(set), to, sets.of(other))) {
+          is_better = true;
+          break;
+        }
+      }
+    }
+    return is_better;
+  }
+
+  double cost_elsewhere(std::uint32_t unit, DeviceIndex here) const {
+    double least = kInfinity;
+    for (DeviceIndex device = 0; device <= problem_.host(); ++device) {
+      const bool may_go = device != here && problem_.accepts(device, unit);
+      if (may_go) least = std::min(least, problem_.cost(unit, device));
+    }
+    return least;
+  }
+
+  // Pieces, and single units.
+  Adjacency movable_sets() const {
+    Adjacency sets = find_pieces();
+    for (std::uint32_t unit = 0; unit < now_.devices.size(); ++unit) {
+      sets.add(unit);
+      sets.end_list();
+    }
+    return sets;
+  }
+
+  // Moves one set to the target, and the other, which is there, to some other device.
+  bool try_swap(std::span<const std::uint32_t> in, DeviceIndex to,
+                std::span<const std::uint32_t> out) {
+    for (DeviceIndex away = 0; away <= problem_.host(); ++away) {
+      if (away == to || !has_effort()) continue;
+      before_.clear();
+      for (const std::uint32_t unit : in) put(unit, to);
+      const std::size_t moved_in = before_.size();
+      if (moved_in == 0) return false;
+      for (const std::uint32_t unit : out) {
+        if (now_.devices[unit] == to) put(unit, away);
+      }
+      if (before_.size() > moved_in && keep_if_better()) return true;
+      if (before_.size() == moved_in) undo();
+    }
+    return false;
+  }
+
+  void put(std::uint32_t unit, DeviceIndex device) {
+    if (now_.devices[unit] == device || !problem_.accepts(device, unit)) return;
+    before_.emplace_back(unit, now_.devices[unit]);
+    now_.devices[unit] = device;
+  }
+
+  bool keep_if_better() {
+    const double total = scorer_.total(now_.devices, now_.total);
+    if (is_less(total, now_.total)) {
+      now_.total = total;
+      return true;
+    }
+    undo();
+    return false;
+  }
+
+  void undo() {
+    for (auto each = before_.rbegin(); each != before_.rend(); ++each) {
+      now_.devices[each->first] = each->second;
+    }
   }
 
   // All of a target's parts up to one, or from one on, go to each other device.
@@ -190,20 +289,24 @@ class Search {
   const DeviceProblem& problem_;
   Found now_;
   const std::uint64_t last_step_;
+  std::uint64_t& steps_of_swaps_;
   std::vector<std::pair<std::uint32_t, DeviceIndex>> before_;
 };
 
 class Placer {
  public:
   Placer(const DeviceProblem& problem, const DeviceEffort& effort)
-      : problem_(problem), scorer_(problem), last_step_(effort.steps) {}
+      : problem_(problem),
+        scorer_(problem),
+        last_step_(effort.steps),
+        steps_of_swaps_(effort.steps / kShareOfSwaps) {}
 
   DevicePlacement run(const std::vector<Devices>& starts) {
     for (const Devices& start : starts) offer(start);
     offer_orders();
     offer(cheapest_devices());
     add_cuts();
-    if (has_memory()) {
+    if (scorer_.has_memory()) {
       add_fitting(best_.devices);
       for (const Devices& start : starts) {
         if (penalty_of(start) > 0) move_back(start, unit_bytes());
@@ -259,7 +362,8 @@ class Placer {
   // Of placements that cost the same, the one whose parts overlap more is better.
   bool take_if_better(Found found) {
     const bool is_better = is_less(found.total, best_.total);
-    const bool is_equal = !is_better && !is_less(best_.total, found.total);
+    const bool is_equal =
+        !is_better && !is_less(best_.total, found.total) && found.devices != best_.devices;
     if (!is_better && !(is_equal && makespan(found.devices) < makespan(best_.devices))) {
       return false;
     }
@@ -318,11 +422,6 @@ class Placer {
         found_.push_back(devices);
       }
     }
-  }
-
-  bool has_memory() const {
-    return std::any_of(problem_.targets.begin(), problem_.targets.end(),
-                       [](const DeviceTarget& target) { return target.memory.has_value(); });
   }
 
   double penalty_of(const Devices& devices) const {
@@ -418,8 +517,9 @@ class Placer {
   }
 
   bool search(Found start, std::uint64_t share) {
-    Found found =
-        Search(scorer_, std::move(start), std::min(last_step_, scorer_.steps() + share)).run();
+    Found found = Search(scorer_, std::move(start), std::min(last_step_, scorer_.steps() + share),
+                         steps_of_swaps_)
+                      .run();
     return take_if_better(std::move(found));
   }
 
@@ -493,6 +593,7 @@ class Placer {
   const DeviceProblem& problem_;
   DeviceScorer scorer_;
   const std::uint64_t last_step_;
+  std::uint64_t steps_of_swaps_;  // left
   Found best_;
   std::vector<Devices> found_;  // by cuts
   Dice dice_;
@@ -533,6 +634,27 @@ DevicePlacement search_placement(const DeviceProblem& problem, const std::vector
   return placer.run(starts);
 }
 
+// What fits in less memory fits in more, and a search may find what another misses. How much less does not
+// depend on how much there is, so that more memory has all that less has. Of a large problem none.
+std::vector<DeviceProblem> with_less_memory(const DeviceProblem& problem,
+                                            const std::vector<std::uint64_t>& wanted) {
+  std::vector<DeviceProblem> found;
+  for (std::uint64_t share = 1; problem.unit_count() <= kFew && share < kLessMemories; ++share) {
+    DeviceProblem less = problem;
+    bool is_less = false;
+    for (std::size_t i = 0; i < less.targets.size(); ++i) {
+      auto& memory = less.targets[i].memory;
+      const std::uint64_t limit = wanted[i] / kLessMemories * share;
+      if (!memory || limit >= *memory) continue;
+      memory = limit;
+      is_less = true;
+    }
+    if (!is_less) break;
+    found.push_back(std::move(less));
+  }
+  return found;
+}
+
 }  // namespace
 
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,
@@ -550,12 +672,15 @@ DevicePlacement find_device_placement(const DeviceProblem& problem, const Device
   if (fits) return wanted;
   DevicePlacement placement = search_placement(problem, starts, effort);
   if (placement.proof != DeviceProof::exhaustive) {
-    starts.push_back(wanted.devices);
-    DevicePlacement other = search_placement(problem, starts, effort);
-    const auto costs = [](const DevicePlacement& one) {
-      return one.score.total + one.score.penalty;
+    const auto take_if_better = [&](DevicePlacement other) {
+      const auto costs = [](const DeviceScore& score) { return score.total + score.penalty; };
+      if (costs(other.score) < costs(placement.score)) placement = std::move(other);
     };
-    if (costs(other) < costs(placement)) placement = std::move(other);
+    starts.push_back(wanted.devices);
+    take_if_better(search_placement(problem, starts, effort));
+    for (const DeviceProblem& less : with_less_memory(problem, wanted.score.peak_bytes)) {
+      take_if_better(search_placement(less, starts, {effort.steps / kLessMemories, 0}));
+    }
   }
   placement.without_limits = std::move(wanted.devices);
   return placement;

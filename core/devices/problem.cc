@@ -81,17 +81,21 @@ DeviceScorer::DeviceScorer(const DeviceProblem& problem)
     : problem_(problem),
       links_(problem),
       unit_readers_(readers_by_unit(problem)),
+      rounds_graph_(unit_readers_),
+      has_memory_(
+          std::any_of(problem.targets.begin(), problem.targets.end(),
+                      [](const DeviceTarget& target) { return target.memory.has_value(); })),
       penalty_(penalty_of(problem, links_)) {}
 
 Rounds DeviceScorer::rounds(const Devices& devices) const {
-  Rounds rounds = find_rounds({unit_readers_, devices, problem_.device_count()});
+  Rounds rounds = find_rounds({rounds_graph_, devices, problem_.device_count()});
   steps_ += rounds.steps;
   return rounds;
 }
 
 Rounds DeviceScorer::quick_rounds(const Devices& devices) const {
   if (problem_.unit_count() <= kMostSearched) return rounds(devices);
-  Rounds rounds = find_rounds({unit_readers_, devices, problem_.device_count()}, {.states = 0});
+  Rounds rounds = find_rounds({rounds_graph_, devices, problem_.device_count()}, {.states = 0});
   steps_ += rounds.steps;
   return rounds;
 }
@@ -99,7 +103,11 @@ Rounds DeviceScorer::quick_rounds(const Devices& devices) const {
 double DeviceScorer::total(const Devices& devices, double limit) const {
   const double least = at_least(devices);
   if (least >= limit) return least;
-  const DeviceScore found = score(devices, quick_rounds(devices));
+  const Rounds rounds = quick_rounds(devices);
+  DeviceScore found = score_of_parts(devices, rounds);
+  if (found.total >= limit) return found.total;
+  if (has_memory_) add_peaks(devices, rounds, found);
+  add_penalty(found);
   return found.total + found.penalty;
 }
 
@@ -140,7 +148,15 @@ double DeviceScorer::at_least(const Devices& devices) const {
 }
 
 DeviceScore DeviceScorer::score(const Devices& devices, const Rounds& rounds) const {
-  steps_ += 4 * (problem_.unit_count() + problem_.readers.items.size());
+  DeviceScore score = score_of_parts(devices, rounds);
+  add_peaks(devices, rounds, score);
+  add_penalty(score);
+  return score;
+}
+
+// Without what targets hold, and without the penalty.
+DeviceScore DeviceScorer::score_of_parts(const Devices& devices, const Rounds& rounds) const {
+  steps_ += 2 * (problem_.unit_count() + problem_.readers.items.size());
   const std::size_t count = problem_.device_count();
   DeviceScore score{.unit_costs = std::vector<double>(count, 0),
                     .link_costs = std::vector<double>(count, 0),
@@ -160,11 +176,9 @@ DeviceScore DeviceScorer::score(const Devices& devices, const Rounds& rounds) co
     score.part_costs[part] += links_.launch(device);
   }
   add_transfers(devices, rounds, score);
-  add_peaks(devices, rounds, score);
   for (std::size_t device = 0; device < count; ++device) {
     score.total += score.unit_costs[device] + score.link_costs[device] + score.launch_costs[device];
   }
-  add_penalty(score);
   return score;
 }
 
@@ -184,6 +198,7 @@ void find_uses(const DeviceProblem& problem, const Rounds& rounds, std::uint32_t
   for (const std::uint32_t reader : problem.readers.of(value)) {
     uses.readers.push_back(rounds.part_of[reader]);
   }
+  if (uses.readers.size() < 2) return;
   std::sort(uses.readers.begin(), uses.readers.end());
   uses.readers.erase(std::unique(uses.readers.begin(), uses.readers.end()), uses.readers.end());
 }
@@ -229,6 +244,7 @@ void DeviceScorer::add_transfers(const Devices& devices, const Rounds& rounds,
 // that has the value to its last. Other values are held from their maker to their last reader.
 void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds,
                              DeviceScore& score) const {
+  steps_ += 2 * (problem_.unit_count() + problem_.readers.items.size());
   std::vector<std::uint32_t> position(problem_.unit_count());
   for (std::uint32_t i = 0; i < rounds.units.items.size(); ++i) position[rounds.units.items[i]] = i;
   std::vector<std::vector<double>> change(problem_.targets.size(),

@@ -107,6 +107,8 @@ struct DeviceScore {
 class DeviceScorer {
  public:
   explicit DeviceScorer(const DeviceProblem& problem);
+  DeviceScorer(const DeviceScorer&) = delete;
+  DeviceScorer& operator=(const DeviceScorer&) = delete;
 
   const DeviceProblem& problem() const { return problem_; }
   const LinkCosts& links() const { return links_; }
@@ -118,6 +120,8 @@ class DeviceScorer {
   Rounds quick_rounds(const Devices& devices) const;
   // `rounds` are those of the placement. Linear.
   DeviceScore score(const Devices& devices, const Rounds& rounds) const;
+  // True when what targets hold decides whether a placement fits.
+  bool has_memory() const { return has_memory_; }
   // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
   // number that is not below it: the sum is given up as soon as it reaches the limit.
   double total(const Devices& devices, double limit) const;
@@ -125,6 +129,7 @@ class DeviceScorer {
   std::uint64_t steps() const { return steps_; }
 
  private:
+  DeviceScore score_of_parts(const Devices& devices, const Rounds& rounds) const;
   double at_least(const Devices& devices) const;
   void add_transfers(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
   void add_peaks(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
@@ -133,6 +138,8 @@ class DeviceScorer {
   const DeviceProblem& problem_;
   LinkCosts links_;
   Adjacency unit_readers_;
+  RoundsGraph rounds_graph_;
+  bool has_memory_;
   double penalty_ = 0;  // more than any placement costs
   mutable std::uint64_t steps_ = 0;
 };

@@ -5,7 +5,7 @@
 #include "core/devices/rounds.h"
 
 #include <algorithm>
-#include <map>
+#include <deque>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -21,79 +21,69 @@ struct Chain {
   auto operator<=>(const Chain&) const = default;
 };
 
-// The graph, with what all orders share.
+// A placement of the graph, with what all orders share.
 class Problem {
  public:
-  explicit Problem(const RoundsInput& input) : input_(input), waits_(input.readers.count(), 0) {
-    for (const std::uint32_t reader : input.readers.items) ++waits_[reader];
-    find_chains();
-  }
+  explicit Problem(const RoundsInput& input) : input_(input) { find_chains(); }
 
-  std::size_t unit_count() const { return waits_.size(); }
+  std::size_t unit_count() const { return input_.graph.unit_count(); }
   std::size_t device_count() const { return input_.device_count; }
-  std::uint64_t size() const { return waits_.size() + input_.readers.items.size(); }
+  std::uint64_t size() const { return input_.graph.size(); }
   DeviceIndex host() const { return static_cast<DeviceIndex>(input_.device_count - 1); }
   DeviceIndex device(std::uint32_t unit) const { return input_.device_of[unit]; }
   std::span<const std::uint32_t> readers(std::uint32_t unit) const {
-    return input_.readers.of(unit);
+    return input_.graph.readers.of(unit);
   }
   // By unit: reads from other units.
-  const std::vector<std::uint32_t>& waits() const { return waits_; }
+  const std::vector<std::uint32_t>& waits() const { return input_.graph.waits; }
   const Chain& chain(std::uint32_t unit) const { return chains_[unit]; }
   const Chain& least() const { return least_; }
 
   // A better bound than one path: of each device the most of its parts on a path, summed. Linear in the
   // size for each device.
   Chain least_by_device() const {
-    Chain sum;
-    std::vector<std::uint32_t> own(unit_count());  // by unit: the device's parts from it on
-    for (DeviceIndex of = 0; of <= host(); ++of) {
-      std::uint32_t most = 0;
-      for (auto unit = order_.rbegin(); unit != order_.rend(); ++unit) {
-        const bool is_own = device(*unit) == of;
-        std::uint32_t parts = is_own ? 1 : 0;
-        for (const std::uint32_t reader : readers(*unit)) {
-          const bool is_new = is_own && device(reader) != of;
-          parts = std::max(parts, own[reader] + (is_new ? 1 : 0));
-        }
-        own[*unit] = parts;
-        most = std::max(most, parts);
+    const std::size_t count = device_count();
+    std::vector<std::uint32_t> own(unit_count() * count,
+                                   0);  // by unit and device: parts from it on
+    std::vector<std::uint32_t> most(count, 0);
+    const auto& order = input_.graph.order;
+    for (auto unit = order.rbegin(); unit != order.rend(); ++unit) {
+      std::uint32_t* const parts = &own[*unit * count];
+      const std::size_t here = device(*unit);
+      parts[here] = 1;
+      for (const std::uint32_t reader : readers(*unit)) {
+        const std::uint32_t* const later = &own[reader * count];
+        const std::uint32_t is_new = device(reader) != here ? 1 : 0;
+        parts[here] = std::max(parts[here], later[here] + is_new);
+        for (std::size_t of = 0; of < count; ++of) parts[of] = std::max(parts[of], later[of]);
       }
-      sum.all += most;
-      if (of != host()) sum.acc += most;
+      for (std::size_t of = 0; of < count; ++of) most[of] = std::max(most[of], parts[of]);
     }
-    return sum;
+    const std::uint32_t all = std::accumulate(most.begin(), most.end(), 0U);
+    return {all - most.back(), all};
   }
 
  private:
   void find_chains() {
-    std::vector<std::uint32_t> waits = waits_;
-    order_.reserve(waits.size());
-    for (std::uint32_t unit = 0; unit < waits.size(); ++unit) {
-      if (waits[unit] == 0) order_.push_back(unit);
-    }
-    for (std::size_t next = 0; next < order_.size(); ++next) {
-      for (const std::uint32_t reader : readers(order_[next])) {
-        if (--waits[reader] == 0) order_.push_back(reader);
-      }
-    }
-    chains_.resize(waits.size());
-    for (auto unit = order_.rbegin(); unit != order_.rend(); ++unit) {
-      const std::uint32_t own = device(*unit) == host() ? 0 : 1;
-      Chain& chain = chains_[*unit] = {own, 1};
+    chains_.resize(unit_count());
+    const auto& order = input_.graph.order;
+    for (auto unit = order.rbegin(); unit != order.rend(); ++unit) {
+      const DeviceIndex here = device(*unit);
+      const std::uint32_t own = here == host() ? 0 : 1;
+      Chain chain = {own, 1};
       for (const std::uint32_t reader : readers(*unit)) {
-        const bool is_other = device(reader) != device(*unit);
-        chain.acc = std::max(chain.acc, chains_[reader].acc + (is_other ? own : 0));
-        chain.all = std::max(chain.all, chains_[reader].all + (is_other ? 1 : 0));
+        const bool is_other = device(reader) != here;
+        const Chain& later = chains_[reader];
+        chain.acc = std::max(chain.acc, later.acc + (is_other ? own : 0));
+        chain.all = std::max(chain.all, later.all + (is_other ? 1 : 0));
       }
+      chains_[*unit] = chain;
       least_.acc = std::max(least_.acc, chain.acc);
       least_.all = std::max(least_.all, chain.all);
     }
   }
 
   const RoundsInput& input_;
-  std::vector<std::uint32_t> waits_;
-  std::vector<std::uint32_t> order_;  // units, after what they read from
   std::vector<Chain> chains_;
   Chain least_;  // the longest of all, each number by itself
 };
@@ -197,20 +187,18 @@ class Beam {
 
   // The devices of the best order that was found, or, if the steps do not suffice, how it begins.
   std::vector<DeviceIndex> run() {
-    State first;
+    layer_.emplace_back();
     for (std::uint32_t unit = 0; unit < waits_.size(); ++unit) {
-      if (waits_[unit] == 0) first.ready.push_back(unit);
+      if (waits_[unit] == 0) add_ready(unit, layer_.front());
     }
-    std::vector<State> layer = {std::move(first)};
     while (true) {
-      next_.clear();
       best_end_.reset();
-      for (const State& state : layer) expand(state);
+      for (const State& state : layer_) expand(state);
       if (best_end_) return way_to(best_end_->way);
-      layer = best_of_next();
+      keep_best_of_next();
       if (steps_spent_ <= most_steps_) continue;
       saw_all_ = false;
-      return way_to(layer.front().way);
+      return way_to(layer_.front().way);
     }
   }
 
@@ -227,8 +215,16 @@ class Beam {
   struct State {
     std::vector<std::uint32_t> ready = {};  // ascending
     std::vector<Waiting> waiting = {};      // units for which some, but not all, makers were taken
+    std::uint32_t devices = 0;              // those that have ready units
     std::uint32_t parts = 0;
     std::uint32_t way = kStart;  // the last step that led here
+
+    bool has_ready(DeviceIndex device) const { return (devices >> device & 1U) != 0; }
+  };
+  // An order that is complete.
+  struct End {
+    std::uint32_t parts;
+    std::uint32_t way;
   };
   struct Step {
     std::uint32_t before;
@@ -244,28 +240,38 @@ class Beam {
     auto operator<=>(const Rank&) const = default;
   };
 
-  bool has_ready(const State& state, DeviceIndex device) const {
-    return std::any_of(state.ready.begin(), state.ready.end(),
-                       [&](std::uint32_t unit) { return problem_.device(unit) == device; });
-  }
-
   void expand(const State& state) {
     const DeviceIndex host = problem_.host();
     if (state.ready.empty()) return offer_end(state);
     for (DeviceIndex device = 0; device < host; ++device) {
-      if (has_ready(state, device)) offer(take(state, device));
+      if (state.has_ready(device)) take(state, device, new_state());
     }
-    if (!has_ready(state, host)) return;
-    const State after_host = take(state, host);
-    if (after_host.ready.empty()) return offer_end(after_host);
+    if (!state.has_ready(host)) return;
+    take(state, host, after_host_);
+    if (after_host_.ready.empty()) return offer_end(after_host_);
     for (DeviceIndex device = 0; device < host; ++device) {
-      if (has_ready(after_host, device)) offer(take(after_host, device));
+      if (after_host_.has_ready(device)) take(after_host_, device, new_state());
     }
   }
 
-  State take(const State& state, DeviceIndex device) {
+  // One more state of the next layer, with the memory of one of an earlier layer.
+  State& new_state() {
+    if (next_count_ == next_.size()) next_.emplace_back();
+    return next_[next_count_++];
+  }
+
+  void add_ready(std::uint32_t unit, State& state) const {
+    state.ready.push_back(unit);
+    state.devices |= 1U << problem_.device(unit);
+  }
+
+  void take(const State& state, DeviceIndex device, State& after) {
     for (const Waiting& each : state.waiting) waits_[each.unit] = each.left;
-    State after{.parts = state.parts + 1, .way = static_cast<std::uint32_t>(steps_.size())};
+    after.ready.clear();
+    after.waiting.clear();
+    after.devices = state.devices & ~(1U << device);
+    after.parts = state.parts + 1;
+    after.way = static_cast<std::uint32_t>(steps_.size());
     steps_.push_back({state.way, device});
     now_.clear();
     for (const std::uint32_t unit : state.ready) {
@@ -279,7 +285,11 @@ class Beam {
       for (const std::uint32_t reader : problem_.readers(unit)) {
         if (waits_[reader] == problem_.waits()[reader]) touched_.push_back(reader);
         if (--waits_[reader] > 0) continue;
-        (problem_.device(reader) == device ? now_ : after.ready).push_back(reader);
+        if (problem_.device(reader) == device) {
+          now_.push_back(reader);
+        } else {
+          add_ready(reader, after);
+        }
       }
       steps_spent_ += 1 + problem_.readers(unit).size();
     }
@@ -289,7 +299,6 @@ class Beam {
     for (const Waiting& each : state.waiting) settle(each.unit, after);
     for (const std::uint32_t unit : touched_) settle(unit, after);
     steps_spent_ += state.ready.size() + state.waiting.size();
-    return after;
   }
 
   // Notes what the unit still waits for, and leaves the table as it was.
@@ -299,12 +308,7 @@ class Beam {
   }
 
   void offer_end(const State& state) {
-    if (!best_end_ || state.parts < best_end_->parts) best_end_ = state;
-  }
-
-  void offer(State state) {
-    const auto [found, is_new] = next_.try_emplace(state.ready, std::move(state));
-    if (!is_new && state.parts < found->second.parts) found->second = std::move(state);
+    if (!best_end_ || state.parts < best_end_->parts) best_end_ = {state.parts, state.way};
   }
 
   Rank rank(const State& state) {
@@ -324,18 +328,31 @@ class Beam {
     return rank;
   }
 
-  std::vector<State> best_of_next() {
-    std::vector<std::pair<Rank, State*>> ranked;
-    for (auto& [ready, state] : next_) ranked.emplace_back(rank(state), &state);
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (ranked.size() > width_) {
-      ranked.resize(width_);
-      saw_all_ = false;
+  // The best states of the next layer are the layer. Of those with the same ready units one is kept, that
+  // with the fewest parts.
+  void keep_best_of_next() {
+    ranked_.clear();
+    for (std::size_t i = 0; i < next_count_; ++i) ranked_.emplace_back(rank(next_[i]), &next_[i]);
+    std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) {
+      const auto order = a.first <=> b.first;
+      return order != 0 ? order < 0 : a.second->ready < b.second->ready;
+    });
+    std::size_t count = 0;
+    for (const auto& [its_rank, state] : ranked_) {
+      const auto kept = std::span(layer_).first(std::min(count, layer_.size()));
+      const bool is_there = std::any_of(kept.begin(), kept.end(), [&](const State& other) {
+        return other.ready == state->ready;
+      });
+      if (is_there) continue;
+      if (count == width_) {
+        saw_all_ = false;
+        break;
+      }
+      if (count == layer_.size()) layer_.emplace_back();
+      std::swap(layer_[count++], *state);
     }
-    std::vector<State> best;
-    for (const auto& [its_rank, state] : ranked) best.push_back(std::move(*state));
-    return best;
+    layer_.resize(count);
+    next_count_ = 0;
   }
 
   std::vector<DeviceIndex> way_to(std::uint32_t step) const {
@@ -354,24 +371,57 @@ class Beam {
   std::vector<std::uint32_t> touched_;
   std::vector<std::pair<std::uint32_t, DeviceIndex>> rivals_;
   std::vector<Step> steps_;
-  std::map<std::vector<std::uint32_t>, State> next_;  // by ready units
-  std::optional<State> best_end_;
+  std::vector<State> layer_;
+  std::deque<State> next_;  // the first next_count_; the others lend their memory
+  std::size_t next_count_ = 0;
+  State after_host_;
+  std::vector<std::pair<Rank, State*>> ranked_;
+  std::optional<End> best_end_;
   bool saw_all_ = true;
 };
 
 }  // namespace
 
+RoundsGraph::RoundsGraph(const Adjacency& readers_by_unit)
+    : readers(readers_by_unit), waits(readers.count(), 0) {
+  bool is_ascending = true;
+  for (std::uint32_t unit = 0; unit < waits.size(); ++unit) {
+    for (const std::uint32_t reader : readers.of(unit)) {
+      ++waits[reader];
+      is_ascending = is_ascending && reader > unit;
+    }
+  }
+  order.resize(waits.size());
+  if (is_ascending) {
+    std::iota(order.begin(), order.end(), 0U);
+    return;
+  }
+  std::vector<std::uint32_t> left = waits;
+  std::size_t found = 0;
+  for (std::uint32_t unit = 0; unit < left.size(); ++unit) {
+    if (left[unit] == 0) order[found++] = unit;
+  }
+  for (std::size_t next = 0; next < found; ++next) {
+    for (const std::uint32_t reader : readers.of(order[next])) {
+      if (--left[reader] == 0) order[found++] = reader;
+    }
+  }
+}
+
 Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
   const Problem problem(input);
   Order best = Runner(problem).by_rule(false);
-  Order other = Runner(problem).by_rule(true);
-  if (other.is_better_than(best)) best = std::move(other);
   Chain least = problem.least();
   const auto is_least = [&] {
     return best.acc_parts == least.acc && best.devices.size() == least.all;
   };
-  std::uint64_t steps = 4 * problem.size();
+  std::uint64_t steps = 2 * problem.size();
   if (!is_least()) {
+    Order other = Runner(problem).by_rule(true);
+    if (other.is_better_than(best)) best = std::move(other);
+    steps += problem.size();
+  }
+  if (!is_least() && effort.states > 0) {
     least = problem.least_by_device();
     steps += problem.device_count() * problem.size();
   }

@@ -24,8 +24,22 @@ namespace cleave {
 // Targets in the user's order are 0, 1, ...; the host is the last device.
 using DeviceIndex = std::uint8_t;
 
+// Units and their readers, with what does not depend on where they are placed. Kept where many
+// placements of one graph are compared. The readers must outlive it.
+struct RoundsGraph {
+  explicit RoundsGraph(const Adjacency& readers_by_unit);
+
+  const Adjacency& readers;          // by unit: units that read from it; no cycle
+  std::vector<std::uint32_t> waits;  // by unit: reads from other units
+  std::vector<std::uint32_t> order;  // units, after what they read from
+
+  std::size_t unit_count() const { return waits.size(); }
+  // Units and readers.
+  std::uint64_t size() const { return waits.size() + readers.items.size(); }
+};
+
 struct RoundsInput {
-  const Adjacency& readers;                // by unit: units that read from it; no cycle
+  const RoundsGraph& graph;
   std::span<const DeviceIndex> device_of;  // by unit
   std::size_t device_count = 2;            // with the host, which is the last
 };
@@ -35,7 +49,8 @@ struct Rounds {
   Adjacency units;                     // by part, ascending
   std::vector<std::uint32_t> part_of;  // by unit
   std::size_t acc_parts = 0;           // parts that are not on the host
-  // No order of rounds has fewer: the most such parts that follow each other on any path.
+  // No order of rounds has fewer: the most such parts that follow each other on any path, or, of each
+  // device the most of its own, summed.
   std::size_t least_acc_parts = 0;
   std::size_t least_parts = 0;  // the same with those on the host
   // No order has fewer parts on targets, and none that has as few has fewer in all.

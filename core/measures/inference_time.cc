@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
+#include "core/devices/energy.h"
 
 namespace cleave {
 namespace {

@@ -52,17 +52,6 @@ std::vector<EnergyNumbers> energy_numbers(const LatencyInput& input) {
   return numbers;
 }
 
-double all_cpu_mj(const Graph& graph, const EnergyNumbers& cpu) {
-  const PerNode<NodeCost> costs = node_costs(graph);
-  double flops = 0;
-  double bytes = 0;
-  for (const NodeId node : graph.nodes()) {
-    flops += costs[node].flops.value_or(0);
-    bytes += costs[node].bytes.value_or(0);
-  }
-  return (flops * cpu.pj_per_flop + bytes * cpu.pj_per_byte) * kMillijoulesPerPicojoule;
-}
-
 DeviceUse device_use(const Graph& graph, const Partition& partition, const LatencyInput& input) {
   const SplitRounds split(graph, partition, input.target_count());
   std::vector<Machine> machines;

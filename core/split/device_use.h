@@ -35,9 +35,6 @@ struct DeviceUse {
 // What the devices draw, the host last; empty where one is not known.
 std::vector<EnergyNumbers> energy_numbers(const LatencyInput& input);
 
-// Millijoules with all nodes on the CPU.
-double all_cpu_mj(const Graph& graph, const EnergyNumbers& cpu);
-
 // Nodes of a part run in the model's order. O(n log n).
 DeviceUse device_use(const Graph& graph, const Partition& partition, const LatencyInput& input);
 

@@ -43,6 +43,12 @@ void NodeGroups::tie(NodeId one, NodeId other) { tie(index(one), index(other)); 
 
 void NodeGroups::make_group(NodeId member) { seeds_.push_back(member); }
 
+void NodeGroups::add_group(std::span<const NodeId> members) {
+  if (members.empty()) return;
+  for (const NodeId member : members) tie(members.front(), member);
+  make_group(members.front());
+}
+
 // The nodes from the first to the last member of each group, ascending. The representative is the
 // first member.
 std::vector<std::uint32_t> NodeGroups::nodes_between_members() {
@@ -164,16 +170,20 @@ Fusions NodeGroups::settle(AccNodes acc, ReasonCode code, Incomplete incomplete)
   return result;
 }
 
+Fusions NodeGroups::settle_all() && {
+  AccNodes all{NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
+  for (const NodeId node : graph_.nodes()) all.nodes.insert(node);
+  return std::move(*this).settle(std::move(all), ReasonCode::fusion_group);
+}
+
 Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions, ReasonCode code) {
   if (sets.begin.size() < 2) return fusions;
   NodeGroups joined(graph);
-  const auto add = [&](std::span<const NodeId> members) {
-    for (const NodeId member : members) joined.tie(members.front(), member);
-    joined.make_group(members.front());
-  };
-  for (std::size_t i = 0; i < fusions.group_count(); ++i) add(fusions.group(id_at<GroupId>(i)));
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) {
+    joined.add_group(fusions.group(id_at<GroupId>(i)));
+  }
   for (std::size_t i = 0; i + 1 < sets.begin.size(); ++i) {
-    add(sets.nodes.subspan(sets.begin[i], sets.begin[i + 1] - sets.begin[i]));
+    joined.add_group(sets.nodes.subspan(sets.begin[i], sets.begin[i + 1] - sets.begin[i]));
   }
   return std::move(joined).settle(std::move(fusions.acc), code);
 }

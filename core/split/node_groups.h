@@ -32,6 +32,8 @@ class NodeGroups {
   void tie(NodeId one, NodeId other);
   // Makes the set that the node is tied to a group.
   void make_group(NodeId member);
+  // Both, of members that may be none.
+  void add_group(std::span<const NodeId> members);
 
   enum class Incomplete { dissolve, keep };
   // Returns the groups that `acc` contains completely, ordered by first member. Members of other
@@ -39,6 +41,8 @@ class NodeGroups {
   // `keep` these are groups of the result, too. Linear per round of closing; rounds are few, since
   // each merges groups.
   Fusions settle(AccNodes acc, ReasonCode code, Incomplete incomplete = Incomplete::dissolve) &&;
+  // All groups, of all nodes.
+  Fusions settle_all() &&;
 
  private:
   std::uint32_t find(std::uint32_t node);

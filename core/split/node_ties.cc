@@ -36,12 +36,10 @@ bool divides_a_set(std::span<const std::vector<NodeId>> sets, const PerNode<Part
 Fusions keep_sets_whole(const Graph& graph, std::span<const std::vector<NodeId>> sets,
                         Fusions fusions) {
   NodeGroups joined(graph);
-  const auto add = [&](std::span<const NodeId> members) {
-    for (const NodeId member : members) joined.tie(members.front(), member);
-    joined.make_group(members.front());
-  };
-  for (std::size_t i = 0; i < fusions.group_count(); ++i) add(fusions.group(id_at<GroupId>(i)));
-  for (const std::vector<NodeId>& nodes : sets) add(nodes);
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) {
+    joined.add_group(fusions.group(id_at<GroupId>(i)));
+  }
+  for (const std::vector<NodeId>& nodes : sets) joined.add_group(nodes);
   return std::move(joined).settle(std::move(fusions.acc), ReasonCode::shared_memory,
                                   NodeGroups::Incomplete::keep);
 }

@@ -30,16 +30,12 @@ bool makes_non_tensor(const Graph& graph, NodeId node) {
 // What moves as one, of all nodes.
 Fusions units_of_all(const Graph& graph, const TargetPlaceRequest& request) {
   NodeGroups joined(graph);
-  const auto add = [&](std::span<const NodeId> members) {
-    for (const NodeId member : members) joined.tie(members.front(), member);
-    joined.make_group(members.front());
-  };
   for (const Fusions& alone : request.alone) {
-    for (std::size_t i = 0; i < alone.group_count(); ++i) add(alone.group(id_at<GroupId>(i)));
+    for (std::size_t i = 0; i < alone.group_count(); ++i) {
+      joined.add_group(alone.group(id_at<GroupId>(i)));
+    }
   }
-  for (const auto& set : request.sets) {
-    if (!set.empty()) add(set);
-  }
+  for (const auto& set : request.sets) joined.add_group(set);
   for (const NodeId node : graph.nodes()) {
     const bool is_tied = !request.allow_non_tensor && makes_non_tensor(graph, node) &&
                          may_run_on_any(request, node) && !graph.readers(node).empty();
@@ -47,9 +43,7 @@ Fusions units_of_all(const Graph& graph, const TargetPlaceRequest& request) {
     for (const NodeId reader : graph.readers(node)) joined.tie(node, reader);
     joined.make_group(node);
   }
-  AccNodes all{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
-  for (const NodeId node : graph.nodes()) all.nodes.insert(node);
-  return std::move(joined).settle(std::move(all), ReasonCode::fusion_group);
+  return std::move(joined).settle_all();
 }
 
 // By target: with the parts that it may have at most.
@@ -77,6 +71,15 @@ PlacementProof proof_of(DeviceProof proof) {
 }
 
 }  // namespace
+
+NodeRounds rounds_by_node(const Graph& graph, const Contraction& units, const Rounds& rounds) {
+  NodeRounds by_node{rounds.devices, PerNode<std::uint32_t>(graph.node_count()),
+                     rounds.least_acc_parts};
+  for (const NodeId node : graph.nodes()) {
+    by_node.part_of[node] = rounds.part_of[units.unit_of(node)];
+  }
+  return by_node;
+}
 
 TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& request) {
   const Fusions fusions = units_of_all(graph, request);
@@ -117,16 +120,14 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
     const DeviceScore least = least_use(problem);
     placed.unfit = Unfit{.bytes = least.peak_bytes, .parts = least.parts};
   }
-  placed.device_of = PerNode<DeviceIndex>(graph.node_count(), problem.host());
-  for (const NodeId node : graph.nodes()) {
-    placed.device_of[node] = placement.devices[unit_of[node]];
-  }
-  if (!placement.without_limits.empty()) {
-    placed.without_limits = PerNode<DeviceIndex>(graph.node_count(), problem.host());
-    for (const NodeId node : graph.nodes()) {
-      placed.without_limits[node] = placement.without_limits[unit_of[node]];
-    }
-  }
+  const auto by_node = [&](const Devices& devices) {
+    PerNode<DeviceIndex> device_of(graph.node_count());
+    for (const NodeId node : graph.nodes()) device_of[node] = devices[unit_of[node]];
+    return device_of;
+  };
+  placed.device_of = by_node(placement.devices);
+  placed.rounds = rounds_by_node(graph, units, placement.rounds);
+  if (!placement.without_limits.empty()) placed.without_limits = by_node(placement.without_limits);
   for (std::size_t i = 0; i < fusions.group_count(); ++i) {
     const auto members = fusions.group(id_at<GroupId>(i));
     placed.groups.emplace_back(members.begin(), members.end());

@@ -32,8 +32,17 @@ struct TargetPlaceRequest {
   bool allow_non_tensor = false;
 };
 
+// The rounds of a placement, by node.
+struct NodeRounds {
+  std::vector<DeviceIndex> devices;  // by part
+  PerNode<std::uint32_t> part_of;
+  std::size_t least_acc_parts = 0;
+};
+NodeRounds rounds_by_node(const Graph& graph, const Contraction& units, const Rounds& rounds);
+
 struct TargetsPlaced {
   PerNode<DeviceIndex> device_of;
+  NodeRounds rounds;
   // Where nodes would be if no memory were limited; empty: where they are.
   PerNode<DeviceIndex> without_limits = {};
   std::vector<std::vector<NodeId>> groups;  // units of several nodes

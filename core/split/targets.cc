@@ -194,11 +194,17 @@ class TargetSplitter {
         for (std::size_t target = 0; target < host_; ++target) {
           Reason& reason = verdicts_[target].reasons[node];
           if (reason.code != ReasonCode::costs_more) continue;
-          reason.rule = static_cast<std::uint32_t>(Elsewhere::required);
+          reason.elsewhere = Elsewhere::required;
         }
       }
     }
+    const std::size_t placed_groups = groups_.size();
     close_groups(sets);
+    const bool is_as_placed =
+        fusions_.group_count() == placed_groups && groups_.size() == placed_groups &&
+        std::none_of(groups_.begin(), groups_.end(),
+                     [&](const auto& group) { return device_of_[group.front()] == host_; });
+    if (is_as_placed) take_rounds(placed.rounds);
     Split split = run();
     split.placement = placed.numbers;
     split.unfit = std::move(placed.unfit);
@@ -207,15 +213,14 @@ class TargetSplitter {
 
  private:
   Reason why_elsewhere(std::size_t target, bool lacks_memory, const LatencyInput& latency) const {
-    constexpr std::uint64_t kKibibyte = 1024;
     const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
-    const Elsewhere why = is_for_energy ? Elsewhere::less_energy : Elsewhere::less_time;
-    Reason reason{.code = ReasonCode::costs_more};
-    reason.rule = static_cast<std::uint32_t>(lacks_memory ? Elsewhere::memory : why);
+    Reason reason{.code = ReasonCode::costs_more,
+                  .elsewhere = is_for_energy ? Elsewhere::less_energy : Elsewhere::less_time};
     if (!lacks_memory) return reason;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     const std::uint64_t bytes = latency.machine_with(target).acc_memory.value_or(0);
-    reason.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        (bytes + kKibibyte - 1) / kKibibyte, std::numeric_limits<std::uint32_t>::max()));
+    reason.elsewhere = Elsewhere::memory;
+    reason.size = static_cast<std::uint32_t>(std::min((bytes + 1023) / 1024, kMost));
     return reason;
   }
 
@@ -223,9 +228,9 @@ class TargetSplitter {
     if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
   }
 
-  // Steps 4 and 5.
+  // Steps 4 and 5; rounds that are known are not made again.
   Split run() {
-    make_rounds();
+    if (subgraphs_.count() == 0) make_rounds();
     SubgraphsFound found{subgraphs_, subgraphs_.count()};
     while (move_small_parts()) make_rounds();
     for (bool is_settled = false; !is_settled;) {
@@ -281,19 +286,11 @@ class TargetSplitter {
   // The groups of all targets, and the sets, as groups that do not depend on each other in a cycle.
   Fusions closed_groups(Sets sets) const {
     NodeGroups joined(graph_);
-    const auto add = [&](std::span<const NodeId> members) {
-      for (const NodeId member : members) joined.tie(members.front(), member);
-      joined.make_group(members.front());
-    };
     for (const auto& group : groups_) {
-      if (device_of_[group.front()] != host_) add(group);
+      if (device_of_[group.front()] != host_) joined.add_group(group);
     }
-    for (const auto& set : sets) {
-      if (!set.empty()) add(set);
-    }
-    AccNodes all{NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
-    for (const NodeId node : graph_.nodes()) all.nodes.insert(node);
-    return std::move(joined).settle(std::move(all), ReasonCode::fusion_group);
+    for (const auto& set : sets) joined.add_group(set);
+    return std::move(joined).settle_all();
   }
 
   // Groups that are on the CPU need not stay together, unless they are sets: so each round may free
@@ -356,14 +353,19 @@ class TargetSplitter {
       }
       readers.end_list();
     }
-    const Rounds rounds = find_rounds({readers, devices, std::size_t{host_} + 1});
+    const RoundsGraph graph(readers);
+    const Rounds rounds = find_rounds({graph, devices, std::size_t{host_} + 1});
+    take_rounds(rounds_by_node(graph_, units, rounds));
+  }
+
+  void take_rounds(const NodeRounds& rounds) {
     subgraphs_ = Subgraphs();
     subgraphs_.subgraph_of = PerNode<PartId>(graph_.node_count(), kNone<PartId>);
     for (const DeviceIndex device : rounds.devices) add_subgraph(device);
     for (const NodeId node : graph_.nodes()) {
-      const PartId part = id_at<PartId>(rounds.part_of[units.unit_of(node)]);
-      subgraphs_.subgraph_of[node] = part;
-      ++subgraphs_.sizes[index(part)];
+      const std::uint32_t part = rounds.part_of[node];
+      subgraphs_.subgraph_of[node] = PartId{part};
+      ++subgraphs_.sizes[part];
     }
     least_acc_parts_ = rounds.least_acc_parts;
   }

@@ -29,15 +29,6 @@ inline constexpr std::size_t kMostTargets = 16;
 // others have none.
 using RequiredOn = std::span<const std::vector<NodeId>>;
 
-// Why a placement by cost has a node elsewhere that a target could run: `rule` of the reason
-// costs_more.
-enum class Elsewhere : std::uint32_t {
-  less_time,    // an inference takes less time
-  less_energy,  // or draws less
-  memory,   // without the limit of its memory it would be here; `size` is that in KiB, rounded up
-  required  // it is required on another target
-};
-
 // The split for input.targets, of which there are at least two. Targets whose lists accept no node
 // take no part: if one is left, the split is the one for it alone. Refuses options that are for one
 // accelerator only. Linear in nodes + edges for each target, and for each time that parts move on.

@@ -35,8 +35,17 @@ inline constexpr int kReasonCodeCount = 18;
 // "no_rule", ... as reports write it; "" for none.
 std::string_view reason_code_name(ReasonCode code);
 
+// Why a placement by cost has a node elsewhere that one of several targets could run.
+enum class Elsewhere : std::uint8_t {
+  less_time,    // an inference takes less time
+  less_energy,  // or draws less
+  memory,       // without the limit of its memory it would be here
+  required,     // it is required on another target
+};
+
 struct Reason {
   ReasonCode code = ReasonCode::none;
+  Elsewhere elsewhere = Elsewhere::less_time;  // costs_more, of one of several targets
   std::uint16_t list = 0;          // of those with a rule, and part_condition: which list
   std::uint32_t rule = 0;          // rule_failed: index in its allow rules; denied: in its deny
                                    // rules; part_limit: which PartLimit; pattern_failed: in its
@@ -48,8 +57,9 @@ struct Reason {
                                    // part_limit: how many there are, of bytes in KiB, rounded up
                                    // pattern_failed: index in Support::misses
                                    // part_condition: how many nodes of the op there are
+                                   // costs_more by memory: its limit in KiB, rounded up
   // costs_more: what the node, with the connected nodes that moved along with it, would add to the
-  // inference on the accelerator. An infinite compute_us: the time of one of them is unknown.
+  // inference on the one accelerator. An infinite compute_us: the time of one of them is unknown.
   float link_us = 0;
   float compute_us = 0;
   float launch_us = 0;

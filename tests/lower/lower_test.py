@@ -203,12 +203,12 @@ def test_a_target_without_a_backend_is_not_compiled(place):
     assert "tpu" in done.stderr and "npu" in done.stderr, done.stderr
 
 
-def test_one_file_for_onnxruntime_is_of_one_target(place):
+def test_one_file_for_onnxruntime_has_one_backend_for_each_target(place):
     model = chain(place.folder / "m.onnx", ["Relu"])
-    done = place.run("lower", model, "-s", "npu=all.json", "-s", "gpu=all.json", "--backend", place.backend(),
-                     "--deploy", "-o", "out")
+    backends = ["--backend", f"npu={place.backend()}"] * 2
+    done = place.run("lower", model, "-s", "npu=all.json", "-s", "gpu=all.json", *backends, "--deploy", "-o", "out")
     equal(done.returncode, 2)
-    assert "--deploy is for one target" in done.stderr, done.stderr
+    assert "--deploy takes one backend for each of several targets, and npu has 2" in done.stderr, done.stderr
 
 
 def test_pieces_of_a_tflite_model_are_tflite_files(place):

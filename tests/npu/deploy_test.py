@@ -20,10 +20,10 @@ from place import chain, equal, run_tests, tests_in
 FAKE = Path(__file__).resolve().parent / "fake_npu.py"
 
 
-def backend(place, *rules):
-    path = place.folder / "npu.json"
+def backend(place, *rules, name="npu"):
+    path = place.folder / f"{name}.json"
     path.write_text(json.dumps({
-        "format": "cleave.backend", "version": 1, "name": "npu",
+        "format": "cleave.backend", "version": 1, "name": name,
         "serve": {"argv": [sys.executable, str(FAKE), *rules], "ops": ["compile", "load"]},
         "env": {"pass": ["PATH", "HOME", "LANG"]},
     }))
@@ -124,6 +124,30 @@ def test_one_file_has_compiled_and_other_parts(place):
     equal([function.name for function in model.functions], ["_run_on_cpu_1"])
     assert "v1" in [info.name for info in model.graph.value_info]
     assert ("com.microsoft", 1) in [(one.domain, one.version) for one in model.opset_import]
+
+
+def of_targets(place, *rules):
+    """npu takes all but Neg and Abs, gpu all but Abs; only the npu's compiler keeps what it makes."""
+    for name, ops in (("npu", ["Neg", "Abs"]), ("gpu", ["Abs"])):
+        without(place, *ops).rename(place.folder / f"{name}_list.json")
+    backends = (f"npu={backend(place, *rules)}", f"gpu={backend(place, 'nothing', name='gpu')}")
+    return place.run("lower", "m.onnx", "-s", "npu=npu_list.json", "-s", "gpu=gpu_list.json", "--backend", backends[0],
+                     "--backend", backends[1], "-o", "out", "--no-cache", "--deploy", "--until-clean")
+
+
+def test_one_file_has_the_parts_of_all_targets(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp"], last=(2, 3))
+    done = of_targets(place)
+    done_well(done)
+    assert "root_ep.onnx: 2 compiled partitions\n  by ONNX Runtime: _run_on_gpu_1: this backend keeps nothing" in done.stderr, \
+        done.stderr
+    equal([node.op_type for node in deployed(place).graph.node], ["EPContext", "_run_on_gpu_1", "_run_on_cpu_2", "EPContext"])
+
+
+def test_what_one_targets_compiler_refuses_is_of_the_next_target_in_the_file(place):
+    chain(place.folder / "m.onnx", ["Relu", "Exp", "Abs"], last=(2, 3))
+    done_well(of_targets(place, "refuse=Exp"))
+    equal([node.op_type for node in deployed(place).graph.node], ["EPContext", "_run_on_gpu_1", "_run_on_cpu_2"])
 
 
 def test_several_nodes_of_a_part_have_names_of_their_own(place):

@@ -360,15 +360,22 @@ std::string setting_text(const SettingValue& value) {
   return text == nullptr ? "unlimited" : *text;
 }
 
-std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now) {
+std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now,
+                                          bool has_several_targets) {
+  // Of several targets the lists' order is what comes first.
+  const auto text_of = [&](const SplitSetting& setting, const SettingValue& value) {
+    const std::string text = setting_text(value);
+    const bool is_order = has_several_targets && setting.name == "place" && text == "priority";
+    return is_order ? std::string("order") : text;
+  };
   std::vector<std::string> changes;
   for (const SplitSetting& setting : kSettings) {
     if (!setting.is_compared) continue;
     const SettingValue old_value = setting.get(before);
     const SettingValue new_value = setting.get(now);
     if (old_value == new_value) continue;
-    changes.push_back(option_name(setting).substr(2) + ": " + setting_text(new_value) + ", was " +
-                      setting_text(old_value));
+    changes.push_back(option_name(setting).substr(2) + ": " + text_of(setting, new_value) +
+                      ", was " + text_of(setting, old_value));
   }
   return changes;
 }

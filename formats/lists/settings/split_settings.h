@@ -55,7 +55,8 @@ std::string refusal_of(const SplitSetting& setting);
 std::string setting_text(const SettingValue& value);
 
 // What differs between two settings of a split: `start: cpu, was acc`.
-std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now);
+std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now,
+                                          bool has_several_targets);
 
 // The fields of "settings" in reports.
 void write_settings(JsonText& json, const SplitOptions& options);

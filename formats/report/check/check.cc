@@ -127,7 +127,7 @@ class CheckMaker {
                                               : run_.moved;
       moves.push_back(checked_move(report_, move, compared_));
     }
-    run_.settings = changed_settings(before_->options, report_.options);
+    run_.settings = changed_settings(before_->options, report_.options, report_.targets.size() > 1);
     const std::vector<std::string> numbers =
         changed_targets(before_->targets, before_->options.latency, report_);
     run_.settings.insert(run_.settings.end(), numbers.begin(), numbers.end());

@@ -358,7 +358,8 @@ std::string verdict_text(const Attempt& attempt) {
   const bool is_refused = attempt.verdict == LowerVerdict::refused;
   std::string text = verdict_words(attempt);
   if (is_refused && attempt.stage == LowerStage::run) text += " at run";
-  if (!attempt.left.empty()) text += ", " + count_text(left_out(attempt)) + " left out";
+  if (attempt.verdict == LowerVerdict::partly)
+    text += ", " + count_text(left_out(attempt)) + " left out";
   return text;
 }
 

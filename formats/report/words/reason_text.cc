@@ -264,7 +264,7 @@ std::string costs_more_text(const Reason& reason) {
 
 // Why one of several targets does not run a node that it could run.
 std::string elsewhere_text(const Reason& reason) {
-  switch (static_cast<Elsewhere>(reason.rule)) {
+  switch (reason.elsewhere) {
     case Elsewhere::less_energy:
       return "takes it, but an inference draws less with it elsewhere";
     case Elsewhere::memory:
@@ -299,8 +299,9 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
     case ReasonCode::part_limit:
     case ReasonCode::pattern_failed:
     case ReasonCode::part_condition:
-    case ReasonCode::costs_more:
       return {code, reason.list, reason.rule, 0};
+    case ReasonCode::costs_more:
+      return {code, static_cast<std::uint32_t>(reason.elsewhere), 0, 0};
     default:
       return {code, 0, 0, 0};
   }

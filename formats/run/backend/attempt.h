@@ -89,13 +89,9 @@ struct Attempt {
   bool is_cached = false;
   std::string before =
       {};  // how an earlier try failed, when this is the answer to a repeat; not stored
-<<<<<<< HEAD
   // In the backend's order; of LowerVerdict::partly all, of a refusal those that it names.
   std::vector<LeftOut> left = {};
-=======
-  std::vector<LeftOut> left = {};             // of LowerVerdict::partly, in the backend's order
   std::vector<ComparedOutput> compared = {};  // of the stage run, in the piece's order
->>>>>>> npumend
   KeptFiles kept = {};
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "core/graph/op_name.h"
 #include "formats/base/io/source_file.h"
@@ -40,11 +42,15 @@ bool is_random(std::string_view op) {
 
 class Deployment {
  public:
-  Deployment(const DeployInput& input, const Split& split, std::size_t backend)
-      : input_(input), graph_(input.split.model().graph), split_(split), backend_(backend) {
-    const auto& backends = input.backends;
+  // `backends` are indices; each compiled partition is by one of them.
+  Deployment(const DeployInput& input, const Split& split, std::vector<std::size_t> backends)
+      : input_(input),
+        graph_(input.split.model().graph),
+        split_(split),
+        backends_(std::move(backends)) {
+    const bool is_of_all = backends_.size() == input.backends.size();
     deployed_.file =
-        backends.size() == 1 ? "root_ep.onnx" : "root_ep." + backends[backend].name + ".onnx";
+        is_of_all ? "root_ep.onnx" : "root_ep." + input.backends[backends_.front()].name + ".onnx";
     contexts_.resize(split.partition.count());
   }
 
@@ -71,11 +77,15 @@ class Deployment {
   }
 
  private:
+  bool is_own(std::size_t backend) const {
+    return std::find(backends_.begin(), backends_.end(), backend) != backends_.end();
+  }
+
   // Why the partition stays on the CPU; "" when it is compiled.
-  std::string why_not(PartId part, OnnxContext& context) const {
+  std::string why_not(PartId part, OnnxContext& context) {
     const std::string& name = split_.partition.name(part);
     for (const LoweredPart& lowered : input_.outcome.rounds.back().parts) {
-      if (lowered.name != name || lowered.backend != backend_) continue;
+      if (lowered.name != name || !is_own(lowered.backend)) continue;
       if (!lowered.is_lowered) {
         const std::string words = first_line(lowered.attempt.message, kMostColumns);
         return verdict_words(lowered.attempt) + (words.empty() ? "" : ": " + words);
@@ -92,6 +102,7 @@ class Deployment {
         auto read = read_context_model(source->bytes(), place);
         if (!read) return read.error();
         context = *std::move(read);
+        compilers_.insert(lowered.backend);
         return {};
       }
       return lowered.artefacts->why;
@@ -111,9 +122,10 @@ class Deployment {
   }
 
   // Loads and runs the file once, where the backend's worker can: in a process of its own, as a session may
-  // end the process that it is in.
+  // end the process that it is in. What several backends compiled is not tried: no worker has the others' provider.
   std::optional<LowerFault> try_it() {
-    const Backend& backend = input_.backends[backend_];
+    if (compilers_.size() != 1) return std::nullopt;
+    const Backend& backend = input_.backends[*compilers_.begin()];
     if (!backend.serve || !backend.serve->does("load")) return std::nullopt;
     const std::string folder = input_.options.pool.work_folder + "/deployed";
     std::error_code ignored;
@@ -153,15 +165,19 @@ class Deployment {
     if (why.empty()) {
       ++deployed_.compiled;
     } else {
-      deployed_.on_cpu.push_back(split_.partition.name(part) + ": " + why);
+      deployed_.not_compiled.push_back(split_.partition.name(part) + ": " + why);
     }
   }
 
   LowerFault none_compiled() const {
+    std::string names;
+    for (const std::size_t backend : backends_) {
+      names += (names.empty() ? "" : " or ") + input_.backends[backend].name;
+    }
     return {Kind::input,
-            "no partition was compiled into an EPContext model by " +
-                input_.backends[backend_].name + ": there is nothing to deploy",
-            first_of(deployed_.on_cpu)};
+            "no partition was compiled into an EPContext model by " + names +
+                ": there is nothing to deploy",
+            first_of(deployed_.not_compiled)};
   }
 
   static std::vector<std::string> first_of(std::vector<std::string> all) {
@@ -279,7 +295,8 @@ class Deployment {
   const DeployInput& input_;
   const Graph& graph_;
   const Split& split_;
-  std::size_t backend_;
+  const std::vector<std::size_t> backends_;
+  std::set<std::size_t> compilers_;    // the backends of compiled partitions
   std::vector<OnnxContext> contexts_;  // by part
   Deployed deployed_;
 };
@@ -289,9 +306,15 @@ class Deployment {
 Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input) {
   const auto split = split_without(input.split, input.outcome.denied);
   if (!split) return split.error();
+  std::vector<std::vector<std::size_t>> files;
+  for (std::size_t i = 0; i < input.backends.size(); ++i) files.push_back({i});
+  if (input.split.targets().size() > 1) {
+    files = {std::vector<std::size_t>(input.backends.size())};
+    std::iota(files.front().begin(), files.front().end(), std::size_t{0});
+  }
   std::vector<Deployed> all;
-  for (std::size_t i = 0; i < input.backends.size(); ++i) {
-    auto written = Deployment(input, split->split(), i).write();
+  for (auto& backends : files) {
+    auto written = Deployment(input, split->split(), std::move(backends)).write();
     if (!written) return written.error();
     all.push_back(*std::move(written));
   }

@@ -31,14 +31,14 @@ struct DeployInput {
 struct Deployed {
   std::string file;  // within the folder
   std::size_t compiled = 0;
-  std::vector<std::string> on_cpu =
-      {};  // accelerator partitions that are not compiled, with reasons
+  std::vector<std::string> not_compiled = {};  // accelerator partitions, with reasons
   // What a session made of the file; "" where the backend has none to try it in.
   std::string tried = {};
 };
 
-// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. A file that does not
-// load or run is removed again, and is a fault.
+// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. Of
+// several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
+// at most one. A file that does not load or run is removed again, and is a fault.
 Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input);
 
 }  // namespace cleave

@@ -41,10 +41,11 @@ Machine with_lists(Machine machine, const std::vector<SupportList>& lists) {
   return machine;
 }
 
-std::string names_text(std::span<const Target> targets) {
-  std::string text;
-  for (const Target& target : targets) text += (text.empty() ? "" : ", ") + target.name;
-  return text;
+Error no_such_target(std::string_view option, const std::string& name,
+                     std::span<const Target> targets) {
+  std::vector<std::string> names;
+  for (const Target& target : targets) names.push_back(target.name);
+  return cleave::no_such_target(option, name, names);
 }
 
 // The target of that name; null when there is none.
@@ -52,13 +53,6 @@ Target* find_target(std::span<Target> targets, const std::string& name) {
   const auto found = std::find_if(targets.begin(), targets.end(),
                                   [&](const Target& target) { return target.name == name; });
   return found == targets.end() ? nullptr : &*found;
-}
-
-Error no_such_target(std::string_view option, const std::string& name,
-                     std::span<const Target> targets) {
-  return {std::string(option) + ": " + in_quotes(name) + " is no target",
-          std::nullopt,
-          {"-s " + name + "=LIST makes one; there are: " + names_text(targets)}};
 }
 
 Error for_several(const std::string& option) {

@@ -185,6 +185,15 @@ std::vector<std::string> ListsRequest::targets() const {
   return names;
 }
 
+Error no_such_target(std::string_view option, std::string_view name,
+                     const std::vector<std::string>& targets) {
+  std::string known;
+  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
+  return {std::string(option) + ": " + in_quotes(name) + " is no target",
+          std::nullopt,
+          {"-s " + std::string(name) + "=LIST makes one; there are: " + known}};
+}
+
 Status<> check_targets(const ListsRequest& request) {
   const std::vector<std::string> names = request.targets();
   if (std::find(names.begin(), names.end(), "cpu") != names.end()) {

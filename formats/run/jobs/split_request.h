@@ -56,6 +56,10 @@ struct ListsRequest {
   std::vector<std::string> targets() const;
 };
 
+// That the option names a target that there is not.
+Error no_such_target(std::string_view option, std::string_view name,
+                     const std::vector<std::string>& targets);
+
 // Refuses a target named "cpu", and too many targets.
 Status<> check_targets(const ListsRequest& request);
 

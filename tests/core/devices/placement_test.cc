@@ -223,6 +223,33 @@ TEST_CASE("A placement within limits of memory knows where units would be withou
   }
 }
 
+// How often the placement costs more with more memory, of limits from a twentieth to all that is wanted.
+int times_more_memory_costs_more(DeviceProblem problem, const DeviceEffort& effort) {
+  const DevicePlacement wanted = find_device_placement(problem, {}, effort);
+  int times = 0;
+  double least = kInfinity;
+  for (std::uint64_t share = 2; share <= 20; share += 2) {
+    for (DeviceIndex device = 0; device < problem.host(); ++device) {
+      problem.targets[device].memory = wanted.score.peak_bytes[device] * share / 20;
+    }
+    const DevicePlacement found = find_device_placement(problem, {}, effort);
+    CHECK(found.score.penalty == 0);
+    if (found.score.total > least * (1 + 1e-9)) ++times;
+    least = std::min(least, found.score.total);
+  }
+  return times;
+}
+
+TEST_CASE("More memory costs no more where all placements are tried, and rarely where not") {
+  int times = 0;
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    INFO("seed " << seed);
+    CHECK(times_more_memory_costs_more(with_memory(seed, 6), {}) == 0);
+    times += times_more_memory_costs_more(with_memory(seed, 7), kNoneTried);
+  }
+  CHECK(times <= 2);  // of 200
+}
+
 TEST_CASE("Placements that must fit cost close to the least of all that fit") {
   double sum = 0;
   for (std::uint32_t seed = 0; seed < 40; ++seed) {

@@ -108,7 +108,8 @@ const DirectLink* link_between(const DeviceProblem& problem, DeviceIndex from, D
 
 double plain_cost(const DeviceProblem& problem, const Devices& devices) {
   const Adjacency readers = readers_of_units(problem);
-  const Rounds rounds = find_rounds({readers, devices, problem.device_count()});
+  const RoundsGraph graph(readers);
+  const Rounds rounds = find_rounds({graph, devices, problem.device_count()});
   double cost = 0;
   for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
     cost += problem.cost(unit, devices[unit]);
@@ -186,7 +187,8 @@ class Holding {
 
 std::vector<double> plain_peaks(const DeviceProblem& problem, const Devices& devices) {
   const Adjacency readers = readers_of_units(problem);
-  const Rounds rounds = find_rounds({readers, devices, problem.device_count()});
+  const RoundsGraph graph(readers);
+  const Rounds rounds = find_rounds({graph, devices, problem.device_count()});
   const Holding holding(problem, rounds);
   std::vector<double> peaks(problem.device_count(), 0);
   std::vector<std::set<std::uint32_t>> weights(problem.device_count());

@@ -19,7 +19,11 @@ struct Case {
   Adjacency readers;
   Devices device_of;
   std::size_t device_count = 3;
-  RoundsInput input() const { return {readers, device_of, device_count}; }
+
+  Rounds rounds(const RoundsEffort& effort = {}) const {
+    const RoundsGraph graph(readers);
+    return find_rounds({graph, device_of, device_count}, effort);
+  }
 };
 
 Case random_case(std::uint32_t seed, std::size_t device_count, std::size_t units) {
@@ -90,7 +94,7 @@ TEST_CASE("Rounds are the fewest parts possible in 400 random graphs on three an
   int by_rule = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     const Case graph = random_case(seed);
-    const Rounds rounds = find_rounds(graph.input());
+    const Rounds rounds = graph.rounds();
     INFO("seed " << seed);
     check_order(graph, rounds);
     const Counts least = fewest(graph);
@@ -100,11 +104,11 @@ TEST_CASE("Rounds are the fewest parts possible in 400 random graphs on three an
     if (rounds.is_fewest) CHECK(counts_of(rounds) == least);
     exact += counts_of(rounds) == least ? 1 : 0;
     // A search that runs out of steps goes on by the rule.
-    const Rounds short_of_steps = find_rounds(graph.input(), {.steps_an_entry = 2});
+    const Rounds short_of_steps = graph.rounds({.steps_an_entry = 2});
     check_order(graph, short_of_steps);
-    CHECK(counts_of(short_of_steps) <= counts_of(find_rounds(graph.input(), {.states = 0})));
+    CHECK(counts_of(short_of_steps) <= counts_of(graph.rounds({.states = 0})));
     if (short_of_steps.is_fewest) CHECK(counts_of(short_of_steps) == least);
-    by_rule += counts_of(find_rounds(graph.input(), {.states = 0})) == least ? 1 : 0;
+    by_rule += counts_of(graph.rounds({.states = 0})) == least ? 1 : 0;
   }
   CHECK(exact == 400);
   CHECK(by_rule > 250);
@@ -113,7 +117,7 @@ TEST_CASE("Rounds are the fewest parts possible in 400 random graphs on three an
 TEST_CASE("Rounds of two devices alternate, and start where fewer parts on the target follow") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const Case graph = random_case(seed, 2, 16);
-    const Rounds rounds = find_rounds(graph.input());
+    const Rounds rounds = graph.rounds();
     INFO("seed " << seed);
     check_order(graph, rounds);
     std::vector<Counts> both;
@@ -138,7 +142,7 @@ TEST_CASE("Of rounds with equal chains the earlier target comes first") {
   Case graph;
   graph.device_of = {1, 0, 2};
   for (int i = 0; i < 3; ++i) graph.readers.end_list();
-  const Rounds rounds = find_rounds(graph.input());
+  const Rounds rounds = graph.rounds();
   CHECK(rounds.devices == Devices{0, 1, 2});
   CHECK(rounds.part_of == std::vector<std::uint32_t>{1, 0, 2});
   CHECK(rounds.least_acc_parts == 2);  // each of the targets has one
@@ -153,7 +157,7 @@ TEST_CASE("The bound on parts counts devices that are on no common path") {
     for (const std::uint32_t reader : of_unit) graph.readers.add(reader);
     graph.readers.end_list();
   }
-  const Rounds rounds = find_rounds(graph.input());
+  const Rounds rounds = graph.rounds();
   CHECK(rounds.acc_parts == 3);
   CHECK(rounds.least_acc_parts == 3);
   CHECK(rounds.is_fewest);
@@ -161,7 +165,7 @@ TEST_CASE("The bound on parts counts devices that are on no common path") {
 
 TEST_CASE("A graph without units has no rounds") {
   const Case graph;
-  CHECK(find_rounds(graph.input()).count() == 0);
+  CHECK(graph.rounds().count() == 0);
 }
 
 TEST_CASE("Rounds of many units are found in a bounded number of steps") {
@@ -176,8 +180,8 @@ TEST_CASE("Rounds of many units are found in a bounded number of steps") {
     graph.readers.end_list();
     graph.device_of.push_back(static_cast<DeviceIndex>(random() % 20 == 0 ? random() % 4 : 0));
   }
-  const Rounds searched = find_rounds(graph.input());
-  const Rounds ruled = find_rounds(graph.input(), {.states = 0});
+  const Rounds searched = graph.rounds();
+  const Rounds ruled = graph.rounds({.states = 0});
   CHECK(counts_of(searched) <= counts_of(ruled));
   const std::size_t size = kUnits + graph.readers.items.size();
   CHECK(ruled.steps <= (4 + graph.device_count) * size);

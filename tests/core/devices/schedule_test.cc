@@ -40,7 +40,8 @@ TEST_CASE("A schedule keeps each device's order, and is as long as its critical 
     const Adjacency readers = random_readers(random, 20);
     Devices devices;
     for (int i = 0; i < 20; ++i) devices.push_back(static_cast<DeviceIndex>(random() % 3));
-    const Rounds rounds = find_rounds({readers, devices, 3});
+    const RoundsGraph graph(readers);
+    const Rounds rounds = find_rounds({graph, devices, 3});
     const Adjacency needed = needed_parts(readers, rounds);
     std::vector<double> costs;
     for (std::size_t i = 0; i < rounds.count(); ++i)

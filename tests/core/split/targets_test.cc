@@ -263,42 +263,52 @@ TEST_CASE("Where required nodes do not fit, what they need is known") {
   CHECK(split.unfit->bytes[0] == 4000 + 800);
 }
 
-// By node, what the target says: the reason's Elsewhere; -1 where it has no reason, -2 another.
-std::vector<int> elsewhere(const Graph& graph, const Split& split, std::size_t target) {
-  std::vector<int> found;
+// By node, why the target that could run it does not; nullopt where the reason is another, or none.
+std::vector<std::optional<Elsewhere>> elsewhere(const Graph& graph, const Split& split,
+                                                std::size_t target) {
+  std::vector<std::optional<Elsewhere>> found;
   for (const NodeId node : graph.nodes()) {
     const Reason& reason = split.targets[target].reasons[node];
-    found.push_back(reason.code == ReasonCode::costs_more ? static_cast<int>(reason.rule)
-                    : reason.code == ReasonCode::none     ? -1
-                                                          : -2);
+    found.emplace_back();
+    if (reason.code == ReasonCode::costs_more) found.back() = reason.elsewhere;
   }
   return found;
 }
 
-TEST_CASE("Nodes that are required on one of several targets are there, or do not fit") {
+// One node with a weight of 4,000 bytes and one after it, both taken by an npu and a gpu; by cost.
+struct WeighedPair {
+  WeighedPair() : numbers(graph, 0) {
+    devices.add("npu", {"f", "g"});
+    devices.add("gpu", {"f", "g"});
+    devices.options.place.by = PlaceBy::cost;
+    devices.options.latency.machine = {.launch_us = 4};
+    devices.options.latency.later = {{.launch_us = 4}};
+  }
+
   const Graph graph = graph_from_text(R"(
     input x: float32[100]
     param w: float32[1000]
     a: float32[100] = f(x, w)
     b: float32[100] = g(a)
     output b)");
+  const NodeId a = node_named(graph, "a");
   Devices devices;
-  devices.add("npu", {"f", "g"});
-  devices.add("gpu", {"f", "g"});
-  Numbers numbers(graph, 0);
-  numbers.times.acc.us[node_named(graph, "a")] = 1000;  // the gpu is faster
-  devices.options.place.by = PlaceBy::cost;
-  devices.options.latency.machine = {.launch_us = 4};
-  devices.options.latency.later = {{.launch_us = 4}};
-  const auto target_of_a = [&](const Split& split) {
-    return split.partition.target(split.partition.part_of[node_named(graph, "a")]);
+  Numbers numbers;
+};
+
+TEST_CASE("Nodes that are required on one of several targets are there, or do not fit") {
+  WeighedPair pair;
+  auto& [graph, a, devices, numbers] = pair;
+  numbers.times.acc.us[a] = 1000;  // the gpu is faster
+  const auto target_of_a = [&pair](const Split& split) {
+    return split.partition.target(split.partition.part_of[pair.a]);
   };
   CHECK(target_of_a(devices.split(graph, &numbers.times)) == TargetId{1});
-  devices.required_on = {{node_named(graph, "a")}};
+  devices.required_on = {{a}};
   const Split split = devices.split(graph, &numbers.times);
   CHECK(!split.unfit);
   CHECK(target_of_a(split) == TargetId{0});
-  CHECK(elsewhere(graph, split, 1)[0] == static_cast<int>(Elsewhere::required));
+  CHECK(elsewhere(graph, split, 1)[0] == Elsewhere::required);
   devices.options.latency.machine.acc_memory = 1000;
   CHECK(devices.split(graph, &numbers.times).unfit);
   devices.required_on.clear();
@@ -306,33 +316,23 @@ TEST_CASE("Nodes that are required on one of several targets are there, or do no
 }
 
 TEST_CASE("A reason says whether a target lacks memory for a node, or another is better") {
-  const Graph graph = graph_from_text(R"(
-    input x: float32[100]
-    param w: float32[1000]
-    a: float32[100] = f(x, w)
-    b: float32[100] = g(a)
-    output b)");
-  Devices devices;
-  devices.add("npu", {"f", "g"});
-  devices.add("gpu", {"f", "g"});
-  Numbers numbers(graph, 0);
-  numbers.times.later[0].us[node_named(graph, "a")] = 1000;  // the npu is faster
-  devices.options.place.by = PlaceBy::cost;
+  WeighedPair pair;
+  auto& [graph, a, devices, numbers] = pair;
+  numbers.times.later[0].us[a] = 1000;  // the npu is faster
   LatencyOptions& latency = devices.options.latency;
-  latency.machine = {.launch_us = 4, .acc_memory = 2048};
-  latency.later = {{.launch_us = 4}};
+  latency.machine.acc_memory = 2048;
   const Split split = devices.split(graph, &numbers.times);
-  const Reason& of_npu = split.targets[0].reasons[node_named(graph, "a")];
-  CHECK(elsewhere(graph, split, 0)[0] == static_cast<int>(Elsewhere::memory));
+  const Reason& of_npu = split.targets[0].reasons[a];
+  CHECK(elsewhere(graph, split, 0)[0] == Elsewhere::memory);
   CHECK(of_npu.size == 2);  // KiB
-  CHECK(elsewhere(graph, split, 1)[0] == static_cast<int>(Elsewhere::less_time));
+  CHECK(elsewhere(graph, split, 1)[0] == Elsewhere::less_time);
   latency.machine.acc_memory.reset();
   latency.machine.acc.energy = {.pj_per_byte = 10};
   latency.later[0].acc.energy = {.pj_per_byte = 20};
   latency.machine.cpu.energy = {.pj_per_byte = 30};
   devices.options.place.goal = PlaceGoal::energy;
   const Split drawn = devices.split(graph, &numbers.times);
-  CHECK(elsewhere(graph, drawn, 1)[0] == static_cast<int>(Elsewhere::less_energy));
+  CHECK(elsewhere(graph, drawn, 1)[0] == Elsewhere::less_energy);
 }
 
 TEST_CASE("Where one of several targets takes part, its parts have its name before and after") {

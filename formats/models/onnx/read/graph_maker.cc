@@ -97,10 +97,10 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
     }
   }
   if (unnamed > 0) {
-    notes.push_back(
-        std::to_string(unnamed) +
-        (unnamed == 1 ? " node without a name is called" : " nodes without a name are called") +
-        " <op>_<index>");
+    notes.push_back(std::to_string(unnamed) +
+                    (unnamed == 1 ? " node of the file without a name is called"
+                                  : " nodes of the file without a name are called") +
+                    " <op>_<index>");
   }
   if (repeated > 0) {
     notes.push_back(std::to_string(repeated) +

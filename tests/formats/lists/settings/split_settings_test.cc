@@ -77,10 +77,15 @@ TEST_CASE("differences between two settings are reported, except for names of pa
   now.keep.most = 3;
   now.subgraphs.start = StartSide::cpu;
   now.partition.acc_prefix = "npu_";
-  CHECK(changed_settings({}, now) ==
+  CHECK(changed_settings({}, now, false) ==
         std::vector<std::string>{"keep-qdq: yes, was no", "start: cpu, was reference",
                                  "keep-acc-subgraphs: 3, was unlimited"});
-  CHECK(changed_settings(now, now).empty());
+  CHECK(changed_settings(now, now, false).empty());
+  SplitOptions by_cost;
+  by_cost.place.by = PlaceBy::cost;
+  CHECK(changed_settings({}, by_cost, false) ==
+        std::vector<std::string>{"place: cost, was priority"});
+  CHECK(changed_settings({}, by_cost, true) == std::vector<std::string>{"place: cost, was order"});
 }
 
 // CLEAVE_UPDATE_SCHEMA=1 writes the section instead.
