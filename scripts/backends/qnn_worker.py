@@ -223,18 +223,20 @@ LOADED, DRAWN = "the deployed model is loaded", "inputs are drawn"  # what the c
 
 def load_in_place(words):
     """The child of `load`: opens the deployed model as a program would, and runs it."""
-    model, original, compiled, values = words[:4]
+    model, original, values = words[:3]
     answers = take_stdout()
     try:
-        compiler = Qnn(options_of(words[4:]))
+        compiler = Qnn(options_of(words[3:]))
         options = compiler.session_options({})
         options.log_severity_level = 3
         session = in_stage("load", ort.InferenceSession, model, options)
         session.disable_fallback()  # else a fault of the provider is hidden by one of the CPU
         taken = sum(node.op_type == "EPContext" for part in session.get_provider_graph_assignment_info()
                     if part.ep_name == PROVIDER for node in part.get_nodes())
-        if taken != int(compiled):
-            raise StageError("load", f"QNN takes {taken} of {compiled} compiled partitions")
+        nodes = onnx.load(model, load_external_data=False).graph.node
+        compiled = sum(node.op_type == "EPContext" for node in nodes)  # of a partition there may be several
+        if taken != compiled:
+            raise StageError("load", f"QNN takes {taken} of {compiled} EPContext nodes")
         print(LOADED, file=sys.stderr, flush=True)
         feeds = feeds_of(model, original, json.loads(values))
         print(DRAWN, file=sys.stderr, flush=True)
@@ -285,7 +287,7 @@ class Handlers:
 
     def load(self, request):
         """A session may end its process, so it has one of its own."""
-        words = [request["model"], request["original"], str(request["compiled"]), json.dumps(request["values"])]
+        words = [request["model"], request["original"], json.dumps(request["values"])]
         command = [sys.executable, os.path.abspath(__file__), "--load", *words, *self.words]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode != 0:
