@@ -679,7 +679,7 @@ DevicePlacement find_device_placement(const DeviceProblem& problem, const Device
     starts.push_back(wanted.devices);
     take_if_better(search_placement(problem, starts, effort));
     for (const DeviceProblem& less : with_less_memory(problem, wanted.score.peak_bytes)) {
-      take_if_better(search_placement(less, starts, {effort.steps / kLessMemories, 0}));
+      take_if_better(search_placement(less, starts, {effort.steps, 0}));
     }
   }
   placement.without_limits = std::move(wanted.devices);

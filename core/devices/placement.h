@@ -7,7 +7,7 @@
 //    from the best, expansions by minimum cuts, with growing shares of a launch;
 // 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection; then some
 //    units go back. The search is done twice then, the second time from the best without limits, too,
-//    and shortly with less memory;
+//    and then for less memory: what is found there fits as well;
 // 4. local search by the true cost: parts, pieces of parts, and single units change their device, or
 //    change places where memory is short;
 // 5. from random changes of the best placement the search goes on, until the effort is spent.
