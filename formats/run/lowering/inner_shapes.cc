@@ -143,6 +143,13 @@ InnerShapes::Body body_of(const Graph& graph, NodeId node, const ReferenceRun& r
   return is_scan ? BodyShapes(graph, node, run).scan() : InnerShapes::Body();
 }
 
+std::string tensor_type(const ReferenceTensor& tensor) {
+  std::string made, type;
+  put_number(made, tensor_type_field::kElemType, static_cast<std::int64_t>(tensor.dtype));
+  put_bytes(type, type_field::kTensor, made);
+  return type_with_shape(type, tensor.shape);
+}
+
 }  // namespace
 
 InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
@@ -159,11 +166,9 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
     for (const ValueId output : graph.outputs(node)) {
       const ReferenceTensor* const tensor = run.find(graph.value(output).name);
       if (is_by_elements) by_elements.insert(output);
-      if (is_by_elements || tensor == nullptr || !graph.value(output).is_tensor()) continue;
-      if (graph.value(output).dtype == DType::unknown) continue;
+      if (is_by_elements || tensor == nullptr || tensor->dtype == DType::unknown) continue;
       is_any_open = is_any_open || is_open(graph, output);
-      shapes.types.emplace(graph.value(output).name,
-                           type_with_shape(encode_tensor_type(graph, output), tensor->shape));
+      shapes.types.emplace(graph.value(output).name, tensor_type(*tensor));
     }
     const auto outputs = graph.outputs(node);
     if (is_by_elements || outputs.empty()) continue;
