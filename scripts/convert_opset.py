@@ -42,6 +42,11 @@ def set_opset(imports, opset):
             one.version = opset
 
 
+def least_ir_version(imports):
+    """The IR version that the opset needs; onnx knows none for domains of others."""
+    return helper.find_min_ir_version_for([one for one in imports if one.domain in ONNX_DOMAINS])
+
+
 def read(path):
     return onnx.load(str(path), load_external_data=False)
 
@@ -81,7 +86,7 @@ def converted(model, opset):
     result = onnx.ModelProto()
     result.CopyFrom(model)
     set_opset(result.opset_import, opset)
-    result.ir_version = max(model.ir_version, helper.find_min_ir_version_for(result.opset_import))
+    result.ir_version = max(model.ir_version, least_ir_version(result.opset_import))
     graph = result.graph
     del graph.node[:]
     graph.node.extend(slim.graph.node)
@@ -141,8 +146,7 @@ def convert_folder(folder, opset):
         if path.stem in functions:
             set_body(functions[path.stem], model, opset)
     set_opset(root.opset_import, opset)
-    root.ir_version = max(root.ir_version, helper.find_min_ir_version_for(
-        [one for one in root.opset_import if one.domain in ONNX_DOMAINS]))
+    root.ir_version = max(root.ir_version, least_ir_version(root.opset_import))
     (folder / "root.onnx").write_bytes(root.SerializeToString())
 
 

@@ -9,7 +9,7 @@ tried, small ones last: a picture of 2x2 passes through most models, but its res
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import onnxruntime as ort
@@ -85,6 +85,7 @@ DRAWS = [
     Draw(2, 0, 0, 0),
     Draw(1, 1, 0, 1),
 ]
+POSITIVE = 0.1  # the least float of inputs that are drawn above 0
 MOST_ELEMENTS = 16_000_000  # of one input that is drawn where its sizes are free
 
 
@@ -248,10 +249,10 @@ def dims_by_place(inputs, dims):
     return placed
 
 
-def find_inputs(path, given, dims, seed, shapes=None):
+def find_inputs(path, given, dims, seed, shapes=None, *, is_positive=False):
     """Inputs that the model takes, and what it makes of them. `given`: Values by input name.
-    `dims`: sizes by a dim's name or by (input, axis); `shapes`: by input name, below 0: open. Raises
-    CannotRun, WrongUsage."""
+    `dims`: sizes by a dim's name or by (input, axis); `shapes`: by input name, below 0: open; `is_positive`:
+    floats are drawn above 0, for models that take a root or a logarithm of them. Raises CannotRun, WrongUsage."""
     session = open_original(path)
     inputs = session.get_inputs()
     dims = {**dims_of_shapes(inputs, shapes or {}), **dims_by_place(inputs, dims)}
@@ -265,6 +266,8 @@ def find_inputs(path, given, dims, seed, shapes=None):
         if number in deadly:
             failure = failure or CannotRun("ONNX Runtime crashes on the inputs that were tried")
             continue
+        if is_positive:
+            draw = replace(draw, low=POSITIVE)
         try:
             shapes = shapes_for(inputs, dims, draw)
             key = (*(tuple(shape) for shape in shapes.values()), draw.least, draw.most, draw.low)

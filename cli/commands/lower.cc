@@ -235,9 +235,7 @@ class LowerCommand : public Command {
     request.model.bindings.folding = Folding::write;
     auto folded = run_split(request);
     if (!folded || folded->graph().node_count() == graph.node_count()) return std::nullopt;
-    print_info(counted(graph.node_count() - folded->graph().node_count(), "node", "nodes") +
-               " only compute known integers: compiled as constants, as with --fold write, which "
-               "cleave split then needs, too");
+    say_folded(graph.node_count() - folded->graph().node_count());
     request_ = std::move(request);
     is_folded_ = true;
     return Result<SplitJob, ExitCode>(*std::move(folded));

@@ -14,6 +14,7 @@
 #include "core/split/piece.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/lists/tables/node_list.h"
+#include "formats/models/open_shapes.h"
 #include "formats/report/lowering/backend_reports.h"
 
 namespace cleave {
@@ -24,6 +25,7 @@ class ReduceCommand : public Command {
   void add_options(CLI::App& app) override {
     add_model_options(app, request_.model);
     add_costs_option(app, request_.costs);
+    fold_ = app.get_option("--fold");
     backend_.add_to(app);
     backend_.search.culprits = CulpritSearch::minimal;
     backend_.search.most_findings = 1;
@@ -51,7 +53,8 @@ class ReduceCommand : public Command {
                                              : "--partition and --support need each other");
       return ExitCode::usage;
     }
-    const auto measured = load_measured_model(request_.model, costs_of(request_));
+    auto measured = load_measured_model(request_.model, costs_of(request_));
+    if (measured) fold(measured);
     if (!measured) return ExitCode::bad_input;
     const LoadedModel& model = measured->model;
     const auto backends = backend_.load(model.format());
@@ -71,6 +74,23 @@ class ReduceCommand : public Command {
   }
 
  private:
+  // Reads the model again with what only computes known integers folded in, as lower does, unless the user
+  // says what is folded or names nodes.
+  void fold(std::optional<MeasuredModel>& measured) {
+    const Graph& graph = measured->model.graph;
+    if (fold_->count() > 0 || !nodes_.empty() || measured->model.format() != ModelFormat::onnx ||
+        !open_inputs(graph).empty()) {
+      return;
+    }
+    ModelRequest request = request_.model;
+    request.bindings.folding = Folding::write;
+    auto folded = load_measured_model(request, costs_of(request_));
+    if (!folded || folded->model.graph.node_count() == graph.node_count()) return;
+    say_folded(graph.node_count() - folded->model.graph.node_count());
+    request_.model = std::move(request);
+    measured = std::move(folded);
+  }
+
   Result<std::vector<NodeId>, ExitCode> find_nodes(const MeasuredModel& measured) const {
     if (!partition_.empty()) return nodes_of_partition(measured);
     const LoadedModel& model = measured.model;
@@ -136,6 +156,7 @@ class ReduceCommand : public Command {
   }
 
   SplitRequest request_;
+  const CLI::Option* fold_ = nullptr;
   BackendArgs backend_;
   ReduceOptions options_;
   std::string nodes_, partition_, output_;

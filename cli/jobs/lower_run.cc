@@ -4,6 +4,7 @@
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/base/text/number_text.h"
 #include "formats/run/lowering/piece_cutter.h"
 
 namespace cleave {
@@ -22,9 +23,9 @@ ExitCode refuse(const LowerFault& fault) {
   return ExitCode::bug;
 }
 
-std::optional<Temporary> open_work_folder() {
-  Temporary folder = Temporary::folder_in(std::filesystem::temp_directory_path().string());
-  if (folder.is_there()) return folder;
+std::optional<WorkFolder> open_work_folder() {
+  auto folder = WorkFolder::make_in(std::filesystem::temp_directory_path().string());
+  if (folder) return folder;
   print_error("the folder for temporary files cannot be written", {"set TMPDIR to another"});
   return std::nullopt;
 }
@@ -36,6 +37,12 @@ bool is_for_compilers(const LoadedModel& model, const std::string& path) {
                      "is native JSON: compilers take pieces of ONNX, torch.export and TensorFlow "
                      "Lite models")});
   return false;
+}
+
+void say_folded(std::size_t nodes) {
+  print_info(counted(nodes, "node", "nodes") +
+             " only compute known integers: compiled as constants, as with --fold write, which "
+             "cleave split then needs, too");
 }
 
 Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,

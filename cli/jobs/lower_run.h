@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/base/io/temporary.h"
+#include "formats/base/io/work_folder.h"
 #include "formats/run/jobs/lower_job.h"
 
 namespace cleave {
@@ -15,10 +15,13 @@ namespace cleave {
 ExitCode refuse(const LowerFault& fault);
 
 // Makes a folder for the files of compilers; nullopt, after printing why, when it cannot.
-std::optional<Temporary> open_work_folder();
+std::optional<WorkFolder> open_work_folder();
 
 // Returns false, after printing why, when the model is not ONNX.
 bool is_for_compilers(const LoadedModel& model, const std::string& path);
+
+// Says that so many nodes, which only compute known integers, are compiled as constants.
+void say_folded(std::size_t nodes);
 
 // lower_model() with a progress bar. Prints what went wrong.
 Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,

@@ -15,6 +15,7 @@ Remedies operator|(const Remedies& one, const Remedies& other) {
           .freeze_values = one.freeze_values || other.freeze_values,
           .freeze_cuts = one.freeze_cuts || other.freeze_cuts,
           .constants_inside = one.constants_inside || other.constants_inside,
+          .state_inside = one.state_inside || other.state_inside,
           .opset = std::max(one.opset, other.opset)};
 }
 
@@ -215,7 +216,8 @@ std::string failure_signature(const Answer& answer, const MessageNames& names) {
 namespace {
 
 auto fields_of(const Remedies& r) {
-  return std::make_tuple(r.pin_shapes, r.freeze_values, r.freeze_cuts, r.constants_inside, r.opset);
+  return std::make_tuple(r.pin_shapes, r.freeze_values, r.freeze_cuts, r.constants_inside,
+                         r.state_inside, r.opset);
 }
 
 }  // namespace

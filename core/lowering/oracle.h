@@ -29,6 +29,7 @@ struct Remedies {
   bool freeze_values = false;     // small integer inputs become constants
   bool freeze_cuts = false;       // and those alone that the piece has because it was cut out
   bool constants_inside = false;  // parameters are initializers, not inputs
+  bool state_inside = false;      // values within it, and bodies, state the reference's shapes
   std::optional<std::int64_t> opset = std::nullopt;  // the default domain's, raised to this
   bool operator==(const Remedies&) const = default;
 };

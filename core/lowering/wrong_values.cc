@@ -79,8 +79,9 @@ enum class Half : std::uint8_t { first, second, neither, unresolved };
 
 class ValueSearch {
  public:
-  ValueSearch(const FailedPartition& failed, const Oracle& oracle, const AskingLimits& limits)
-      : failed_(failed), questions_(failed.order, names_, oracle, limits) {}
+  ValueSearch(const FailedPartition& failed, const Oracle& oracle, const AskingLimits& limits,
+              const FiniteTest& is_finite)
+      : failed_(failed), questions_(failed.order, names_, oracle, limits), is_finite_(is_finite) {}
 
   AllWrongValues run() {
     AllWrongValues all{.found = {}, .is_no_fault = true};
@@ -92,8 +93,10 @@ class ValueSearch {
       left_.pop_back();
       wrong_ = wrong;
       all.found.push_back(search(interval));
-      const bool is_rest_right = is_no_fault(all.found.back().verdict) && look_at_rest(interval);
-      all.is_no_fault = all.is_no_fault && is_rest_right;
+      const ValueVerdict verdict = all.found.back().verdict;
+      const bool is_searched_on = is_no_fault(verdict) || verdict == ValueVerdict::not_finite;
+      const bool is_rest_right = is_searched_on && look_at_rest(interval);
+      all.is_no_fault = all.is_no_fault && is_no_fault(verdict) && is_rest_right;
     }
     return all;
   }
@@ -107,6 +110,10 @@ class ValueSearch {
   static bool is_no_fault(ValueVerdict verdict) {
     return verdict == ValueVerdict::tie_order || verdict == ValueVerdict::one_step ||
            verdict == ValueVerdict::rounding_decides;
+  }
+
+  static bool blames(ValueVerdict verdict) {
+    return verdict == ValueVerdict::culprit || verdict == ValueVerdict::together;
   }
 
   // The finding in an interval that is wrong; found_ becomes the items that it explains.
@@ -125,6 +132,10 @@ class ValueSearch {
     decide(interval, half, result);
     if (result.verdict == ValueVerdict::together) interval = narrowed(interval, cut, result);
     result.nodes = nodes_of(failed_.order, items_of(interval));
+    if (blames(result.verdict) && is_finite_ && !is_finite_(result.nodes)) {
+      result.verdict = ValueVerdict::not_finite;
+      result.necessary.reset();
+    }
     result.message = wrong_.message;
     if (!is_whole(interval)) result.remedies = pinned();
     result.runs = questions_.runs();
@@ -334,6 +345,7 @@ class ValueSearch {
   const FailedPartition& failed_;
   MessageNames names_;
   Questions questions_;
+  const FiniteTest& is_finite_;
   Answer wrong_;                 // for the interval known to be wrong
   Interval found_ = {};          // of the last finding
   std::vector<Left> left_;       // wrong, and still to be searched; the last one is next
@@ -344,8 +356,8 @@ class ValueSearch {
 }  // namespace
 
 AllWrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
-                                 const AskingLimits& limits) {
-  return ValueSearch(failed, oracle, limits).run();
+                                 const AskingLimits& limits, const FiniteTest& is_finite) {
+  return ValueSearch(failed, oracle, limits, is_finite).run();
 }
 
 }  // namespace cleave

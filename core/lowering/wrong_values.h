@@ -13,13 +13,15 @@
 //       otherwise:                                                    together, and what it takes at least
 //
 // What is found explains no more than its own nodes. Where it is no fault (an order of ties, one
-// quantisation step, rounding), the items before and after it run, too, on the reference's values,
-// and what is wrong there is searched in the same way.
+// quantisation step, rounding), or the reference has NaN or infinity there, the items before and after
+// it run, too, on the reference's values, and what is wrong there is searched in the same way.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -46,6 +48,7 @@ enum class ValueVerdict : std::uint8_t {
   rounding_decides,  // `deciders` turn an error within the tolerance into another order
   errors_add_up,     // each half of `nodes` is right
   together,          // `nodes` are far off, and without the first or the last of them right
+  not_finite,        // `nodes` read or give NaN or infinity: what is right there is not known
   unresolved,        // the halves of `nodes` could not be run, or a limit was reached
 };
 
@@ -64,6 +67,10 @@ struct WrongValues {
   std::string blocked_why = {};
 };
 
+// Whether all that the nodes read and give in the reference is finite. NaN and infinity are where right
+// computations differ: Relu gives NaN or 0, a cast any integer. Empty: all of it is.
+using FiniteTest = std::function<bool(std::span<const NodeId>)>;
+
 struct AllWrongValues {
   std::vector<WrongValues> found;  // at least one; at most 8
   // All that was found is no fault, and the rest of the partition is right.
@@ -75,6 +82,6 @@ struct AllWrongValues {
 // run; 2 more for the rest after what is no fault. Only a `culprit` and a `necessary` node may become a
 // rule.
 AllWrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
-                                 const AskingLimits& limits);
+                                 const AskingLimits& limits, const FiniteTest& is_finite = {});
 
 }  // namespace cleave

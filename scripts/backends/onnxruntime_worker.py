@@ -19,17 +19,20 @@ import os
 import sys
 from pathlib import Path
 
-import numpy as np
-import onnx
-import onnxruntime as ort
+from worker import StageError, in_stage, packages, serve
+
+with packages("onnxruntime onnx numpy"):
+    import numpy as np
+    import onnx
+    import onnxruntime as ort
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set, sizes_taken, values_of_texts
 from ort_values import UNOPTIMISED, Value, open_session, output_names, tensor_proto
 from ort_values import run as run_session
-from worker import StageError, in_stage, serve
 
 FEW = 16
+FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 
 
 def compile_only(request):
@@ -93,23 +96,53 @@ def is_tensor(value):
     return value.kept is not None and value.kept.is_tensor()
 
 
-def capture(request):
+def inputs_for(request, given, is_positive=False):
     try:
-        given = {**values_of_texts(request["model"], request.get("values", {})), **given_inputs(request)}
-        feeds, _ = find_inputs(
+        return find_inputs(
             request["model"], given, request.get("dims", {}), request.get("seed", 0), request.get("shapes", {}),
-        )
+            is_positive=is_positive,
+        )[0]
     except WrongUsage as error:
         raise StageError("inputs", error) from error
     except CannotRun as error:
         raise StageError("run", error) from error
+
+
+def count_not_finite(values):
+    """Of how many tensors of numpy's floats some element is NaN or infinite."""
+    tensors = [value.kept for value in values if is_tensor(value) and value.kept.data_type() in FLOATS]
+    return sum(not np.isfinite(tensor.numpy()).all() for tensor in tensors)
+
+
+def capture(request):
+    try:
+        given = {**values_of_texts(request["model"], request.get("values", {})), **given_inputs(request)}
+    except WrongUsage as error:
+        raise StageError("inputs", error) from error
+    except CannotRun as error:
+        raise StageError("run", error) from error
+    feeds = inputs_for(request, given)
     folder = Path(request["out"])
     session = in_stage(
         "compile", open_session, with_all_outputs(request["model"]), UNOPTIMISED,
         Path(request["model"]).resolve().parent,
     )
-    ort.set_seed(request.get("seed", 0))
-    made = in_stage("run", run_session, session, feeds, output_names(session))
+
+    def run_all(inputs):
+        ort.set_seed(request.get("seed", 0))
+        return in_stage("run", run_session, session, inputs, output_names(session))
+
+    made = run_all(feeds)
+    odd = count_not_finite(made.values())
+    # Where the drawn numbers make NaN, as the logarithm of a negative one is, those above 0 may make none.
+    if odd > 0 and not all(name in given for name in feeds):
+        try:
+            others = inputs_for(request, given, is_positive=True)
+            made_of_others = run_all(others)
+        except StageError:
+            made_of_others = None
+        if made_of_others is not None and count_not_finite(made_of_others.values()) < odd:
+            feeds, made = others, made_of_others
     tensors = []
     for name, value in {**feeds, **made}.items():
         if is_tensor(value):

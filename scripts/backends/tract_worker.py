@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A worker for tract (pip install tract onnx numpy): see worker.py for the protocol."""
 
-import numpy as np
-import onnx
-import tract
+from worker import in_stage, packages, read_inputs, serve, write_outputs
 
-from worker import in_stage, read_inputs, serve, write_outputs
+with packages("tract onnx numpy"):
+    import numpy as np
+    import onnx
+    import tract
 
 
 def compile_model(path):

@@ -5,6 +5,8 @@ usage: fake_values.py [RULE...]      a worker that computes by ONNX Runtime
 
     wrong=X    adds 1 to what an op X makes
     zero=X     makes zeros of what an op X makes
+    below=X    adds 1 to what an op X makes below 0
+    stated=X   refuses an op X whose body takes or gives a value without a known shape
     bf16       rounds what each op makes to bfloat16
     step=AxB   one value of what each QuantizeLinear makes, of the shape AxB, is one step off
 """
@@ -31,6 +33,26 @@ def one_step_off(node, shape):
             helper.make_node("Cast", [name + "__sum"], [name], to=TensorProto.UINT8)]
 
 
+def wrong_below_zero(node):
+    name = node.output[0]
+    raw, zero, is_below, added = (name + end for end in ("__raw", "__zero", "__below", "__added"))
+    node.output[0] = raw
+    return [node, helper.make_node("Constant", [], [zero], value_float=0.0),
+            helper.make_node("Less", [raw, zero], [is_below]),
+            helper.make_node("Cast", [is_below], [added], to=TensorProto.FLOAT),
+            helper.make_node("Add", [raw, added], [name])]
+
+
+def check_stated(node, rules):
+    if f"stated={node.op_type}" not in rules:
+        return
+    for attribute in node.attribute:
+        for value in (*attribute.g.input, *attribute.g.output):
+            kind = value.type.tensor_type
+            if not kind.HasField("shape") or any(not dim.HasField("dim_value") for dim in kind.shape.dim):
+                raise ValueError(f"op {node.op_type}: the shape of {value.name} is not known")
+
+
 def spoilt(node, rules):
     """The nodes in its place."""
     op = node.op_type
@@ -43,6 +65,8 @@ def spoilt(node, rules):
         zero = helper.make_node("Constant", [], [name + "__zero"], value_float=0.0)
         return [node, zero, helper.make_node("Mul", [name + "__raw", name + "__zero"], [name])]
     is_wrong = f"wrong={op}" in rules
+    if f"below={op}" in rules:
+        return wrong_below_zero(node)
     if not is_wrong and "bf16" not in rules:
         return [node]
     name = node.output[0]
@@ -58,6 +82,8 @@ def spoilt(node, rules):
 
 def compile_model(path, rules):
     model = in_stage("convert", onnx.load, path)
+    for node in model.graph.node:
+        in_stage("convert", check_stated, node, rules)
     nodes = [one for node in model.graph.node for one in spoilt(node, rules)]
     del model.graph.node[:]
     model.graph.node.extend(nodes)

@@ -505,6 +505,57 @@ def test_an_interrupt_ends_the_children(place):
     equal(left, [])
 
 
+def hanging(place):
+    """A backend that hangs, and starts a process in a session of its own; and that process's command line."""
+    seconds = str(70000 + os.getpid() % 9999)
+    program = place.folder / "hang.sh"
+    program.write_text(f'setsid sleep {seconds} & touch {place.folder}/begun; sleep 1000\n')
+    return f"hang=sh {program} {{model}} {{out}}", ["sleep", seconds]
+
+
+def begin_to_lower(place, backend, **env):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    process = subprocess.Popen(
+        place.command("lower", model, "-s", "all.json", "--backend", backend, "-q", "--no-cache"), cwd=place.folder,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **env})
+    for _ in range(300):
+        if (place.folder / "begun").exists():
+            break
+        time.sleep(0.1)
+    time.sleep(0.2)
+    return process
+
+
+def test_a_stop_ends_what_left_the_session(place):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        backend, words = hanging(place)
+        process = begin_to_lower(place, backend)
+        equal(len(running(words)), 1)
+        process.send_signal(number)
+        equal(process.wait(60), -number)
+        equal(running(words), [])
+        (place.folder / "begun").unlink()
+
+
+def test_the_work_folder_of_a_killed_run_is_removed_by_a_later_one(place):
+    temporary = place.folder / "tmp"
+    temporary.mkdir()
+    backend, words = hanging(place)
+    process = begin_to_lower(place, backend, TMPDIR=str(temporary))
+    process.kill()
+    process.wait()
+    for pid in running(words):
+        os.kill(pid, signal.SIGKILL)
+    left = list(temporary.iterdir())
+    equal(len(left), 1)
+    # Another's folder, whose number is of no process either, has no lock of ours.
+    other = temporary / ".cleave-999999999-0"
+    other.mkdir()
+    os.utime(left[0] / "work.lock", (0, 0))
+    done = place.run("lower", "m.onnx", "-s", "all.json", "--backend", place.backend(), env={"TMPDIR": str(temporary)})
+    equal((done.returncode, list(temporary.iterdir())), (0, [other]))
+
+
 # ---- remedies, values, limits ----
 
 
@@ -744,6 +795,15 @@ def test_split_writes_another_opset_that_computes_the_same(place):
     assert done.returncode == 3 and "not an ONNX model" in done.stderr, done.stderr
 
 
+def test_another_opset_is_written_beside_domains_of_others(place):
+    env = reference(place)
+    model = onnx.load(chain(place.folder / "m.onnx", ["Relu", "Sin"], opset=13))
+    model.opset_import.append(onnx.helper.make_opsetid("com.example", 1))
+    onnx.save(model, place.folder / "m.onnx")
+    done = place.run("split", "m.onnx", "-s", "all.json", "--opset", "17", "-o", "out", env=env)
+    equal((done.returncode, done.stderr.count("Traceback")), (0, 0))
+
+
 def test_wrong_values_are_found_by_bisection(place):
     env = reference(place)
     ops = ["Relu"] * 12 + ["Tanh"] + ["Neg"] * 19
@@ -755,6 +815,87 @@ def test_wrong_values_are_found_by_bisection(place):
     assert finding["runs"] <= 2 * 5, finding
     done, result = place.lower(model, values_backend(place, "wrong=Tanh"), "--compare", "--until-clean", env=env)
     equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Tanh"]))
+
+
+def test_nan_of_the_reference_blames_no_node(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Log", "Relu", "Neg", "Tanh"])
+    backend = values_backend(place, "wrong=Relu")
+    # What is drawn below 0 is drawn anew.
+    done, result = place.lower(model, backend, "--compare", env=env)
+    equal([(one["values"], one["nodes"]) for one in result["findings"]], [("culprit", ["n1"])])
+    numpy = __import__("numpy")
+    numpy.savez(place.folder / "below.npz", v0=numpy.array([[-1, 2, 3], [4, 5, -6]], "f"))
+    done, result = place.lower(model, backend, "--compare", "--until-clean", "--inputs", "below.npz", env=env)
+    equal((done.returncode, result["rules"], result["clean"]), (1, 0, False))
+    equal([(one["values"], one["nodes"]) for one in result["findings"]], [("not finite", ["n1"])])
+    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--compare", "--inputs", "below.npz", env=env)
+    assert "the reference has NaN or infinity there" in " ".join(done.stdout.split()), done.stdout
+
+
+def test_of_nodes_of_one_case_only_those_with_wrong_values_are_denied(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Tanh", "Abs", "Tanh", "Tanh"])
+    done, result = place.lower(model, values_backend(place, "below=Tanh"), "--compare", "--until-clean", env=env)
+    equal((done.returncode, result["nodes_lowered"]), (0, 3))
+    equal([(rule["op"], rule.get("name")) for rule in result["learned"]], [("Tanh", "n0")])
+
+
+def loop(path, dim=None):
+    """Neg, then a Loop of three trips over a Relu, whose body states no shape, or that of `dim`; then Abs."""
+    def value(name, kind=onnx.TensorProto.FLOAT, shape=(dim, 3) if dim else None):
+        return onnx.helper.make_tensor_value_info(name, kind, shape)
+
+    make = onnx.helper.make_node
+    body = onnx.helper.make_graph(
+        [make("Relu", ["s"], ["s2"], name="r"), make("Identity", ["c"], ["c2"], name="i")], "body",
+        [value("k", onnx.TensorProto.INT64, []), value("c", onnx.TensorProto.BOOL, []), value("s")],
+        [value("c2", onnx.TensorProto.BOOL, []), value("s2")])
+    nodes = [make("Neg", ["x"], ["a"], name="a"), make("Loop", ["trips", "", "a"], ["b"], name="b", body=body),
+             make("Abs", ["b"], ["y"], name="c")]
+    shape = [dim or 2, 3]
+    graph = onnx.helper.make_graph(
+        nodes, "loop", [value("x", shape=shape)], [value("y", shape=shape)],
+        [onnx.helper.make_tensor("trips", onnx.TensorProto.INT64, [], [3])])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def shapes_of_body(path):
+    node = next(one for one in onnx.load(path).graph.node if one.op_type == "Loop")
+    body = node.attribute[0].g
+    return [[dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in (body.input[2], body.output[1])]
+
+
+def test_shapes_inside_are_written_before_a_node_is_blamed(place):
+    env = reference(place)
+    model = loop(place.folder / "m.onnx")
+    done, result = place.lower(model, values_backend(place, "stated=Loop"), "--compare", "--until-clean", "-o", "out", env=env)
+    equal((done.returncode, result["rules"], result["nodes_lowered"]), (0, 0, 3))
+    equal([one["kind"] for one in result["findings"]], ["remedy"])
+    said = " ".join((place.folder / "out" / "lowering.txt").read_text().split())
+    assert "the reference's shapes written inside, also in bodies" in said, said
+
+
+def test_a_given_size_is_written_into_bodies(place):
+    env = reference(place)
+    model = loop(place.folder / "m.onnx", dim="N")
+    equal(place.run("split", model, "-s", "all.json", "--dim", "N=2", "-o", "parts").returncode, 0)
+    equal(shapes_of_body(place.folder / "parts" / "_run_on_acc_0.onnx"), [[2, 3], [2, 3]])
+    equal(place.run("split", model, "-s", "all.json", "-o", "open").returncode, 0)
+    equal(shapes_of_body(place.folder / "open" / "_run_on_acc_0.onnx"), [[0, 3], [0, 3]])
+    done, result = place.lower(model, values_backend(place, "stated=Loop"), "--compare", "--dim", "N=2", env=env)
+    equal((done.returncode, result["findings"]), (0, []))
+
+
+def test_a_refusal_by_chance_has_a_second_try(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
+    program = place.folder / "once.sh"
+    program.write_text(f'test -e {place.folder}/met || {{ touch {place.folder}/met; echo "error: no license" >&2; exit 1; }}\n'
+                       'cp "$1" "$2"\n')
+    done, result = place.lower(model, f"once=sh {program} {{model}} {{out}}", "--no-cache", "-j", 1)
+    equal((done.returncode, result["parts"][0]["verdict"], result["nodes_lowered"]), (0, "lowered", 3))
+    assert result["parts"][0]["before"].startswith("refused"), result["parts"][0]
 
 
 def test_lower_precision_is_no_fault_of_a_node(place):
@@ -1267,6 +1408,17 @@ def test_reduce_writes_the_smallest_piece_that_fails(place):
     assert "3 nodes of 6" in done.stdout, done.stdout
     done = place.run("reduce", model, "--backend", place.backend(), "-o", "none")
     equal((done.returncode, (place.folder / "none").exists()), (1, False))
+
+
+def test_reduce_folds_known_integers_as_lower_does(place):
+    model = gelu(place.folder / "m.onnx", [0.5], known=True)
+    backend = place.backend(["op=Shape", "pair=Erf+Slice"], serve=True)
+    done = place.run("reduce", model, "--backend", backend, "--json")
+    equal(done.returncode, 0)
+    piece = json.loads(done.stdout)["piece"]
+    assert "e0" in piece and "s" not in piece and "only compute known integers" in done.stderr, (piece, done.stderr)
+    done = place.run("reduce", model, "--backend", backend, "--fold", "report", "--json")
+    equal((json.loads(done.stdout)["piece"], done.stderr.count("known integers")), (["s"], 0))
 
 
 def test_reduce_takes_a_partition_or_a_list_of_nodes(place):

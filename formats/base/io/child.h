@@ -67,7 +67,8 @@ int end_child(const SpawnedChild& child);
 // Ends orphans started by the child with the tag; for tag 0 all orphans.
 void end_left_behind(std::uint64_t tag);
 
-// Kills the groups of all children, but sends SIGTERM to launchers. It allocates nothing, so that
+// Kills the groups of all children and all that they started, but sends SIGTERM to launchers and leaves
+// what these started to them. The process must end after it. It allocates nothing, so that
 // signal handlers may call it.
 void end_children() noexcept;
 // True once they were: how a child ends from then on says nothing of its work.

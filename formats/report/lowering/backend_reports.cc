@@ -263,7 +263,11 @@ std::string reduce_text(const ReduceReport& report) {
                  0, 2);
   text += wrapped(verdict_text(part.attempt) + ": " + first_line(finding.message, 300), 2, 4);
   if (finding.kind == FindingKind::together && !finding.is_minimal) {
-    text += "not minimal: --search-runs or --search-time was used up\n";
+    const SearchSettings& search = report.options.search;
+    const bool is_used_up = finding.runs >= search.most_runs ||
+                            (search.most_seconds > 0 && outcome.seconds >= search.most_seconds);
+    text += is_used_up ? "not minimal: --search-runs or --search-time was used up\n"
+                       : "perhaps not minimal: not every smaller piece was tried\n";
   }
   text += cost;
   if (!report.folder.empty()) text += "; see " + escaped(report.folder) + "/README.md";

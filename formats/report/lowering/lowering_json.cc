@@ -48,6 +48,8 @@ std::string_view values_name(ValueVerdict verdict) {
       return "errors add up";
     case ValueVerdict::together:
       return "together";
+    case ValueVerdict::not_finite:
+      return "not finite";
     case ValueVerdict::unresolved:
       return "unresolved";
   }

@@ -62,6 +62,7 @@ std::string remedies_text(const Remedies& remedies) {
   std::string text;
   const auto add = [&text](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
   if (remedies.pin_shapes) add("their open shapes pinned");
+  if (remedies.state_inside) add("the reference's shapes written inside, also in bodies");
   if (remedies.freeze_values) add("shape values frozen");
   if (remedies.opset) add("opset " + std::to_string(*remedies.opset));
   return text;
@@ -86,6 +87,11 @@ std::string values_text(const Graph& graph, const LowerFinding& finding) {
       return "errors add up: no node is wrong by itself";
     case ValueVerdict::together:
       return names_of(graph, finding.finding.nodes) + " (together)";
+    case ValueVerdict::not_finite:
+      return names_of(graph, finding.finding.nodes) +
+             " (the reference has NaN or infinity there, so nothing is learned: give inputs "
+             "without "
+             "by --inputs)";
     case ValueVerdict::unresolved:
       return finding.finding.blocked.empty() ? "not found"
                                              : "not found; " + blocked_text(graph, finding.finding);
@@ -432,6 +438,9 @@ std::string remedy_text(const LoweredPart& part) {
   if (!part.pinned.empty()) {
     texts.push_back("the shapes of " + counted(part.pinned.size(), "input", "inputs") +
                     (part.needs_sizes ? " known" : " pinned"));
+  }
+  if (part.remedies.state_inside) {
+    texts.emplace_back("the reference's shapes written inside, also in bodies");
   }
   if (part.frozen > 0) {
     texts.push_back(counted(part.frozen, "shape value", "shape values") + " frozen");

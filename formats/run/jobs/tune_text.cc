@@ -78,6 +78,16 @@ std::string wholes_text(const TuneJob& job) {
     line += best.what == TunedWhole::What::cpu ? "do not split this model for this accelerator"
                                                : "split without --place cost";
   }
+  for (const TunedWhole& whole : job.wholes) {
+    constexpr double kTooFarOff = 2;
+    const bool is_cpu = whole.what == TunedWhole::What::cpu && whole.predicted_us;
+    if (!is_cpu || *whole.predicted_us <= 0 || whole.measured_us <= 0) continue;
+    const double factor = whole.measured_us / *whole.predicted_us;
+    if (factor < kTooFarOff && factor > 1 / kTooFarOff) continue;
+    line += "; the profile does not fit this machine now: the CPU alone takes " +
+            duration_text(whole.measured_us) + " where it foresees " +
+            time_text(whole.predicted_us) + ", so measure it again";
+  }
   TextTable table({"as a whole", "partitions", "predicted", "measured"},
                   {Align::left, Align::right, Align::right, Align::right});
   for (const TunedWhole& whole : job.wholes) {

@@ -200,6 +200,8 @@ std::string_view values_text(ValueVerdict verdict) {
     case ValueVerdict::together:
       return "These nodes compute wrong values together, and not without the first or the last of "
              "them:";
+    case ValueVerdict::not_finite:
+      return "The reference has NaN or infinity at these nodes, where right computations differ:";
     case ValueVerdict::unresolved:
       return "These nodes compute wrong values; smaller pieces could not be run:";
   }

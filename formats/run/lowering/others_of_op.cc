@@ -9,8 +9,12 @@ void OthersOfOp::ask(const LowerFinding& culprit, std::span<const LoweredPart> p
   constexpr std::size_t kMostAsked = 8;
   const NodeId blamed = culprit.finding.nodes.back();
   PieceLowerer& lowerer = pool_.lowerer(lane, culprit.backend);
-  std::set<std::string>& known = known_[culprit.backend];
-  known.insert(node_case(graph_, blamed));
+  Known& known = known_[culprit.backend];
+  known.cases.insert(node_case(graph_, blamed));
+  known.nodes.insert(blamed);
+  // Wrong values come from values: of nodes of one case each has its own.
+  const bool is_of_values = culprit.values.has_value();
+  if (is_of_values) book.add_failed(culprit.backend, blamed);
   std::size_t asked = 0;
   for (const LoweredPart& part : parts) {
     if (part.backend != culprit.backend || part.is_lowered) continue;
@@ -18,7 +22,9 @@ void OthersOfOp::ask(const LowerFinding& culprit, std::span<const LoweredPart> p
       const bool is_alike =
           graph_.op(node) == graph_.op(blamed) && graph_.domain(node) == graph_.domain(blamed);
       if (!is_alike || asked == kMostAsked) continue;
-      if (!known.insert(node_case(graph_, node)).second) continue;
+      const bool is_new_case = known.cases.insert(node_case(graph_, node)).second;
+      if (!is_new_case && !is_of_values) continue;
+      if (!known.nodes.insert(node).second) continue;
       ++asked;
       if (is_taken(node, culprit.finding.remedies, lowerer)) {
         book.add_passed(culprit.backend, {&node, 1});

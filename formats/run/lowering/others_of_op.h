@@ -1,6 +1,7 @@
 // OthersOfOp: a rule on an op denies each of its nodes, and one node that fails says nothing of the others.
 // So a few others that differ from it are asked alone. What passes is evidence, with which the rule gets a
-// condition, or names.
+// condition, or names. Where values are wrong, nodes of the culprit's own case are asked, too: it may be the
+// values that it reads.
 #pragma once
 
 #include <set>
@@ -20,7 +21,7 @@ class OthersOfOp {
       : graph_(graph), pool_(pool), known_(pool.backends().size()) {}
 
   // Asks about nodes of the culprit's op in those of `parts` that its backend does not lower, at most 8,
-  // and tells `book` what passes. No case is asked twice. Call it in a job of `lane`; see
+  // and tells `book` what passes. No case is asked twice, and of wrong values no node. Call it in a job of `lane`; see
   // PieceLowerer::error() afterwards.
   void ask(const LowerFinding& culprit, std::span<const LoweredPart> parts, std::size_t lane,
            RuleBook& book);
@@ -30,7 +31,12 @@ class OthersOfOp {
 
   const Graph& graph_;
   LoweringPool& pool_;
-  std::vector<std::set<std::string>> known_;  // by backend: cases asked alone, and culprits'
+  // Asked alone, and culprits'.
+  struct Known {
+    std::set<std::string> cases;
+    std::set<NodeId> nodes;
+  };
+  std::vector<Known> known_;  // by backend
 };
 
 }  // namespace cleave

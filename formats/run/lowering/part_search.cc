@@ -112,13 +112,19 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   PartFindings found;
   if (part.attempt.verdict == LowerVerdict::wrong_values) {
     partition.remedies.freeze_cuts = !pool_.samples().empty();
-    AllWrongValues all = find_wrong_values(partition, uncut, limits);
+    const FiniteTest is_finite = [&](std::span<const NodeId> nodes) {
+      return has_finite_values(graph_, nodes, pool_.samples());
+    };
+    AllWrongValues all = find_wrong_values(partition, uncut, limits, is_finite);
     for (WrongValues& wrong : all.found) {
       found.findings.push_back(take_values(part, std::move(wrong)));
       mark_open(found.findings.back());
     }
     if (all.is_no_fault) {
-      part.attempt.verdict = LowerVerdict::tie_order;
+      const bool is_step = std::all_of(all.found.begin(), all.found.end(), [](const auto& one) {
+        return one.verdict == ValueVerdict::one_step;
+      });
+      part.attempt.verdict = is_step ? LowerVerdict::one_step : LowerVerdict::tie_order;
       part.is_lowered = true;
     }
     confirm(part, lowerer, found);
@@ -140,6 +146,7 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     mark_open(found.findings.back());
   }
   confirm(part, lowerer, found);
+  take_second_try(part, lowerer, found);
   return found;
 }
 
@@ -236,6 +243,23 @@ void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
         .nodes = one.finding.within, .remedies = one.finding.remedies, .whole = &part.nodes};
     if (!fails_again(piece, kTimesOfChance, lowerer)) make_flaky(one);
   }
+}
+
+// A part of which only failures by chance were found is asked once more, as after a crash; what passes then
+// counts.
+void PartSearch::take_second_try(LoweredPart& part, PieceLowerer& lowerer,
+                                 const PartFindings& found) {
+  constexpr std::uint32_t kAttempt = 91;  // 90 is a crash's, those from 100 confirm
+  const bool is_chance =
+      std::all_of(found.findings.begin(), found.findings.end(),
+                  [](const LowerFinding& one) { return one.finding.kind == FindingKind::flaky; });
+  if (part.is_lowered || found.findings.empty() || !is_chance) return;
+  const auto result = lowerer.lower({.nodes = part.nodes, .attempt = kAttempt});
+  if (!result || !is_success(result->attempt.verdict)) return;
+  const std::string before = verdict_words(part.attempt);
+  part.attempt = result->attempt;
+  part.attempt.before = before;
+  part.is_lowered = true;
 }
 
 // Whether the piece fails each time when it is asked so often.
@@ -336,6 +360,7 @@ std::vector<Remedies> PartSearch::hypotheses(std::size_t backend) const {
   std::vector<Remedies> list;
   const bool has_values = !pool_.samples().empty();
   if (may_pin()) list.push_back(kPinned);
+  if (may_pin() && has_values) list.push_back({.pin_shapes = true, .state_inside = true});
   if (has_values && settings_.freezes_values) {
     list.push_back({.pin_shapes = settings_.pins_shapes, .freeze_values = true});
   }

@@ -58,6 +58,7 @@ class PartSearch {
   void mark_open(LowerFinding& found) const;
   void change_cuts(FailedPartition& partition, const Oracle& oracle) const;
   void confirm(const LoweredPart& part, PieceLowerer& lowerer, PartFindings& found) const;
+  static void take_second_try(LoweredPart& part, PieceLowerer& lowerer, const PartFindings& found);
   static bool fails_again(Piece piece, std::uint32_t times, PieceLowerer& lowerer);
   std::vector<Remedies> hypotheses(std::size_t backend) const;
   bool take_remedy(LoweredPart& part, const Finding& finding, PieceLowerer& lowerer) const;

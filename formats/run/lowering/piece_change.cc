@@ -15,10 +15,8 @@
 #include "formats/models/onnx/index/fields.h"
 
 namespace cleave {
-namespace {
 
-// The TypeProto of a tensor with the old element type and these dims.
-std::string pinned_type(std::string_view type, const std::vector<std::int64_t>& dims) {
+std::string type_with_shape(std::string_view type, const std::vector<std::int64_t>& dims) {
   std::int64_t element = 0;
   protozero::pbf_reader reader(type.data(), type.size());
   if (!reader.next(type_field::kTensor, protozero::pbf_wire_type::length_delimited)) {
@@ -39,6 +37,8 @@ std::string pinned_type(std::string_view type, const std::vector<std::int64_t>& 
   put_bytes(out, type_field::kTensor, made);
   return out;
 }
+
+namespace {
 
 class ChangedPiece {
  public:
@@ -122,7 +122,7 @@ class ChangedPiece {
     if (pinned == change_.shapes.end()) {
       put_bytes(out, info.number, info.payload);
     } else {
-      put_bytes(out, info.number, encode_value_info(name, pinned_type(type, pinned->second)));
+      put_bytes(out, info.number, encode_value_info(name, type_with_shape(type, pinned->second)));
     }
     return out;
   }

@@ -29,4 +29,7 @@ struct PieceChange {
 Status<WriteFault> write_changed_piece(const std::string& from, const std::string& to,
                                        const PieceChange& change);
 
+// The TypeProto with these dims, when it is that of a tensor; else as it is.
+std::string type_with_shape(std::string_view type, const std::vector<std::int64_t>& dims);
+
 }  // namespace cleave

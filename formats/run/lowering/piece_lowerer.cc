@@ -22,6 +22,7 @@
 #include "formats/models/pt2/reader.h"
 #include "formats/run/backend/tensor.h"
 #include "formats/run/backend/tensor_files.h"
+#include "formats/run/lowering/inner_shapes.h"
 #include "formats/run/lowering/piece_change.h"
 #include "formats/run/lowering/reference_run.h"
 
@@ -180,6 +181,21 @@ PieceChange PieceLowerer::change_of(const CutPiece& cut, const Piece& piece) con
   return change;
 }
 
+// Writes the shapes of the first sample into the piece, where the remedies say so. False when that changes
+// nothing.
+Result<bool, Error> PieceLowerer::state_inside(const std::string& path, const Piece& piece) const {
+  const bool may_state = context_.model.format() == ModelFormat::onnx && !context_.samples.empty();
+  if (!piece.remedies.state_inside || !may_state) return false;
+  const InnerShapes shapes =
+      inner_shapes(context_.model.graph, piece.nodes, context_.samples.front());
+  if (shapes.is_empty()) return false;
+  const std::string stated = path + ".stated.onnx";
+  const auto written = write_inner_shapes(path, stated, shapes);
+  if (!written) return error_of(written.error());
+  if (const auto moved = move_file(stated, path); !moved) return moved.error();
+  return true;
+}
+
 // Notes what the export on the first sample's values changes: open inputs get their shapes, and
 // strided ones become contiguous. Nothing, when a value is not known.
 void PieceLowerer::pin_program(Made& made) const {
@@ -258,6 +274,9 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
                   [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
     is_changed = true;
   }
+  const auto stated = state_inside(made.path, piece);
+  if (!stated) return stated.error();
+  is_changed = is_changed || *stated;
   if (piece.remedies.opset) {
     const auto raised = raise_opset(made, *piece.remedies.opset);
     if (!raised) return raised.error();
@@ -657,11 +676,13 @@ Result<CutPiece, Error> PieceLowerer::write(const Piece& piece, const std::strin
   auto cut = context_.cutter.write(piece.nodes, {path, path});
   if (!cut) return error_of(cut.error());
   const PieceChange change = change_of(*cut, piece);
-  if (change.empty()) return *std::move(cut);
-  const std::string changed = path + ".pinned";
-  const auto written = write_changed_piece(path, changed, change);
-  if (!written) return error_of(written.error());
-  if (const auto moved = move_file(changed, path); !moved) return moved.error();
+  if (!change.empty()) {
+    const std::string changed = path + ".pinned";
+    const auto written = write_changed_piece(path, changed, change);
+    if (!written) return error_of(written.error());
+    if (const auto moved = move_file(changed, path); !moved) return moved.error();
+  }
+  if (const auto stated = state_inside(path, piece); !stated) return stated.error();
   std::erase_if(cut->inputs,
                 [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
   return *std::move(cut);

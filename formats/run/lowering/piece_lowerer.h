@@ -125,6 +125,7 @@ class PieceLowerer {
   Result<Made, Error> make(const Piece& piece);
   Status<Error> merge_inputs(Made& made, std::span<const ValueId> same) const;
   PieceChange change_of(const CutPiece& cut, const Piece& piece) const;
+  Result<bool, Error> state_inside(const std::string& path, const Piece& piece) const;
   void pin_program(Made& made) const;
   PieceFiles files_of(const Made& made, std::string out) const;
   std::optional<Sizes> known_shape(ValueId value) const;

@@ -9,6 +9,7 @@
 
 #include "formats/run/backend/attempt.h"
 #include "formats/run/backend/tensor.h"
+#include "formats/run/backend/tensor_files.h"
 
 namespace cleave {
 namespace {
@@ -141,6 +142,37 @@ std::string mismatch_of(const Graph& graph, std::span<const ValueId> values,
     }
   }
   return {};
+}
+
+namespace {
+
+bool is_finite(const Tensor& tensor) {
+  for (std::uint64_t i = 0; i < tensor.count(); ++i) {
+    if (!std::isfinite(element_at(tensor, i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool has_finite_values(const Graph& graph, std::span<const NodeId> nodes,
+                       std::span<const ReferenceRun> runs) {
+  std::vector<ValueId> values;
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) values.push_back(operand.value);
+    for (const ValueId output : graph.outputs(node)) values.push_back(output);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  for (const ReferenceRun& run : runs) {
+    for (const ValueId value : values) {
+      const ReferenceTensor* const file = run.find(graph.value(value).name);
+      if (file == nullptr) continue;
+      const auto tensor = read_tensor_file(file->file);
+      if (tensor && !is_finite(*tensor)) return false;
+    }
+  }
+  return true;
 }
 
 namespace {

@@ -66,6 +66,11 @@ class ReferenceRun {
 // another model, or of other sizes than the user said: no compiler is to blame for what it does with it.
 std::string mismatch_text(const Graph& graph, ValueId value, const ReferenceTensor& tensor);
 
+// True when all that the nodes read and give in the runs is finite, as far as it is known. Reads these
+// tensors; linear in their elements.
+bool has_finite_values(const Graph& graph, std::span<const NodeId> nodes,
+                       std::span<const ReferenceRun> runs);
+
 // Order of ties: outputs of TopK, ArgMax and ArgMin with other indices than the reference's, where
 // the elements at these indices are equal. ONNX takes the lower index first; many compilers do not.
 struct IndexOutput {

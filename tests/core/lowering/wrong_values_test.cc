@@ -96,6 +96,26 @@ TEST_CASE("A node that gives equal values in another order is not a culprit") {
   CHECK(result.nodes == std::vector{NodeId{70}});
 }
 
+TEST_CASE("Where the reference is not finite no node is to blame, and the rest is searched") {
+  const Graph graph = random_model(1, 100);
+  const auto oracle = [](const Piece& piece) {
+    return holds(piece, NodeId{20}) || holds(piece, NodeId{70}) ? wrong() : kRight;
+  };
+  const FiniteTest is_finite = [](std::span<const NodeId> nodes) {
+    return std::find(nodes.begin(), nodes.end(), NodeId{20}) == nodes.end();
+  };
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const AllWrongValues all =
+      find_wrong_values({graph, order, wrong()}, oracle, {.most_runs = 100}, is_finite);
+  REQUIRE(all.found.size() == 2);
+  for (const WrongValues& found : all.found) {
+    const bool is_finite_there = found.nodes == std::vector{NodeId{70}};
+    CHECK((is_finite_there || found.nodes == std::vector{NodeId{20}}));
+    CHECK(found.verdict == (is_finite_there ? ValueVerdict::culprit : ValueVerdict::not_finite));
+  }
+  CHECK_FALSE(all.is_no_fault);
+}
+
 TEST_CASE("Lower precision of the whole partition is reported without a run") {
   const Graph graph = random_model(2, 100);
   const WrongValues result =

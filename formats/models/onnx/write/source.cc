@@ -14,7 +14,68 @@
 
 namespace cleave {
 
-OnnxEdits::OnnxEdits(const OnnxModel& model, const Finder& find) {
+namespace {
+
+// A message with field `number` changed by `change`, which gets the payload of a field of it; nullopt when
+// no field is.
+template <class Change>
+std::optional<std::string> with_changed(std::string_view message, std::uint32_t number,
+                                        const Change& change) {
+  std::string out;
+  bool is_changed = false;
+  OnnxWalk walk;
+  for (OnnxFields field(message, "a type", walk); field.next();) {
+    if (field.field_number() != number || !field.has_bytes()) {
+      field.skip();
+      out.append(field.whole());
+      continue;
+    }
+    const std::optional<std::string> made = change(field.text());
+    if (made) {
+      put_bytes(out, number, *made);
+    } else {
+      out.append(field.whole());
+    }
+    is_changed = is_changed || made;
+  }
+  return is_changed ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// A dim with its size in place of its symbol; nullopt when it has none, or one without a size.
+std::optional<std::string> sized_dim(std::string_view dim, const OnnxDimSizes& sizes) {
+  OnnxWalk walk;
+  std::optional<std::string> made;
+  for (OnnxFields field(dim, "a dim", walk); field.next();) {
+    if (field.key() != bytes_field(dim_field::kParam)) {
+      field.skip();
+      continue;
+    }
+    const auto size = sizes.find(field.text());
+    if (size == sizes.end()) continue;
+    made.emplace();
+    put_number(*made, dim_field::kValue, size->second);
+  }
+  return made;
+}
+
+std::optional<std::string> sized_value(std::string_view value, const OnnxDimSizes& sizes) {
+  const auto dim = [&](std::string_view payload) { return sized_dim(payload, sizes); };
+  const auto shape = [&](std::string_view payload) {
+    return with_changed(payload, shape_field::kDim, dim);
+  };
+  const auto tensor = [&](std::string_view payload) {
+    return with_changed(payload, tensor_type_field::kShape, shape);
+  };
+  const auto type = [&](std::string_view payload) {
+    return with_changed(payload, type_field::kTensor, tensor);
+  };
+  return with_changed(value, value_info_field::kType, type);
+}
+
+}  // namespace
+
+OnnxEdits::OnnxEdits(const OnnxModel& model, const OnnxDimSizes& dims, const Finder& find)
+    : dims_(dims) {
   OnnxNode room;
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
     add_node(model.graph.nodes.read(i, room), find);
@@ -32,7 +93,7 @@ OnnxEdits::OnnxEdits(const OnnxModel& model, const Finder& find) {
 
 // Recurses into the node's bodies, as deep as the file nests, which its reader limits.
 void OnnxEdits::add_node(const OnnxNode& node, const Finder& find) {
-  if (node.domain == "ai.onnx") edits_.push_back({node.record.payload, std::nullopt});
+  if (node.domain == "ai.onnx") edits_.push_back({node.record.payload, std::nullopt, {}});
   for (const OnnxAttribute& attribute : node.attributes) add_attribute(attribute, find);
 }
 
@@ -41,12 +102,22 @@ void OnnxEdits::add_attribute(const OnnxAttribute& attribute, const Finder& find
   for (const OnnxGraph& body : attribute.graphs) {
     for (const OnnxTensor& tensor : body.initializers) add_tensor(tensor, find);
     for (const OnnxNode& node : body.nodes) add_node(node, find);
+    if (dims_.empty()) continue;
+    for (const auto* const values : {&body.inputs, &body.outputs, &body.value_infos}) {
+      for (const OnnxValueInfo& value : *values) add_stated(value);
+    }
+  }
+}
+
+void OnnxEdits::add_stated(const OnnxValueInfo& value) {
+  if (auto made = sized_value(value.record.payload, dims_)) {
+    edits_.push_back({value.record.payload, std::nullopt, *std::move(made)});
   }
 }
 
 void OnnxEdits::add_tensor(const OnnxTensor& tensor, const Finder& find) {
   if (!tensor.is_external) return;
-  if (const auto range = find(tensor)) edits_.push_back({tensor.record.payload, range});
+  if (const auto range = find(tensor)) edits_.push_back({tensor.record.payload, range, {}});
 }
 
 std::vector<OnnxEdit>::const_iterator OnnxEdits::first_from(const char* begin) const {
@@ -127,7 +198,9 @@ Diagnostics OnnxSource::find_external_data(const LoadedModel& model) {
     }
     elements_.push_back(range);
   }
-  edits_ = OnnxEdits(*model_, find);
+  OnnxDimSizes sizes;
+  for (const auto& [symbol, size] : model.bindings.dims) sizes.emplace(symbol, size);
+  edits_ = OnnxEdits(*model_, sizes, find);
   return faults;
 }
 
@@ -153,6 +226,7 @@ void OnnxSource::add_fields(BytePieces& out, std::string_view payload,
     add_tensor_fields(out, payload, *edit->elements);
     return;
   }
+  if (edit != nullptr && !edit->made.empty()) return out.add(edit->made);
   OnnxWalk walk;
   for (OnnxFields field(payload, "a record", walk); field.next();) {
     if (!field.has_bytes()) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
@@ -20,11 +21,15 @@ namespace cleave {
 
 // Messages inside nodes and functions that cannot be copied unchanged: tensors whose elements are
 // in another file, since the written files are elsewhere; and nodes that write the default domain
-// as "ai.onnx", since in a function only "" works.
+// as "ai.onnx", since in a function only "" works; and what bodies state of values with a dim that the
+// user gave a size, which the value outside has then, too.
 struct OnnxEdit {
   std::string_view payload;
-  std::optional<ByteRange> elements;  // of a tensor; nullopt: a node
+  std::optional<ByteRange> elements;  // of a tensor; nullopt: a node, or a stated value
+  std::string made = {};              // of a stated value: the new message
 };
+
+using OnnxDimSizes = std::unordered_map<std::string_view, std::int64_t>;
 
 class OnnxEdits {
  public:
@@ -32,7 +37,8 @@ class OnnxEdits {
   using Finder = std::function<std::optional<ByteRange>(const OnnxTensor&)>;
 
   OnnxEdits() = default;
-  OnnxEdits(const OnnxModel& model, const Finder& find);
+  // `dims`: sizes by symbol.
+  OnnxEdits(const OnnxModel& model, const OnnxDimSizes& dims, const Finder& find);
 
   // True when some edit is for a message within these bytes. O(log edits).
   bool are_within(std::string_view bytes) const;
@@ -43,8 +49,10 @@ class OnnxEdits {
   void add_node(const OnnxNode& node, const Finder& find);
   void add_attribute(const OnnxAttribute& attribute, const Finder& find);
   void add_tensor(const OnnxTensor& tensor, const Finder& find);
+  void add_stated(const OnnxValueInfo& value);
   std::vector<OnnxEdit>::const_iterator first_from(const char* begin) const;
 
+  OnnxDimSizes dims_;
   std::vector<OnnxEdit> edits_;  // by address
 };
 

@@ -249,7 +249,7 @@ class LoweringFinding:
     part: str
     backend: str
     kind: Literal["culprit", "together", "remedy", "flaky", "unexplained", "left out", "size"]
-    values: Literal["culprit", "lower precision", "order of ties", "one quantisation step", "rounding decides an order", "errors add up", "together", "unresolved"] | None
+    values: Literal["culprit", "lower precision", "order of ties", "one quantisation step", "rounding decides an order", "errors add up", "together", "not finite", "unresolved"] | None
     culprit: str
     nodes: list[str]
     nodes_within: int
