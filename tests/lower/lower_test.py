@@ -509,7 +509,7 @@ def hanging(place):
     """A backend that hangs, and starts a process in a session of its own; and that process's command line."""
     seconds = str(70000 + os.getpid() % 9999)
     program = place.folder / "hang.sh"
-    program.write_text(f'setsid sleep {seconds} & touch {place.folder}/begun; sleep 1000\n')
+    program.write_text(f'setsid sleep {seconds} & touch {place.folder}/begun; exec sleep 8{seconds}\n')
     return f"hang=sh {program} {{model}} {{out}}", ["sleep", seconds]
 
 

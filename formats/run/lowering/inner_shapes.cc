@@ -155,7 +155,7 @@ std::string tensor_type(const ReferenceTensor& tensor) {
 InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
                          const ReferenceRun& run) {
   InnerShapes shapes;
-  bool is_any_open = false;
+  bool is_any_unsure = false;
   std::set<ValueId> by_elements;
   for (const NodeId node : nodes) {
     bool is_by_elements = std::find(kShapedByElements.begin(), kShapedByElements.end(),
@@ -167,7 +167,7 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
       const ReferenceTensor* const tensor = run.find(graph.value(output).name);
       if (is_by_elements) by_elements.insert(output);
       if (is_by_elements || tensor == nullptr || tensor->dtype == DType::unknown) continue;
-      is_any_open = is_any_open || is_open(graph, output);
+      is_any_unsure = is_any_unsure || is_open(graph, output) || !graph.body_nodes(node).empty();
       shapes.types.emplace(graph.value(output).name, tensor_type(*tensor));
     }
     const auto outputs = graph.outputs(node);
@@ -175,7 +175,7 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
     InnerShapes::Body body = body_of(graph, node, run);
     if (is_any_known(body)) shapes.bodies.emplace(graph.value(outputs[0]).name, std::move(body));
   }
-  if (!is_any_open) shapes.types.clear();
+  if (!is_any_unsure) shapes.types.clear();
   return shapes;
 }
 

@@ -27,8 +27,9 @@ struct InnerShapes {
   bool is_empty() const { return types.empty() && bodies.empty(); }
 };
 
-// Empty when the model states all of it, and where the shape depends on elements (NonZero and the like).
-// The branches of an If are left out: the run took one of them. Linear in the nodes' operands.
+// Empty when all shapes are known and no node has a body: what is behind one, compilers may not see. Left
+// out are shapes that depend on elements (NonZero and the like), and the branches of an If, of which the
+// run took one. Linear in the nodes' operands.
 InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
                          const ReferenceRun& run);
 
