@@ -14,7 +14,6 @@ void OthersOfOp::ask(const LowerFinding& culprit, std::span<const LoweredPart> p
   known.nodes.insert(blamed);
   // Wrong values come from values: of nodes of one case each has its own.
   const bool is_of_values = culprit.values.has_value();
-  if (is_of_values) book.add_failed(culprit.backend, blamed);
   std::size_t asked = 0;
   for (const LoweredPart& part : parts) {
     if (part.backend != culprit.backend || part.is_lowered) continue;

@@ -23,10 +23,6 @@ class RuleBook {
     evidence_[backend].add_passed(graph_, nodes);
   }
 
-  // Records that the node is wrong by itself, before others of its case are asked: a case that failed and
-  // passed has the names of what failed.
-  void add_failed(std::size_t backend, NodeId node) { evidence_[backend].add_failed(graph_, node); }
-
   // Adds the round's findings on these backends to the evidence and makes all rules from it, sorted.
   // `findings` are those of all rounds; a finding of this round that leads to a rule gets its words.
   // Each backend is asked for once a round.
