@@ -198,7 +198,8 @@ class LoweringPart:
     before: str
     # Of the piece, the backend and its version: the key of the cache.
     hash: str
-    # Of a partition that is partly lowered: the nodes that the backend leaves out, as it calls them.
+    # Of a partition that is partly lowered: the nodes that the backend leaves out, as it calls them. Of one that is
+    # refused: nodes that the backend names, where it does.
     left: list[LoweringPartLeft]
     # Outputs of floats that were compared with the reference's.
     values: list[LoweringPartValue]
