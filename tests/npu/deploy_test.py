@@ -139,7 +139,7 @@ def test_one_file_has_the_parts_of_all_targets(place):
     chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp"], last=(2, 3))
     done = of_targets(place)
     done_well(done)
-    assert "root_ep.onnx: 2 compiled partitions\n  by ONNX Runtime: _run_on_gpu_1: this backend keeps nothing" in done.stderr, \
+    assert "root_ep.onnx: 2 compiled partitions; it loads with 2 of 2\n  by ONNX Runtime: _run_on_gpu_1: this backend keeps nothing" in done.stderr, \
         done.stderr
     equal([node.op_type for node in deployed(place).graph.node], ["EPContext", "_run_on_gpu_1", "_run_on_cpu_2", "EPContext"])
 

@@ -214,7 +214,7 @@ def check_17(s):
 
 def check_18(s):
     same(s.flow(), ["Relu_0: x -> t", "Neg_1 Abs_2: t -> y"])
-    holds("3 nodes without a name" in s.notes(), s.notes())
+    holds("3 nodes of the file without a name" in s.notes(), s.notes())
 
 
 def check_19(s):

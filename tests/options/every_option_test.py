@@ -84,7 +84,7 @@ COMMANDS = {
               "--host-shapes": "a Shape and its user are placed by cost",
               "--as": "an Identity that is accepted is placed by cost: it gains no time on the accelerator"}),
     "lower": (f"lower m.onnx -s list.txt {LOWER}", NO_CPU_NAMES),
-    "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --partition {partition}", NO_CPU_NAMES),
+    "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --fold report --partition {partition}", NO_CPU_NAMES),
 }
 
 
