@@ -7,7 +7,7 @@
 #           address and undefined-behaviour sanitizers and the tests under them, and the full recorded cases
 #           if they exist ($CLEAVE_RECORDED/cases, else ../shared/cases)
 #   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
-#           run in torch, the tests of the scripts that need torch, and compilers of its programs. The newest
+#           run in torch, the tests of the scripts that need torch, stages that train in two processes, and compilers of its programs. The newest
 #           release of torch is installed from PyPI into build/venv-torch, with torchvision, transformers,
 #           executorch, openvino, apache-tvm and iree-turbine: some gigabytes; or $CLEAVE_TORCH, a virtual environment that has
 #           them

@@ -24,8 +24,9 @@ class ProbeCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app_ = &app;
-    add_input_option(app, "MODEL", paths_,
-                     "ONNX or TensorFlow Lite models, whose distinct nodes are probed")
+    add_input_option(
+        app, "MODEL", paths_,
+        "ONNX, TensorFlow Lite or torch.export models, whose distinct nodes are probed")
         ->required();
     add_binding_options(app, model_);
     backend_.add_to(app);

@@ -148,6 +148,11 @@ def what_parts(cases):
     return None
 
 
+def without_node(why):
+    """ "mul_3 (aten.mul) is left out: invalid dtype; and 2 more" says in a list: "aten.mul: invalid dtype"."""
+    return re.sub(r"^\w+ \((.+?)\) is left out: (.*?)(; and \d+ more)?$", r"\1: \2", why)
+
+
 def without_covered(rules):
     """Without a rule whose inputs begin with those of another, which asks for nothing else."""
     plain = {
@@ -177,7 +182,7 @@ def rules_of(cases_by_types):
         if not refused or parts:
             allow.append({"op": op, **types, "why": f"{len(cases) - len(refused)} of {len(cases)} cases taken"})
         if refused:
-            deny.append({"op": op, **types, **(parts or {}), "why": f"{refused[0]} ({count})"})
+            deny.append({"op": op, **types, **(parts or {}), "why": f"{without_node(refused[0])} ({count})"})
     return without_covered(allow), without_covered(deny)
 
 
