@@ -249,6 +249,9 @@ def load_in_place(words):
     except StageError as fault:
         os.write(answers, json.dumps({"stage": fault.stage, "error": str(fault.error)}).encode())
         return 1
+    except Exception as fault:  # the worker's own, which says nothing of the file
+        os.write(answers, json.dumps({"stage": "driver", "error": f"{type(fault).__name__}: {fault}"}).encode())
+        return 1
     os.write(answers, json.dumps({"note": note}).encode())
     return 0
 
@@ -293,7 +296,7 @@ class Handlers:
         if done.returncode != 0:
             fault = json.loads(done.stdout or "{}")
             lines = [line for line in done.stderr.splitlines() if line.strip()]
-            if LOADED in lines and DRAWN not in lines and not fault:
+            if done.returncode < 0 and LOADED in lines and DRAWN not in lines and not fault:
                 return {"note": "it loads; it was not run, as the model itself ends the process"}
             error = fault.get("error", f"the process was ended by {end_of(done.returncode)}: {' '.join(lines[-2:])}")
             raise StageError(fault.get("stage", "load"), error)

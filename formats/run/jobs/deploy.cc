@@ -151,7 +151,16 @@ class Deployment {
       return std::nullopt;
     }
     const std::string said = json.is_object() ? text_at("error") : answer.text;
-    const std::string verb = text_at("stage") == "run" ? "run" : "load";
+    const std::string stage = text_at("stage");
+    const bool is_of_file =
+        answer.kind == WorkerAnswer::Kind::died || stage == "load" || stage == "run";
+    if (!is_of_file) {  // the time was up, or the worker itself is at fault
+      const bool is_late = answer.kind == WorkerAnswer::Kind::timed_out;
+      deployed_.tried = "not tried: " + (is_late ? "it took longer than the backend's timeout"
+                                                 : first_line(said, kMostColumns));
+      return std::nullopt;
+    }
+    const std::string verb = stage == "run" ? "run" : "load";
     return LowerFault{
         Kind::input,
         deployed_.file + " does not " + verb +

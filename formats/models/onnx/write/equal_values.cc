@@ -74,7 +74,7 @@ class EqualValues {
     }
     const std::string key = node_key(node, record);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      merge(outputs[i], key + std::to_string(i));
+      merge(outputs[i], key + std::to_string(graph_.value(outputs[i]).slot));
     }
   }
 

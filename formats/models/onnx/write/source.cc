@@ -80,12 +80,14 @@ OnnxEdits::OnnxEdits(const OnnxModel& model, const OnnxDimSizes& dims, const Fin
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
     add_node(model.graph.nodes.read(i, room), find);
   }
+  OnnxDimSizes of_graph = std::exchange(dims_, {});  // a function's names of dims are its own
   for (const OnnxFunction& function : model.functions) {
     for (const OnnxNode& node : function.nodes) add_node(node, find);
     for (const OnnxAttribute& attribute : function.default_attributes) {
       add_attribute(attribute, find);
     }
   }
+  dims_ = std::move(of_graph);
   std::sort(edits_.begin(), edits_.end(), [](const OnnxEdit& one, const OnnxEdit& other) {
     return std::less<>()(one.payload.data(), other.payload.data());
   });
