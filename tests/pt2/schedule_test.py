@@ -6,6 +6,7 @@ usage: schedule_test.py ROOT_OF_THE_PROJECT CLEAVE
 """
 
 import csv
+import json
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,9 @@ def all_are_valid(folder):
         out = staged(folder, "--schedule", name, "--ranks", str(ranks))
         stage_ranks = schedules._validate_schedule(actions_of(out / "schedule.csv"), ranks, STAGES, MICROBATCHES)
         assert stage_ranks == {stage: stage % ranks for stage in range(STAGES)}, (name, stage_ranks)
-        assert "<svg" in (out / "schedule.html").read_text(encoding="utf-8")
+        page = (out / "schedule.html").read_text(encoding="utf-8")
+        data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+        assert [drawing["svg"][:4] for drawing in data["drawings"]] == ["<svg"], data["drawings"]
 
 
 def train(rank, ranks, out, store):
