@@ -494,8 +494,16 @@ class Search {
       report_flaky(region, answer, alone);
       return true;
     }
+    report(region, answer, finding_alone(region, alone, FoundBy::named));
+    return true;
+  }
+
+  // ---- one item alone ----
+
+  // What to report of an item that fails alone: a remedy, if one cures it, else a culprit.
+  Finding finding_alone(const Region& region, const ItemSet& alone, FoundBy by) {
     Finding finding{.kind = FindingKind::culprit,
-                    .by = FoundBy::named,
+                    .by = by,
                     .nodes = nodes(alone),
                     .within = nodes(alone),
                     .is_minimal = true};
@@ -503,11 +511,8 @@ class Search {
       finding.kind = FindingKind::remedy;
       finding.remedies = *cure;
     }
-    report(region, answer, std::move(finding));
-    return true;
+    return finding;
   }
-
-  // ---- one item alone ----
 
   bool find_alone(const Region& region, const JudgedAnswer& failure) {
     if (options_.is_known_culprit) {
@@ -537,16 +542,9 @@ class Search {
       report_flaky(region, answer, alone);
       return true;
     }
-    Finding finding{.kind = FindingKind::culprit,
-                    .by = suspect.by,
-                    .nodes = nodes(alone),
-                    .within = nodes(alone),
-                    .is_minimal = true};
-    const auto cure = cure_of(alone, region.remedies);
-    if (cure) {
-      finding.kind = FindingKind::remedy;
-      finding.remedies = *cure;
-      regions_.push_back({.items = region.items, .remedies = *cure});
+    Finding finding = finding_alone(region, alone, suspect.by);
+    if (finding.kind == FindingKind::remedy) {
+      regions_.push_back({.items = region.items, .remedies = finding.remedies});
     } else {
       leave(region, suspect.item, suspect.good);
     }
@@ -664,16 +662,7 @@ class Search {
         report_flaky(region, answer, alone);
         continue;
       }
-      Finding finding{.kind = FindingKind::culprit,
-                      .by = FoundBy::probe,
-                      .nodes = nodes(alone),
-                      .within = nodes(alone),
-                      .is_minimal = true};
-      if (const auto cure = cure_of(alone, region.remedies)) {
-        finding.kind = FindingKind::remedy;
-        finding.remedies = *cure;
-      }
-      report(region, answer, std::move(finding));
+      report(region, answer, finding_alone(region, alone, FoundBy::probe));
     }
     return result_.findings.size() > before;
   }

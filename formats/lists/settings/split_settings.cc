@@ -362,7 +362,7 @@ std::string setting_text(const SettingValue& value) {
 
 std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now,
                                           bool has_several_targets) {
-  // Of several targets the lists' order is what comes first.
+  // With several targets, "priority" means that the first list that accepts a node gets it: their order.
   const auto text_of = [&](const SplitSetting& setting, const SettingValue& value) {
     const std::string text = setting_text(value);
     const bool is_order = has_several_targets && setting.name == "place" && text == "priority";

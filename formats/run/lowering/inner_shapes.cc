@@ -181,13 +181,6 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
 
 namespace {
 
-std::string_view field_in(std::string_view message, std::uint32_t number) {
-  for (const MessageField& field : message_fields(message)) {
-    if (field.number == number) return field.payload;
-  }
-  return {};
-}
-
 class StatedPiece {
  public:
   StatedPiece(std::string_view model, const InnerShapes& shapes) : model_(model), shapes_(shapes) {}
@@ -226,7 +219,7 @@ class StatedPiece {
         continue;
       }
       if (field.number == graph_field::kOutput) {
-        const std::string_view name = field_in(field.payload, value_info_field::kName);
+        const std::string_view name = field_of(field.payload, value_info_field::kName);
         const auto type = shapes_.types.find(std::string(name));
         if (type != shapes_.types.end()) {
           stated.insert(name);
@@ -250,12 +243,12 @@ class StatedPiece {
   }
 
   void add_node(BytePieces& out, const MessageField& node) const {
-    const auto body = shapes_.bodies.find(std::string(field_in(node.payload, node_field::kOutput)));
+    const auto body = shapes_.bodies.find(std::string(field_of(node.payload, node_field::kOutput)));
     if (body == shapes_.bodies.end()) return copy(out, node.bytes);
     BytePieces made;
     for (const MessageField& field : message_fields(node.payload)) {
       if (field.number != node_field::kAttribute ||
-          field_in(field.payload, attribute_field::kName) != "body") {
+          field_of(field.payload, attribute_field::kName) != "body") {
         copy(made, field.bytes);
         continue;
       }
@@ -290,9 +283,9 @@ class StatedPiece {
 
   void add_stated(BytePieces& out, const MessageField& info,
                   const std::vector<std::optional<Sizes>>& shapes, std::size_t place) const {
-    const std::string_view type = field_in(info.payload, value_info_field::kType);
+    const std::string_view type = field_of(info.payload, value_info_field::kType);
     if (place >= shapes.size() || !shapes[place] || type.empty()) return copy(out, info.bytes);
-    add_value(out, info.number, field_in(info.payload, value_info_field::kName),
+    add_value(out, info.number, field_of(info.payload, value_info_field::kName),
               type_with_shape(type, *shapes[place]));
   }
 

@@ -173,4 +173,11 @@ std::vector<MessageField> message_fields(std::string_view message) {
   return fields;
 }
 
+std::string_view field_of(std::string_view message, std::uint32_t number) {
+  for (const MessageField& field : message_fields(message)) {
+    if (field.number == number) return field.payload;
+  }
+  return {};
+}
+
 }  // namespace cleave

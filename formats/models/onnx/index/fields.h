@@ -133,5 +133,7 @@ struct MessageField {
 
 // In file order. Throws protozero::exception when the message is damaged.
 std::vector<MessageField> message_fields(std::string_view message);
+// The payload of the first field with that number; empty if the message has none.
+std::string_view field_of(std::string_view message, std::uint32_t number);
 
 }  // namespace cleave

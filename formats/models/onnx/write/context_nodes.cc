@@ -14,13 +14,6 @@ constexpr std::string_view kOp = "EPContext";
 constexpr std::string_view kFileAttribute = "ep_cache_context";
 constexpr std::string_view kEmbedAttribute = "embed_mode";
 
-std::string_view field_of(std::string_view message, std::uint32_t number) {
-  for (const MessageField& field : message_fields(message)) {
-    if (field.number == number) return field.payload;
-  }
-  return {};
-}
-
 class ContextReader {
  public:
   ContextReader(std::string_view graph, const ContextPlace& place) : graph_(graph), place_(place) {}
