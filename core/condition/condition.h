@@ -128,11 +128,13 @@ struct LayoutCondition {
   bool operator==(const LayoutCondition&) const = default;
 };
 
-// How a tensor must be quantised: in one of these ways, with numbers of one of these types.
+// How a tensor must be quantised: in one of these ways, with numbers of one of these types, or of the
+// type that those of the node's input 0 have.
 struct QuantizationSet {
   enum Way : std::uint8_t { none, tensor, axis, other, symmetric };
   std::uint8_t ways = 0;  // bit per Way; 0: quantised in any way
   TypeSet types;          // of the numbers; empty: any
+  bool as_input_0 = false;
   void add(Way way) { ways = static_cast<std::uint8_t>(ways | 1U << way); }
   bool has(Way way) const { return (ways >> way & 1U) != 0; }
   bool operator==(const QuantizationSet&) const = default;

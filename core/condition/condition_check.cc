@@ -248,9 +248,18 @@ class Checker {
     if (!graph_.value(value).is_tensor()) return FoundNoTensor{graph_.value(value).type};
     const auto found = facts_.quantization ? facts_.quantization(graph_, value) : std::nullopt;
     if (!found) return FoundNoQuantization{position, is_output};
-    if (accepts_quantization(wanted, *found)) return std::nullopt;
+    if (accepts_quantization(wanted, *found) && is_as_asked_of_input_0(wanted, *found)) {
+      return std::nullopt;
+    }
     return FoundQuantization{position, is_output, found->kind, found->is_symmetric(),
                              found->stored};
+  }
+
+  bool is_as_asked_of_input_0(const QuantizationSet& wanted, const Quantization& found) const {
+    if (!wanted.as_input_0 || found.kind == Quantization::Kind::none) return true;
+    const Operand* const first = find_plain_input(graph_, node_, 0);
+    const auto other = first == nullptr ? std::nullopt : facts_.quantization(graph_, first->value);
+    return other && other->kind != Quantization::Kind::none && other->stored == found.stored;
   }
 
   template <class Check>

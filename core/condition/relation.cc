@@ -148,9 +148,9 @@ constexpr std::array<std::string_view, 8> kNames = {"attr", "in",  "out", "len",
                                                     "min",  "max", "all", "any"};
 constexpr std::array<std::string_view, 6> kNamesOfPatterns = {"node", "len", "min",
                                                               "max",  "all", "any"};
-constexpr std::array<std::string_view, 12> kProperties = {
-    "dim",   "stride", "rank",       "dtype",  "constant",       "elements",
-    "given", "scale",  "zero_point", "scales", "quantized_axis", "values"};
+constexpr std::array<std::string_view, 13> kProperties = {
+    "dim",       "stride", "rank",       "dtype",  "constant",       "elements", "given",
+    "quantized", "scale",  "zero_point", "scales", "quantized_axis", "values"};
 
 const Operator* find_operator(const Token& token) {
   if (token.type != Token::Type::sign && token.type != Token::Type::word) return nullptr;
@@ -422,8 +422,8 @@ class Parser {
       const std::string meant = did_you_mean(token_.text, kProperties);
       return fail("no such property" +
                   (meant.empty()
-                       ? ": there are dim, stride, rank, dtype, constant, elements, given, scale, "
-                         "zero_point, scales, quantized_axis and values"
+                       ? ": there are dim, stride, rank, dtype, constant, elements, given, "
+                         "quantized, scale, zero_point, scales, quantized_axis and values"
                        : meant));
     }
     step();

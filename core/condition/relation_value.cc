@@ -295,13 +295,16 @@ RelationValue numbers_of(const std::vector<Number>& numbers) {
 }
 
 bool is_of_quantization(std::string_view property) {
-  return property.starts_with("scale") || property == "zero_point" || property == "quantized_axis";
+  return property.starts_with("scale") || property.starts_with("quantized") ||
+         property == "zero_point";
 }
 
 RelationValue quantization_of(const Graph& graph, ValueId id, std::string_view property,
                               const OpFacts& facts) {
   const auto found = facts.quantization ? facts.quantization(graph, id) : std::nullopt;
-  if (!found || found->kind == Quantization::Kind::other) return {};
+  if (!found) return {};
+  if (property == "quantized") return truth_value(found->kind != Quantization::Kind::none);
+  if (found->kind == Quantization::Kind::other) return {};
   if (property == "scales") return static_cast<std::int64_t>(found->scales.size());
   if (property == "scale") return numbers_of(found->scales);
   if (property == "zero_point") return numbers_of(found->zero_points);

@@ -19,6 +19,7 @@
 
 #include "core/base/adjacency.h"
 #include "core/graph/graph.h"
+#include "core/pattern/qdq_groups.h"
 #include "core/split/fusion.h"
 #include "core/support/list_patterns.h"
 
@@ -94,40 +95,14 @@ Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
 // A result without groups; `acc` is unchanged.
 Fusions without_groups(const Graph& graph, AccNodes acc);
 
-// Q/DQ groups (--keep-qdq): a quantised operator as exporters write it: dequantised inputs, the
-// operator in floating point, its result quantised again. A runtime that computes in integers runs
-// the group as one operator. When the group is split, it computes in floating point, and four times
-// the bytes cross.
-//
-//   xq -> DQ -> Conv -> Relu -> Q -> yq      {DQ Conv Relu Q} is a group
-//   wq -> DQ ---^                            this DQ too, unless it is a constant: those are copied
-//
-// A group is: an operator that reads at least one DequantizeLinear; a chain of nodes after it, each
-// of which is the only reader of the one before and reads no other node; and the QuantizeLinears
-// that read the chain's end. No other node may read the chain's end, and it may not be an output of
-// the model: when its result is also read in floating point, runtimes do not treat it as quantised.
-//
-// Groups that share a member (a DQ that two operators read) are merged. Each is made convex and
-// free of cycles with other groups and with fusion groups. A group with a node on the CPU is
-// dissolved: its members leave the accelerator set. In native JSON, torch's quantize_per_tensor,
-// dequantize and the like are Q and DQ.
-
-// Groups as found in the graph, before any are merged; ordered by their operators.
-struct QdqGroups {
-  std::vector<std::uint32_t> begin = {0};  // CSR
-  std::vector<NodeId> members;             // DQs, the operator and its chain, Qs
-
-  std::size_t count() const { return begin.size() - 1; }
-  std::span<const NodeId> group(std::size_t i) const {
-    return std::span(members).subspan(begin[i], begin[i + 1] - begin[i]);
-  }
-};
-
-// Linear.
-QdqGroups find_qdq_groups(const Graph& graph);
+// Q/DQ groups with chains for --keep-qdq, of operators alone for lists that ask for it, else none.
+QdqGroups qdq_groups_asked_for(const Graph& graph, const struct QdqOptions& options,
+                               std::span<const SupportList> lists);
 
 // The fusion groups merged with these, and what is then left of the accelerator set (reason
-// `qdq_group`, with the CPU node to blame). Members leave after the acc finder has run: non-tensor
+// `qdq_group`, with the CPU node to blame). Groups that share a member (a DQ that two operators
+// read) become one. Each is made convex and free of cycles with others. One with a node on the CPU
+// is dissolved: its members leave the accelerator set. Members leave after the acc finder has run: non-tensor
 // data that holds a tensor may cross then, which reports list as a hazard.
 Fusions keep_qdq_groups(const Graph& graph, const QdqGroups& groups, Fusions fusions);
 

@@ -201,7 +201,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
 
   // Which nodes must stay together: because they exchange non-tensor data, then, if asked for, Q/DQ
   // groups, then the matches of patterns: a group counts only if all its nodes stay.
-  QdqGroups qdq_groups = options.qdq.keep ? find_qdq_groups(graph) : QdqGroups();
+  QdqGroups qdq_groups = qdq_groups_asked_for(graph, options.qdq, input.lists);
   const Whole whole{qdq_groups, support.patterns};
   Fusions groups = find_groups(graph, acc, whole, options.fusion);
   const std::size_t count_without = count_without_host_shapes(graph, support, whole, options);

@@ -145,7 +145,8 @@ class TargetSplitter {
         required_on_(required_on),
         host_(static_cast<DeviceIndex>(input.targets.size())),
         device_of_(graph_.node_count(), host_),
-        acc_found_(graph_.node_count()) {
+        acc_found_(graph_.node_count()),
+        qdq_groups_(qdq_groups_asked_for(graph_, options_.qdq, input.lists)) {
     for (Support& support : supports) {
       verdicts_.push_back({std::move(support), PerNode<Reason>(graph_.node_count())});
     }
@@ -153,7 +154,6 @@ class TargetSplitter {
 
   // The targets are asked in order.
   Split run_in_order(Sets sets) && {
-    find_qdq();
     for (std::size_t target = 0; target < host_; ++target) ask(target);
     close_groups(sets);
     return run();
@@ -161,7 +161,6 @@ class TargetSplitter {
 
   // Nodes go where an inference takes the least time.
   Split run_by_cost(Sets sets, const LatencyInput& latency) && {
-    find_qdq();
     std::vector<Fusions> alone;
     for (const TargetVerdicts& verdicts : verdicts_) alone.push_back(run_alone(verdicts.support));
     const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
@@ -222,10 +221,6 @@ class TargetSplitter {
     reason.elsewhere = Elsewhere::memory;
     reason.size = static_cast<std::uint32_t>(std::min((bytes + 1023) / 1024, kMost));
     return reason;
-  }
-
-  void find_qdq() {
-    if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
   }
 
   // Steps 4 and 5; rounds that are known are not made again.

@@ -9,6 +9,10 @@ and whether it ran. Yes means both. A rule of the list is a box: for each column
 set of measured values. A box holds at least one yes and not a single no; rows that differ only in columns that no rule
 can speak about count as one, and as a no if one of them is. So what a list accepts was measured, as far as its words go.
 
+The corpus also has cases of an operator between DequantizeLinear and QuantizeLinear. They make rules of their own, which ask
+how the tensors are quantised ("quantized"); a plain rule of such an operator then asks that they are not. The list keeps
+these operators whole ("keep_qdq").
+
 The same corpus gives the same bytes. Needs: pip install pyarrow numpy onnx
 
 Exit status: 0 all is made; 1 the corpus cannot be had.
@@ -44,6 +48,15 @@ REFUSED_TODAY: dict[tuple[str, str], dict[str, object]] = {
     ("qnn_npu", "Cast"): {"T1_Cast": "FLOAT16", "attr_to": 9},  # to bool
     ("qnn_npu", "TopK"): {"T_TopK": "UINT32"},
 }
+# Of quantised cases, by input 0: the weights, as constants, that today's compiler takes of any bias. It also takes all others
+# of int8 inputs without a bias.
+WEIGHTS_TODAY = {"INT8": {"INT8", "INT4"}, "INT16": {"INT8", "INT4"}, "UINT8": {"INT8", "INT4", "UINT8"},
+                 "UINT16": {"INT8", "INT4", "UINT8", "INT16"}}
+# The input of quantised cases that is a constant: winml-cli's generators make it so, and no column says it.
+WEIGHTS = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "InstanceNormalization": 1}
+# Where today's compiler also takes these weights per axis, of int8: tried with onnxruntime-qnn 2.7.0, by tests/npu.
+PER_AXIS = " per axis"
+ALSO_PER_AXIS = {"Conv": ("W", "B"), "ConvTranspose": ("W", "B"), "Gemm": ("B", "C"), "MatMul": ("B", "C")}
 ONNX_TYPES = {
     "FLOAT": "float32", "DOUBLE": "float64", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
     "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
@@ -212,6 +225,69 @@ class TruthColumn(Column):
         return None
 
 
+class QuantizedColumn(Column):
+    """The type that a tensor is quantised to: of DequantizeLinear's input, or QuantizeLinear's output; None: it is not.
+    `keys`: of "quantized", of one tensor or of all those of a variadic input, which have the type of its first."""
+
+    def __init__(self, values, keys):
+        super().__init__(values)
+        self.keys = keys
+
+    def say(self, values):
+        return self.say_all(values)
+
+    def say_all(self, values):
+        words = words_of_types({one for one in values if one is not None}, None in values)
+        return words and {"quantized": {self.keys[0]: words} | dict.fromkeys(self.keys[1:], ["tensor", "same"])}
+
+
+class QuantizedInputColumn(Column):
+    """An input in quantised cases: the type that it is quantised to, or else its state: "constant", "computed" or absent. The
+    corpus does not say which quantised inputs are constants: `is_weights` are."""
+
+    def __init__(self, values, position, is_weights):
+        super().__init__(values)
+        self.position, self.is_weights = position, is_weights
+
+    def say(self, values):
+        return self.say_all(values)
+
+    def say_all(self, values):
+        states, types = values & {"constant", "computed"}, values - {"constant", "computed", ABSENT}
+        if not states and not types:
+            return {"given": {str(self.position): False}}
+        words = words_of_types(types, bool(states))
+        if words is None or (types and len(states) == 1):
+            return None
+        key = str(self.position) + ("?" if ABSENT in values else "")
+        said = {"quantized": {key: words}}
+        if len(states) == 1 or (types and self.is_weights):
+            said["constant"] = {key: "computed" not in states}
+        return said
+
+
+def words_of_types(types, may_be_none):
+    """Of tensors that are quantised to one of these types, per tensor or per axis. None: no rule can say it."""
+    of_tensors = {one for one in types if not one.endswith(PER_AXIS)}
+    of_axes = {one.removesuffix(PER_AXIS) for one in types - of_tensors}
+    if of_tensors and of_axes and of_tensors != of_axes:
+        return None
+    words = ["none"] * may_be_none + ["tensor"] * bool(of_tensors) + ["axis"] * bool(of_axes)
+    words += sorted(one.lower() for one in of_tensors | of_axes)
+    return words if len(words) > 1 else words[0]
+
+
+class AsInput0Column(QuantizedColumn):
+    """Whether tensors are quantised, to the type of input 0 in every row that has them so."""
+
+    def __init__(self, values, keys):
+        super().__init__([one is not None for one in values], keys)
+
+    def say_all(self, values):
+        words = ["none"] * (False in values) + (["tensor", "same"] if True in values else [])
+        return {"quantized": dict.fromkeys(self.keys, words if len(words) > 1 else words[0])}
+
+
 class VersionColumn(Column):
     """The opset in which the operator's version begins. `ends`: by version, the last opset that has it."""
 
@@ -280,6 +356,59 @@ def read_file(op, since, content):
     return File(op, since, columns, yes)
 
 
+def also_per_axis(file):
+    """A file with quantised cases, and those with weights of int8 again, quantised per axis."""
+    columns, yes = {name: list(values) for name, values in file.columns.items()}, list(file.yes)
+    weights, bias = ("QDQ_" + name for name in ALSO_PER_AXIS[file.op])
+    for row in [row for row, one in enumerate(file.columns[weights]) if one == "INT8"]:
+        yes.append(file.yes[row])
+        for name, values in file.columns.items():
+            is_per_axis = name == weights or (name == bias and values[row] == "INT32")
+            columns[name].append(values[row] + PER_AXIS if is_per_axis else values[row])
+    return File(file.op, file.since, columns, yes)
+
+
+def by_quantized_tensors(file, schema):
+    """The rows of a file with quantised cases, as files of their own: of those with the same tensors quantised, where rows
+    differ in whether input 0 is. Without those in which nothing is: plain rows speak of these."""
+    if None not in (file.take("QDQ_" + schema.inputs[0].name) or ()):
+        return [file]
+    names = [name for name in file.columns if name.startswith("QDQ_")]
+    rows = defaultdict(list)
+    for row, of_row in enumerate(zip(*[file.take(name) for name in names])):
+        rows[tuple(one is not None for one in of_row)].append(row)
+    return [File(file.op, file.since, {name: [values[row] for row in kept] for name, values in file.columns.items()},
+                 [file.yes[row] for row in kept])
+            for which, kept in sorted(rows.items()) if any(which)]
+
+
+def is_refused_today(file, row):
+    """Quantised cases that the compiler of today refuses: found by tests/npu/random_cases_test.py with onnxruntime-qnn 2.7.0."""
+    def cell(name):
+        return file.columns[name][row] if name in file.columns else None
+
+    first, weights, bias = {"Conv": "XWB", "ConvTranspose": "XWB", "Gemm": "ABC", "MatMul": "AB-"}.get(file.op, "---")
+    has_bias = cell(bias + "_is_none") is False
+    has_other_weights = cell("QDQ_" + weights) and cell("QDQ_" + weights) not in WEIGHTS_TODAY[cell("QDQ_" + first)]
+    if cell("QDQ_Y"):  # without a QuantizeLinear the operator is none of integers
+        if has_other_weights and (has_bias or cell("QDQ_" + first) != "INT8"):
+            return True
+        if file.op.startswith("Conv") and has_bias and not cell("QDQ_B") and not cell("B_is_constant"):
+            return True
+    return file.op == "InstanceNormalization" and cell("input_dim") == 3
+
+
+def reductions_of_nothing(file):
+    """A file with quantised cases of a reduction, and those without axes again as such that reduce nothing, which the corpus
+    does not have. The compiler of today refuses them."""
+    columns, yes = {name: list(values) for name, values in file.columns.items()}, list(file.yes)
+    for row in [row for row, one in enumerate(file.columns["axes_is_none"]) if one]:
+        yes.append(False)
+        for name, values in file.columns.items():
+            columns[name].append(1 if name == "attr_noop_with_empty_axes" else values[row])
+    return File(file.op, file.since, columns, yes)
+
+
 def doubted(name, files, schema):
     """By file of an operator, oldest first: the rows whose yes is not believed. Where a file says yes of float64, which the
     device does not have, and no older one says yes at all, the whole file is wrong: so is Acos of opset 22, of which the
@@ -293,7 +422,9 @@ def doubted(name, files, schema):
             rows = [kind == "DOUBLE" for kind in file.take(output)]
             if not has_older and any(doubt and yes for doubt, yes in zip(rows, file.yes)):
                 rows = [True] * len(file.yes)
-        if refused:
+        if "QDQ_" + schema.inputs[0].name in file.columns:
+            rows = [doubt or is_refused_today(file, row) for row, doubt in enumerate(rows)]
+        elif refused:
             cells = [file.take(column) for column in refused]
             rows = [doubt or one == tuple(refused.values()) for doubt, one in zip(rows, zip(*cells))]
         found.append(rows)
@@ -399,6 +530,52 @@ def attribute_columns(file, schema):
     return found
 
 
+def can_be_float(schema, type_text):
+    if type_text == "tensor(float)":
+        return True
+    return any(one.type_param_str == type_text and "tensor(float)" in one.allowed_type_strs for one in schema.type_constraints)
+
+
+def keys_of(position, is_variadic, prefix=""):
+    """Of "quantized"."""
+    if not is_variadic:
+        return [f"{prefix}{position}"]
+    return [f"{prefix}{i}{'?' if i > position and not prefix else ''}" for i in range(position, MOST_INPUTS)]
+
+
+def quantized_columns(file, schema):
+    """Columns about how tensors are quantised. A name that input_columns() uses, too, takes the place of its column."""
+    found: dict[str, object] = {}
+    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    first = file.take("QDQ_" + schema.inputs[0].name)
+    if first is None:
+        return found
+
+    def is_as_first(values):
+        return values is not first and None not in first and all(one in (None, of) for one, of in zip(values, first))
+
+    for position, parameter in enumerate(schema.inputs):
+        name, is_variadic = parameter.name, parameter.option == variadic
+        values = file.take("QDQ_" + name)
+        if values is None or not can_be_float(schema, parameter.type_str):
+            continue
+        if is_variadic:
+            found["QDQ_" + name] = QuantizedColumn(values, keys_of(position, True))
+        elif None not in values and is_as_first(values):
+            found[name + "_state"] = AsInput0Column(values, keys_of(position, False))
+        else:
+            none, constant = (file.take(name + end) or [False] * len(values) for end in ("_is_none", "_is_constant"))
+            states = [ABSENT if gone else one or ("constant" if is_it else "computed")
+                      for one, gone, is_it in zip(values, none, constant)]
+            found[name + "_state"] = QuantizedInputColumn(states, position, WEIGHTS.get(file.op) == position)
+    for position, parameter in enumerate(schema.outputs):
+        values = file.take("QDQ_" + parameter.name)
+        if values is not None and can_be_float(schema, parameter.type_str):
+            keys = keys_of(position, parameter.option == variadic, "out")
+            found["QDQ_" + parameter.name] = (AsInput0Column if is_as_first(values) else QuantizedColumn)(values, keys)
+    return found
+
+
 def truths(flags, by_default=UNKNOWN):
     return [by_default if one is None else bool(one) for one in flags]
 
@@ -435,7 +612,7 @@ def columns_of(file, schema):
     """The columns that rules can speak about; of the rows whose shapes are all fixed."""
     found = {
         **input_columns(file, schema), **type_columns(file, schema), **attribute_columns(file, schema),
-        **relation_columns(file, schema),
+        **relation_columns(file, schema), **quantized_columns(file, schema),
     }
     return {name: column for name, column in found.items() if len(column.domain) > 1 or hasattr(column, "say_all")}
 
@@ -554,7 +731,7 @@ class Cover:
 
 def merged(rule, words):
     for key, value in words.items():
-        if key in ("inputs", "outputs", "given", "constant", "attributes") and isinstance(value, dict) and "all" not in value:
+        if key in ("inputs", "outputs", "given", "constant", "attributes", "quantized") and isinstance(value, dict) and "all" not in value:
             field = rule.setdefault(key, {})
             for one, said in value.items():
                 assert field.get(one, said) == said, (rule, words)  # two columns may not speak of one thing
@@ -572,8 +749,8 @@ def by_position(entries):
     return [entries.get(position) for position in range(max(entries) + 1)]
 
 
-def rule_of(op, columns, box):
-    rule = {"op": op}
+def rule_of(op, columns, box, also):
+    rule = merged({"op": op}, json.loads(json.dumps(also)))
     for column, mask in zip(columns, box):
         values = {one for one, is_in in zip(column.domain, mask) if is_in}
         merged(rule, words_of(column, values))
@@ -582,7 +759,7 @@ def rule_of(op, columns, box):
             rule[key] = by_position(rule[key])
     if len(rule.get("where", ())) == 1:
         rule["where"] = rule["where"][0]
-    order = ("op", "opset", "inputs", "outputs", "given", "constant", "shapes", "attributes", "where")
+    order = ("op", "opset", "inputs", "outputs", "given", "constant", "shapes", "attributes", "quantized", "where")
     return {key: rule[key] for key in order if key in rule}
 
 
@@ -595,8 +772,30 @@ def signature(file, schema, columns):
     words = [(name, type(column).__name__, getattr(column, "relation", "")) for name, column in sorted(columns.items())]
     inputs = [(one.name, one.type_str, str(one.option)) for one in schema.inputs]
     outputs = [(one.name, one.type_str) for one in schema.outputs]
+    quantized = [(name, sorted({one in (None, False) for one in column.values})) for name, column in sorted(columns.items())
+                 if isinstance(column, QuantizedColumn)]
     defaults = [(name, str(default_of(one))) for name, one in sorted(schema.attributes.items()) if "attr_" + name in columns]
-    return json.dumps([words, inputs, outputs, defaults])
+    return json.dumps([words, inputs, outputs, quantized, defaults])
+
+
+def unquantized(op, files):
+    """What plain rules of an operator ask of quantisation, of which the corpus has `files` with quantised cases: that it is
+    no quantised operator. With only a DequantizeLinear before it, or only a QuantizeLinear behind it, it is one in floating
+    point, unless the corpus has cases of just that."""
+    if not files:
+        return {}
+    schema = onnx.defs.get_schema(op, files[-1].since)
+
+    def types_of(parameter):
+        return {one for file in files for one in file.take("QDQ_" + parameter.name) or ()}
+
+    first = next(i for i, one in enumerate(schema.inputs) if types_of(one) - {None})
+    may_be_first, may_be_last = (None in types_of(one) for one in (schema.inputs[first], schema.outputs[0]))
+    if may_be_last:
+        return {"quantized": {"all" if may_be_first else str(first): "none"}}
+    if may_be_first:
+        return {"quantized": {"out0": "none"}}
+    return {"where": [f"not (in[{first}].quantized and out[0].quantized)"]}
 
 
 @dataclass
@@ -607,8 +806,8 @@ class Made:
     kept: int = 0
 
 
-def rules_of_group(op, group, options):
-    """`group`: [(file, its columns)], of one signature, by version."""
+def rules_of_group(op, group, options, also):
+    """`group`: [(file, its columns)], of one signature, by version. `also`: words that each rule has, too."""
     versions = versions_of(op)
     ends = {one: (versions[i + 1] - 1 if i + 1 < len(versions) else HIGHEST_OPSET) for i, one in enumerate(versions)}
     names = sorted(group[0][1])
@@ -639,51 +838,79 @@ def rules_of_group(op, group, options):
     inside = np.zeros(len(cover.yes), bool)
     for box in boxes:
         inside |= cover.holds(box, cover.yes)
-        made.rules.append(rule_of(op, columns, box))
+        made.rules.append(rule_of(op, columns, box, also))
     made.kept = int(cover.weight[inside].sum())
     made.rules.sort(key=lambda rule: json.dumps(rule))
     return made
 
 
+def files_of(archive, device):
+    """(operator, whether its cases are quantised) -> its files, oldest version first."""
+    name = re.compile(re.escape(RULES + device) + r"/(\w+?)_" + re.escape(device) + r"_ai\.onnx_opset(\d+)(_qdq)?\.parquet$")
+    members = defaultdict(list)
+    for member in archive.namelist():
+        found = name.match(member)
+        if found and not found[1].endswith("Pattern"):
+            members[found[1], found[3] is not None].append((int(found[2]), member))
+    return {(op, is_quantized): [read_file(op, since, archive.read(member)) for since, member in sorted(found)]
+            for (op, is_quantized), found in sorted(members.items())}
+
+
 def make(name, device, wheel, options):
-    pattern = re.compile(re.escape(RULES + device) + r"/(\w+?)_" + re.escape(device) + r"_ai\.onnx_opset(\d+)\.parquet$")
-    by_op, rows = defaultdict(list), 0
     with zipfile.ZipFile(wheel) as archive:
-        for member in sorted(archive.namelist()):
-            found = pattern.match(member)
-            if found and not found[1].endswith("Pattern"):
-                by_op[found[1]].append((int(found[2]), member))
-        rules, counts = [], Counter()
-        for op, members in sorted(by_op.items()):
-            groups = defaultdict(list)
-            files = [read_file(op, since, archive.read(member)) for since, member in sorted(members)]
-            doubts = doubted(name, files, onnx.defs.get_schema(op, files[-1].since))
-            for file, rows_in_doubt in zip(files, doubts):
-                rows += len(file.yes)
-                counts["yes"] += sum(file.yes)
-                file.yes = [yes and not doubt for yes, doubt in zip(file.yes, rows_in_doubt)]
-                schema = onnx.defs.get_schema(op, file.since)
-                columns = columns_of(file, schema)
-                groups[signature(file, schema, columns)].append((file, columns))
-            for group in groups.values():
-                made = rules_of_group(op, group, options)
-                rules += made.rules
-                counts["kept"] += made.kept
-                if options.verbose:
-                    print(f"  {op} {[file.since for file, _ in group]}: {made.rows} rows, {made.yes} yes, "
-                          f"{made.kept} kept, {len(made.rules)} rules")
-    text = list_text(name, device, wheel, rows, rules)
+        files_by_op = files_of(archive, device)
+    rules = []
+    counts = {False: Counter(), True: Counter()}
+    for (op, is_quantized), files in files_by_op.items():
+        also = {} if is_quantized else unquantized(op, files_by_op.get((op, True)))
+        groups = defaultdict(list)
+        doubts = doubted(name, files, onnx.defs.get_schema(op, files[-1].since))
+        for file, rows_in_doubt in zip(files, doubts):
+            counts[is_quantized].update(rows=len(file.yes), yes=sum(file.yes))
+            file.yes = [yes and not doubt for yes, doubt in zip(file.yes, rows_in_doubt)]
+            schema = onnx.defs.get_schema(op, file.since)
+            if is_quantized and op in ALSO_PER_AXIS:
+                file = also_per_axis(file)
+            if is_quantized and "axes_is_none" in file.columns and "attr_noop_with_empty_axes" in file.columns:
+                file = reductions_of_nothing(file)
+            for part in by_quantized_tensors(file, schema) if is_quantized else [file]:
+                columns = columns_of(part, schema)
+                groups[signature(part, schema, columns)].append((part, columns))
+        for group in groups.values():
+            made = rules_of_group(op, group, options, also)
+            rules += made.rules
+            counts[is_quantized].update(kept=made.kept, rules=len(made.rules))
+            if options.verbose:
+                print(f"  {op}{' quantised' * is_quantized} {[file.since for file, _ in group]}: {made.rows} rows, "
+                      f"{made.yes} yes, {made.kept} kept, {len(made.rules)} rules")
+    text = list_text(name, device, wheel, sum(one["rows"] for one in counts.values()), rules, counts[True]["yes"] > 0)
     (options.output / f"{name}.json").write_text(text)
-    print(f"{name}: {rows} rows, {counts['yes']} yes, {counts['kept']} kept "
-          f"({100 * counts['kept'] / counts['yes']:.1f}%), {len(rules)} rules, {len(text)} bytes")
+    for is_quantized, count in counts.items():
+        if not count["yes"]:
+            continue
+        print(f"{name}{', quantised' * is_quantized}: {count['rows']} rows, {count['yes']} yes, {count['kept']} kept "
+              f"({100 * count['kept'] / count['yes']:.1f}%), {count['rules']} rules")
+    print(f"{name}: {len(rules)} rules, {len(text)} bytes")
 
 
-def list_text(name, device, wheel, rows, rules):
+def rules_of_quantizers(types):
+    """QuantizeLinear and DequantizeLinear were in each quantised case, of both domains that have them."""
+    rules = []
+    for op, inputs in (("DequantizeLinear", [types, ["float32"]]), ("QuantizeLinear", [["float32"], ["float32"], types])):
+        for domain in ("", "com.microsoft"):
+            versions = {"domain": domain, "opset": [1, 1]} if domain else {"opset": [10, HIGHEST_OPSET]}
+            rules.append({"op": op, **versions, "inputs": inputs, "shapes": {"0": {"rank": [0, 1, 2, 3, 4, 5]}},
+                          "quantized": {"out0": "tensor"}})
+    return rules
+
+
+def list_text(name, device, wheel, rows, rules, is_quantized):
     version = Path(wheel).name.split("-")[1]
     with zipfile.ZipFile(wheel) as archive:
         date = "{:04}-{:02}-{:02}".format(*archive.infolist()[0].date_time[:3])
     source = (f"{PACKAGE} {version} of {date} (PyPI), Copyright (c) Microsoft Corporation, MIT License; "
-              f"runtime_check_rules of {device}: {rows} measured cases of one node each, with small tensors of fixed shapes. "
+              f"runtime_check_rules of {device}: {rows} measured cases of one node each, with small tensors of fixed shapes"
+              f"{', also between DequantizeLinear and QuantizeLinear' * is_quantized}. "
               "Many operators of older opsets were refused then and are taken by newer compilers; sizes are not judged")
     why = "no case with an empty tensor was measured"
     # A Reshape to a scalar, and optional inputs that mean nothing, are empty and were measured.
@@ -692,6 +919,11 @@ def list_text(name, device, wheel, rows, rules):
     empty = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
     lines = ["{", ' "format": "cleave.support",', ' "version": 1,', f' "name": {json.dumps(name)},',
              f' "source": {json.dumps(source)},', ' "defaults": {"input_shape": "static"},']
+    if is_quantized:
+        quantizers = rules_of_quantizers(["int16", "int8", "uint16", "uint8"])
+        rules = rules + quantizers
+        names = json.dumps(sorted({one["op"] for one in quantizers}))
+        lines += [' "keep_qdq": true,', f' "part": {{"not_only": {names}}},']
     for key, entries in (("allow", rules), ("deny", empty)):
         lines.append(f' "{key}": [')
         lines += [f"  {json.dumps(one, separators=(',', ':'))}{'' if one is entries[-1] else ','}" for one in entries]

@@ -28,7 +28,8 @@ except ImportError as error:
     print(f"measured_lists_test.py: skipped: needs the Python module {error.name}")
     sys.exit(77)
 
-DEVICES = {"qnn_npu": ("QNNExecutionProvider_NPU", 0.90), "openvino_npu": ("OpenVINOExecutionProvider_NPU", 0.85)}
+# By list: the device, and the shares of the plain and of the quantised yes that must be kept.
+DEVICES = {"qnn_npu": ("QNNExecutionProvider_NPU", 0.90, 0.95), "openvino_npu": ("OpenVINOExecutionProvider_NPU", 0.85, None)}
 NAMES = {"FLOAT": "float32", "DOUBLE": "float64"}
 NO, MAYBE, YES = 0, 1, 2
 
@@ -144,7 +145,11 @@ def at_input(cases, key, holds):
 def constant_holds(cases, key, wanted):
     def holds(name):
         values = cases.column(name + "_is_constant")
-        return cases.where(values, lambda one: one == wanted) if values else cases.all(MAYBE)
+        if not values:
+            return cases.all(MAYBE)
+        # Of quantised inputs the corpus does not say it.
+        quantized = cases.column("QDQ_" + name) or [None] * len(values)
+        return np.where([one is not None for one in quantized], MAYBE, cases.where(values, lambda one: one == wanted))
 
     return at_input(cases, key, holds)
 
@@ -229,6 +234,10 @@ def relation_holds(cases, node, source):
         return found
     if text == "in[0].dim == in[1].dim":
         return same_dims(cases)
+    if found := re.fullmatch(r"not \(in\[(\d)\]\.quantized and out\[0\]\.quantized\)", text):
+        nothing, tensors = [None] * len(cases.yes), (cases.schema.inputs[int(found[1])], cases.schema.outputs[0])
+        first, output = (cases.column("QDQ_" + of.name) or nothing for of in tensors)
+        return np.array([NO if one and other else YES for one, other in zip(first, output)], np.int8)
     if text == "in[0].dim != in[1].dim":
         return YES - same_dims(cases)
     if text in AXES and cases.column("has_last_axis") is not None:
@@ -239,6 +248,7 @@ def relation_holds(cases, node, source):
         if values is not None:
             values = [by_default if one is None else one for one in values]
             return cases.where(values, lambda one: bool(one) != opposite)
+        return cases.all(MAYBE)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return YES - relation_holds(cases, node.operand, source)
     if isinstance(node, ast.BoolOp):
@@ -266,6 +276,37 @@ def fixed_holds(cases):
     return np.array([YES if all(is_fixed(values[i]) for values in flags) else NO for i in range(len(cases.yes))], np.int8)
 
 
+def quantized_as(cases, values, said):
+    """Of a tensor that is quantised to the types `values`, None where it is not."""
+    said = [said] if isinstance(said, str) else said
+    first = cases.column("QDQ_" + cases.schema.inputs[0].name)
+    types = {one for one in said if one not in ("none", "tensor", "same")}
+
+    def holds(row, value):
+        if value is None:
+            return "none" in said
+        return "tensor" in said and (not types or value.lower() in types) and ("same" not in said or value == first[row])
+
+    return np.array([YES if holds(*one) else NO for one in enumerate(values)], np.int8)
+
+
+def quantized_holds(cases, wanted):
+    nothing = [None] * len(cases.yes)
+    found = [cases.all(YES)]
+    for key, said in wanted.items():
+        if key == "all":
+            columns = [values for name, values in cases.cells.items() if name.startswith("QDQ_")]
+            found += [quantized_as(cases, values, said) for values in columns]
+        elif key.startswith("out"):
+            outputs, at = cases.schema.outputs, int(key[3:])
+            if at < len(outputs):
+                found.append(quantized_as(cases, cases.column("QDQ_" + outputs[at].name) or nothing, said))
+        else:
+            found.append(at_input(cases, key, lambda name, said=said: quantized_as(
+                cases, cases.column("QDQ_" + name) or nothing, said)))
+    return also(*found)
+
+
 FIELDS = {
     "inputs": lambda cases, said: inputs_hold(cases, said),
     "outputs": lambda cases, said: also(cases.all(YES), *[
@@ -275,6 +316,7 @@ FIELDS = {
     "given": lambda cases, said: also(*[
         np.where(cases.is_absent(int(position)) != wanted, YES, NO) for position, wanted in said.items()]),
     "attributes": lambda cases, said: also(*[attribute_holds(cases, *one) for one in said.items()]),
+    "quantized": quantized_holds,
     "where": where_holds,
 }
 
@@ -291,31 +333,37 @@ def accepted(cases, rules):
 
 
 def check(path, wheel):
-    device, least = DEVICES[path.stem]
+    device, *least = DEVICES[path.stem]
     content = json.loads(path.read_text())
     rules = defaultdict(list)
     for rule in content["allow"]:
-        assert not set(rule) - {"op", "opset", *FIELDS}, rule
+        assert not set(rule) - {"op", "domain", "opset", *FIELDS}, rule
         rules[rule["op"]].append(rule)
     assert content["defaults"] == {"input_shape": "static"}
-    counts, wrong, lost = Counter(), Counter(), Counter()
-    name = re.compile(rf".*/{device}/(\w+?)_{device}_ai\.onnx_opset(\d+)\.parquet")
+    counts, wrong, lost = (Counter(), Counter()), Counter(), (Counter(), Counter())
+    name = re.compile(rf".*/{device}/(\w+?)_{device}_ai\.onnx_opset(\d+)(_qdq)?\.parquet")
     for member in sorted(wheel.namelist()):
         found = name.fullmatch(member)
         if not found or found[1].endswith("Pattern"):
             continue
-        cases = Cases(found[1], int(found[2]), wheel.read(member))
+        cases, is_quantized = Cases(found[1], int(found[2]), wheel.read(member)), found[3] is not None
         said = accepted(cases, rules[cases.op])
-        counts.update(rows=len(said), yes=int(cases.yes.sum()), kept=int((said & cases.yes).sum()))
-        wrong[f"{cases.op} {cases.version}"] += int((said & ~cases.yes).sum())
-        lost[cases.op] += int((cases.yes & ~said).sum())
-    share = counts["kept"] / counts["yes"]
-    print(f"{path.stem}: {counts['rows']} rows, {counts['yes']} yes, {counts['kept']} kept ({100 * share:.1f}%), "
-          f"{sum(wrong.values())} false yes; lost: {lost.most_common(4)}")
+        counts[is_quantized].update(rows=len(said), yes=int(cases.yes.sum()), kept=int((said & cases.yes).sum()))
+        wrong[f"{cases.op} {cases.version}{' quantised' * is_quantized}"] += int((said & ~cases.yes).sum())
+        lost[is_quantized][cases.op] += int((cases.yes & ~said).sum())
+    is_right = sum(wrong.values()) == 0
+    for kind, count, enough, of_op in zip(("plain", "quantised"), counts, least, lost):
+        if not count["rows"]:
+            continue
+        share = count["kept"] / count["yes"]
+        is_right = is_right and share >= enough
+        print(f"{path.stem}: {count['rows']} {kind} rows, {count['yes']} yes, {count['kept']} kept ({100 * share:.1f}%); "
+              f"lost: {of_op.most_common(4)}")
+    print(f"{path.stem}: {sum(wrong.values())} false yes")
     for op, count in wrong.most_common(8):
         if count:
             print(f"  false yes: {op}: {count}")
-    return sum(wrong.values()) == 0 and share >= least
+    return is_right
 
 
 def main():

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Asks Qualcomm's compiler about random cases of the corpus, and cleave with the list qnn_npu about the same models.
 
-usage: random_cases_test.py CLEAVE [--count 1000] [--seed N] [--wheel FILE] [--all]
+usage: random_cases_test.py CLEAVE [--count 1000] [--seed N] [--wheel FILE] [--quantised] [--all]
+    [--only OP]... [--list NAME|FILE] [--keep DIR]
 
 The list is made of what a device once took (scripts/dev/measured_lists.py). Here winml-cli's own generators make random
 models of one node, as they made the corpus: of each operator and version as many, with types, ranks, constant inputs and
 attributes drawn at random. cleave says what the list accepts, and Qualcomm's compiler of today must take each such
-model. With --all it is also asked about the others, and prints how many it takes of them: the list is made to be careful.
+model. With --quantised the operator stands between DequantizeLinear and QuantizeLinear. With --all the compiler is also
+asked about the others, and the test prints how many it takes of them: the list is made to be careful.
 
 Exit status: 1 when the compiler refuses what the list accepts, or nothing was asked; 77 when a package cannot be had.
 """
@@ -26,7 +28,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 WORKER = PROJECT / "scripts" / "backends" / "qnn_worker.py"
-FILES = re.compile(r".*/QNNExecutionProvider_NPU/(\w+?)_QNNExecutionProvider_NPU_ai\.onnx_opset(\d+)\.parquet")
+FILES = re.compile(r".*/QNNExecutionProvider_NPU/(\w+?)_QNNExecutionProvider_NPU_ai\.onnx_opset(\d+)(_qdq)?\.parquet")
 MOST_DRAWN = 40  # of the combinations of inputs and attributes of one operator that are tried until one makes a model
 
 
@@ -55,11 +57,14 @@ def have_wheel(options, folder):
 class Generator:
     """The models of one operator and version."""
 
-    def __init__(self, op, since):
+    def __init__(self, op, since, is_quantised):
+        from winml.modelkit.onnx import ONNXDomain
         from winml.modelkit.pattern.op_input_gen import get_runtime_checker_op
+        from winml.modelkit.pattern.op_input_gen.qdq_gen import QDQGenerator
 
+        quantizers = {"qdq_generator": QDQGenerator(1, ONNXDomain.COM_MICROSOFT)} if is_quantised else {}
         self.op, self.since = op, since
-        self.made = get_runtime_checker_op(op)(onnx.defs.get_schema(op, since))
+        self.made = get_runtime_checker_op(op)(onnx.defs.get_schema(op, since), **quantizers)
 
     def draw(self, count, numbers):
         """`count` of all combinations of inputs and attributes, each as likely as another; then one model of each, of
@@ -98,7 +103,7 @@ def draw_all(files, options, folder):
     for op, since in files:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
-                models = Generator(op, since).draw(each, numbers)
+                models = Generator(op, since, options.quantised).draw(each, numbers)
         except Exception as error:  # of the generators, of any kind
             left_out[f"{op} {since}: {str(error).splitlines()[0][:60] if str(error) else type(error).__name__}"] += 1
             continue
@@ -145,9 +150,9 @@ class Compiler:
             self.process.wait()
 
 
-def accepts(cleave, path):
+def accepts(cleave, path, name):
     """Whether the list accepts the node."""
-    command = [cleave, "preview", path, "-s", "qnn_npu", "--json", "--fold", "off", "--min-acc-module-size", "1"]
+    command = [cleave, "preview", path, "-s", name, "--json", "--fold", "off", "--min-acc-module-size", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{path.name}: cleave ended with {done.returncode}: {done.stderr}")
@@ -163,13 +168,14 @@ def run(options, scratch):
         archive.extractall(scratch / "winml", [one for one in names if one.endswith(".py")])
     sys.path.insert(0, str(scratch / "winml"))
     files = sorted({(found[1], int(found[2])) for one in names if (found := FILES.fullmatch(one))
-                    and not found[1].endswith("Pattern")})
+                    and not found[1].endswith("Pattern") and bool(found[3]) == options.quantised
+                    and (not options.only or found[1] in options.only)})
     (scratch / "models").mkdir()
     paths = draw_all(files, options, scratch / "models")
     compiler = Compiler(scratch)
     table, wrong, careful = Counter(), [], defaultdict(int)
     for path in paths:
-        is_accepted = accepts(options.cleave.resolve(), path)
+        is_accepted = accepts(options.cleave.resolve(), path, options.list)
         if not is_accepted and not options.all:
             table["not accepted"] += 1
             continue
@@ -199,6 +205,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wheel", type=Path, help="of winml-cli; default: pip downloads it")
     parser.add_argument("--all", action="store_true", help="ask about what the list does not accept, too")
+    parser.add_argument("--quantised", action="store_true", help="operators between DequantizeLinear and QuantizeLinear")
+    parser.add_argument("--only", action="append", metavar="OP", help="cases of these operators")
+    parser.add_argument("--list", default="qnn_npu", help="the list that is held against the compiler")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where false yes are kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

@@ -89,10 +89,15 @@ void read_quantization_word(JsonWalk& json, QuantizationSet& wanted) {
   if (known != kQuantizationWays.end()) {
     return wanted.add(static_cast<Way>(known - kQuantizationWays.begin()));
   }
+  if (*word == "same") {
+    wanted.as_input_0 = true;
+    return;
+  }
   if (const auto dtype = parse_dtype(*word)) return wanted.types.add(*dtype);
   json.faults().error(at, escaped_in_quotes(*word) +
                               " is neither a way of quantisation (none, tensor, axis, other, "
-                              "symmetric, any) nor the type of quantised numbers, such as int8");
+                              "symmetric, any) nor the type of quantised numbers, such as int8, or "
+                              "same for that of input 0");
 }
 
 // "0", "0?", "out0", "activations" or "all".

@@ -228,6 +228,7 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
         if (one->wanted.has(static_cast<QuantizationSet::Way>(i))) json.text(kQuantizationWays[i]);
       }
       write_type_names(json, one->wanted.types);
+      if (one->wanted.as_input_0) json.text("same");
       json.end_list();
     }
     json.end_object();

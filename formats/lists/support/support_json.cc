@@ -77,6 +77,10 @@ class ListReader {
     if (key == "patterns") return read_patterns();
     if (key == "part") return read_part(at);
     if (key == "as") return read_view();
+    if (key == "keep_qdq") {
+      list_.keeps_qdq = json_.take_flag("\"keep_qdq\"").value_or(false);
+      return;
+    }
     for (std::size_t i = 0; i < kPartLimitCount; ++i) {
       if (key == part_limit_name(static_cast<PartLimit>(i)))
         return read_limit(key, list_.limits.most[i]);
@@ -89,9 +93,9 @@ class ListReader {
     }
     json_.pass_unknown(
         at, key, "the list",
-        {"format", "version", "name", "source", "link", "target", "as", "defaults", "allow", "deny",
-         "patterns", "part", "verdicts", "max_nodes", "max_parameter_bytes", "max_inputs",
-         "max_outputs", "max_activation_bytes"});
+        {"format", "version", "name", "source", "link", "target", "as", "keep_qdq", "defaults",
+         "allow", "deny", "patterns", "part", "verdicts", "max_nodes", "max_parameter_bytes",
+         "max_inputs", "max_outputs", "max_activation_bytes"});
   }
 
   void read_patterns() {

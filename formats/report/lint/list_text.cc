@@ -49,6 +49,12 @@ class ListText {
     if (list_.view == GraphView::onnxruntime) {
       page_.line("as onnxruntime: it is about the graph that ONNX Runtime makes of a model", 2);
     }
+    if (list_.keeps_qdq) {
+      page_.line(
+          "keep_qdq: a quantised operator is one with its DequantizeLinear and "
+          "QuantizeLinear, and stays whole",
+          2);
+    }
     write_rules("accepts, on these conditions", list_.allow, false);
     write_patterns();
     write_rules("denies", list_.deny, true);

@@ -427,6 +427,7 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   }
   write_part(json, list.part);
   if (list.view != GraphView::model) json.text("as", graph_view_name(list.view));
+  if (list.keeps_qdq) json.flag("keep_qdq", true);
   json.end_object();
   return std::move(json).finish();
 }

@@ -141,6 +141,7 @@ std::string quantization_text(const QuantizationSet& wanted) {
   }
   std::string text = ways.empty() ? "quantised" : alternatives_text(ways);
   if (wanted.types != TypeSet{}) text += " to " + types_text(wanted.types);
+  if (wanted.as_input_0) text += " to the type that input 0 is quantised to";
   return text;
 }
 

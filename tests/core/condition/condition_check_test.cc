@@ -285,6 +285,13 @@ TEST_CASE("the condition quantized asks for ways of quantisation and types of th
   CHECK(test.verdict("a", wanted(Of::every, {}, tensor_or_other)) == "fails");  // w is per axis
   CHECK(test.verdict("c", wanted(Of::every, {}, {QuantizationSet::none}, {DType::int8})) ==
         "holds");  // without numbers no type is asked for
+  const auto as_x = [](QuantizedCondition condition) {
+    condition.wanted.as_input_0 = true;
+    return condition;
+  };
+  CHECK(test.verdict("a", as_x(w(Ways{QuantizationSet::axis}))) == "holds");
+  CHECK(test.verdict("a", as_x(wanted(Of::output, kInput0, {QuantizationSet::other}))) == "fails");
+  CHECK(test.verdict("c", as_x(wanted(Of::every, {}, {QuantizationSet::none}))) == "holds");
 }
 
 TEST_CASE("the condition values can ask for powers of two and finite numbers") {

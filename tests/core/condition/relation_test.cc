@@ -101,7 +101,7 @@ TEST_CASE("relations ask for a property of all inputs or outputs") {
   CHECK(verdict("any(in.constant)") == "yes");
   CHECK(fault("in.") ==
         "3: no such property: there are dim, stride, rank, dtype, constant, "
-        "elements, given, scale, zero_point, scales, quantized_axis and values");
+        "elements, given, quantized, scale, zero_point, scales, quantized_axis and values");
 }
 
 TEST_CASE("relations ask for the elements of a constant") {
@@ -134,6 +134,7 @@ TEST_CASE("relations ask for scales and zero points") {
   CHECK(holds("in[0].scale == 0.5 and in[0].zero_point == 3 and in[0].scales == 1"));
   CHECK(holds("in[1].scales == 2 and in[1].quantized_axis == 3 and all(in[1].scale > 0)"));
   CHECK(holds("all(in[1].zero_point == 0) and out[0].scales == 0"));
+  CHECK(holds("in[0].quantized and in[1].quantized and not out[0].quantized"));
   CHECK_FALSE(holds("in[0].quantized_axis == 0"));  // it has none
   CHECK_FALSE(holds("out[0].scale == in[0].scale"));
   CHECK(verdict("in[0].scale > 0") == "unknown: in[0].scale");  // no facts
@@ -194,7 +195,7 @@ TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("") == "0: expected a value, found the end");
   CHECK(fault("in[0].shape == 1") ==
         "6: no such property: there are dim, stride, rank, dtype, constant, elements, given, "
-        "scale, zero_point, scales, quantized_axis and values");
+        "quantized, scale, zero_point, scales, quantized_axis and values");
   CHECK(fault("in[0].ranks == 1") == "6: no such property: did you mean \"rank\"?");
   CHECK(fault("atr.group == 1") == "0: \"atr\" is no name: did you mean \"attr\"?");
   CHECK(fault("group == 1") ==

@@ -24,7 +24,7 @@ std::string groups_text(const Graph& graph, const QdqGroups& groups) {
 
 std::string groups_of(std::string_view text) {
   const Graph graph = graph_from_text(text);
-  return groups_text(graph, find_qdq_groups(graph));
+  return groups_text(graph, find_qdq_groups(graph, QdqReach::chains));
 }
 
 struct Kept {
@@ -39,7 +39,7 @@ Kept keep(std::string_view text, std::string_view cpu) {
   Support support = support_all_but(graph, cpu);
   Fusions fusions =
       find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
-  fusions = keep_qdq_groups(graph, find_qdq_groups(graph), std::move(fusions));
+  fusions = keep_qdq_groups(graph, find_qdq_groups(graph, QdqReach::chains), std::move(fusions));
   return {describe(graph, fusions), names_of(graph, fusions.acc.nodes),
           describe(graph, fusions.acc.reasons)};
 }
@@ -62,6 +62,18 @@ constexpr const char* kTwoOperators = R"(
 
 TEST_CASE("A group holds the dequantised inputs, the operator, its chain and the quantised end") {
   CHECK(groups_of(kTwoOperators) == "{d0 c r q1} {d1 p q2}");
+}
+
+TEST_CASE("Lists that ask for it keep operators without a chain whole, --keep-qdq also chains") {
+  const Graph graph = graph_from_text(kTwoOperators);
+  std::vector<SupportList> lists(2);
+  const auto asked_for = [&](bool is_option_given) {
+    return groups_text(graph, qdq_groups_asked_for(graph, {.keep = is_option_given}, lists));
+  };
+  CHECK(asked_for(false).empty());
+  lists.back().keeps_qdq = true;
+  CHECK(asked_for(false) == "{d1 p q2}");
+  CHECK(asked_for(true) == "{d0 c r q1} {d1 p q2}");
 }
 
 TEST_CASE("Several DQs and several Qs are in one group") {
@@ -276,7 +288,7 @@ TEST_CASE("Q/DQ groups of random graphs agree with a plain second implementation
     const RandomGraph random = random_quantised(seed);
     const Graph& graph = random.graph;
     INFO("seed " << seed << "\n" << random.text << "CPU: " << random.unsupported);
-    const QdqGroups groups = find_qdq_groups(graph);
+    const QdqGroups groups = find_qdq_groups(graph, QdqReach::chains);
     std::vector<Nodes> expected;
     for (const NodeId node : graph.nodes()) {
       if (graph.op(node) != "Conv") continue;

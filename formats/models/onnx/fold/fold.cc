@@ -458,13 +458,14 @@ class Folder {
     return true;
   }
 
-  void add_made(std::string payload) {
+  void add_made(std::string payload, std::string label) {
     std::string& made = model_.made.emplace_back();
     put_bytes(made, graph_field::kNode, payload);
     const std::string_view field = made;
     OnnxNode node =
         index_onnx_node({.payload = field.substr(field.size() - payload.size()), .field = field});
     nodes_.add(node);
+    nodes_.set_label(std::move(label));
   }
 
   void loosen(std::uint32_t i, const OnnxNode& node) {
@@ -482,7 +483,7 @@ class Folder {
       const std::string name =
           std::string(node.name) +
           (node.outputs.size() > 1 && !node.name.empty() ? "_" + std::string(output) : "");
-      add_made(encode_constant(name, output, types_.known.at(at - 1)));
+      add_made(encode_constant(name, output, types_.known.at(at - 1)), model_.graph.nodes.label(i));
     }
   }
 
@@ -499,13 +500,15 @@ class Folder {
       return false;
     }
     loosen(i, node);
-    add_branch(branch, std::get<OnnxBranchPlan>(planned));
+    add_branch(i, branch, std::get<OnnxBranchPlan>(planned));
     out_.branches.push_back(text + ", which is in its place");
     return true;
   }
 
-  void add_branch(const OnnxGraph& branch, const OnnxBranchPlan& plan) {
+  void add_branch(std::uint32_t i, const OnnxGraph& branch, const OnnxBranchPlan& plan) {
     OnnxMainGraph& graph = model_.graph;
+    const std::string label = graph.nodes.label(i) + "_";
+    std::size_t added = 0;
     graph.initializers.insert(graph.initializers.end(), branch.initializers.begin(),
                               branch.initializers.end());
     for (const OnnxValueInfo& info : branch.value_infos) {
@@ -513,18 +516,21 @@ class Folder {
     }
     for (const OnnxNode& node : branch.nodes) {
       if (mentions_renamed(node, plan.names)) {
-        add_made(renamed_onnx_node(node, plan.names));
+        add_made(renamed_onnx_node(node, plan.names), label + std::to_string(added));
       } else {
         OnnxNode copy = node;
         nodes_.add(copy);
+        nodes_.set_label(label + std::to_string(added));
       }
+      ++added;
     }
     for (const auto& [from, to] : plan.copies) {
       add_made(encode_node({.name = {},
                             .op = "Identity",
                             .domain = {},
                             .inputs = {renamed(from, plan.names)},
-                            .outputs = {to}}));
+                            .outputs = {to}}),
+               label + std::to_string(added++));
     }
   }
 

@@ -114,8 +114,15 @@ class OnnxNodes {
 
   // For the index, which has checked the whole node. Leaves `node` for reuse.
   void add(OnnxNode& node);
-  // Adds node i to other nodes; it cannot be read from these afterwards.
+  // Adds node i to other nodes, with its label; it cannot be read from these afterwards.
   void move_to(std::size_t i, OnnxNodes& to);
+
+  // What a node without a name is called by: its place in the file, whatever was folded before it, so
+  // that names in lists hold for every command. Nodes that were put in its place have it before a
+  // number of their own: "12_0".
+  std::string label(std::size_t i) const;
+  // Of the node that was added last.
+  void set_label(std::string label);
 
  private:
   struct Place {
@@ -128,6 +135,7 @@ class OnnxNodes {
   const OnnxNode& read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const;
   std::vector<Place> places_;
   std::unordered_map<std::size_t, std::unique_ptr<OnnxNode>> kept_;
+  std::vector<std::string> labels_;  // "" and beyond the end: the node's place
 };
 
 struct OnnxMainGraph : OnnxGraphFields {

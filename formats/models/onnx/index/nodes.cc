@@ -150,8 +150,19 @@ void OnnxNodes::add(OnnxNode& node) {
   clear(node);
 }
 
+std::string OnnxNodes::label(std::size_t i) const {
+  return i < labels_.size() && !labels_[i].empty() ? labels_[i] : std::to_string(i);
+}
+
+void OnnxNodes::set_label(std::string label) {
+  labels_.resize(places_.size());
+  labels_.back() = std::move(label);
+}
+
 void OnnxNodes::move_to(std::size_t i, OnnxNodes& to) {
+  const bool is_in_place = to.places_.size() == i && i >= labels_.size();
   to.places_.push_back(places_[i]);
+  if (!is_in_place) to.set_label(label(i));
   if (!places_[i].has_bodies) return;
   to.kept_.emplace(to.places_.size() - 1, std::move(kept_.at(i)));
 }

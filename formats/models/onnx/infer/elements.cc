@@ -112,13 +112,13 @@ bool append_typed(const OnnxTensor& tensor, OnnxElements& out) {
 
 }  // namespace
 
-std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims) {
+std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims, std::size_t most) {
   std::size_t count = 1;  // of the dims that are not 0: strides must stay small too
   bool is_empty = false;
   for (const std::int64_t dim : dims) {
     if (dim < 0) return std::nullopt;
     is_empty = is_empty || dim == 0;
-    if (static_cast<std::uint64_t>(dim) > OnnxElements::kMax / count) return std::nullopt;
+    if (static_cast<std::uint64_t>(dim) > most / count) return std::nullopt;
     count *= std::max<std::size_t>(1, static_cast<std::size_t>(dim));
   }
   return is_empty ? 0 : count;
@@ -151,10 +151,10 @@ std::optional<OnnxElements> unknown_elements(const OnnxType& type) {
   return out;
 }
 
-std::optional<OnnxElements> read_onnx_elements(const OnnxTensor& tensor) {
+std::optional<OnnxElements> read_onnx_elements(const OnnxTensor& tensor, std::size_t most) {
   if (tensor.is_external || tensor.is_sparse) return std::nullopt;
   OnnxElements out{.dtype = tensor.dtype, .dims = tensor.dims, .integers = {}, .reals = {}};
-  const std::optional<std::size_t> count = small_count(tensor.dims);
+  const std::optional<std::size_t> count = small_count(tensor.dims, most);
   if (!count || !(out.is_real() || is_integer_dtype(out.dtype))) return std::nullopt;
   if (!tensor.has_typed_data) {
     append_raw(tensor.raw, out);

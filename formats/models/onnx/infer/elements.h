@@ -36,17 +36,19 @@ struct OnnxElements {
 
 bool is_integer_dtype(DType dtype);  // also bool; not 4-bit types
 
-// Number of elements of a tensor with these dims. nullopt above OnnxElements::kMax (also when a dim
-// of 0 hides that), and when a dim is below 0.
-std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims);
+// Number of elements of a tensor with these dims. nullopt above `most` (also when a dim of 0 hides
+// that), and when a dim is below 0.
+std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims,
+                                       std::size_t most = OnnxElements::kMax);
 
 // Unknown elements for a tensor of this type; nullopt when there are too many, a dim is not fixed,
 // or the dtype is not an integer.
 std::optional<OnnxElements> unknown_elements(const OnnxType& type);
 
-// The elements of a dense tensor in the file. nullopt when it is external, has more than kMax
+// The elements of a dense tensor in the file. nullopt when it is external, has more than `most`
 // elements or another dtype, or its data does not fit its dims.
-std::optional<OnnxElements> read_onnx_elements(const OnnxTensor& tensor);
+std::optional<OnnxElements> read_onnx_elements(const OnnxTensor& tensor,
+                                               std::size_t most = OnnxElements::kMax);
 
 // All integers; nullopt unless every one is a known number.
 std::optional<std::vector<std::int64_t>> known_integers(const OnnxElements& elements);

@@ -84,7 +84,7 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
   for (const std::uint32_t i : nameless) {
     const OnnxNode& node = nodes.read_names(i, room);
     std::string name(node.name.empty() ? node.op_type : node.name);
-    name += '_' + std::to_string(i);
+    name += '_' + nodes.label(i);
     while (given.find(name, given_name) != NameTable::kAbsent ||
            taken.find(name, made_name) != NameTable::kAbsent) {
       name += '_';

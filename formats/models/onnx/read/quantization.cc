@@ -41,13 +41,24 @@ double real_of(const Literal& literal) {
   return real == nullptr ? 0 : *real;
 }
 
+// The value that Identity nodes copy, as exporters write them where several nodes share a zero point.
+ValueId behind_identities(const Graph& graph, ValueId value) {
+  for (;;) {
+    const NodeId maker = graph.value(value).producer;
+    if (maker == kNone<NodeId> || !is_of(graph, maker, "Identity")) return value;
+    const Operand* const input = find_plain_input(graph, maker, 0);
+    if (input == nullptr) return value;
+    value = input->value;
+  }
+}
+
 // What the scale and the zero point of a QuantizeLinear or DequantizeLinear say.
 Found parameters_of(const OnnxModel& model, const Graph& graph, NodeId node) {
   const Operand* const scale = find_plain_input(graph, node, 1);
   const Operand* const zero = find_plain_input(graph, node, 2);
   const auto stored = stored_tensor(graph, node);
   if (scale == nullptr || !stored) return std::nullopt;
-  const auto scales = onnx_constant_elements(model, graph, scale->value);
+  const auto scales = onnx_constant_elements(model, graph, behind_identities(graph, scale->value));
   if (!scales || scales->empty()) return std::nullopt;
   Quantization found;
   found.stored = graph.value(*stored).dtype;
@@ -57,7 +68,7 @@ Found parameters_of(const OnnxModel& model, const Graph& graph, NodeId node) {
   for (const Literal& one : *scales) found.scales.push_back(real_of(one));
   found.zero_points.assign(scales->size(), 0);
   if (zero == nullptr) return found;
-  const auto points = onnx_constant_elements(model, graph, zero->value);
+  const auto points = onnx_constant_elements(model, graph, behind_identities(graph, zero->value));
   if (!points || points->size() != scales->size()) return std::nullopt;
   for (std::size_t i = 0; i < points->size(); ++i) {
     found.zero_points[i] = static_cast<std::int64_t>(real_of((*points)[i]));

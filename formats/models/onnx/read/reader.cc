@@ -451,9 +451,9 @@ Elements raw_elements(const OnnxTensor& tensor) {
   return elements;
 }
 
-// Reads the elements from the fields for typed data; only small tensors are read from these.
+// Reads the elements from the fields for typed data.
 Elements typed_elements(const OnnxTensor& tensor) {
-  const auto found = read_onnx_elements(tensor);
+  const auto found = read_onnx_elements(tensor, kMostElementsRead);
   if (!found) return std::nullopt;
   std::vector<Literal> elements;
   for (const double real : found->reals) elements.emplace_back(real);

@@ -36,6 +36,7 @@ TEST_CASE("a rule is written as it was read") {
            R"("values": {"2?": {"list": [1, 1], "each": {"power_of_two": true, "finite": true}}})",
            R"("layout": {"0": ["contiguous", "channels_last"], "1?": ["sparse"]})",
            R"("quantized": {"0": ["tensor", "int8"], "1?": ["axis", "symmetric"], "out0": []})",
+           R"("quantized": {"0": ["tensor", "uint8"], "out0": ["tensor", "same"]})",
            R"("quantized": {"activations": ["none", "other", "uint8", "int8"], "all": ["none"]})",
            R"("given": {"2": false, "3": true})",
            R"("outputs_used": [0, 2])",
@@ -110,7 +111,7 @@ TEST_CASE("faults of conditions are reported at their positions") {
       "\"activations\" or \"all\"");
   CHECK(field(R"("quantized": {"0": "int7"})") ==
         "71: \"int7\" is neither a way of quantisation (none, tensor, axis, other, symmetric, any) "
-        "nor the type of quantised numbers, such as int8");
+        "nor the type of quantised numbers, such as int8, or same for that of input 0");
   CHECK(field(R"("input_shape": "fixed")") ==
         "67: \"input_shape\" must be \"static\", \"batched\" or \"open\", not \"fixed\"");
   CHECK(field(R"("inputs": "all")") ==

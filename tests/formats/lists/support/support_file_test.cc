@@ -63,8 +63,9 @@ TEST_CASE("A native list may limit whole partitions") {
 
 TEST_CASE("A native list may ask for nodes in a whole partition, and say which graph it is about") {
   const auto read = parse_support("npu.json", R"({"format": "cleave.support", "allow": ["Conv"],
-    "part": {"min_ops": {"Conv": 2, "Mat*": 1}, "not_only": ["Reshape"]}, "as": "onnxruntime"})");
+    "part": {"min_ops": {"Conv": 2, "Mat*": 1}, "not_only": ["Reshape"]}, "as": "onnxruntime", "keep_qdq": true})");
   REQUIRE(read);
+  CHECK(read->list.keeps_qdq);
   const PartConditions& part = read->list.part;
   CHECK(part.min_ops == std::vector<PartConditions::MinOps>{{"Conv", 2}, {"Mat*", 1}});
   CHECK(part.not_only == std::vector<std::string>{"Reshape"});

@@ -1,7 +1,7 @@
 // Walks from each operator that reads a DQ to the Qs after it. A node of a chain reads from one
 // node only and is that node's only reader: no node is in two walks, so all of them together are
 // linear.
-#include "core/split/node_groups.h"
+#include "core/pattern/qdq_groups.h"
 
 #include <algorithm>
 #include <array>
@@ -31,6 +31,11 @@ Role role_of(const Graph& graph, NodeId node) {
   return is_inverse ? Role::dequantize : Role::other;
 }
 
+bool is_float(DType type) {
+  return type == DType::float32 || type == DType::float16 || type == DType::bfloat16 ||
+         type == DType::float64;
+}
+
 // Looks up each op type once.
 PerNode<Role> roles_of(const Graph& graph) {
   std::unordered_map<std::uint64_t, Role> known;  // by domain and op
@@ -47,7 +52,8 @@ PerNode<Role> roles_of(const Graph& graph) {
 
 class QdqFinder {
  public:
-  explicit QdqFinder(const Graph& graph) : graph_(graph), roles_(roles_of(graph)) {}
+  QdqFinder(const Graph& graph, QdqReach reach)
+      : graph_(graph), reach_(reach), roles_(roles_of(graph)) {}
 
   QdqGroups run() && {
     for (const NodeId node : graph_.nodes()) {
@@ -60,6 +66,7 @@ class QdqFinder {
   // Tries the node as an operator between DQs and Qs. If it turns out not to be one, the entries
   // made for it are removed again.
   void look_at(NodeId op) {
+    if (reach_ == QdqReach::operators && reads_plain_floats(op)) return;
     const std::size_t before = found_.members.size();
     add_makers(op);
     if (found_.members.size() > before && add_to_quantizers(op)) {
@@ -67,6 +74,17 @@ class QdqFinder {
     } else {
       found_.members.resize(before);
     }
+  }
+
+  // What another node computed in floating point, or an input of the model.
+  bool reads_plain_floats(NodeId op) const {
+    const auto operands = graph_.operands(op);
+    return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+      const Value& value = graph_.value(operand.value);
+      const bool is_made = value.kind == ValueKind::node_output;
+      if (is_made && roles_[value.producer] == Role::dequantize) return false;
+      return (is_made || value.kind == ValueKind::input) && is_float(value.dtype);
+    });
   }
 
   void add_once(NodeId node, std::size_t since) {
@@ -112,6 +130,7 @@ class QdqFinder {
 
   // The only reader of the node, if it is an operator that reads no other node; else kNone.
   NodeId next_in_chain(NodeId node) const {
+    if (reach_ == QdqReach::operators) return kNone<NodeId>;
     const auto readers = graph_.readers(node);
     const NodeId next = readers.front();
     const auto is_next = [&](NodeId reader) { return reader == next; };
@@ -125,17 +144,15 @@ class QdqFinder {
   }
 
   const Graph& graph_;
+  QdqReach reach_;
   PerNode<Role> roles_;
   QdqGroups found_;
 };
 
 }  // namespace
 
-QdqGroups find_qdq_groups(const Graph& graph) { return QdqFinder(graph).run(); }
-
-Fusions keep_qdq_groups(const Graph& graph, const QdqGroups& groups, Fusions fusions) {
-  return keep_together(graph, {groups.begin, groups.members}, std::move(fusions),
-                       ReasonCode::qdq_group);
+QdqGroups find_qdq_groups(const Graph& graph, QdqReach reach) {
+  return QdqFinder(graph, reach).run();
 }
 
 }  // namespace cleave
