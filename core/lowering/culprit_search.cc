@@ -459,20 +459,25 @@ class Search {
   bool find_named(const Region& region, const JudgedAnswer& failure) {
     const std::size_t before = result_.findings.size();
     std::set<std::string> in_vain;
-    std::set<std::pair<std::string_view, std::string>> blamed;  // op and reason
+    std::map<std::pair<std::string_view, std::string>, std::size_t>
+        blamed;  // op and reason: finding
     const std::vector<NamedNode> all = failure.answer.named;
     for (const NamedNode& named : all) {
-      if (result_.findings.size() >= options_.most_findings || questions_.is_spent()) break;
-      if (in_vain.size() == options_.most_hints) break;
       const std::string why = questions_.plain_reason(named.why);
       const auto item = hints_.item_named(named.node);
       const bool is_here =
           item && std::binary_search(region.items.begin(), region.items.end(), *item);
       if (!is_here || in_vain.contains(why)) continue;
       const std::pair kind(graph_.op(order_.first_node(*item)), why);
-      if (blamed.contains(kind)) continue;
+      if (const auto known = blamed.find(kind); known != blamed.end()) {
+        add_named_with(result_.findings[known->second], *item);
+        continue;
+      }
+      const bool is_enough = result_.findings.size() >= options_.most_findings ||
+                             in_vain.size() == options_.most_hints || questions_.is_spent();
+      if (is_enough) continue;
       if (accept_named(region, *item, why)) {
-        blamed.insert(kind);
+        blamed.emplace(kind, result_.findings.size() - 1);
       } else {
         in_vain.insert(why);
       }
@@ -480,6 +485,12 @@ class Search {
     if (result_.findings.size() == before) return false;
     result_.is_complete = false;
     return true;
+  }
+
+  void add_named_with(Finding& finding, std::uint32_t item) const {
+    if (finding.kind != FindingKind::culprit) return;
+    const std::vector<NodeId> also = nodes({item});
+    finding.named_with.insert(finding.named_with.end(), also.begin(), also.end());
   }
 
   bool accept_named(const Region& region, std::uint32_t item, const std::string& why) {

@@ -12,8 +12,8 @@
 // 1. Hypotheses before blame: does it pass with its shapes pinned, values frozen, opset raised?
 //    Then that is the remedy, and no node is to blame.
 // 2. Nodes that the backend names with a reason (Answer::named), one of each op and reason: each alone,
-//    one run each. Those that fail alone for the same reason are to blame, and the rest of the region
-//    is not looked into: rules change it. Else known culprits, then hints of the message (Hints).
+//    one run each. Those that fail alone for the same reason are to blame, with the others of their op and
+//    reason beside them (Finding::named_with), and the rest of the region is not looked into: rules change it. Else known culprits, then hints of the message (Hints).
 // 3. The smallest failing prefix of the item order, by bisection; its last item is necessary. One
 //    more run alone decides whether it is a culprit. A prefix that fails in another way, or is
 //    unresolved, counts as neither pass nor fail: the search tries the nearest cuts, up to 8 items
@@ -170,6 +170,8 @@ struct Finding {
   FoundBy by = FoundBy::prefix;
   std::vector<NodeId> nodes = {};   // model order
   std::vector<NodeId> within = {};  // the smallest piece seen to fail this way
+  // Further nodes of the same op that the backend named in the same answer for the same reason. Not tried.
+  std::vector<NodeId> named_with = {};
   // the remedies under which it failed; for FindingKind::remedy those under which it passes
   Remedies remedies = {};
   bool is_minimal = false;           // no node of `nodes` can be left out

@@ -9,13 +9,10 @@
 #include <utility>
 
 #include "core/graph/op_name.h"
+#include "core/graph/random_ops.h"
 
 namespace cleave {
 namespace {
-
-constexpr auto kRandomOps =
-    std::to_array<std::string_view>({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
-                                     "RandomUniform", "RandomUniformLike"});
 
 constexpr auto kDataShapedOps = std::to_array<std::string_view>(
     {"Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "Scan", "StringSplit", "Unique"});
@@ -48,9 +45,8 @@ std::vector<bool> descendants(const Graph& graph, IsSource is_source) {
 }  // namespace
 
 std::vector<bool> random_values(const Graph& graph) {
-  return descendants(graph, [&](NodeId node) {
-    return is_one_of(kRandomOps, graph.op(node)) || is_training(graph, node);
-  });
+  return descendants(
+      graph, [&](NodeId node) { return is_random_op(graph.op(node)) || is_training(graph, node); });
 }
 
 std::vector<bool> values_shaped_by_data(const Graph& graph) {

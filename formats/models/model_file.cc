@@ -239,7 +239,7 @@ OpFacts op_facts(const LoadedModel& model) {
       facts.quantization = [onnx = model.onnx()](const Graph& graph, ValueId tensor) {
         return onnx_quantization(*onnx, graph, tensor);
       };
-      add_runtime_view(facts);
+      add_runtime_view(facts, model.onnx());
       return facts;
     }
     case ModelFormat::pt2:

@@ -6,13 +6,14 @@ once with every tensor of its main graph as an output:
 
     -> {"op": "capture", "model": M, "out": FOLDER, "inputs": [{"name", "file"}], "given": null | PATH,
         "dims": {"N": 8}, "shapes": {"x": [1, 3, -1, -1]}, "values": {"sr": "16000"}, "seed": 0}
-    <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}],
+    <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values", "infinite_by_constants"}],
         "sizes": [{"input", "axis", "size", "why"}]}    of open dims of the inputs
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
 
 "given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
 random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of
-at most 16, else null. Only tensors are listed.
+at most 16, else null. "infinite_by_constants": it holds infinities that constants of the model bring in, as a mask of
+attention does, and no NaN. Only tensors are listed.
 """
 
 import os
@@ -84,9 +85,10 @@ def given_inputs(request):
         return {name: Value.of_array(arrays[name]) for name in arrays.files}
 
 
-def describe(value, name, path):
+def describe(value, name, path, is_by_constants):
     kind, shape, _ = write_value(path, name, value)
-    entry = {"name": name, "dtype": kind, "shape": list(shape), "file": str(path), "values": None}
+    entry = {"name": name, "dtype": kind, "shape": list(shape), "file": str(path), "values": None,
+             "infinite_by_constants": is_by_constants}
     if kind in ("tensor(int32)", "tensor(int64)") and int(np.prod(shape)) <= FEW:
         entry["values"] = [int(one) for one in value.plain().ravel()]
     return entry
@@ -108,10 +110,40 @@ def inputs_for(request, given, is_positive=False):
         raise StageError("run", error) from error
 
 
-def count_not_finite(values):
-    """Of how many tensors of numpy's floats some element is NaN or infinite."""
-    tensors = [value.kept for value in values if is_tensor(value) and value.kept.data_type() in FLOATS]
-    return sum(not np.isfinite(tensor.numpy()).all() for tensor in tensors)
+def not_finite(made):
+    """Names of tensors of numpy's floats of which some element is NaN or infinite: with NaN, and with infinities only."""
+    with_nan, infinite = set(), set()
+    for name, value in made.items():
+        if not is_tensor(value) or value.kept.data_type() not in FLOATS:
+            continue
+        array = value.kept.numpy()
+        if not np.isfinite(array).all():
+            (with_nan if np.isnan(array).any() else infinite).add(name)
+    return with_nan, infinite
+
+
+def infinite_by_constants(path, infinite):
+    """Of the tensors that hold infinities those that have them from constants of the model, as from a mask of -inf."""
+    if not infinite:
+        return set()
+    model = onnx.load(path)
+    weights = {one.name: one for one in model.graph.initializer}
+    constants, found = set(weights), set()
+
+    def is_infinite_weight(name):
+        weight = weights.get(name)
+        return weight is not None and bool(np.isinf(onnx.numpy_helper.to_array(weight)).any())
+
+    for node in model.graph.node:  # in the order of the runs
+        given = [name for name in node.input if name]
+        is_constant = node.op_type in ("Constant", "ConstantOfShape") or (given and all(name in constants for name in given))
+        if is_constant and not any(attribute.type == onnx.AttributeProto.GRAPH for attribute in node.attribute):
+            constants.update(node.output)
+            found.update(name for name in node.output if name in infinite)
+        elif any(name in infinite for name in node.output):
+            is_brought = any(name in found for name in given) or any(is_infinite_weight(name) for name in given)
+            found.update(name for name in node.output if is_brought and name in infinite)
+    return found
 
 
 def capture(request):
@@ -132,8 +164,14 @@ def capture(request):
         ort.set_seed(request.get("seed", 0))
         return in_stage("run", run_session, session, inputs, output_names(session))
 
+    def odd_ones(values):
+        """How many tensors hold what the inputs brought in, and those whose infinities are right."""
+        with_nan, infinite = not_finite(values)
+        right = infinite_by_constants(request["model"], infinite)
+        return len(with_nan) + len(infinite - right), right
+
     made = run_all(feeds)
-    odd = count_not_finite(made.values())
+    odd, right = odd_ones(made)
     # Where the drawn numbers make NaN, as the logarithm of a negative one is, those above 0 may make none.
     if odd > 0 and not all(name in given for name in feeds):
         try:
@@ -141,12 +179,14 @@ def capture(request):
             made_of_others = run_all(others)
         except StageError:
             made_of_others = None
-        if made_of_others is not None and count_not_finite(made_of_others.values()) < odd:
-            feeds, made = others, made_of_others
+        if made_of_others is not None:
+            less, right_there = odd_ones(made_of_others)
+            if less < odd:
+                feeds, made, right = others, made_of_others, right_there
     tensors = []
     for name, value in {**feeds, **made}.items():
         if is_tensor(value):
-            tensors.append(describe(value, name, folder / f"{len(tensors)}.pb"))
+            tensors.append(describe(value, name, folder / f"{len(tensors)}.pb", name in right))
     shapes = {tensor["name"]: tensor["shape"] for tensor in tensors if tensor["name"] in feeds}
     sizes = sizes_taken(request["model"], shapes, given, request.get("dims", {}), request.get("shapes", {}))
     return {"tensors": tensors, "sizes": sizes}

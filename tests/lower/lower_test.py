@@ -833,6 +833,21 @@ def test_nan_of_the_reference_blames_no_node(place):
     assert "the reference has NaN or infinity there" in " ".join(done.stdout.split()), done.stdout
 
 
+def test_a_mask_of_infinities_is_no_reason_to_learn_nothing(place):
+    env = reference(place)
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    numpy = __import__("numpy")
+    mask = numpy.triu(numpy.full((4, 4), -numpy.inf, "f"), 1)
+    nodes = [helper.make_node("Add", ["x", "mask"], ["masked"], name="add"), helper.make_node("Relu", ["masked"], ["r"], name="relu"),
+             helper.make_node("Min", ["masked", "r"], ["m"], name="min"), helper.make_node("Softmax", ["m"], ["y"], name="softmax")]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, [4, 4])], [info("y", 1, [4, 4])], [onnx.numpy_helper.from_array(mask, "mask")])
+    model = place.folder / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    done, result = place.lower(model, values_backend(place, "wrong=Relu"), "--compare", "--until-clean", env=env)
+    equal([(one["values"], one["nodes"]) for one in result["findings"]], [("culprit", ["relu"])])
+    equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Relu"]))
+
+
 def test_of_nodes_of_one_case_only_those_with_wrong_values_are_denied(place):
     env = reference(place)
     model = chain(place.folder / "m.onnx", ["Tanh", "Abs", "Tanh", "Tanh"])

@@ -137,10 +137,30 @@ def check_reference(worker, folder):
     tensors = {one["name"]: one for one in answer["tensors"]}
     assert sorted(tensors) == ["a", "difference", "product", "scale"], tensors
     assert (read(tensors["difference"]) == -read(tensors["product"])).all()
+    check_infinities(worker, folder)
     raised = str(folder / "raised.onnx")
     answer = worker.ask(op="convert", model=model, out=raised, opset=19)
     assert answer["ok"], answer
     assert onnx.load(raised).opset_import[0].version == 19
+
+
+def check_infinities(worker, folder):
+    """Those that constants bring in are told apart from those that numbers make."""
+    import numpy as np
+
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    tensors = [onnx.numpy_helper.from_array(np.array([0, -np.inf], "f"), "mask"),
+               onnx.numpy_helper.from_array(np.array([0, 0], "f"), "zero")]
+    nodes = [helper.make_node("Add", ["x", "mask"], ["masked"]), helper.make_node("Mul", ["x", "zero"], ["none"]),
+             helper.make_node("Log", ["none"], ["log"]), helper.make_node("Add", ["masked", "log"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, [2])], [info("y", 1, [2])], tensors)
+    model = folder / "mask.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    (folder / "masked").mkdir()
+    answer = worker.ask(op="capture", model=str(model), out=str(folder / "masked"), inputs=[], seed=1)
+    assert answer["ok"], answer
+    found = sorted(one["name"] for one in answer["tensors"] if one["infinite_by_constants"])
+    assert found == ["masked", "y"], answer
 
 
 def check_garbage(worker, folder):

@@ -6,8 +6,9 @@ usage: usability_test.py CLEAVE MODEL... [--at-least COUNT]
 The checker (onnxruntime.tools.mobile_helpers.usability_checker) optimises a model as the runtime does, and counts the
 nodes whose operators a provider's table has, and the partitions of these. It looks at names alone; so the lists given
 to cleave here have the names of the same tables, and the most dims that the checker allows. Of each model all three
-tables must give the checker's verdict (YES, MAYBE or NO, by the checker's own limits) and partitions within 1. The main
-graph is compared: the checker adds the partitions of bodies (of If, Loop and Scan), which cleave does not split.
+tables must give the checker's verdict (YES, MAYBE or NO, by the checker's own limits) and partitions within 1. What cleave
+says of the runtime's graph is compared ("runtime" of its report), the main graph alone: the checker adds the partitions
+of bodies (of If, Loop and Scan), which cleave does not split.
 
 Prints a row for each model and table. Exit status 1 when fewer than COUNT models agree (default: all), 77 when there
 is no onnxruntime with its checker.
@@ -69,13 +70,10 @@ def by_runtime(model, name):
 
 
 def by_cleave(cleave, path, support):
-    command = [cleave, "preview", path, "-s", support, "--as", "onnxruntime", "--fold", "write", "--json"]
-    report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    parts = report["partitions"]
-    sizes = [(part["is_acc"], len(part["nodes"])) for part in parts]
-    nodes, accepted = sum(size for _, size in sizes), sum(size for is_acc, size in sizes if is_acc)
-    partitions = sum(is_acc for is_acc, _ in sizes)
-    return verdict(nodes, accepted, partitions), partitions, f"{accepted}/{nodes}"
+    command = [cleave, "preview", path, "-s", support, "--as", "onnxruntime", "--json"]
+    made = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["support"]["runtime"]
+    said = verdict(made["nodes"], made["accepted"], made["partitions"])
+    return said, made["partitions"], f"{made['accepted']}/{made['nodes']}"
 
 
 def optimised(path, folder):

@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "formats/models/onnx/fold": CORE_LOW + " formats/models/bind formats/models/onnx/index formats/models/onnx/infer " + FILES,
     "formats/models/onnx/read": CORE_LOW + " core/condition formats/models/bind formats/models/onnx/index formats/models/onnx/infer "
                          "formats/models/onnx/fold " + FILES,
-    "formats/models/onnx/view": CORE_LOW + " core/condition",
+    "formats/models/onnx/view": CORE_LOW + " core/condition formats/models/onnx/index formats/models/onnx/infer",
     "formats/models/onnx/write": CORE + " formats/models/bind " + ONNX + " " + FILES,
     "formats/models/pt2": CORE + " formats/models/bind " + FILES,
     # Native JSON can be made of other models: `convert`.

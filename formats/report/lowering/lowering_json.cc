@@ -213,6 +213,7 @@ class JsonWriter {
     json_.key("opset");
     part.remedies.opset ? json_.number(*part.remedies.opset) : json_.null();
     json_.flag("needs_sizes", part.needs_sizes);
+    json_.flag("stated_inside", part.remedies.state_inside);
     write_pinned(part);
     json_.end_object();
   }

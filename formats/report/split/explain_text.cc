@@ -410,9 +410,8 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
     {"what ONNX Runtime makes of it is refused",
      "With --as onnxruntime, or a list that says so, a node is judged as what it is in the graph "
      "that ONNX Runtime shows to a provider: a BatchNormalization is part of the Conv before it, "
-     "Identity and Dropout are gone, and an operator that is defined by others (HardSwish) and "
-     "that "
-     "no rule names is the nodes of its body.",
+     "Identity and Dropout are gone, one of equal nodes stands for all, and an operator that is "
+     "defined by others (HardSwish) and that no rule names is the nodes of its body.",
      {"support the node that the reason names", "judge the model's own nodes: --as model", "", ""}},
     {"its partition lacks what a list asks of a whole one",
      "A support list asks of a whole partition that it has nodes of some ops (min_ops), or of "

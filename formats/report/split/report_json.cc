@@ -2,6 +2,7 @@
 // made: a report on a million nodes is as large as their names a few times over.
 #include <numeric>
 
+#include "core/measures/runtime_groups.h"
 #include "core/measures/same_shape.h"
 #include "core/support/support_list.h"
 #include "formats/base/json/text.h"
@@ -112,6 +113,18 @@ class ReportWriter {
     json_.end_list();
     json_.flag("all_of", are_all_of(report_.lists));
     if (const auto view = given_view(report_.lists)) json_.text("as", graph_view_name(*view));
+    const auto groups =
+        runtime_groups(graph_, split_.support.supported, report_.lists, report_.facts);
+    if (groups) {
+      json_.begin_object("runtime", Layout::one_line);
+      json_.text_key("nodes");
+      json_.number(groups->nodes);
+      json_.text_key("accepted");
+      json_.number(groups->accepted);
+      json_.text_key("partitions");
+      json_.number(groups->partitions);
+      json_.end_object();
+    }
     json_.end_object();
   }
 

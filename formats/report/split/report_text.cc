@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
+#include "core/measures/runtime_groups.h"
 #include "core/measures/same_shape.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
@@ -181,6 +182,13 @@ class TextReport {
     for (std::size_t i = 0; i < report_.lists.size(); ++i) {
       const SupportList& list = report_.lists[i];
       add_fact(list_label(i), escaped(list.name) + " (" + escaped(list.path) + ")");
+    }
+    const auto groups =
+        runtime_groups(graph_, split_.support.supported, report_.lists, report_.facts);
+    if (groups) {
+      add_fact("ONNX Runtime", "makes " + counted(groups->partitions, "partition", "partitions") +
+                                   " of " + count_text(groups->accepted) + " of its " +
+                                   counted(groups->nodes, "node", "nodes"));
     }
     write_subgraphs();
     write_cap();

@@ -148,13 +148,15 @@ std::string amount_text(const Reason& reason) {
   return "it has " + std::to_string(reason.size) + " outputs";
 }
 
-// `ONNX Runtime makes it part of "conv": ...`; `ONNX Runtime replaces "HardSwish" by its body, with "Mul"
-// in it: ...`
+// `ONNX Runtime makes it part of "conv": ...`; `ONNX Runtime keeps "exp" for it, its equal: ...`; `ONNX Runtime
+// replaces "HardSwish" by its body, with "Mul" in it: ...`
 std::string runtime_graph_text(const ReasonContext& context, NodeId node, const Reason& reason) {
   const Graph& graph = context.graph;
   if (reason.because != kNone<NodeId>) {
-    return "ONNX Runtime makes it part of " + escaped_in_quotes(graph.node(reason.because).name) +
-           ": " + own_reason_text(context, reason.because);
+    const bool is_equal = graph.op(reason.because) == graph.op(node);
+    return std::string("ONNX Runtime ") + (is_equal ? "keeps " : "makes it part of ") +
+           escaped_in_quotes(graph.node(reason.because).name) +
+           (is_equal ? " for it, its equal: " : ": ") + own_reason_text(context, reason.because);
   }
   const auto body = context.facts.function_body(graph, node);
   const NodeId inner = id_at<NodeId>(reason.rule);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/graph/op_name.h"
+#include "core/graph/random_ops.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/index/model.h"
@@ -34,10 +35,6 @@ bool is_runtime_domain(std::string_view domain) {
                                                         "com.microsoft",
                                                         "com.microsoft.nchwc"};
   return std::find(kDomains.begin(), kDomains.end(), plain_domain(domain)) != kDomains.end();
-}
-
-bool is_random(std::string_view op) {
-  return op.starts_with("Random") || op == "Bernoulli" || op == "Multinomial";
 }
 
 class Deployment {
@@ -210,7 +207,7 @@ class Deployment {
       const auto operands = graph_.operands(node);
       const bool is_of_shape = op == "Shape" || op == "Size";
       const bool is_known =
-          !is_random(op) && !operands.empty() &&
+          !is_random_op(op) && !operands.empty() &&
           std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
             return known.contains(operand.value) || graph_.is_parameter(operand.value) ||
                    (is_of_shape && graph_.has_rank(operand.value) &&

@@ -17,7 +17,7 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/base/io/part_files.h"
-#include "formats/models/onnx/write/equal_values.h"
+#include "formats/models/onnx/view/equal_values.h"
 #include "formats/models/open_shapes.h"
 #include "formats/run/lowering/finding_folder.h"
 #include "formats/run/lowering/others_of_op.h"
@@ -546,7 +546,9 @@ class LowerJob {
     }
     done_ = 0;
     kept_of_ = outcome_.artefact_runs = jobs.size();
-    if (options_.deploys && split_.model().onnx() != nullptr) same_ = equal_values(split_.model());
+    if (options_.deploys && split_.model().onnx() != nullptr) {
+      same_ = equal_values(split_.model().graph, *split_.model().onnx());
+    }
     pool_.lanes().do_all(std::move(jobs));
     return first_error();
   }

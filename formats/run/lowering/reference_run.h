@@ -21,6 +21,8 @@ struct ReferenceTensor {
   std::vector<std::int64_t> shape;
   std::string file = {};          // a TensorProto
   bool is_small_integer = false;  // int32 or int64, of at most 16 elements
+  // It holds infinities that constants of the model bring in, as a mask does, and no NaN.
+  bool is_infinite_by_constants = false;
 };
 
 // The size that the reference took for an open dim of an input of the model.
@@ -66,7 +68,8 @@ class ReferenceRun {
 // another model, or of other sizes than the user said: no compiler is to blame for what it does with it.
 std::string mismatch_text(const Graph& graph, ValueId value, const ReferenceTensor& tensor);
 
-// True when all that the nodes read and give in the runs is finite, as far as it is known. Reads these
+// True when all that the nodes read and give in the runs is finite, as far as it is known, or infinite by constants
+// of the model, so that it is known what is right. Reads these
 // tensors; linear in their elements.
 bool has_finite_values(const Graph& graph, std::span<const NodeId> nodes,
                        std::span<const ReferenceRun> runs);

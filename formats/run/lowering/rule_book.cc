@@ -84,7 +84,8 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
 }
 
 // A node that fails alone, or is left out, is evidence. One that only fails together with others is denied by name,
-// and so is one that was tried without its QuantizeLinear and DequantizeLinear.
+// and so is one that was tried without its QuantizeLinear and DequantizeLinear, with all that the backend named beside
+// it: each of them would take a round of its own.
 void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
                           std::size_t round) {
   for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -100,13 +101,17 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
       for (const NodeId one : found.finding.nodes) evidence_[backend].add_failed(graph_, one);
     }
     if (found.finding.kind != FindingKind::together && !found.is_cut_from_qdq) continue;
-    const NodeId needed = found.necessary.value_or(node);
-    for (Rule& rule : rules_by_name(graph_, std::span(&needed, 1))) {
+    std::vector<NodeId> denied = {found.necessary.value_or(node)};
+    if (found.is_cut_from_qdq) {
+      const auto& others = found.finding.named_with;
+      denied.insert(denied.end(), others.begin(), others.end());
+    }
+    for (Rule& rule : rules_by_name(graph_, denied)) {
       rule.why = backends_[backend] + ": " + found.finding.signature +
                  (found.is_cut_from_qdq ? " (without its QuantizeLinear and DequantizeLinear, "
                                         : " (together with other nodes, ") +
                  (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";
-      found.rule = rule_words(rule);
+      if (rule.node_name == graph_.node(denied.front()).name) found.rule = rule_words(rule);
       rules_.push_back(std::move(rule));
     }
   }

@@ -300,6 +300,34 @@ TEST_CASE("Nodes that the backend names take a run each, and no node that only f
   }
 }
 
+TEST_CASE("What a backend names of one op for one reason comes with the one that was tried") {
+  const Graph graph = graph_from_text(
+      "input x\na = Relu(x)\nb = Neg(a)\nc = Relu(b)\nd = Neg(c)\ne = Relu(d)\nf = Relu(e)\noutput "
+      "f");
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const std::string why = "no kernel for Relu";
+  std::size_t asked = 0;
+  const Oracle oracle = [&](const Piece& piece) {
+    ++asked;
+    Answer answer{.outcome = OracleOutcome::fails, .stage = "compile", .message = "refused"};
+    for (const NodeId node : piece.nodes) {
+      const std::string name(graph.node(node).name);
+      if (graph.op(node) == "Relu")
+        answer.named.push_back({name, index(node) == 5 ? "too large" : why});
+    }
+    if (answer.named.empty()) answer.outcome = OracleOutcome::passes;
+    return answer;
+  };
+  SearchOptions options;
+  options.most_findings = 1;  // those named with one are no findings of their own
+  const SearchResult result =
+      search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].nodes == std::vector{NodeId{0}});
+  CHECK(result.findings[0].named_with == std::vector{NodeId{2}, NodeId{4}});
+  CHECK(asked == 3);  // the whole, the first alone, and that once more
+}
+
 TEST_CASE("Where what the backend names passes alone, the search goes on as without") {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     std::mt19937 random(seed);

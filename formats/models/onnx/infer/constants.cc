@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/graph/op_name.h"
+#include "core/graph/random_ops.h"
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/infer/elements.h"
 
@@ -112,15 +113,12 @@ bool OnnxConstants::is_training_dropout(const OnnxNode& node) const {
 }
 
 bool OnnxConstants::is_random(const OnnxNode& node) const {
-  static constexpr std::array<std::string_view, 6> kRandom = {"RandomNormal",  "RandomNormalLike",
-                                                              "RandomUniform", "RandomUniformLike",
-                                                              "Multinomial",   "Bernoulli"};
   static constexpr std::array<std::string_view, 4> kRandomParts = {"Dropout", "Random", "Sampl",
                                                                    "Multinomial"};
   const std::string_view op = node.op_type;
   if (is_default_domain(node.domain)) {
     if (op == "Dropout") return is_training_dropout(node);
-    return std::find(kRandom.begin(), kRandom.end(), op) != kRandom.end();
+    return is_random_op(op);
   }
   return std::any_of(kRandomParts.begin(), kRandomParts.end(), [op](std::string_view part) {
     return op.find(part) != std::string_view::npos;

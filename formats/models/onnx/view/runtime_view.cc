@@ -1,9 +1,13 @@
 #include "formats/models/onnx/view/runtime_view.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "core/graph/op_name.h"
+#include "formats/models/onnx/view/equal_values.h"
 #include "formats/models/onnx/view/function_bodies.h"
 
 namespace cleave {
@@ -42,8 +46,24 @@ bool has_one_result(const Graph& graph, NodeId node) {
   });
 }
 
+// Whether all inputs but the first are weights that stand in the file as such.
+bool has_stored_weights(const Graph& graph, NodeId node) {
+  const auto operands = graph.operands(node);
+  return std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+    const NodeId maker = graph.value(operand.value).producer;
+    return operand.slot.position() == 0 || maker == kNone<NodeId> || graph.op(maker) == "Constant";
+  });
+}
+
+// Whether one node alone reads the value. Nodes with stored weights are fused before equal ones are merged, those
+// whose weights are computed first, after it.
+bool has_one_reader(const Graph& graph, ValueId value, bool is_merged, const MergedNodes& merged) {
+  if (!is_merged || merged.values.empty()) return graph.users(value).size() == 1;
+  return merged.readers[merged.values[value]] == 1;
+}
+
 // The Conv that a BatchNormalization becomes part of: its weights are changed.
-NodeId conv_before(const Graph& graph, NodeId node) {
+NodeId conv_before(const Graph& graph, NodeId node, const MergedNodes& merged) {
   if (!is_op(graph, node, "BatchNormalization") || !has_constant_weights(graph, node) ||
       !has_one_result(graph, node)) {
     return kNone<NodeId>;
@@ -52,8 +72,9 @@ NodeId conv_before(const Graph& graph, NodeId node) {
   if (read == kNone<ValueId>) return kNone<NodeId>;
   const NodeId conv = graph.value(read).producer;
   if (!graph.nodes().contains(conv) || !is_op(graph, conv, "Conv")) return kNone<NodeId>;
-  const bool is_only_reader = graph.users(read).size() == 1 && !graph.is_graph_output(read);
-  return is_only_reader && has_constant_weights(graph, conv) ? conv : kNone<NodeId>;
+  if (graph.is_graph_output(read) || !has_constant_weights(graph, conv)) return kNone<NodeId>;
+  const bool is_stored = has_stored_weights(graph, conv) && has_stored_weights(graph, node);
+  return has_one_reader(graph, read, !is_stored, merged) ? conv : kNone<NodeId>;
 }
 
 bool is_removed(const Graph& graph, NodeId node) {
@@ -76,9 +97,38 @@ NodeId reader_after(const Graph& graph, NodeId node) {
 
 }  // namespace
 
-NodeId onnx_runtime_host(const Graph& graph, NodeId node) {
+MergedNodes merged_nodes(const Graph& graph, const OnnxModel& model) {
+  MergedNodes merged;
+  merged.kept = kept_nodes(graph, equal_values(graph, model));
+  merged.values = PerValue<ValueId>(graph.value_count());
+  for (const ValueId value : IdRange<ValueId>(0, graph.value_count())) merged.values[value] = value;
+  for (const NodeId node : graph.nodes()) {
+    const NodeId kept = merged.kept[node];
+    if (kept == node) continue;
+    for (const ValueId value : graph.outputs(node)) {
+      for (const ValueId own : graph.outputs(kept)) {
+        if (graph.value(own).slot == graph.value(value).slot) merged.values[value] = own;
+      }
+    }
+  }
+  merged.readers = PerValue<std::uint32_t>(graph.value_count());
+  for (const ValueId value : IdRange<ValueId>(0, graph.value_count())) {
+    for (const NodeId reader : graph.users(value)) {
+      if (merged.kept[reader] == reader) ++merged.readers[merged.values[value]];
+    }
+  }
+  return merged;
+}
+
+NodeId onnx_runtime_host(const Graph& graph, NodeId node, const MergedNodes& merged) {
   if (!graph.nodes().contains(node)) return kNone<NodeId>;
-  if (!is_removed(graph, node)) return conv_before(graph, node);
+  const auto kept = [&](NodeId one) { return merged.values.empty() ? one : merged.kept[one]; };
+  if (!is_removed(graph, node)) {
+    const NodeId stays = kept(node);
+    const NodeId conv = conv_before(graph, stays, merged);
+    if (conv != kNone<NodeId>) return kept(conv);
+    return stays == node ? kNone<NodeId> : stays;
+  }
   NodeId at = node;
   for (int i = 0; i < kMostRemovedInARow && is_removed(graph, at); ++i) {
     const ValueId read = input_of(graph, at, 0);
@@ -87,12 +137,23 @@ NodeId onnx_runtime_host(const Graph& graph, NodeId node) {
     at = maker;
   }
   if (is_removed(graph, at)) return kNone<NodeId>;
-  const NodeId conv = conv_before(graph, at);
-  return conv == kNone<NodeId> ? at : conv;
+  at = kept(at);
+  const NodeId conv = conv_before(graph, at, merged);
+  return conv == kNone<NodeId> ? at : kept(conv);
 }
 
-void add_runtime_view(OpFacts& facts) {
-  facts.runtime_host = onnx_runtime_host;
+void add_runtime_view(OpFacts& facts, const OnnxModel* model) {
+  // Found when it is first asked for: most lists speak of the model's own graph.
+  struct Known {
+    std::once_flag once;
+    MergedNodes merged;
+  };
+  facts.runtime_host = [model, known = std::make_shared<Known>()](const Graph& graph, NodeId node) {
+    std::call_once(known->once, [&] {
+      if (model != nullptr) known->merged = merged_nodes(graph, *model);
+    });
+    return onnx_runtime_host(graph, node, known->merged);
+  };
   facts.function_body = [defaults = facts.default_attribute, versions = facts.schema_version](
                             const Graph& graph, NodeId node) {
     OpFacts of_body;  // the model's constants are not those of the body

@@ -147,6 +147,8 @@ class LoweringPartRemedies:
     opset: int | None
     # Refused as it is; compiles when the model gets sizes such as `size_options`.
     needs_sizes: bool
+    # The shapes that the reference saw of values inside, and of bodies, are written into the part.
+    stated_inside: bool
     pinned: list[LoweringPartRemediesPinned]
 
     @classmethod
@@ -157,6 +159,7 @@ class LoweringPartRemedies:
             frozen_inputs=data["frozen_inputs"],
             opset=data["opset"],
             needs_sizes=data["needs_sizes"],
+            stated_inside=data["stated_inside"],
             pinned=[LoweringPartRemediesPinned.from_json(item) for item in data["pinned"]],
         )
 

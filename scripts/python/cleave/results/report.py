@@ -90,6 +90,26 @@ class ReportSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportSupportRuntime:
+    """Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts."""
+
+    # Of its main graph.
+    nodes: int
+    # Of these.
+    accepted: int
+    # That the provider gets.
+    partitions: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportSupportRuntime:
+        return cls(
+            nodes=data["nodes"],
+            accepted=data["accepted"],
+            partitions=data["partitions"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportSupport:
     name: str
     files: list[str]
@@ -99,6 +119,8 @@ class ReportSupport:
     all_of: bool | None = None
     # The graph that the lists were held against, where the user said so.
     as_: Literal["model", "onnxruntime"] | None = None
+    # Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.
+    runtime: ReportSupportRuntime | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportSupport:
@@ -108,6 +130,7 @@ class ReportSupport:
             contents=data.get("contents"),
             all_of=data.get("all_of"),
             as_=data.get("as"),
+            runtime=(ReportSupportRuntime.from_json(data["runtime"])) if "runtime" in data else None,
         )
 
 

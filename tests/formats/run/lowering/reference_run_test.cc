@@ -1,6 +1,7 @@
 #include "formats/run/lowering/reference_run.h"
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "tests/catch2.h"
@@ -127,6 +128,17 @@ TEST_CASE("A lower precision is off by a share of the largest values, and a faul
   is[7] = 60;  // little as a whole, but no rounding
   CHECK(is_of_rounding(floats(wants), floats(is)));
   CHECK_FALSE(is_of_lower_precision(floats(wants), floats(is)));
+}
+
+TEST_CASE("Equal infinities are no difference, and others are") {
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  const Tensor wants = tensor_of<float>(DType::float32, {4}, {1, kLeast, 3, kLeast});
+  const Tensor near = tensor_of<float>(DType::float32, {4}, {1.001F, kLeast, 3, kLeast});
+  const Tensor other = tensor_of<float>(DType::float32, {4}, {1, kLeast, 3, 0});
+  CHECK(is_of_rounding(wants, near));
+  CHECK(is_of_lower_precision(wants, near));
+  CHECK_FALSE(is_of_rounding(wants, other));
+  CHECK_FALSE(is_of_lower_precision(wants, other));
 }
 
 TEST_CASE("A value is dequantised when a DequantizeLinear makes it, moved or not") {

@@ -84,9 +84,18 @@ TEST_CASE(
   CHECK(rules[0].node_name == "c");
   CHECK(findings[0].is_cut_from_qdq);
 
+  // What the backend named beside it is denied in the same round.
+  RuleBook named{graph, facts, {"one"}};
+  findings[0].finding.named_with = {NodeId{3}};
+  const std::vector<Rule> rules_of_all = named.learn(findings, 1);
+  REQUIRE(rules_of_all.size() == 2);
+  CHECK(rules_of_all[1].node_name == "f");
+  CHECK(findings[0].rule == "deny op Conv named c");
+
   RuleBook whole{graph, facts, {"one"}};
   std::vector<LowerFinding> both = {finding_of(0, FindingKind::culprit, {NodeId{1}})};
   both[0].finding.within = {NodeId{0}, NodeId{1}};
+  both[0].finding.named_with = {NodeId{3}};  // the rule of its op denies it
   CHECK(whole.learn(both, 1).front().node_name.empty());
 }
 

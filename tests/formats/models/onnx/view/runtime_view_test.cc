@@ -1,5 +1,6 @@
 #include "formats/models/onnx/view/runtime_view.h"
 
+#include "core/measures/runtime_groups.h"
 #include "core/support/support.h"
 #include "formats/models/onnx/infer/schema.h"
 #include "formats/models/onnx/read/reader.h"
@@ -25,7 +26,7 @@ Read read(const std::string& text) {
   auto loaded = read_onnx(source, {});
   if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
   OpFacts facts = onnx_op_facts();
-  add_runtime_view(facts);
+  add_runtime_view(facts, loaded->model.get());
   return {std::move(source), *std::move(loaded), std::move(facts)};
 }
 
@@ -33,7 +34,7 @@ Read read(const std::string& text) {
 std::string hosts_of(const Read& read) {
   std::string text;
   for (const NodeId node : read.graph().nodes()) {
-    const NodeId host = onnx_runtime_host(read.graph(), node);
+    const NodeId host = read.facts.runtime_host(read.graph(), node);
     if (host == kNone<NodeId>) continue;
     text += std::string(read.graph().node(node).name) + ": " +
             std::string(read.graph().node(host).name) + '\n';
@@ -99,6 +100,91 @@ g (float[4] x) => (float[4] y) {
   CHECK(accepted(model, {"Relu"}) == "Identity_0 Relu_1 Identity_2 Dropout_3");
   CHECK(accepted(model, {"Exp"}) == "Exp_4");
   CHECK(hosts_of(read("g (float[4] x) => (float[4] y) { y = Identity (x) }")).empty());
+}
+
+TEST_CASE("of equal nodes the first stays, and the others are judged as it") {
+  const Read model = read(R"(
+g (float[4] x) => (float[4] y) {
+  a = Exp (x)
+  b = Exp (x)
+  c = Neg (b)
+  y = Sum (a, b, c)
+})");
+  CHECK(hosts_of(model) == "Exp_1: Exp_0\n");
+  CHECK(accepted(model, {"Exp"}) == "Exp_0 Exp_1");
+}
+
+TEST_CASE(
+    "equal nodes with computed weights are merged before a BatchNormalization is, others after "
+    "it") {
+  const std::string nodes = R"(
+  c = Conv (x, w)
+  d = Conv (x, v)
+  m = BatchNormalization (c, s, s, s, s)
+  n = BatchNormalization (d, t, t, t, t)
+  y = Sum (m, n)
+})";
+  const std::string head = "g (float[1, 1, 4, 4] x) => (float[1, 1, 4, 4] y)\n";
+  const std::string stored =
+      head +
+      "<float[1, 1, 1, 1] w = {1}, float[1, 1, 1, 1] v = {1}, float[1] s = {1}, "
+      "float[1] t = {2}> {" +
+      nodes;
+  CHECK(hosts_of(read(stored)) ==
+        "Conv_1: Conv_0\nBatchNormalization_2: Conv_0\nBatchNormalization_3: Conv_0\n");
+  const std::string computed = head +
+                               "<int64[4] k = {1, 1, 1, 1}, float[1] s = {1}, float[1] t = {2}> {\n"
+                               "w = ConstantOfShape (k)\nv = ConstantOfShape (k)" +
+                               nodes;
+  CHECK(hosts_of(read(computed)) == "Conv_3: Conv_2\n");  // which two others read
+}
+
+// `nodes accepted partitions` of the runtime's graph.
+std::string groups_of(const Read& read, std::initializer_list<const char*> ops) {
+  SupportList list;
+  list.view = GraphView::onnxruntime;
+  for (const char* op : ops) {
+    Rule rule;
+    rule.op = op;
+    list.allow.push_back(std::move(rule));
+  }
+  const std::vector<SupportList> lists = {list};
+  const NodeSet supported = match_support(read.graph(), lists, read.facts).supported;
+  const auto groups = runtime_groups(read.graph(), supported, lists, read.facts);
+  if (!groups) return "none";
+  return std::to_string(groups->nodes) + ' ' + std::to_string(groups->accepted) + ' ' +
+         std::to_string(groups->partitions);
+}
+
+TEST_CASE("the runtime's partitions are counted as it groups them") {
+  // b waits for the end of the first group, as it reads of it; c is ready before.
+  const Read model = read(R"(
+g (float[4] x) => (float[4] y, float[4] z) {
+  c = Sin (x)
+  a = Relu (x)
+  b = Sin (a)
+  y = Relu (b)
+  z = Relu (c)
+})");
+  CHECK(groups_of(model, {"Relu"}) == "5 3 2");
+  CHECK(groups_of(model, {"Relu", "Sin"}) == "5 5 1");
+  CHECK(groups_of(model, {"Tan"}) == "5 0 0");
+}
+
+TEST_CASE("what the runtime merges, removes, computes or replaces counts as it is there") {
+  const Read model = read(R"(
+g (float[4] x, float[N] u) => (float[4] y, int64[1] z) {
+  a = Identity (x)
+  s = Shape (a)
+  b = Reshape (x, s)
+  c = HardSwish (b)
+  d = HardSwish (b)
+  y = Sum (c, d)
+  z = Shape (u)
+})");
+  // Reshape, HardSigmoid, Mul, Sum and the Shape that is not known.
+  CHECK(groups_of(model, {"Reshape", "HardSigmoid", "Mul", "Sum"}) == "5 4 1");
+  CHECK(groups_of(model, {"Reshape", "Mul", "Sum"}) == "5 3 2");
 }
 
 TEST_CASE("an operator with a body and no rule is judged by its body") {
