@@ -25,6 +25,8 @@ TARGET = [
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=host",
+    # By default IREE computes float64 in float32, and then takes no tensors of float64.
+    "--iree-input-demote-f64-to-f32=false",
 ]
 TOOLS = Path(sys.executable).parent
 

@@ -205,6 +205,16 @@ def test_iree_takes_squeezenet_in_a_later_opset(place):
     return summary(result)
 
 
+def test_iree_computes_float64_as_such(place):
+    value = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, [2, 3]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Exp", ["x"], ["y"], name="exp")], "g", value[:1], value[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), place.folder / "m.onnx")
+    done, result = place.lower("m.onnx", PROJECT / "samples" / "backends" / "iree.json", "--reference", "onnxruntime", "--compare",
+                               env=environment_with("iree.compiler"))
+    equal((done.returncode, result["rules"]), (0, 0))
+    equal([one["largest_difference"] < 1e-12 for one in result["parts"][0]["values"]], [True])
+
+
 def test_openvino_computes_in_lower_precision_by_default(place):
     code, result = lower(place, "openvino", "gpt_kv", "--backend", "openvino", "--compare", "--until-clean",
                          "-j", 1)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,35 @@ TEST_CASE("a child ends when the process that started it is killed") {
   CHECK(::poll(&source, 1, 10'000) == 1);
   CHECK((source.revents & POLLHUP) != 0);
   ::close(end);
+}
+
+TEST_CASE("a child does not outlive the process that started it, whenever that is killed") {
+  const std::string pipe = "/tmp/cleave_child_test.early." + std::to_string(::getpid());
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int end = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ::close(::open(pipe.c_str(), O_WRONLY));  // from now on it tells that nobody writes
+  for (int i = 0; i < 150; ++i) {
+    const pid_t starter = ::fork();
+    REQUIRE(starter >= 0);
+    if (starter == 0) {
+      const itimerval soon = {{0, 0}, {0, 20 + 4 * i}};  // ends it while it starts the child
+      ::setitimer(ITIMER_REAL, &soon, nullptr);
+      run_child(shell("exec sleep 600 > " + pipe));
+      std::_Exit(0);
+    }
+    ::waitpid(starter, nullptr, 0);
+  }
+  // Who still starts ends soon; a child that lives on holds the pipe.
+  const auto is_held = [&] {
+    ::pollfd source = {.fd = end, .events = POLLIN, .revents = 0};
+    ::poll(&source, 1, 0);
+    return (source.revents & POLLHUP) == 0;
+  };
+  ::usleep(300'000);
+  for (int i = 0; i < 100 && is_held(); ++i) ::usleep(100'000);
+  CHECK_FALSE(is_held());
+  ::close(end);
+  ::unlink(pipe.c_str());
 }
 
 TEST_CASE("grandchildren that hold the output or leave the group are ended") {

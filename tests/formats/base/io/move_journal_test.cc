@@ -1,5 +1,7 @@
 #include "formats/base/io/move_journal.h"
 
+#include <unistd.h>
+
 #include "formats/base/io/renaming.h"
 #include "tests/catch2.h"
 #include "tests/formats/base/io/test_folder.h"
@@ -142,6 +144,27 @@ TEST_CASE("a journal behind a link, or in a folder of another name, is not follo
       CHECK(model.content(file) == "the user's");
     }
     CHECK(fs::exists(model.path("moves.journal")));
+  }
+}
+
+TEST_CASE("a link in the place of a journal, and the folder of another user, give no orders") {
+  for (const bool is_linked : {true, false}) {
+    const Scene scene;
+    { REQUIRE(scene.begin()); }
+    scene.move(Scene::kSteps, false);
+    const std::string journal = scene.from() + "/moves.journal";
+    const TestFolder elsewhere;
+    if (is_linked) {
+      fs::rename(journal, elsewhere.path("moves.journal"));
+      fs::create_symlink(elsewhere.path("moves.journal"), journal);
+    } else if (::chown(scene.from().c_str(), 1, ::getegid()) != 0) {
+      continue;  // only root gives folders away
+    }
+    INFO(is_linked);
+    REQUIRE(undo_unfinished_moves(scene.to()));
+    CHECK(scene.test().content("a") + scene.test().content("b") + scene.test().content("m") ==
+          "newnewnew");
+    CHECK(fs::exists(journal));
   }
 }
 

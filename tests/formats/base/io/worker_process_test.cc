@@ -105,6 +105,28 @@ TEST_CASE("Nobody waits for the worker of a process that is gone") {
   ::close(ends[0]);
 }
 
+TEST_CASE("A busy worker does not outlive its process, whenever that ends") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  for (int i = 0; i < 50; ++i) {  // mostly before the worker is set up
+    const pid_t copy = ::fork();
+    REQUIRE(copy >= 0);
+    if (copy == 0) {
+      WorkerProcess worker(shout,
+                           kMuch);  // it inherits the writing end, and holds it while it lives
+      worker.give("hang");
+      if (i % 2 == 1) ::usleep(2000);  // after
+      std::raise(SIGKILL);
+    }
+    ::waitpid(copy, nullptr, 0);
+  }
+  ::close(ends[1]);
+  ::pollfd source = {.fd = ends[0], .events = POLLIN, .revents = 0};
+  CHECK(::poll(&source, 1, 10'000) == 1);
+  CHECK((source.revents & POLLHUP) != 0);
+  ::close(ends[0]);
+}
+
 TEST_CASE("A worker ends when its process ends, also while it waits for a request") {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
