@@ -52,11 +52,12 @@ REFUSED_TODAY: dict[tuple[str, str], dict[str, object]] = {
 # of int8 inputs without a bias.
 WEIGHTS_TODAY = {"INT8": {"INT8", "INT4"}, "INT16": {"INT8", "INT4"}, "UINT8": {"INT8", "INT4", "UINT8"},
                  "UINT16": {"INT8", "INT4", "UINT8", "INT16"}}
+NAMES_OF_OPERANDS = {"Conv": ("X", "W", "B"), "ConvTranspose": ("X", "W", "B"), "Gemm": ("A", "B", "C"), "MatMul": ("A", "B", "")}
 # The input of quantised cases that is a constant: winml-cli's generators make it so, and no column says it.
 WEIGHTS = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "InstanceNormalization": 1}
 # Where today's compiler also takes these weights per axis, of int8: tried with onnxruntime-qnn 2.7.0, by tests/npu.
 PER_AXIS = " per axis"
-ALSO_PER_AXIS = {"Conv": ("W", "B"), "ConvTranspose": ("W", "B"), "Gemm": ("B", "C"), "MatMul": ("B", "C")}
+ALSO_PER_AXIS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 ONNX_TYPES = {
     "FLOAT": "float32", "DOUBLE": "float64", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
     "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
@@ -359,7 +360,7 @@ def read_file(op, since, content):
 def also_per_axis(file):
     """A file with quantised cases, and those with weights of int8 again, quantised per axis."""
     columns, yes = {name: list(values) for name, values in file.columns.items()}, list(file.yes)
-    weights, bias = ("QDQ_" + name for name in ALSO_PER_AXIS[file.op])
+    weights, bias = ("QDQ_" + name for name in NAMES_OF_OPERANDS[file.op][1:])
     for row in [row for row, one in enumerate(file.columns[weights]) if one == "INT8"]:
         yes.append(file.yes[row])
         for name, values in file.columns.items():
@@ -387,7 +388,7 @@ def is_refused_today(file, row):
     def cell(name):
         return file.columns[name][row] if name in file.columns else None
 
-    first, weights, bias = {"Conv": "XWB", "ConvTranspose": "XWB", "Gemm": "ABC", "MatMul": "AB-"}.get(file.op, "---")
+    first, weights, bias = NAMES_OF_OPERANDS.get(file.op, ("", "", ""))
     has_bias = cell(bias + "_is_none") is False
     has_other_weights = cell("QDQ_" + weights) and cell("QDQ_" + weights) not in WEIGHTS_TODAY[cell("QDQ_" + first)]
     if cell("QDQ_Y"):  # without a QuantizeLinear the operator is none of integers

@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "core/cost": CORE_LOW + " core/condition core/support",
     "core/placement": "core/base core/cost",
     "core/devices": CORE_LOW + " core/cost core/placement",
-    "core/split": CORE_LOW + " core/support core/cost core/placement core/devices",
+    "core/split": CORE_LOW + " core/pattern core/support core/cost core/placement core/devices",
     "core/measures": CORE_LOW + " core/condition core/support core/cost core/devices core/split",
     "core/stages": CORE + " core/balance",
     "core/advice": CORE,
