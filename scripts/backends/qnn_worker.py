@@ -32,11 +32,12 @@ with packages("onnxruntime-qnn onnx numpy"):
 PROVIDER = "QNNExecutionProvider"
 MOST_REASONS = 6
 MOST_NAMES = 8
+MOST_NAMED = 256
+QDQ = ("DequantizeLinear", "QuantizeLinear")
 REASON = re.compile(
     r"Validation FAILED for \d+ nodes in OrtNodeUnit \((.*?)\) *:\s*((?:Operator type: .*\n\s*)*)REASON : (.*)"
 )
 NODE = re.compile(r"Operator type: (\S*) Node name: (.*?) Node index:")
-MOST_NAMED = 32
 
 
 def options_of(words):
@@ -83,13 +84,20 @@ class Log:
         return list(dict.fromkeys(found))
 
     def left(self):
-        """Nodes that QNN does not take, in the model's order: one of each op and reason."""
-        found = {}
+        """Nodes that QNN does not take, in the model's order: one of each op and reason, then the others."""
+        found, others, seen = {}, [], set()
         for _, nodes, why in REASON.findall(self.text):
-            for op, node in NODE.findall(nodes):
+            named = NODE.findall(nodes)
+            # The DequantizeLinear and QuantizeLinear of a quantised node are left with it, whatever they are.
+            for op, node in [one for one in named if one[0] not in QDQ] or named:
+                if node in seen:
+                    continue
+                seen.add(node)
                 plain = re.sub("`.*?`", "", why)  # names in it
-                found.setdefault((op, plain), {"node": node, "op": op, "why": why.strip()})
-        return list(found.values())[:MOST_NAMED]
+                entry = {"node": node, "op": op, "why": why.strip()}
+                if found.setdefault((op, plain), entry) is not entry:
+                    others.append(entry)
+        return [*found.values(), *others][:MOST_NAMED]
 
     def errors(self):
         lines = [line for line in self.text.splitlines() if re.search(r"\[[EF]:onnxruntime", line)]
