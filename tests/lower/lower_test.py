@@ -890,6 +890,7 @@ def test_shapes_inside_are_written_before_a_node_is_blamed(place):
     equal([one["kind"] for one in result["findings"]], ["remedy"])
     said = " ".join((place.folder / "out" / "lowering.txt").read_text().split())
     assert "the reference's shapes written inside, also in bodies" in said, said
+    equal([part["remedies"]["stated_inside"] for part in result["parts"]], [True])
 
 
 def test_a_given_size_is_written_into_bodies(place):
