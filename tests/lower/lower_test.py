@@ -839,7 +839,7 @@ def test_a_mask_of_infinities_is_no_reason_to_learn_nothing(place):
     numpy = __import__("numpy")
     mask = numpy.triu(numpy.full((4, 4), -numpy.inf, "f"), 1)
     nodes = [helper.make_node("Add", ["x", "mask"], ["masked"], name="add"), helper.make_node("Relu", ["masked"], ["r"], name="relu"),
-             helper.make_node("Min", ["masked", "r"], ["m"], name="min"), helper.make_node("Softmax", ["m"], ["y"], name="softmax")]
+             helper.make_node("Add", ["masked", "r"], ["m"], name="sum"), helper.make_node("Sigmoid", ["m"], ["y"], name="sigmoid")]
     graph = helper.make_graph(nodes, "g", [info("x", 1, [4, 4])], [info("y", 1, [4, 4])], [onnx.numpy_helper.from_array(mask, "mask")])
     model = place.folder / "m.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
@@ -890,6 +890,7 @@ def test_shapes_inside_are_written_before_a_node_is_blamed(place):
     equal([one["kind"] for one in result["findings"]], ["remedy"])
     said = " ".join((place.folder / "out" / "lowering.txt").read_text().split())
     assert "the reference's shapes written inside, also in bodies" in said, said
+    equal([part["remedies"]["stated_inside"] for part in result["parts"]], [True])
 
 
 def test_a_given_size_is_written_into_bodies(place):

@@ -44,7 +44,8 @@ def model(name):
 
 
 def lower(place, name, *more, support=ANYTHING, folder="out", code=0):
-    done = place.run("lower", model(name), "-s", support, "--backend", "qnn", "--until-clean", "--no-cache", "-j", 1,
+    path = name if isinstance(name, Path) else model(name)
+    done = place.run("lower", path, "-s", support, "--backend", "qnn", "--until-clean", "--no-cache", "-j", 1,
                      "--json", "-q", "-o", folder, *more, env=environment())
     equal((done.returncode, done.stderr if done.returncode not in (0, 1) else ""), (code, ""))
     return json.loads(done.stdout)
@@ -114,6 +115,28 @@ def test_probe_learns_gelu(place):
 
 def test_qdq_is_whole(place):
     return lowers(place, "qdq")
+
+
+def test_quantised_nodes_that_qnn_names_are_denied_in_one_round(place):
+    import onnx
+    from onnx import helper
+
+    nodes, value = [], "x"
+    scale, zero = helper.make_tensor("s", 1, [], [0.05]), helper.make_tensor("z", 2, [], [128])
+    for place_of, op in enumerate(["Relu", "Erf"] * 6):
+        name = f"{op}{place_of}"
+        nodes += [helper.make_node("QuantizeLinear", [value, "s", "z"], [f"q{place_of}"], name=f"Q{place_of}"),
+                  helper.make_node("DequantizeLinear", [f"q{place_of}", "s", "z"], [f"d{place_of}"], name=f"DQ{place_of}"),
+                  helper.make_node(op, [f"d{place_of}"], [name], name=name)]
+        value = name
+    info = [helper.make_tensor_value_info(one, 1, [1, 8, 16]) for one in ("x", value)]
+    graph = helper.make_graph(nodes, "g", info[:1], info[1:], [scale, zero])
+    path = place.folder / "erf.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    result = lower(place, path, "--no-artefacts")
+    denied = sorted(rule["name"] for rule in result["learned"])
+    equal((result["rounds"], denied), (2, sorted(f"Erf{number}" for number in range(1, 12, 2))))
+    return f"{result['nodes_lowered']} of {result['nodes']} nodes in {result['compiler_runs']} runs"
 
 
 def test_gpt_kv_is_whole(place):
