@@ -1,5 +1,6 @@
 #include "formats/models/onnx/read/graph_maker.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/attributes.h"
+#include "formats/models/onnx/index/fields.h"
 #include "formats/models/onnx/infer/constants.h"
 
 namespace cleave {
@@ -61,10 +63,57 @@ std::string scope_of_path(std::string_view name) {
   return scope;
 }
 
+// The places of nodes in the file, of a model in which nodes may have been replaced.
+class FilePlaces {
+ public:
+  explicit FilePlaces(const OnnxModel& model) : nodes_(model.graph.nodes) {
+    if (!model.is_folded) return;
+    OnnxWalk walk;  // the index has checked the file
+    for (OnnxFields field(model.graph.record.payload, "the graph", walk); field.next();) {
+      const bool is_node = field.key() == bytes_field(graph_field::kNode);
+      if (is_node) {
+        in_file_.push_back(field.record().payload);
+      } else {
+        field.skip();
+      }
+    }
+    within_.resize(in_file_.size());
+    is_folded_ = true;
+  }
+
+  // The end of a name that is made for node i; call it once for each. What folding made is numbered after the
+  // file's nodes, constants by themselves: they are no nodes of a split.
+  std::string text(std::uint32_t i, bool is_constant) {
+    if (!is_folded_) return std::to_string(i);
+    const std::string_view payload = nodes_.record(i).payload;
+    const std::less_equal<const char*> not_after;
+    const auto next = std::upper_bound(
+        in_file_.begin(), in_file_.end(), payload.data(),
+        [](const char* at, std::string_view node) { return std::less<>()(at, node.data()); });
+    if (next != in_file_.begin()) {
+      const auto place = static_cast<std::size_t>(next - in_file_.begin()) - 1;
+      const std::string_view node = in_file_[place];
+      if (payload.data() == node.data()) return std::to_string(place);
+      if (not_after(payload.data() + payload.size(), node.data() + node.size())) {
+        return std::to_string(place) + "_" + std::to_string(within_[place]++);
+      }
+    }
+    return std::to_string(in_file_.size() + made_[is_constant ? 1 : 0]++);
+  }
+
+ private:
+  const OnnxNodes& nodes_;
+  bool is_folded_ = false;
+  std::vector<std::string_view> in_file_;  // payloads, in order
+  std::vector<std::size_t> within_;       // by node of the file: how many of its bodies have a name
+  std::array<std::size_t, 2> made_ = {};  // others, constants
+};
+
 }  // namespace
 
-OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
+OnnxUniqueNames::OnnxUniqueNames(const OnnxModel& model, GraphBuilder& builder,
                                  std::vector<std::string>& notes) {
+  const OnnxNodes& nodes = model.graph.nodes;
   NameTable given;  // names in the file: the first node with each
   const auto given_name = [&](std::uint32_t i) { return nodes.name(i); };
   std::vector<std::uint32_t> nameless;
@@ -81,10 +130,11 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
   std::size_t unnamed = 0, repeated = 0;
   std::string example;
   OnnxNode room;
+  FilePlaces places(model);
   for (const std::uint32_t i : nameless) {
     const OnnxNode& node = nodes.read_names(i, room);
     std::string name(node.name.empty() ? node.op_type : node.name);
-    name += '_' + std::to_string(i);
+    name += '_' + places.text(i, node.op_type == "Constant");
     while (given.find(name, given_name) != NameTable::kAbsent ||
            taken.find(name, made_name) != NameTable::kAbsent) {
       name += '_';
@@ -370,7 +420,7 @@ void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_vie
 void GraphMaker::add_nodes() {
   // limit of the estimate for the rest, in multiples of what is there
   constexpr std::size_t kMostTimes = 16;
-  const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
+  const OnnxUniqueNames names(model_, builder_, notes_);
   OnnxNode room;
   std::size_t added = 0;
   std::size_t next_expected = 4096;
