@@ -56,6 +56,7 @@ class AdviceWriter {
 
   std::vector<std::string> write() {
     speak_of_qdq();
+    speak_of_size();
     propose_sizes();
     if (advice_.empty()) warn_of_open_rules();
     list_pinned();
@@ -95,6 +96,28 @@ class AdviceWriter {
           "of quantised nodes: only its name is denied" +
           (is_kept ? "" : "; --keep-qdq keeps them together"));
     }
+  }
+
+  // Large pieces of other nodes each time, of which smaller ones pass: that is what a limit looks like which is
+  // not one of nodes, as of bytes or of constants.
+  void speak_of_size() {
+    constexpr std::size_t kLarge = 16, kLeast = 2;
+    std::vector<std::size_t> sizes;
+    for (const LowerFinding& found : outcome_.findings) {
+      const bool is_together = found.finding.kind == FindingKind::together;
+      if (is_together && found.finding.within.size() >= kLarge) {
+        sizes.push_back(found.finding.within.size());
+      }
+    }
+    if (sizes.size() < kLeast) return;
+    const std::size_t least = *std::min_element(sizes.begin(), sizes.end());
+    advice_.push_back(
+        count_text(sizes.size()) +
+        " rules are of nodes that fail only together with many others, in pieces of " +
+        count_text(least) +
+        " nodes and more: a limit of size may be the cause, and no node. Before you keep such "
+        "rules, try \"max_nodes\": " +
+        count_text(least - 1) + " or fewer in the list");
   }
 
   // Partitions that only lack the sizes of open dims.

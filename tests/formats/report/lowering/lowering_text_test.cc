@@ -129,6 +129,20 @@ TEST_CASE("a partition that was compiled only, though values are compared, is to
   CHECK_FALSE(is_told());
 }
 
+TEST_CASE("rules of large pieces that fail only together raise the question of their size") {
+  Lowered lowered;
+  for (const std::size_t size : {43UL, 66UL}) {
+    LowerFinding& found = lowered.outcome.findings.emplace_back();
+    found.finding.kind = FindingKind::together;
+    found.finding.within.assign(size, NodeId{0});
+    found.rule = "deny op f named y";
+    CHECK(lowered.advice().size() == (size == 66 ? 1 : 0));
+  }
+  CHECK(lowered.advice().front().find("try \"max_nodes\": 42 or fewer") != std::string::npos);
+  lowered.outcome.findings.back().finding.within.resize(3);
+  CHECK(lowered.advice().empty());
+}
+
 TEST_CASE("a rule with little behind it says so, and how to repeat it") {
   Lowered lowered;
   lowered.backends.emplace_back().name = "npu";
