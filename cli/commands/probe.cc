@@ -111,7 +111,7 @@ class ProbeCommand : public Command {
 
   ExitCode probe(const ProbeInput& input) {
     const auto outcome = [&] {
-      ProgressBar bar(paths_.front());
+      ProgressBar bar(paths_.front(), InLog::lines);
       backend_.pool.progress = bar.observer();
       return probe_models(input, backend_.pool);
     }();

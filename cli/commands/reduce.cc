@@ -136,7 +136,7 @@ class ReduceCommand : public Command {
 
   ExitCode reduce(const ReduceInput& input) {
     const auto outcome = [&] {
-      ProgressBar bar(request_.model.path);
+      ProgressBar bar(request_.model.path, InLog::lines);
       options_.pool.progress = bar.observer();
       return reduce_piece(input, options_);
     }();

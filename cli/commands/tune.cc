@@ -113,7 +113,7 @@ class TuneCommand : public Command {
   }
 
   Result<TuneJob, JobFault> tune() const {
-    ProgressBar bar(request_.split.model.path);
+    ProgressBar bar(request_.split.model.path, InLog::lines);
     return run_tuning(request_, bar.observer());
   }
 

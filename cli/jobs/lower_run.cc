@@ -49,7 +49,7 @@ Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,
                                                    const std::vector<Backend>& backends,
                                                    LowerOptions& options) {
   auto outcome = [&] {
-    ProgressBar bar(split.model().source.path());
+    ProgressBar bar(split.model().source.path(), InLog::lines);
     options.pool.progress = bar.observer();
     return lower_model(split, backends, options);
   }();

@@ -15,6 +15,7 @@ namespace {
 constexpr double kSecondsUnseen = 0.4;
 constexpr double kLeastSeconds = 1;
 constexpr double kSecondsBetween = 0.1;
+constexpr double kSecondsBetweenLines = 30;
 
 void write_stderr(const std::string& text) {
   // A lost terminal is no reason to stop the work.
@@ -35,15 +36,33 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string subject) : subject_(std::move(subject)) {}
+ProgressBar::ProgressBar(std::string subject, InLog in_log)
+    : subject_(std::move(subject)), in_log_(in_log) {}
 
 ProgressBar::~ProgressBar() {
   if (is_shown_) write_stderr("\r\x1b[K");
 }
 
 Progress ProgressBar::observer() {
-  if (!is_progress_wanted()) return {};
-  return [this](const WorkDone& work) { show(work); };
+  if (is_progress_wanted()) return [this](const WorkDone& work) { show(work); };
+  if (in_log_ == InLog::nothing || !is_info_wanted()) return {};
+  begin_ = Clock::now();
+  ticker_.emplace(kSecondsBetweenLines, [this] { write_line(); });
+  return [this](const WorkDone& work) { note(work); };
+}
+
+void ProgressBar::note(const WorkDone& work) {
+  const std::lock_guard lock(mutex_);
+  task_ = work.task;
+  unit_ = work.unit;
+  done_ = work.done;
+  total_ = work.total;
+}
+
+void ProgressBar::write_line() {
+  const std::lock_guard lock(mutex_);
+  const WorkDone work{task_, unit_, done_, total_};
+  write_stderr(log_line(work, subject_, seconds_between(begin_, Clock::now())) + "\n");
 }
 
 void ProgressBar::show(const WorkDone& work) {

@@ -106,9 +106,10 @@ bool is_progress_wanted() {
   const bool can_erase = terminal != nullptr && std::string_view(terminal) != "dumb";
   struct stat output {};
   const bool is_pipe = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
-  return can_erase && !is_pipe && ::isatty(STDERR_FILENO) == 1 &&
-         spdlog::should_log(spdlog::level::info);
+  return can_erase && !is_pipe && ::isatty(STDERR_FILENO) == 1 && is_info_wanted();
 }
+
+bool is_info_wanted() { return spdlog::should_log(spdlog::level::info); }
 
 void set_up_terminal(const TerminalOptions& options) {
   const auto mode = colour_wanted() ? spdlog::color_mode::always : spdlog::color_mode::never;

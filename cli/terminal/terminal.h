@@ -41,6 +41,8 @@ void print_info(std::string_view message);
 // True when a person watches: standard error is a terminal that can erase a line, messages are not
 // turned off, and standard output is not a pipe, whose reader may draw on the same terminal.
 bool is_progress_wanted();
+// True unless --quiet is given: see print_info().
+bool is_info_wanted();
 
 // The least important messages that are printed on standard error.
 enum class LogLevel { debug, info, warning, error };

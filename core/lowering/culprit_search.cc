@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/lowering/node_case.h"
+#include "core/lowering/size_limit.h"
 
 namespace cleave {
 namespace {
@@ -348,9 +349,6 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
 
 namespace {
 
-// A limit of size below this many items is not thought of.
-constexpr std::size_t kLeastSize = 4;
-
 struct Region {
   ItemSet items;
   Remedies remedies = {};
@@ -476,10 +474,16 @@ class Search {
       const bool is_enough = result_.findings.size() >= options_.most_findings ||
                              in_vain.size() == options_.most_hints || questions_.is_spent();
       if (is_enough) continue;
-      if (accept_named(region, *item, why)) {
-        blamed.emplace(kind, result_.findings.size() - 1);
-      } else {
+      if (!accept_named(region, *item, why)) {
         in_vain.insert(why);
+        continue;
+      }
+      blamed.emplace(kind, result_.findings.size() - 1);
+      // The others are asked about as the remedy has them: what fails then is to blame.
+      const Finding& first = result_.findings.back();
+      if (result_.findings.size() == before + 1 && first.kind == FindingKind::remedy) {
+        regions_.push_back({region.items, first.remedies});
+        return true;
       }
     }
     if (result_.findings.size() == before) return false;
@@ -603,7 +607,8 @@ class Search {
     if (!prefix.is_sharp) return false;
     const ItemSet items = prefix_of(region.items, prefix.length);
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
-    if (is_of_size({region.items, region.remedies, signature}, prefix.length)) {
+    const FailingSet failing{region.items, region.remedies, signature};
+    if (is_limit_of_size(questions_, order_, failing, prefix.length)) {
       return report_size(region, prefix.length);
     }
     Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
@@ -620,28 +625,6 @@ class Search {
   }
 
   // ---- size ----
-
-  // The answer about the items [begin, end) of the region.
-  Judgement window(const FailingSet& region, std::size_t begin, std::size_t end) {
-    return judge(questions_.ask(chunk_of(region.items, begin, end), region.remedies),
-                 region.signature);
-  }
-
-  // Whether any piece of `length` items fails and any of one less passes, as far as a few others
-  // tell. The first `length` items fail, and without their last one pass.
-  bool is_of_size(const FailingSet& region, std::size_t length) {
-    const std::size_t count = region.items.size();
-    if (length < kLeastSize || window(region, 1, length) != Judgement::pass) return false;
-    if (count == length) {
-      const ItemSet middle = {region.items[length / 2]};
-      const ItemSet rest = without(region.items, middle);
-      return is_convex(order_, rest) &&
-             judge(questions_.ask(rest, region.remedies), region.signature) == Judgement::pass;
-    }
-    if (window(region, 1, length + 1) != Judgement::same) return false;
-    return window(region, count - length, count) == Judgement::same &&
-           window(region, count - length + 1, count) == Judgement::pass;
-  }
 
   bool report_size(const Region& region, std::size_t length) {
     const ItemSet items = prefix_of(region.items, length);

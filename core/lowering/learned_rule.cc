@@ -30,9 +30,7 @@ void Evidence::add_passed(const Graph& graph, std::span<const NodeId> nodes) {
 void Evidence::add_failed(const Graph& graph, NodeId node) {
   EvidenceCase& own = at(graph, node);
   own.failed = true;
-  const bool is_known =
-      std::find(own.failing.begin(), own.failing.end(), node) != own.failing.end();
-  if (!is_known) own.failing.push_back(node);
+  if (failed_.emplace(&graph, node).second) own.failing.push_back(node);
 }
 
 std::vector<OpName> Evidence::failed_ops() const {
@@ -275,12 +273,16 @@ class OpLearner {
         failed_.push_back(i);
       }
     }
+    for (const NodeId node : context_.graph.nodes()) {
+      if (context_.graph.op(node) == op_.second) nodes_.push_back(node);
+    }
   }
 
   std::vector<LearnedRule> learn() {
     std::vector<LearnedRule> rules;
     if (passed_.empty()) {
-      rules.push_back({.rule = whole_op(), .failed = failed_.size()});
+      rules.push_back(
+          {.rule = whole_op(), .failed = failed_.size(), .failing = failing_of(failed_)});
       return rules;
     }
     std::vector<std::size_t> left = failed_;
@@ -291,15 +293,16 @@ class OpLearner {
       rules.push_back({.rule = best->rule,
                        .conditions = best->conditions,
                        .failed = best->covered.size(),
-                       .passed = passed_.size()});
+                       .passed = passed_.size(),
+                       .failing = failing_of(best->covered)});
       std::vector<std::size_t> rest;
       std::set_difference(left.begin(), left.end(), best->covered.begin(), best->covered.end(),
                           std::back_inserter(rest));
       left = std::move(rest);
     }
-    for (const std::size_t i : left) add_by_name(cases_[i], rules);
+    for (const std::size_t i : left) add_by_name(cases_[i], nodes_of_case(cases_[i]), rules);
     for (const EvidenceCase& item : cases_) {
-      if (item.failed && item.passed) add_by_name(item, rules);
+      if (item.failed && item.passed) add_by_name(item, item.failing, rules);
     }
     return rules;
   }
@@ -320,22 +323,39 @@ class OpLearner {
     return rule;
   }
 
-  void add_by_name(const EvidenceCase& item, std::vector<LearnedRule>& rules) const {
-    const std::vector<NodeId> nodes = item.passed ? item.failing : nodes_of_case(item);
-    for (Rule& rule : rules_by_name(*item.graph, nodes)) {
-      rules.push_back({.rule = std::move(rule), .failed = 1, .passed = passed_.size()});
+  std::vector<NodeId> failing_of(const std::vector<std::size_t>& cases) const {
+    std::vector<NodeId> nodes;
+    for (const std::size_t i : cases) {
+      nodes.insert(nodes.end(), cases_[i].failing.begin(), cases_[i].failing.end());
+    }
+    return nodes;
+  }
+
+  // `nodes`: first those of the case that failed, then others of it.
+  void add_by_name(const EvidenceCase& item, const std::vector<NodeId>& nodes,
+                   std::vector<LearnedRule>& rules) const {
+    std::vector<Rule> named = rules_by_name(*item.graph, nodes);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NodeId failing = i < item.failing.size() ? nodes[i] : item.failing.back();
+      rules.push_back({.rule = std::move(named[i]),
+                       .failed = 1,
+                       .passed = passed_.size(),
+                       .failing = {failing}});
     }
   }
 
-  // All nodes of a case that never passed.
-  static std::vector<NodeId> nodes_of_case(const EvidenceCase& item) {
+  // All nodes of a case that never passed: first those that failed.
+  std::vector<NodeId> nodes_of_case(const EvidenceCase& item) {
     const Graph& graph = *item.graph;
-    const std::string text = node_case(graph, item.node);
-    std::vector<NodeId> nodes = item.failing;
+    const auto [known, is_new] = nodes_of_cases_.try_emplace(&graph);
     for (const NodeId node : graph.nodes()) {
-      const bool is_alike = graph.op(node) == graph.op(item.node) && node_case(graph, node) == text;
-      const bool is_known = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-      if (is_alike && !is_known) nodes.push_back(node);
+      if (!is_new) break;
+      if (graph.op(node) == op_.second) known->second[node_case(graph, node)].push_back(node);
+    }
+    const std::set<NodeId> failing(item.failing.begin(), item.failing.end());
+    std::vector<NodeId> nodes = item.failing;
+    for (const NodeId node : known->second[node_case(graph, item.node)]) {
+      if (!failing.contains(node)) nodes.push_back(node);
     }
     return nodes;
   }
@@ -407,8 +427,7 @@ class OpLearner {
 
   std::size_t denied_nodes(const Rule& rule) const {
     std::size_t count = 0;
-    for (const NodeId node : context_.graph.nodes()) {
-      if (context_.graph.op(node) != op_.second) continue;
+    for (const NodeId node : nodes_) {
       count += holds_of(rule, {.graph = &context_.graph, .node = node}, context_.facts) ? 1U : 0U;
     }
     return count;
@@ -417,7 +436,10 @@ class OpLearner {
   const OpName& op_;
   const LearningContext& context_;
   std::vector<EvidenceCase> cases_;
+  std::vector<NodeId> nodes_;                 // of the op, in the context's graph
   std::vector<std::size_t> passed_, failed_;  // indices; a case that did both is in `passed_`
+  // By graph, by text of the case: the op's nodes; those of a graph once one of its cases is asked for.
+  std::map<const Graph*, std::map<std::string, std::vector<NodeId>>> nodes_of_cases_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,6 +58,7 @@ class Evidence {
  private:
   EvidenceCase& at(const Graph& graph, NodeId node);
   std::map<OpName, std::map<std::string, EvidenceCase>> cases_;
+  std::set<std::pair<const Graph*, NodeId>> failed_;  // nodes that are in EvidenceCase::failing
 };
 
 // Rule condition: one condition that a rule may set on a node, as learning tries it: "attribute
@@ -88,6 +90,9 @@ struct LearnedRule {
   std::size_t conditions = 0;  // 0: the op as a whole, or names
   std::size_t failed = 0;      // cases of the op that failed alone and that the rule covers
   std::size_t passed = 0;      // cases of the op that passed; the rule matches none of them
+  // The nodes that failed and that it is made of; for the name of one that was not asked about, another of
+  // its case.
+  std::vector<NodeId> failing = {};
   // True for a rule with conditions, or by name, that is based on few cases.
   bool is_weak() const { return passed > 0 && failed < kStrongEvidence; }
 };
@@ -98,8 +103,8 @@ struct LearningContext {
   const OpFacts& facts;
 };
 
-// Sorted by op, then by text of the rule. Cost: for each op the square of its conditions (some tens)
-// times its cases.
+// Sorted by op, then by text of the rule. Cost: for each op the nodes of the graph, and the square of its
+// conditions (some tens) times its cases.
 std::vector<LearnedRule> learn_rules(const Evidence& evidence, const LearningContext& context);
 
 // Deny rules by name for nodes that only fail together with others, so that no condition on a node

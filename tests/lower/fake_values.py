@@ -8,6 +8,7 @@ usage: fake_values.py [RULE...]      a worker that computes by ONNX Runtime
     below=X    adds 1 to what an op X makes below 0
     stated=X   refuses an op X whose body takes or gives a value without a known shape
     bf16       rounds what each op makes to bfloat16
+    above=N    makes all of what a piece of more than N nodes gives 5% too large
     step=AxB   one value of what each QuantizeLinear makes, of the shape AxB, is one step off
 """
 import sys
@@ -92,11 +93,14 @@ def compile_model(path, rules):
 
 def main():
     rules = sys.argv[1:]
+    most = [int(rule[6:]) for rule in rules if rule.startswith("above=")]
 
     def run(request):
         session = compile_model(request["model"], rules)
         names = [value.name for value in session.get_outputs()]
         made = in_stage("run", session.run, names, read_inputs(request))
+        if most and len(onnx.load(request["model"]).graph.node) > most[0]:
+            made = [one * np.float32(1.05) for one in made]
         write_outputs(request, dict(zip(names, made)))
 
     def compile_only(request):

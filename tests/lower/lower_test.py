@@ -828,7 +828,9 @@ def test_nan_of_the_reference_blames_no_node(place):
     numpy.savez(place.folder / "below.npz", v0=numpy.array([[-1, 2, 3], [4, 5, -6]], "f"))
     done, result = place.lower(model, backend, "--compare", "--until-clean", "--inputs", "below.npz", env=env)
     equal((done.returncode, result["rules"], result["clean"]), (1, 0, False))
-    equal([(one["values"], one["nodes"]) for one in result["findings"]], [("not finite", ["n1"])])
+    # The node where NaN begins is told, without asking the compiler again.
+    equal([(one["values"], one["nodes"]) for one in result["findings"]], [("not finite", ["n0"])])
+    equal(result["compiler_runs"], 1)
     done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--compare", "--inputs", "below.npz", env=env)
     assert "the reference has NaN or infinity there" in " ".join(done.stdout.split()), done.stdout
 
@@ -846,6 +848,34 @@ def test_a_mask_of_infinities_is_no_reason_to_learn_nothing(place):
     done, result = place.lower(model, values_backend(place, "wrong=Relu"), "--compare", "--until-clean", env=env)
     equal([(one["values"], one["nodes"]) for one in result["findings"]], [("culprit", ["relu"])])
     equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Relu"]))
+
+
+def decided_if(path):
+    """Exp, Relu, Neg within both branches of an If that the input k decides."""
+    def value(name, kind=onnx.TensorProto.FLOAT, shape=(2, 3)):
+        return onnx.helper.make_tensor_value_info(name, kind, shape)
+
+    def branch(prefix):
+        names = ["x", *(prefix + str(i) for i in range(3))]
+        nodes = [onnx.helper.make_node(op, [names[i]], [names[i + 1]], name=prefix + op)
+                 for i, op in enumerate(("Exp", "Relu", "Neg"))]
+        return onnx.helper.make_graph(nodes, prefix, [], [value(names[-1])])
+
+    node = onnx.helper.make_node("If", ["k"], ["y"], name="if", then_branch=branch("t"), else_branch=branch("f"))
+    graph = onnx.helper.make_graph([node], "g", [value("x"), value("k", onnx.TensorProto.BOOL, [])], [value("y")])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_partitions_of_a_decided_branch_are_compared_too(place):
+    env = reference(place)
+    model = decided_if(place.folder / "m.onnx")
+    given = ["--set-input", "k=true", "--deny", "Relu", "--compare"]
+    done, result = place.lower(model, values_backend(place), *given, env=env)
+    equal((done.returncode, [len(part["values"]) for part in result["parts"]]), (0, [1, 1]))
+    done, result = place.lower(model, values_backend(place, "wrong=Exp"), *given, "-o", "out", env=env)
+    equal((done.returncode, [finding["values"] for finding in result["findings"]]), (1, ["culprit"]))
+    equal(repeated(place.folder / "out" / "findings" / "1").returncode, 1)
 
 
 def test_of_nodes_of_one_case_only_those_with_wrong_values_are_denied(place):
@@ -1058,6 +1088,16 @@ def test_a_limit_of_size_is_a_limit_of_the_list(place):
     equal(json.loads((place.folder / "learned.json").read_text())["max_nodes"], 12)
     parts = json.loads(place.run("preview", model, "-s", "learned.json", "--json").stdout)["partitions"]
     assert max(len(part["nodes"]) for part in parts) <= 12 and len(parts) == 3, parts
+
+
+def test_values_that_are_wrong_in_large_pieces_only_are_a_limit_of_size(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Sin", "Neg", "Abs", "Cos"] * 8)
+    done, result = place.lower(model, values_backend(place, "above=12"), "--compare", "--until-clean", "-o", "out", env=env)
+    equal((done.returncode, result["rules"], result["max_nodes"], result["nodes_lowered"]), (0, 0, 12, 32))
+    equal([(finding["kind"], finding["nodes_within"]) for finding in result["findings"]], [("size", 13)])
+    assert "too many nodes" in (place.folder / "out" / "findings" / "1" / "README.md").read_text()
+    equal(repeated(place.folder / "out" / "findings" / "1").returncode, 1)
 
 
 def test_onnxruntime_is_the_reference_where_shapes_are_open(place):

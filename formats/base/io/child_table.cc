@@ -5,12 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "formats/base/io/child.h"
 
@@ -86,6 +88,7 @@ pid_t parent_of_running(int proc, const char* pid) noexcept {
   return static_cast<pid_t>(std::strtol(name_end + 4, nullptr, 10));
 }
 
+// Sorted by number.
 std::size_t read_processes() noexcept {
   const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0) return 0;
@@ -103,18 +106,22 @@ std::size_t read_processes() noexcept {
     }
   }
   ::close(proc);
+  const auto by_pid = [](const ProcessEntry& a, const ProcessEntry& b) { return a.pid < b.pid; };
+  std::sort(processes.data(), processes.data() + count, by_pid);
   return count;
 }
 
 bool is_ours(pid_t pid, std::size_t count) noexcept {
   if (pid == ::getpid()) return true;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (processes[i].pid == pid) return processes[i].is_ours;
-  }
-  return false;
+  const ProcessEntry* const end = processes.data() + count;
+  const ProcessEntry* const found =
+      std::lower_bound(std::as_const(processes).data(), end, pid,
+                       [](const ProcessEntry& entry, pid_t number) { return entry.pid < number; });
+  return found != end && found->pid == pid && found->is_ours;
 }
 
-// Marks the descendants of this process; false when there are none.
+// Marks the descendants of this process; false when there are none. A parent mostly has a lower number than
+// its children, so that few passes find all.
 bool mark_ours(std::size_t count) noexcept {
   bool is_any = false;
   for (bool is_more = true; is_more;) {

@@ -23,7 +23,9 @@ constexpr std::string_view kLockName = "/work.lock";
 constexpr std::string_view kTemporaryPrefix = ".cleave-";  // and then the number of the process
 constexpr std::time_t kLeastAge = 10;                      // seconds: one may be about to be locked
 
+// True for the name of a temporary folder whose process has ended.
 bool is_process_gone(const std::string& name) {
+  if (!name.starts_with(kTemporaryPrefix)) return false;
   const long pid = std::strtol(name.c_str() + kTemporaryPrefix.size(), nullptr, 10);
   return pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
@@ -43,7 +45,7 @@ void remove_left(const std::string& parent) {
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kTemporaryPrefix) || !is_process_gone(name)) continue;
+    if (!is_process_gone(name)) continue;
     std::error_code ignored;
     if (is_left(entry->path().string())) fs::remove_all(entry->path(), ignored);
   }
@@ -59,6 +61,19 @@ std::optional<WorkFolder> WorkFolder::make_in(const std::string& parent) {
   Descriptor lock(::open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
   if (lock.is_open()) ::flock(lock.get(), LOCK_EX | LOCK_NB);
   return WorkFolder(std::move(folder), std::move(lock));
+}
+
+std::optional<FolderMark> mark_of_folder(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return std::nullopt;
+  return FolderMark{path, info.st_dev, info.st_ino};
+}
+
+void remove_left_folder(const FolderMark& mark) {
+  const auto now = mark_of_folder(mark.path);
+  if (!now || now->device != mark.device || now->inode != mark.inode) return;
+  std::error_code ignored;
+  if (is_process_gone(fs::path(mark.path).filename().string())) fs::remove_all(mark.path, ignored);
 }
 
 }  // namespace cleave

@@ -161,8 +161,9 @@ std::string findings_text(const LoweringReport& report) {
     text += std::to_string(i + 1) + ". " + markdown_code(finding.part) + ": " +
             markdown_text(culprit_text(report.model.graph, finding));
     if (!finding.rule.empty()) text += "; " + markdown_text(finding.rule);
-    const std::string path = finding_path(report, i);
-    if (!path.empty()) text += "; see " + markdown_code(path);
+    const std::string path = finding_path(report, i), doubt = doubt_text(report, i);
+    if (!doubt.empty()) text += " (" + markdown_text(doubt) + ")";
+    if (!path.empty() && doubt.empty()) text += "; see " + markdown_code(path);
     text += "\n";
   }
   return text.empty() ? "" : "\n**Findings**\n\n" + text + list.rest("\nand # more\n");

@@ -319,6 +319,8 @@ class JsonWriter {
     json_.number("runs", finding.runs);
     json_.key("rule");
     found.rule.empty() ? json_.null() : json_.text(found.rule);
+    json_.key("cases");
+    found.rule.empty() ? json_.null() : json_.number(found.cases);
     json_.key("folder");
     report_.folder.empty() ? json_.null() : json_.text("findings/" + std::to_string(index + 1));
     json_.end_object();

@@ -76,6 +76,10 @@ std::string verdict_text(const Attempt& attempt);
 // The folder of a finding; "" when none is written.
 std::string finding_path(const LoweringReport& report, std::size_t finding);
 
+// Why the rule of a finding may be wrong, and how to repeat it: "1 case: repeat it with sh
+// o/findings/1/command.sh"; "" for none, and for one with enough behind it.
+std::string doubt_text(const LoweringReport& report, std::size_t finding);
+
 // "pinned shapes of 4 inputs", "opset 17": what the remedies of a partition change; "" for none.
 std::string remedy_text(const LoweredPart& part);
 // "If_3239 (named by the backend, confirmed alone)", or what else is known about the culprit.

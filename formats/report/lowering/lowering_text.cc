@@ -10,7 +10,6 @@
 #include "formats/models/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"
 #include "formats/report/words/page.h"
-#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -61,11 +60,33 @@ std::string how_found(FoundBy by) {
 std::string remedies_text(const Remedies& remedies) {
   std::string text;
   const auto add = [&text](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
-  if (remedies.pin_shapes) add("their open shapes pinned");
+  if (remedies.pin_shapes) add("open shapes pinned");
   if (remedies.state_inside) add("the reference's shapes written inside, also in bodies");
   if (remedies.freeze_values) add("shape values frozen");
   if (remedies.opset) add("opset " + std::to_string(*remedies.opset));
   return text;
+}
+
+// The options that give the reference other inputs: "--inputs, --set-input fmin=VALUE".
+std::string inputs_hint(const Graph& graph) {
+  constexpr std::size_t kMostInputs = 4;
+  std::vector<ValueId> single;  // of one element
+  for (const ValueId input : graph.inputs()) {
+    const Value& value = graph.value(input);
+    if (!value.is_tensor() || !graph.has_rank(input) || graph.is_parameter(input)) continue;
+    const Shape shape = graph.shape(input);
+    const bool is_single = std::all_of(shape.begin(), shape.end(),
+                                       [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
+    if (is_single) single.push_back(input);
+  }
+  if (single.empty()) return "--inputs";
+  return "--inputs, or " + capped_list(
+                               single, kMostInputs,
+                               [&](ValueId input) {
+                                 return "--set-input " +
+                                        shell_word(escaped(graph.value(input).name) + "=VALUE");
+                               },
+                               " ...", " ");
 }
 
 std::string values_text(const Graph& graph, const LowerFinding& finding) {
@@ -90,8 +111,8 @@ std::string values_text(const Graph& graph, const LowerFinding& finding) {
     case ValueVerdict::not_finite:
       return names_of(graph, finding.finding.nodes) +
              " (the reference has NaN or infinity there, so nothing is learned: give inputs "
-             "without "
-             "by --inputs)";
+             "without by " +
+             inputs_hint(graph) + ")";
     case ValueVerdict::unresolved:
       return finding.finding.blocked.empty() ? "not found"
                                              : "not found; " + blocked_text(graph, finding.finding);
@@ -163,8 +184,9 @@ class TextWriter {
       const std::string& target = report_.backends[finding.backend].target;
       line += "; " + escaped(finding.rule) + (target.empty() ? "" : " for " + target);
     }
-    const std::string path = finding_path(report_, index);
-    if (!path.empty()) line += "; see " + escaped(path);
+    const std::string path = finding_path(report_, index), doubt = doubt_text(report_, index);
+    if (!doubt.empty()) line += " (" + doubt + ")";
+    if (!path.empty() && doubt.empty()) line += "; see " + escaped(path);
     page_.add(wrapped(line, 2, 5));
   }
 
@@ -203,18 +225,34 @@ class TextWriter {
                  (idle.size() == 1 ? " compiles, and does not run what it made"
                                    : " compile, and do not run what they made"));
     }
+    write_not_run();
     if (!report_.pool.compares && idle.size() < report_.backends.size()) {
       page_.line("values are not compared (--compare does, with a reference)");
     }
   }
 
+  // Partitions that were compiled only, though values are compared.
+  void write_not_run() {
+    std::vector<std::string> names;
+    for (const LoweredPart& part : outcome_.rounds.back().parts) {
+      const bool runs =
+          report_.pool.compares && report_.backends[part.backend].has(LowerStage::run);
+      const bool is_compiled = part.attempt.verdict == LowerVerdict::lowered;
+      if (runs && is_compiled && part.attempt.stage != LowerStage::run) names.push_back(part.name);
+    }
+    if (names.empty()) return;
+    page_.line(
+        "NOT compared, as the reference has no values of what they read or give: " +
+        capped_list(names, kMostSizes, [](const std::string& name) { return escaped(name); }));
+  }
+
   // How far the outputs of the last round are apart, the worst for its size first; and those of which
   // the comparison says nothing.
   void write_distances() {
-    std::vector<ComparedOutput> tested, untested;
+    std::vector<ComparedOutput> tested, untested, not_finite;
     for (const LoweredPart& part : outcome_.rounds.back().parts) {
       for (const ComparedOutput& one : part.attempt.compared) {
-        (one.is_tested ? tested : untested).push_back(one);
+        (!one.is_finite ? not_finite : one.is_tested ? tested : untested).push_back(one);
       }
     }
     std::stable_sort(tested.begin(), tested.end(), [](const auto& one, const auto& other) {
@@ -236,6 +274,12 @@ class TextWriter {
                                return escaped(one.name) + " (at most " + number(one.largest) + ")";
                              }) +
                  "; other inputs (--inputs) may say more");
+    }
+    if (!not_finite.empty()) {
+      page_.line("NOT tested, as all that the reference has there is NaN or infinite: " +
+                 capped_list(not_finite, kMostSizes,
+                             [](const ComparedOutput& one) { return escaped(one.name); }) +
+                 "; " + inputs_hint(graph_) + " may give numbers");
     }
   }
 
@@ -363,15 +407,48 @@ std::vector<LoweredOfTarget> lowered_of_targets(const LoweringReport& report) {
 std::string verdict_text(const Attempt& attempt) {
   const bool is_refused = attempt.verdict == LowerVerdict::refused;
   std::string text = verdict_words(attempt);
-  if (is_refused && attempt.stage == LowerStage::run) text += " at run";
+  // A worker compiles what it is to run, and says which of both failed.
+  const bool is_before_run = attempt.detail == "convert" || attempt.detail == "compile";
+  if (is_refused && attempt.stage == LowerStage::run && !is_before_run) text += " at run";
   if (attempt.verdict == LowerVerdict::partly)
     text += ", " + count_text(left_out(attempt)) + " left out";
   return text;
 }
 
+namespace {
+
+// True when the backend failed and, asked again, did not: what fails each time may still be chance.
+bool fails_by_chance(const LowerOutcome& outcome, std::size_t backend) {
+  const auto is_second_try = [&](const LoweredPart& part) {
+    return part.backend == backend && !part.attempt.before.empty();
+  };
+  return std::any_of(outcome.findings.begin(), outcome.findings.end(),
+                     [&](const LowerFinding& one) {
+                       return one.backend == backend && one.finding.kind == FindingKind::flaky;
+                     }) ||
+         std::any_of(outcome.rounds.begin(), outcome.rounds.end(), [&](const LowerRound& round) {
+           return std::any_of(round.parts.begin(), round.parts.end(), is_second_try);
+         });
+}
+
+}  // namespace
+
 std::string finding_path(const LoweringReport& report, std::size_t finding) {
   if (report.folder.empty()) return {};
   return report.folder + "/findings/" + std::to_string(finding + 1);
+}
+
+std::string doubt_text(const LoweringReport& report, std::size_t finding) {
+  const LowerFinding& found = report.outcome.findings[finding];
+  const bool is_by_chance = fails_by_chance(report.outcome, found.backend);
+  if (found.rule.empty() || !(found.is_weak || is_by_chance)) return {};
+  std::string text = counted(found.cases, "case", "cases");
+  if (is_by_chance)
+    text += ", and " + escaped(report.backends[found.backend].name) + " fails by chance, too";
+  const std::string path = finding_path(report, finding);
+  return text + ": " +
+         (path.empty() ? "-o DIR writes a command that repeats it"
+                       : "repeat it with sh " + shell_word(path + "/command.sh"));
 }
 
 std::string conclusion_text(const LoweringReport& report) {
@@ -452,8 +529,8 @@ std::string remedy_text(const LoweredPart& part) {
 }
 
 std::string culprit_text(const Graph& graph, const LowerFinding& found) {
-  if (found.values) return values_text(graph, found);
   const Finding& finding = found.finding;
+  if (found.values && finding.kind != FindingKind::size) return values_text(graph, found);
   const std::string names = names_of(graph, finding.nodes);
   switch (finding.kind) {
     case FindingKind::culprit:
@@ -463,7 +540,7 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
              ", fails together with others: " + counted(finding.within.size(), "node", "nodes") +
              ")";
     case FindingKind::remedy:
-      return counted(finding.nodes.size(), "node", "nodes") + " compile with " +
+      return counted(finding.nodes.size(), "node compiles", "nodes compile") + " with " +
              remedies_text(finding.remedies) + "; no op is to blame";
     case FindingKind::flaky:
       return "flaky: it failed and then did not";
@@ -480,210 +557,5 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
 }
 
 std::string lowering_text(const LoweringReport& report) { return TextWriter(report).write(); }
-
-namespace {
-
-constexpr std::size_t kMostNames = 4;
-
-std::string input_names(const Graph& graph, const std::vector<ValueId>& values) {
-  return capped_list(values, kMostNames, [&](ValueId value) {
-    return escaped(graph.value(value).name) + ": " + type_text(graph, value);
-  });
-}
-
-// The options that give sizes to open dims: "--dim N=SIZE".
-std::string size_pattern(const Graph& graph) {
-  const ShapeBindings sizes = sizes_of_inputs(graph, [&](ValueId input) -> std::optional<Sizes> {
-    if (!graph.has_rank(input)) return std::nullopt;
-    return Sizes(graph.shape(input).size(), 1);
-  });
-  if (!sizes.dims.empty()) return "--dim " + shell_word(sizes.dims.front().first) + "=SIZE";
-  return sizes.inputs.empty() ? ""
-                              : "--input-shape " + shell_word(sizes.inputs.front().first) + "=DIMS";
-}
-
-// The highest opset with which partitions compiled; nullopt: all did with the model's.
-std::optional<std::int64_t> raised_opset(const LowerOutcome& outcome) {
-  std::optional<std::int64_t> highest;
-  for (const LoweredPart& part : outcome.rounds.back().parts) {
-    if (part.is_lowered) highest = std::max(highest, part.remedies.opset);
-  }
-  return highest;
-}
-
-class AdviceWriter {
- public:
-  explicit AdviceWriter(const LoweringReport& report)
-      : report_(report), graph_(report.model.graph), outcome_(report.outcome) {}
-
-  std::vector<std::string> write() {
-    speak_of_qdq();
-    propose_sizes();
-    if (advice_.empty()) warn_of_open_rules();
-    list_pinned();
-    name_command();
-    for (const std::string& note : report_.notes) advice_.push_back(escaped(note));
-    return std::move(advice_);
-  }
-
- private:
-  bool has_reference() const { return !outcome_.reference.empty(); }
-
-  // Quantised models, whose nodes a compiler must get with what quantises them.
-  void speak_of_qdq() {
-    std::size_t all = 0, taken = 0;
-    const auto is_qdq = [&](NodeId node) {
-      return graph_.op(node) == "QuantizeLinear" || graph_.op(node) == "DequantizeLinear";
-    };
-    for (const NodeId node : graph_.nodes()) all += is_qdq(node) ? 1U : 0U;
-    for (const LoweredPart& part : outcome_.rounds.front().parts) {
-      for (const NodeId node : part.nodes) taken += is_qdq(node) ? 1U : 0U;
-    }
-    const auto cut = static_cast<std::size_t>(
-        std::count_if(outcome_.findings.begin(), outcome_.findings.end(),
-                      [](const LowerFinding& one) { return one.is_cut_from_qdq; }));
-    const auto& options = report_.split_options;
-    const bool is_kept = std::find(options.begin(), options.end(), "--keep-qdq") != options.end();
-    if (all > 0 && taken == 0) {
-      advice_.push_back(
-          "the lists take none of the " + count_text(all) +
-          " QuantizeLinear and DequantizeLinear of this model, so that no compiler gets a "
-          "quantised node: add a file with these two names, a line each, as another -s" +
-          (is_kept ? "" : ", and --keep-qdq"));
-    } else if (cut > 0) {
-      advice_.push_back(
-          counted(cut, "culprit was", "culprits were") +
-          " tried without QuantizeLinear and DequantizeLinear of its own, which says nothing "
-          "of quantised nodes: only its name is denied" +
-          (is_kept ? "" : "; --keep-qdq keeps them together"));
-    }
-  }
-
-  // Partitions that only lack the sizes of open dims.
-  void propose_sizes() {
-    std::size_t parts = 0, nodes = 0;
-    for (const LoweredPart& part : outcome_.rounds.back().parts) {
-      if (!part.needs_sizes) continue;
-      ++parts;
-      nodes += part.nodes.size();
-    }
-    if (parts == 0) return;
-    advice_.push_back(counted(parts, "partition", "partitions") + " of " +
-                      counted(nodes, "node", "nodes") + (parts == 1 ? " is" : " are") +
-                      " refused only because inputs are open (" +
-                      input_names(graph_, open_inputs(graph_)) +
-                      "), so no op is denied for it. With sizes all compile: add " +
-                      words_text(size_options(outcome_.sizes)) +
-                      ", or the sizes that you run the model with. To deny what does not take open "
-                      "shapes, add --pin-shapes off");
-  }
-
-  // Rules that rest on refusals of nodes with open shapes.
-  void warn_of_open_rules() {
-    std::size_t open = 0, all = 0;
-    for (const LowerFinding& finding : outcome_.findings) {
-      if (finding.rule.empty()) continue;
-      ++all;
-      open += finding.has_open_shapes ? 1U : 0U;
-    }
-    if (open == 0) return;
-    const auto inputs = open_inputs(graph_);
-    std::string text = count_text(open) + " of " + counted(all, "culprit", "culprits") + " " +
-                       (open == 1 ? "has" : "have") + " open shapes, which may be why " +
-                       (open == 1 ? "it is" : "they are") + " refused";
-    const std::string pattern = size_pattern(graph_);
-    if (!inputs.empty()) text += " (" + input_names(graph_, inputs) + ")";
-    text += ". Before you keep such rules, try ";
-    if (!pattern.empty()) text += pattern + (has_reference() ? "" : " or ");
-    if (!has_reference()) {
-      text += "--reference onnxruntime, which pins shapes to those of a run";
-    } else if (!report_.search.pins_shapes) {
-      text += (pattern.empty() ? "" : ", or ") + std::string("without --pin-shapes off");
-    } else if (pattern.empty()) {
-      return;
-    }
-    advice_.push_back(text);
-  }
-
-  // "pinned to the shapes of the reference's run: x [N, 3] as [1, 3]".
-  void list_pinned() {
-    std::vector<PinnedShape> all;
-    std::set<ValueId> seen;
-    for (const LoweredPart& part : outcome_.rounds.back().parts) {
-      if (part.needs_sizes) continue;
-      for (const PinnedShape& pinned : part.pinned) {
-        if (seen.insert(pinned.input).second) all.push_back(pinned);
-      }
-    }
-    if (all.empty()) return;
-    const auto text = [&](const PinnedShape& pinned) { return pinned_text(graph_, pinned); };
-    advice_.push_back("shapes pinned as in the reference's run: " +
-                      capped_list(all, kMostNames, text, " and # more (lowering.json has all)"));
-  }
-
-  void name_command() {
-    const std::string command = split_command(report_);
-    if (!command.empty()) {
-      const auto opset = raised_opset(outcome_);
-      std::string with = outcome_.bound ? "these shapes" : "";
-      if (opset) with += (with.empty() ? "" : " and ") + ("opset " + std::to_string(*opset));
-      advice_.push_back("the same partitions with " + with + ": " + command);
-      return;
-    }
-    if (!outcome_.bound) return;
-    const auto& others = outcome_.bound->other_shapes;
-    if (!outcome_.bound->is_same) {
-      advice_.push_back("with " + words_text(size_options(outcome_.sizes)) +
-                        " the lists give other partitions: run lower again with it");
-    } else if (!others.empty()) {
-      advice_.push_back(counted(others.size(), "of them", "of them") +
-                        " cannot be given to cleave split, which leaves " +
-                        input_names(graph_, others) + " open");
-    }
-  }
-
-  const LoweringReport& report_;
-  const Graph& graph_;
-  const LowerOutcome& outcome_;
-  std::vector<std::string> advice_;
-};
-
-}  // namespace
-
-std::string words_text(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_word(word);
-  return text;
-}
-
-std::string pinned_text(const Graph& graph, const PinnedShape& pinned) {
-  std::string text =
-      escaped(graph.value(pinned.input).name) + " " + type_text(graph, pinned.input) + " as [";
-  for (std::size_t i = 0; i < pinned.shape.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(pinned.shape[i]);
-  }
-  return text + "]";
-}
-
-std::string split_command(const LoweringReport& report) {
-  const LowerOutcome& outcome = report.outcome;
-  const auto opset = raised_opset(outcome);
-  const bool is_exact = outcome.bound
-                            ? outcome.bound->is_same && outcome.bound->other_shapes.empty()
-                            : opset.has_value();
-  if (!is_exact || report.list_options.empty()) return {};
-  std::vector<std::string> words = {"cleave", "split", report.model.source.path()};
-  words.insert(words.end(), report.list_options.begin(), report.list_options.end());
-  words.insert(words.end(), report.split_options.begin(), report.split_options.end());
-  const auto sizes = size_options(outcome.sizes);
-  words.insert(words.end(), sizes.begin(), sizes.end());
-  if (opset) words.insert(words.end(), {"--opset", std::to_string(*opset)});
-  words.insert(words.end(), {"-o", "parts"});
-  return words_text(words);
-}
-
-std::vector<std::string> advice_texts(const LoweringReport& report) {
-  return AdviceWriter(report).write();
-}
 
 }  // namespace cleave

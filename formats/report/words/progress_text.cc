@@ -63,4 +63,15 @@ std::string progress_line(const WorkDone& work, std::string_view subject, double
   return task + " " + bar_of(share, std::min(kMostBar, columns - taken)) + numbers;
 }
 
+std::string log_line(const WorkDone& work, std::string_view subject, double seconds) {
+  std::string text(work.task.empty() ? "starting" : work.task);
+  if (!subject.empty()) text += " " + escaped(subject);
+  if (work.total > 0) {
+    text += ": " + amount_text(static_cast<double>(work.done), work.unit) + " of " +
+            amount_text(static_cast<double>(work.total), work.unit);
+    if (work.unit != "bytes") text += " " + std::string(work.unit);
+  }
+  return text + ", " + time_left_text(seconds) + " so far";
+}
+
 }  // namespace cleave

@@ -15,6 +15,9 @@ namespace cleave {
 std::string progress_line(const WorkDone& work, std::string_view subject, double seconds,
                           std::size_t columns);
 
+// The same for a log: "round 1, compile m.onnx: 2 of 17 partitions, 1 min 30 s so far".
+std::string log_line(const WorkDone& work, std::string_view subject, double seconds);
+
 // "3 s", "1 min 20 s", "2 h 5 min"
 std::string time_left_text(double seconds);
 

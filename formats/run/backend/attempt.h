@@ -77,6 +77,7 @@ struct ComparedOutput {
   double rms = 0;         // of the difference, as a share of that of the reference
   // False: all that is wanted is within the tolerance of 0, so that this comparison says nothing.
   bool is_tested = true;
+  bool is_finite = true;  // false: all that is wanted is NaN or infinite
 };
 
 struct Attempt {
@@ -101,5 +102,8 @@ std::string verdict_words(const Attempt& attempt);
 // The line of the message that says what is wrong, for tables; cut to `columns`. See essential_lines();
 // the place of a panic in Rust is left out, too.
 std::string first_line(std::string_view message, std::size_t columns);
+// The same for files that are the same after each run: names of temporary files are "{model}", and addresses
+// "0x...".
+std::string lasting_line(std::string_view message, std::size_t columns);
 
 }  // namespace cleave

@@ -376,6 +376,13 @@ double element_at(const Tensor& tensor, std::uint64_t at) {
 
 namespace {
 
+bool has_finite(const Tensor& tensor) {
+  for (std::uint64_t i = 0; i < tensor.count(); ++i) {
+    if (std::isfinite(element_at(tensor, i))) return true;
+  }
+  return false;
+}
+
 double largest_finite(const Tensor& tensor) {
   double largest = 0;
   for (std::uint64_t i = 0; i < tensor.count(); ++i) {
@@ -418,6 +425,7 @@ TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,
   if (is_float(wants.dtype)) {
     difference.largest_wanted = largest_finite(wants);
     difference.is_tested = difference.total == 0 || difference.largest_wanted > tolerance.atol;
+    difference.is_finite = difference.total == 0 || has_finite(wants);
     difference.has_distance = true;
     measure(wants, is, difference);
   }

@@ -53,6 +53,7 @@ struct TensorDifference {
   double rms = 0;  // of wants - is, as a share of that of wants; 0 when all of these are 0
   // False: all floats that are wanted are within the tolerance of 0, so that zeros pass.
   bool is_tested = true;
+  bool is_finite = true;  // false: there are floats, and no one that is wanted is finite
 
   bool is_same() const { return what == What::none || what == What::not_comparable; }
 };

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <tuple>
 
 #include "core/lowering/oracle.h"
 #include "formats/base/io/part_files.h"
@@ -35,7 +36,7 @@ double seconds_since(Clock::time_point begin) {
 std::vector<std::string> full_names(const LoweringPool& pool) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < pool.backends().size(); ++i) {
-    names.push_back(pool.backends()[i].name + " " + pool.identities()[i]);
+    names.push_back(pool.backends()[i].title(pool.identities()[i]));
   }
   return names;
 }
@@ -432,12 +433,19 @@ class LowerJob {
     return findings.is_remedied || findings.blames_nothing;
   }
 
+  // What was found of values that blame no node, as ties, stays when the model is split again: it is one
+  // finding, of the round that found it first.
   void add_finding(LowerFinding finding) {
+    std::size_t place = outcome_.findings.size();
+    if (finding.values && finding.finding.kind == FindingKind::unexplained) {
+      const auto key = std::tuple(finding.backend, *finding.values, finding.finding.nodes);
+      place = blameless_.emplace(key, place).first->second;
+    }
     for (LoweredPart& part : round().parts) {
       const bool is_of_part = part.name == finding.part && part.backend == finding.backend;
-      if (is_of_part && !part.finding) part.finding = outcome_.findings.size();
+      if (is_of_part && !part.finding) part.finding = place;
     }
-    outcome_.findings.push_back(std::move(finding));
+    if (place == outcome_.findings.size()) outcome_.findings.push_back(std::move(finding));
   }
 
   // What others of an op the backends take, before a rule denies them all.
@@ -614,6 +622,8 @@ class LowerJob {
   LowerOutcome outcome_;
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
+  // By backend, verdict and nodes: findings of values that blame no node.
+  std::map<std::tuple<std::size_t, ValueVerdict, std::vector<NodeId>>, std::size_t> blameless_;
   std::map<std::size_t, std::set<std::string>>
       known_cases_;  // by backend: asked alone, or to blame
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -190,9 +191,9 @@ std::string_view values_text(ValueVerdict verdict) {
     case ValueVerdict::lower_precision:
       return "These nodes are computed in lower precision than the reference's:";
     case ValueVerdict::tie_order:
-      return "This node gives equal values in another order:";
+      return "Equal values come in another order here:";
     case ValueVerdict::one_step:
-      return "A few of this node's values are one quantisation step off, which is rounding:";
+      return "A few values are one quantisation step off here, which is rounding:";
     case ValueVerdict::rounding_decides:
       return "Rounding decides an order in these nodes:";
     case ValueVerdict::errors_add_up:
@@ -228,7 +229,17 @@ std::string_view kind_text(FindingKind kind) {
   return {};
 }
 
-std::string readme_text(const FindingFolder& folder) {
+// True when the reference has all that the piece reads and gives: then it can be run.
+bool has_data(const FindingFolder& folder, const CutPiece& piece) {
+  if (folder.samples.empty()) return false;
+  const auto is_known = [&](ValueId value) {
+    return folder.samples.front().find(folder.model.graph.value(value).name) != nullptr;
+  };
+  return std::all_of(piece.inputs.begin(), piece.inputs.end(), is_known) &&
+         std::all_of(piece.outputs.begin(), piece.outputs.end(), is_known);
+}
+
+std::string readme_text(const FindingFolder& folder, bool has_data) {
   const Finding& finding = folder.finding.finding;
   const Graph& graph = folder.model.graph;
   std::string text = "# " + markdown_text(folder.backend.title(folder.identity)) + ": ";
@@ -246,15 +257,16 @@ std::string readme_text(const FindingFolder& folder) {
           : "the smallest piece that was seen to fail: " + std::to_string(finding.within.size()) +
                 (finding.within.size() == 1 ? " node" : " nodes");
   text += ".\n\n";
-  text += std::string(is_of_values(folder.finding) ? values_text(*folder.finding.values)
-                                                   : kind_text(finding.kind));
+  const bool speaks_of_values = is_of_values(folder.finding) && finding.kind != FindingKind::size;
+  text +=
+      std::string(speaks_of_values ? values_text(*folder.finding.values) : kind_text(finding.kind));
   text += "\n\n" + node_lines(graph, finding.nodes) + "\n";
   text +=
       "`sh command.sh` repeats it with the backend that `backend.json` describes: exit status 1, ";
   text += is_of_values(folder.finding) ? "and which outputs differ, as long as they do. "
                                        : "and the compiler's words, as long as it fails. ";
   text += "cleave is not needed for that. `stderr.txt` is all that was said.\n";
-  if (!folder.samples.empty()) {
+  if (has_data) {
     text +=
         "`test_data_set_0` holds inputs of the piece, and its outputs as the reference computes "
         "them.\n";
@@ -262,19 +274,16 @@ std::string readme_text(const FindingFolder& folder) {
   return text;
 }
 
-// Writes the values of the first sample as ONNX's test data; leaves out values that are not
-// tensors.
+// Writes the values of the first sample as ONNX's test data.
 Status<Error> write_data(const FindingFolder& folder, const CutPiece& piece) {
-  if (folder.samples.empty()) return Done{};
   const fs::path data = fs::path(folder.path) / "test_data_set_0";
   std::error_code error;
   fs::create_directories(data, error);
   const auto copy = [&](const std::vector<ValueId>& values, const std::string& prefix) {
     for (std::size_t i = 0; i < values.size() && !error; ++i) {
       const std::string_view name = folder.model.graph.value(values[i]).name;
-      const ReferenceTensor* const tensor = folder.samples.front().find(name);
-      if (tensor == nullptr) continue;
-      fs::copy_file(tensor->file, data / (prefix + std::to_string(i) + ".pb"), error);
+      fs::copy_file(folder.samples.front().find(name)->file,
+                    data / (prefix + std::to_string(i) + ".pb"), error);
     }
   };
   copy(piece.inputs, "input_");
@@ -296,14 +305,14 @@ Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) 
       lowerer.write({.nodes = nodes, .remedies = is_remedy ? Remedies{} : finding.remedies},
                     folder.path + "/model" + std::string(piece_ending(folder.model)));
   if (!written) return written.error();
-  Status<Error> done = write_data(folder, *written);
+  const bool can_run = has_data(folder, *written);
+  Status<Error> done = can_run ? write_data(folder, *written) : Status<Error>(Done{});
   if (done) done = write_text(folder.path + "/stderr.txt", finding.message + "\n");
-  if (done) done = write_text(folder.path + "/README.md", readme_text(folder));
-  const bool has_data = !folder.samples.empty();
-  const bool compares = has_data && is_of_values(folder.finding);
+  if (done) done = write_text(folder.path + "/README.md", readme_text(folder, can_run));
+  const bool compares = can_run && is_of_values(folder.finding);
   if (done) {
     done = write_repeat_files(
-        {folder.path, folder.backend, folder.backend.title(folder.identity), has_data, compares,
+        {folder.path, folder.backend, folder.backend.title(folder.identity), can_run, compares,
          finding.remedies.pin_shapes && !is_remedy && folder.model.format() == ModelFormat::pt2});
   }
   return done;

@@ -30,6 +30,8 @@ struct LowerFinding {
   std::vector<NodeId> deciders = {};        // for ValueVerdict::rounding_decides
   std::optional<NodeId> necessary = {};     // for ValueVerdict::together: the one to be denied
   std::string rule = {};                    // the learned rule in words; "": none
+  std::size_t cases = 0;                    // that the rule is made of
+  bool is_weak = false;                     // these are so few that the rule may be wrong
   bool has_open_shapes = false;             // its nodes had them when they were refused
   bool is_cut_from_qdq = false;  // it was tried without its QuantizeLinear or DequantizeLinear
 };

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/graph/op_name.h"
+#include "core/lowering/size_limit.h"
 
 namespace cleave {
 namespace {
@@ -67,6 +68,47 @@ LowerFinding take_values(const LoweredPart& part, WrongValues wrong) {
   return made;
 }
 
+// Where the first wrong output comes of NaN or infinity that the reference has, no search can tell what is
+// right: the finding is the node where these begin, and needs no compiler. nullopt elsewhere.
+std::optional<LowerFinding> not_finite_finding(const Graph& graph,
+                                               std::span<const ReferenceRun> samples,
+                                               const PartFailure& failed) {
+  const auto wrong = failed.result.first_wrong;
+  const NodeId maker = wrong ? graph.value(*wrong).producer : kNone<NodeId>;
+  const auto is_finite = [&](NodeId node) {
+    return has_finite_values(graph, std::span(&node, 1), samples);
+  };
+  if (maker == kNone<NodeId> || is_finite(maker)) return std::nullopt;
+  const auto& nodes = failed.part.nodes;
+  WrongValues found{.verdict = ValueVerdict::not_finite};
+  found.nodes = {
+      *std::find_if_not(nodes.begin(), nodes.end(), is_finite)};  // at the latest `maker`
+  found.first_wrong = wrong;
+  found.message = failed.part.attempt.message;
+  return take_values(failed.part, std::move(found));
+}
+
+// What is wrong only as a whole may be so since it is large, whichever its nodes are: then it is a limit of size.
+void take_size(const FailedPartition& partition, const Oracle& oracle, const AskingLimits& limits,
+               LowerFinding& found) {
+  Finding& finding = found.finding;
+  if (found.values != ValueVerdict::together) return;
+  const MessageNames names;
+  Questions questions(partition.order, names, oracle, limits);
+  const Remedies remedies = partition.remedies | Remedies{.pin_shapes = true};
+  const std::string signature =
+      failure_signature({.stage = "values", .difference = Difference::wrong}, names);
+  const ItemSet all = all_items(partition.order);
+  const std::size_t length = finding.within.size();  // an item is a node here
+  if (is_limit_of_size(questions, partition.order, {all, remedies, signature}, length)) {
+    finding.kind = FindingKind::size;
+    finding.most_nodes = length - 1;
+    finding.nodes.clear();
+    found.necessary.reset();
+  }
+  finding.runs += questions.runs();
+}
+
 }  // namespace
 
 Answer answer_of(const PieceResult& result) {
@@ -111,6 +153,12 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   const AskingLimits limits = limits_of(settings_);
   PartFindings found;
   if (part.attempt.verdict == LowerVerdict::wrong_values) {
+    if (auto finding = not_finite_finding(graph_, pool_.samples(), failed)) {
+      found.findings.push_back(*std::move(finding));
+      mark_open(found.findings.back());
+      found.blames_nothing = true;
+      return found;
+    }
     partition.remedies.freeze_cuts = !pool_.samples().empty();
     const FiniteTest is_finite = [&](std::span<const NodeId> nodes) {
       return has_finite_values(graph_, nodes, pool_.samples());
@@ -118,6 +166,7 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     AllWrongValues all = find_wrong_values(partition, uncut, limits, is_finite);
     for (WrongValues& wrong : all.found) {
       found.findings.push_back(take_values(part, std::move(wrong)));
+      take_size(partition, uncut, limits, found.findings.back());
       mark_open(found.findings.back());
     }
     if (all.is_no_fault) {
@@ -320,8 +369,8 @@ void PartSearch::drop_if_untyped(Finding& finding) const {
     const bool may_be_tensor = record.is_tensor() || record.type == ValueType::unknown;
     return may_be_tensor && record.dtype == DType::unknown;
   };
-  const auto is_within = [&](NodeId node) {
-    return std::find(finding.within.begin(), finding.within.end(), node) != finding.within.end();
+  const auto is_within = [&](NodeId node) {  // they are in model order
+    return std::binary_search(finding.within.begin(), finding.within.end(), node);
   };
   std::optional<ValueId> untyped;
   for (const NodeId node : finding.within) {

@@ -514,7 +514,8 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
     const auto difference = compare_tensors(*wants, *is, tolerance);
     if (difference.has_distance) {
       attempt.compared.push_back({std::string(name(made.outputs[i])), difference.most_apart,
-                                  difference.largest_wanted, difference.rms, difference.is_tested});
+                                  difference.largest_wanted, difference.rms, difference.is_tested,
+                                  difference.is_finite});
     }
     if (difference.is_same()) continue;
     const StepDifference steps =

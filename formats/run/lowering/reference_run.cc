@@ -10,6 +10,7 @@
 #include "formats/run/backend/attempt.h"
 #include "formats/run/backend/tensor.h"
 #include "formats/run/backend/tensor_files.h"
+#include "formats/run/lowering/piece_cutter.h"
 
 namespace cleave {
 namespace {
@@ -63,13 +64,22 @@ ReferenceTensor tensor_of(const Json& json) {
 Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
                                                         const LoadedModel& model,
                                                         const ReferenceRequest& request) {
-  const WorkerAnswer answer = session.request("capture", request_of(model, request));
+  ReferenceRun run;
+  if (auto done = run.add_run(session, request_of(model, request)); !done) return done.error();
+  if (model.format() == ModelFormat::onnx && !run.has_all(model.graph)) {
+    run.add_folded_run(session, model, request);
+  }
+  return run;
+}
+
+// Adds the tensors of a run that are not known yet. The sizes of the first one count.
+Status<ReferenceFault> ReferenceRun::add_run(BackendSession& session, const std::string& request) {
+  const WorkerAnswer answer = session.request("capture", request);
   const std::string who = "the reference " + session.backend().name;
   if (answer.kind != WorkerAnswer::Kind::line) {
     return ReferenceFault{who + " does not run: " + first_line(answer.text, 300)};
   }
   const Json json = Json::parse(answer.text, nullptr, false);
-  ReferenceRun run;
   try {
     if (!json.at("ok").get<bool>()) {
       const bool is_of_inputs = json.value("stage", "") == "inputs";
@@ -80,16 +90,57 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
               (is_of_inputs ? "" : "; inputs that it takes are given by --inputs"),
           is_of_inputs, json.value("stage", "") == "run"};
     }
+    const bool is_first = tensors_.empty();
     for (const Json& tensor : json.at("tensors")) {
-      run.tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));
+      tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));
     }
     for (const Json& size : json.value("sizes", Json::array())) {
-      run.taken_.push_back(taken_of(size));
+      if (is_first) taken_.push_back(taken_of(size));
     }
   } catch (const Json::exception& error) {
     return ReferenceFault{who + " answers what is not understood: " + error.what()};
   }
-  return run;
+  return Done{};
+}
+
+// True when the run has each tensor that a node makes.
+bool ReferenceRun::has_all(const Graph& graph) const {
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId output : graph.outputs(node)) {
+      const Value& value = graph.value(output);
+      if (value.is_tensor() && find(value.name) == nullptr) return false;
+    }
+  }
+  return true;
+}
+
+// Runs a model of all nodes of the graph, with the inputs of the first run as ONNX's test data. Where that
+// cannot be, the reference lacks these values, as reports say.
+void ReferenceRun::add_folded_run(BackendSession& session, const LoadedModel& model,
+                                  const ReferenceRequest& request) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(request.folder) / "folded", data = folder / "inputs";
+  const std::string path = (folder / "model.onnx").string();
+  std::error_code error;
+  fs::create_directories(data, error);
+  auto cutter = PieceCutter::open(model);
+  std::vector<NodeId> nodes;
+  for (const NodeId node : model.graph.nodes()) nodes.push_back(node);
+  if (!cutter) return;
+  const auto piece = cutter->write(nodes, {path, path});
+  if (!piece) return;
+  for (std::size_t i = 0; i < piece->inputs.size() && !error; ++i) {
+    const ReferenceTensor* const input = find(model.graph.value(piece->inputs[i]).name);
+    if (input == nullptr) return;
+    fs::copy_file(input->file, data / ("input_" + std::to_string(i) + ".pb"), error);
+  }
+  if (error) return;
+  Json again = Json::parse(request_of(model, request));
+  again["model"] = path;
+  again["given"] = data.string();
+  again["out"] = folder.string();
+  for (const char* const known : {"dims", "shapes", "values"}) again[known] = Json::object();
+  static_cast<void>(add_run(session, again.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 const ReferenceTensor* ReferenceRun::find(std::string_view name) const {

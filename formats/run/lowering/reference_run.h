@@ -47,7 +47,8 @@ struct ReferenceFault {
 
 class ReferenceRun {
  public:
-  // Runs the model once in the worker of `session`, which must serve "capture".
+  // Runs the model once in the worker of `session`, which must serve "capture". Where the file does not hold
+  // the nodes of the graph, as an If that was decided, a model of these runs, too, on the same inputs.
   static Result<ReferenceRun, ReferenceFault> make(BackendSession& session,
                                                    const LoadedModel& model,
                                                    const ReferenceRequest& request);
@@ -59,6 +60,11 @@ class ReferenceRun {
   const std::vector<TakenSize>& taken() const { return taken_; }
 
  private:
+  Status<ReferenceFault> add_run(BackendSession& session, const std::string& request);
+  void add_folded_run(BackendSession& session, const LoadedModel& model,
+                      const ReferenceRequest& request);
+  bool has_all(const Graph& graph) const;
+
   std::unordered_map<std::string, ReferenceTensor> tensors_;
   std::vector<TakenSize> taken_;
 };

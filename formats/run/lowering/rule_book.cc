@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/lowering/learned_rule.h"
 
@@ -41,6 +43,16 @@ bool is_cut_from_qdq(const Graph& graph, const Finding& finding, NodeId node) {
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return graph.op(reader) == "QuantizeLinear" && !is_within(finding, reader);
   });
+}
+
+// How it failed, in the compiler's own words where there are any.
+std::string words_of(const LowerFinding& found) {
+  constexpr std::size_t kMostColumns = 200;
+  const Finding& finding = found.finding;
+  const bool is_said = finding.kind != FindingKind::left_out && !finding.message.empty();
+  if (!is_said) return finding.signature;
+  return (finding.how.empty() ? "" : finding.how + ": ") +
+         lasting_line(finding.message, kMostColumns);
 }
 
 std::string finding_text(std::size_t index) { return "finding " + std::to_string(index + 1); }
@@ -107,11 +119,13 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
       denied.insert(denied.end(), others.begin(), others.end());
     }
     for (Rule& rule : rules_by_name(graph_, denied)) {
-      rule.why = backends_[backend] + ": " + found.finding.signature +
+      rule.why = backends_[backend] + ": " + words_of(found) +
                  (found.is_cut_from_qdq ? " (without its QuantizeLinear and DequantizeLinear, "
                                         : " (together with other nodes, ") +
                  (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";
       if (rule.node_name == graph_.node(denied.front()).name) found.rule = rule_words(rule);
+      found.cases = 1;
+      found.is_weak = true;
       rules_.push_back(std::move(rule));
     }
   }
@@ -122,65 +136,80 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
 // A node that is left out here, though its case was taken elsewhere, is denied by name: else the next
 // round would have it again.
 void RuleBook::deny_left(std::size_t backend, std::vector<LowerFinding>& findings) {
+  std::set<std::pair<std::string, std::string>> named;     // op and name
+  std::map<std::string, std::vector<std::size_t>> others;  // by op: rules without a name
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Rule& rule = rules_[i];
+    if (rule.node_name.empty()) {
+      others[rule.op].push_back(i);
+    } else {
+      named.emplace(rule.op, rule.node_name);
+    }
+  }
+  const auto is_denied = [&](NodeId node) {
+    const auto rules = others.find(std::string(graph_.op(node)));
+    return rules != others.end() &&
+           std::any_of(rules->second.begin(), rules->second.end(), [&](std::size_t i) {
+             return holds_of(rules_[i], {.graph = &graph_, .node = node}, facts_);
+           });
+  };
   for (std::size_t i = 0; i < findings.size(); ++i) {
     LowerFinding& found = findings[i];
     if (found.backend != backend || found.finding.kind != FindingKind::left_out) continue;
     for (const NodeId node : found.finding.nodes) {
-      const std::string_view name = graph_.node(node).name;
-      const bool is_denied = std::any_of(rules_.begin(), rules_.end(), [&](const Rule& rule) {
-        return (rule.node_name.empty() || rule.node_name == name) &&
-               holds_of(rule, {.graph = &graph_, .node = node}, facts_);
-      });
-      if (is_denied) continue;
+      if (is_denied(node) || !named.emplace(graph_.op(node), graph_.node(node).name).second)
+        continue;
       Rule rule = rules_by_name(graph_, std::span(&node, 1)).front();
       rule.why = backends_[backend] + ": " + found.finding.signature +
                  " (left out here, taken elsewhere, " + finding_text(i) + ")";
-      if (found.rule.empty()) found.rule = rule_words(rule);
+      if (found.rule.empty()) {
+        found.rule = rule_words(rule);
+        found.cases = 1;
+      }
       rules_.push_back(std::move(rule));
     }
   }
 }
 
+// A rule has the words of the last finding of the nodes that it is made of; those of this round get its words.
 void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& findings,
                          std::size_t round) {
-  std::map<std::string, std::size_t> last;  // by op: index of its last failure
+  std::map<NodeId, std::vector<std::size_t>> failures;  // by node: its findings
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i].finding;
     if (findings[i].backend != backend || !speaks_of_each(finding.kind)) continue;
-    if (findings[i].is_cut_from_qdq) continue;
-    last[std::string(graph_.op(finding.nodes.back()))] = i;
+    if (findings[i].is_cut_from_qdq || finding.nodes.empty()) continue;
+    if (finding.kind == FindingKind::culprit) {
+      failures[finding.nodes.back()].push_back(i);
+    } else {
+      for (const NodeId node : finding.nodes) failures[node].push_back(i);
+    }
   }
   for (LearnedRule& learned : learn_rules(evidence_[backend], {graph_, facts_})) {
     Rule& rule = learned.rule;
-    // A rule that names a node is made of the findings of that node.
-    const auto is_of = [&](const LowerFinding& found) {
-      const Finding& finding = found.finding;
-      if (found.backend != backend || found.is_cut_from_qdq || !speaks_of_each(finding.kind) ||
-          graph_.op(finding.nodes.back()) != rule.op) {
-        return false;
-      }
-      return rule.node_name.empty() ||
-             std::any_of(finding.nodes.begin(), finding.nodes.end(),
-                         [&](NodeId node) { return graph_.node(node).name == rule.node_name; });
-    };
-    std::size_t failure = last.at(rule.op);
-    for (std::size_t i = 0; i < findings.size() && !rule.node_name.empty(); ++i) {
-      if (is_of(findings[i])) failure = i;
+    std::size_t failure = 0;
+    for (const NodeId node : learned.failing) {
+      failure = std::max(failure, failures.at(node).back());
     }
+    const bool is_left_out = findings[failure].finding.kind == FindingKind::left_out;
     // A name stands for its case: of those that are left out each node has a name of its own below.
-    if (findings[failure].finding.kind == FindingKind::left_out && !rule.node_name.empty())
-      continue;
-    rule.why = backends_[backend] + ": " + findings[failure].finding.signature + " (" +
+    if (is_left_out && !rule.node_name.empty()) continue;
+    rule.why = backends_[backend] + ": " + words_of(findings[failure]) + " (" +
                std::to_string(learned.failed) + " of " +
                std::to_string(learned.failed + learned.passed) +
-               (findings[failure].finding.kind == FindingKind::left_out ? " cases left out"
-                                                                        : " cases refused alone") +
+               (is_left_out ? " cases left out" : " cases refused alone") +
                (learned.is_weak() ? ", weak evidence" : "") +
                (findings[failure].has_open_shapes ? ", with open shapes" : "") + ", " +
                finding_text(failure) + ")";
-    for (LowerFinding& found : findings) {
-      const bool is_new = found.round == round && found.rule.empty() && is_of(found);
-      if (is_new) found.rule = rule_words(rule);
+    const std::string words = rule_words(rule);
+    for (const NodeId node : learned.failing) {
+      for (const std::size_t i : failures.at(node)) {
+        LowerFinding& found = findings[i];
+        if (found.round != round || !found.rule.empty()) continue;
+        found.rule = words;
+        found.cases = learned.failed;
+        found.is_weak = !is_left_out && (learned.is_weak() || learned.failed == 1);
+      }
     }
     rules_.push_back(std::move(rule));
   }

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +12,7 @@
 
 #include "formats/base/io/child.h"
 #include "formats/base/io/kept_output.h"
+#include "formats/base/io/work_folder.h"
 
 namespace cleave {
 namespace {
@@ -44,7 +43,7 @@ bool is_answer(LowerVerdict verdict) {
          verdict != LowerVerdict::lost;
 }
 
-constexpr unsigned kVersion = 5;  // of the lines below, and of what counts as right
+constexpr unsigned kVersion = 6;  // of the lines below, and of what counts as right
 constexpr std::size_t kMostKeyBytes = 200;
 constexpr std::size_t kMostDetailBytes = 1000;
 // A message is at most what is kept of an output, with a character for each byte that is none.
@@ -65,7 +64,8 @@ std::string line_of(const std::string& key, const Attempt& attempt) {
   for (const LeftOut& one : attempt.left) left.push_back({one.node, one.op, one.why});
   Json& compared = json["compared"] = Json::array();
   for (const ComparedOutput& one : attempt.compared) {
-    compared.push_back({one.name, one.most_apart, one.largest, one.rms, one.is_tested});
+    compared.push_back(
+        {one.name, one.most_apart, one.largest, one.rms, one.is_tested, one.is_finite});
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -101,12 +101,12 @@ std::optional<std::vector<ComparedOutput>> compared_at(const Json& json) {
   if (!list.is_array()) return std::nullopt;
   std::vector<ComparedOutput> compared;
   for (const Json& one : list) {
-    const bool is_good = one.is_array() && one.size() == 5 && one[0].is_string() &&
+    const bool is_good = one.is_array() && one.size() == 6 && one[0].is_string() &&
                          one[1].is_number() && one[2].is_number() && one[3].is_number() &&
-                         one[4].is_boolean();
+                         one[4].is_boolean() && one[5].is_boolean();
     if (!is_good) return std::nullopt;
     compared.push_back({one[0].get<std::string>(), one[1].get<double>(), one[2].get<double>(),
-                        one[3].get<double>(), one[4].get<bool>()});
+                        one[3].get<double>(), one[4].get<bool>(), one[5].get<bool>()});
   }
   return compared;
 }
@@ -145,35 +145,25 @@ std::optional<KnownVerdict> verdict_of(std::string_view line) {
   return KnownVerdict{*std::move(key), std::move(attempt)};
 }
 
-constexpr std::string_view kTemporary = ".cleave-";  // and then the number of the process
-
-// The line that names a temporary folder of this run, so that no other can be taken for it; "" when
-// it is not there.
+// The line that names a temporary folder of this run; "" when it is not there.
 std::string folder_line(const std::string& path) {
-  struct stat status = {};
-  if (::lstat(path.c_str(), &status) != 0) return {};
-  const Json json = {{"folder", path}, {"device", status.st_dev}, {"inode", status.st_ino}};
+  const auto mark = mark_of_folder(path);
+  if (!mark) return {};
+  const Json json = {{"folder", mark->path}, {"device", mark->device}, {"inode", mark->inode}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// True when no process has the number in the name of the temporary folder.
-bool is_process_over(const std::string& name) {
-  if (!name.starts_with(kTemporary)) return false;
-  const long process = std::strtol(name.c_str() + kTemporary.size(), nullptr, 10);
-  return process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
-}
-
-// Removes the folder that a line names, if it is still the one that was made then.
-void remove_left_folder(std::string_view line) {
+// The folder that a line names.
+std::optional<FolderMark> mark_of_line(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object() || !json.contains("folder") || !json["folder"].is_string()) return;
-  const fs::path path = json["folder"].get<std::string>();
-  struct stat status = {};
-  if (!is_process_over(path.filename().string()) || ::lstat(path.c_str(), &status) != 0) return;
-  const bool is_same = S_ISDIR(status.st_mode) && json.value("device", Json()) == status.st_dev &&
-                       json.value("inode", Json()) == status.st_ino;
-  std::error_code ignored;
-  if (is_same) fs::remove_all(path, ignored);
+  if (!json.is_object()) return std::nullopt;
+  const Json path = json.value("folder", Json()), device = json.value("device", Json()),
+             inode = json.value("inode", Json());
+  if (!path.is_string() || !device.is_number_unsigned() || !inode.is_number_unsigned()) {
+    return std::nullopt;
+  }
+  return FolderMark{path.get<std::string>(), device.get<std::uint64_t>(),
+                    inode.get<std::uint64_t>()};
 }
 
 // The whole of a file; "" when it is none, or has more bytes.
@@ -213,8 +203,8 @@ Status<Error> VerdictStore::open_journal(const std::string& path,
     if (auto known = verdict_of(line)) {
       if (!is_answer(known->attempt.verdict)) continue;
       journaled_.emplace(std::move(known->key), std::move(known->attempt));
-    } else {
-      remove_left_folder(line);
+    } else if (const auto left = mark_of_line(line)) {
+      remove_left_folder(*left);
     }
   }
   std::string lines;

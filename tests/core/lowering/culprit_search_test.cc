@@ -453,6 +453,29 @@ TEST_CASE("If a remedy cures one of two faults, the other is blamed") {
   CHECK(remedies >= 1);
 }
 
+TEST_CASE("A named node that a remedy cures is followed up: what fails with the remedy is found") {
+  // Node 10 passes with pinned shapes, and only it is named; node 40 never passes.
+  const Graph graph = random_model(4, 60);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  FakeBackend open{.graph = graph, .order = order, .culprits = {NodeId{10}}, .names_all = true};
+  FakeBackend pinned{.graph = graph, .order = order, .culprits = {NodeId{40}}};
+  const Oracle oracle = [&](const Piece& piece) {
+    const Answer answer = piece.remedies.pin_shapes ? pinned(piece) : open(piece);
+    return answer.outcome == OracleOutcome::passes ? pinned(piece) : answer;
+  };
+  SearchOptions options;
+  options.hypotheses = {{.pin_shapes = true}};
+  const SearchResult result =
+      search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
+  REQUIRE(result.findings.size() == 2);
+  CHECK(result.findings[0].kind == FindingKind::remedy);
+  CHECK(result.findings[0].by == FoundBy::named);
+  CHECK(result.findings[1].kind == FindingKind::culprit);
+  CHECK(result.findings[1].remedies == Remedies{.pin_shapes = true});
+  CHECK(names_of(graph, result.findings[1].nodes) == graph.node(NodeId{40}).name);
+  CHECK(result.is_complete);
+}
+
 TEST_CASE("A remedy without effect on a piece costs no run and is not a finding") {
   const Graph graph = random_model(5, 40);
   const ItemOrder order = order_items(graph, all_nodes(graph));

@@ -19,7 +19,8 @@ namespace cleave {
 // Names from an ONNX file: made unique, and parsed for the module scope.
 
 // A unique name for each node of the main graph: the file's; `<op>_<index>` if it has none;
-// `<name>_<index>` if an earlier node has the same.
+// `<name>_<index>` if an earlier node has the same. The index is the node's place in the file, whatever was
+// folded: lists name nodes by it. A node of a branch that took the place of its If, file node 5, has 5_0, 5_1, ...
 class OnnxUniqueNames {
  public:
   // The builder keeps names that are made. Appends to `notes` how many were.

@@ -267,6 +267,8 @@ class LoweringFinding:
     # Of the backend, for the search up to here.
     runs: int
     rule: str | None
+    # How many kinds of node the rule is made of; null: there is none.
+    cases: int | None
     # Beside lowering.json; null where it was not written.
     folder: str | None
 
@@ -288,6 +290,7 @@ class LoweringFinding:
             message=data["message"],
             runs=data["runs"],
             rule=data["rule"],
+            cases=data["cases"],
             folder=data["folder"],
         )
 

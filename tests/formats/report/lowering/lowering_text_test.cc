@@ -114,6 +114,66 @@ TEST_CASE("a backend that only compiles does not compare, whatever was asked for
   CHECK(lowered.text().find("not compared") == std::string::npos);
 }
 
+TEST_CASE("a partition that was compiled only, though values are compared, is told") {
+  Lowered lowered;
+  lowered.backends.emplace_back().name = "npu";
+  lowered.backends[0].serve = BackendServe{.argv = {"npu"}, .ops = {"compile", "run"}};
+  lowered.outcome.identities = {""};
+  lowered.pool.compares = true;
+  lowered.part().attempt.verdict = LowerVerdict::lowered;
+  const auto is_told = [&] {
+    return lowered.text().find("NOT compared, as the reference has no values") != std::string::npos;
+  };
+  CHECK(is_told());
+  lowered.part().attempt.stage = LowerStage::run;
+  CHECK_FALSE(is_told());
+}
+
+TEST_CASE("rules of large pieces that fail only together raise the question of their size") {
+  Lowered lowered;
+  for (const std::size_t size : {43UL, 66UL}) {
+    LowerFinding& found = lowered.outcome.findings.emplace_back();
+    found.finding.kind = FindingKind::together;
+    found.finding.within.assign(size, NodeId{0});
+    found.rule = "deny op f named y";
+    CHECK(lowered.advice().size() == (size == 66 ? 1 : 0));
+  }
+  CHECK(lowered.advice().front().find("try \"max_nodes\": 42 or fewer") != std::string::npos);
+  lowered.outcome.findings.back().finding.within.resize(3);
+  CHECK(lowered.advice().empty());
+}
+
+TEST_CASE("a rule with little behind it says so, and how to repeat it") {
+  Lowered lowered;
+  lowered.backends.emplace_back().name = "npu";
+  lowered.outcome.identities = {""};
+  LowerFinding& found = lowered.outcome.findings.emplace_back();
+  found.part = "p";
+  found.finding.kind = FindingKind::culprit;
+  found.finding.nodes = lowered.part().nodes;
+  found.rule = "deny op f";
+  found.cases = 3;
+  LoweringReport report = lowered.report();
+  report.folder = "my o";
+  const auto has = [&](const std::string& words) {
+    return lowering_text(report).find(words) != std::string::npos;
+  };
+  CHECK(has("; deny op f; see my o/findings/1\n"));
+  found.cases = 1;
+  found.is_weak = true;
+  CHECK(doubt_text(report, 0) == "1 case: repeat it with sh 'my o/findings/1/command.sh'");
+  CHECK(has("; deny op f (1 case: repeat it with sh"));
+  CHECK(doubt_text(lowered.report(), 0) == "1 case: -o DIR writes a command that repeats it");
+  // What failed by chance elsewhere makes a rule of many cases doubtful, too.
+  found.cases = 3;
+  found.is_weak = false;
+  lowered.part().attempt.before = "crashed (SIGSEGV)";
+  CHECK(doubt_text(lowered.report(), 0) ==
+        "3 cases, and npu fails by chance, too: -o DIR writes a command that repeats it");
+  found.rule.clear();
+  CHECK(doubt_text(lowered.report(), 0).empty());
+}
+
 TEST_CASE("shares of lowered nodes are rounded, and only all of them are 100%") {
   Lowered lowered;
   lowered.backends.emplace_back().name = "vela";

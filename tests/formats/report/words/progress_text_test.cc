@@ -41,6 +41,12 @@ TEST_CASE("a progress line fits the terminal") {
   }
 }
 
+TEST_CASE("a line for a log says what is done, and since when") {
+  CHECK(log_line({"round 1, compile", "partitions", 2, 17}, "m.onnx", 90) ==
+        "round 1, compile m.onnx: 2 of 17 partitions, 1 min 30 s so far");
+  CHECK(log_line({"", "", 0, 0}, "m\n.onnx", 30) == "starting m\\x0A.onnx, 30 s so far");
+}
+
 TEST_CASE("a file's name cannot write to the terminal") {
   const std::string line = progress_line({"reading", "bytes", 1, 2}, "a\x1b[2J\n.json", 1, 100);
   CHECK(line.find('\x1b') == std::string::npos);

@@ -5,6 +5,14 @@
 namespace cleave {
 namespace {
 
+TEST_CASE("a line that lasts has no names of temporary files, and no addresses") {
+  CHECK(lasting_line("error: /tmp/.cleave-4711-0/lane_0/piece_12.onnx: no Loop at 0x7ffe0012ab",
+                     80) == "error: {model}: no Loop at 0x...");
+  CHECK(lasting_line("Impossible to unify Sym(N) with Val(2) in /usr/lib/x.so, code 0x12", 80) ==
+        "Impossible to unify Sym(N) with Val(2) in /usr/lib/x.so, code 0x12");
+  CHECK(lasting_line(std::string(1 << 20, '/'), 20).size() <= 22);
+}
+
 TEST_CASE("The first line of a message is shown, cut to the columns that there are") {
   CHECK(first_line("bad op\nmore", 80) == "bad op");
   CHECK(first_line("\n  bad op", 80) == "bad op");

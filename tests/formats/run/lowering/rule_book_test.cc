@@ -69,6 +69,45 @@ TEST_CASE("A node that fails and whose equal passes is denied by its own name") 
 }
 
 TEST_CASE(
+    "A rule by the name of a node that was not asked about tells of the finding of its case") {
+  // p and r are of one case, s of another of the same op; what separates p and r from q is no condition.
+  const Graph graph = graph_from_text(
+      "input x: float32[1,8]\ninput y: float32[1,9]\ninput z: float32[1,7]\np = f(x)\nq = f(y)\nr "
+      "= "
+      "f(x)\ns = f(z)\noutput p, q, r, s");
+  const OpFacts facts;
+  RuleBook book{graph, facts, {"one"}};
+  book.add_passed(0, std::vector<NodeId>{NodeId{1}});
+  std::vector<LowerFinding> findings = {finding_of(0, FindingKind::culprit, {NodeId{0}}),
+                                        finding_of(0, FindingKind::culprit, {NodeId{3}})};
+  findings[1].finding.signature = "compile: another";
+  std::string whys;
+  for (const Rule& rule : book.learn(findings, 1)) whys += rule.node_name + " " + rule.why + "\n";
+  CHECK(whys ==
+        "p one: compile: bad (1 of 2 cases refused alone, weak evidence, finding 1)\n"
+        "r one: compile: bad (1 of 2 cases refused alone, weak evidence, finding 1)\n"
+        "s one: compile: another (1 of 2 cases refused alone, weak evidence, finding 2)\n");
+  CHECK(findings[0].rule == "deny op f named p");
+  CHECK(findings[1].rule == "deny op f named s");
+}
+
+TEST_CASE("A rule that is made of one case is known to be weak, and one of three is not") {
+  const Graph graph = graph_from_text(
+      "input x: float32[1,8]\na = f(x) {m=1}\nb = f(a) {m=2}\nc = f(b) {m=3}\nd = g(c)\noutput d");
+  const OpFacts facts;
+  RuleBook book{graph, facts, {"one"}};
+  std::vector<LowerFinding> findings;
+  for (std::uint32_t node = 0; node < 4; ++node) {
+    findings.push_back(finding_of(0, FindingKind::culprit, {NodeId{node}}));
+  }
+  findings.push_back(finding_of(0, FindingKind::together, {NodeId{2}}));
+  CHECK(book.learn(findings, 1).size() == 3);
+  CHECK((findings[0].cases == 3 && !findings[0].is_weak));
+  CHECK((findings[3].cases == 1 && findings[3].is_weak));
+  CHECK((findings[4].cases == 1 && findings[4].is_weak));
+}
+
+TEST_CASE(
     "A node that was tried without its DequantizeLinear is denied by name, and says nothing of its "
     "op") {
   const Graph graph = graph_from_text(

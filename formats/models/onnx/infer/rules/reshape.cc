@@ -351,6 +351,22 @@ bool split(OnnxOpCall& call) {
   return true;
 }
 
+// Without axes all dims of size 1 go; the library infers that from opset 13 on only.
+bool squeeze(OnnxOpCall& call) {
+  const auto& inputs = call.node().inputs;
+  const bool has_axes =
+      call.attribute("axes") != nullptr || (inputs.size() > 1 && !inputs[1].empty());
+  const OnnxType* from = call.shaped_input(0);
+  if (has_axes || from == nullptr) return false;
+  Shape dims;
+  for (const OnnxDim& dim : from->dims) {
+    if (!dim.is_fixed()) return false;
+    if (dim.size != 1) dims.push_back(dim);
+  }
+  call.outputs[0] = onnx_tensor_type(from->dtype, std::move(dims));
+  return true;
+}
+
 bool non_zero(OnnxOpCall& call) {
   const OnnxType* from = call.shaped_input(0);
   if (from == nullptr || from->rank() == 0) return false;
@@ -404,7 +420,7 @@ bool reduce(OnnxOpCall& call) {
   return true;
 }
 
-constexpr std::array<OnnxShapeRuleEntry, 19> kRules = {{
+constexpr std::array<OnnxShapeRuleEntry, 20> kRules = {{
     {"", "Reshape", reshape},
     {"", "Expand", expand},
     {"", "ConstantOfShape", constant_of_shape},
@@ -413,6 +429,7 @@ constexpr std::array<OnnxShapeRuleEntry, 19> kRules = {{
     {"", "Pad", pad},
     {"", "Range", range},
     {"", "Split", split},
+    {"", "Squeeze", squeeze},
     {"", "NonZero", non_zero},
     {"", "ReduceL1", reduce},
     {"", "ReduceL2", reduce},

@@ -54,5 +54,46 @@ TEST_CASE("With full inference, outputs of operators have types, too") {
   CHECK(notes.empty());
 }
 
+// The names of the nodes of a model in which none has a name.
+std::string names_by(const char* text, const ShapeBindings& bindings) {
+  const TestFolder test;
+  const auto model = read_model(test.with_file("m.onnx", onnx_model(text)), bindings);
+  REQUIRE(model);
+  std::string names;
+  for (const NodeId node : model->graph.nodes()) {
+    names += (names.empty() ? "" : " ") + std::string(model->graph.node(node).name);
+  }
+  return names;
+}
+
+TEST_CASE("Names that are made tell the place in the file, whatever is folded") {
+  constexpr const char* kKnown = R"(
+    g (float[N, 2] x) => (float[a, b] y) {
+      s = Shape(x)
+      r = Reshape(x, s)
+      t = Relu(r)
+      y = Relu(t)
+    })";
+  ShapeBindings bindings;
+  bindings.dims.push_back({"N", 2});
+  CHECK(names_by(kKnown, bindings) == "Shape_0 Reshape_1 Relu_2 Relu_3");
+  bindings.folding = Folding::write;
+  CHECK(names_by(kKnown, bindings) == "Reshape_1 Relu_2 Relu_3");
+
+  constexpr const char* kDecided = R"(
+    g (float[2] x, bool k) => (float[2] z) {
+      a = Neg(x)
+      y = If (k) <
+        then_branch = t () => (float[2] v) { u = Relu(a) w = Exp(u) v = Abs(w) },
+        else_branch = f () => (float[2] o) { o = Cos(a) }
+      >
+      z = Neg(y)
+    })";
+  ShapeBindings given;
+  CHECK(names_by(kDecided, given) == "Neg_0 If_1 Neg_2");
+  given.values.push_back({"k", "true"});
+  CHECK(names_by(kDecided, given) == "Neg_0 Relu_1_0 Exp_1_1 Abs_1_2 Neg_2");
+}
+
 }  // namespace
 }  // namespace cleave

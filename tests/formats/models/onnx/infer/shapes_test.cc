@@ -297,6 +297,17 @@ TEST_CASE("NonZero gives an index for each dim, and how many is not known") {
   CHECK(type_at(17, "g (float[] x) => (int64[a, b] y) { y = NonZero (x) }") == "y: int64[a, b]\n");
 }
 
+TEST_CASE("Squeeze without axes leaves out dims of size 1 in every opset, when all are known") {
+  const auto squeezed = [](int opset, const std::string& dims) {
+    return type_at(opset, "g (float[" + dims + "] x) => (float[a] y) { y = Squeeze (x) }");
+  };
+  for (const int opset : {9, 11, 13, 17}) {
+    INFO(opset);
+    CHECK(squeezed(opset, "1, 2") == "y: float32[2]\n");
+    CHECK(squeezed(opset, "2, N") == "y: float32[a]\n");
+  }
+}
+
 TEST_CASE("Padding is an attribute of Pad before opset 11") {
   CHECK(type_at(10, "g (float[2, 3] x) => (float[a, b] y) { y = Pad <pads = [0, 1, 2, 3]> (x) }") ==
         "y: float32[4, 7]\n");
