@@ -107,7 +107,8 @@ class DrawCommand : public Command {
     const auto part = std::find(names.begin(), names.end(), what_);
     if (part == names.end()) {
       print_warning("drawn as partitions, not as nodes: " + fault.why);
-      return lay_out(draw_preview(report, heat_ ? &*heat_ : nullptr), layout_.limits());
+      return lay_out(draw_preview(report, heat_ ? &*heat_ : nullptr, DrawnEdges::shorter),
+                     layout_.limits());
     }
     print_warning("drawn as op types, not as nodes: " + fault.why);
     const auto id = id_at<PartId>(static_cast<std::size_t>(part - names.begin()));

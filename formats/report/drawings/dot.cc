@@ -119,7 +119,7 @@ std::string draw_support(const Report& report, std::size_t collapse_above, const
   return draw_all_nodes(report, sources(graph, collapse_above), heat);
 }
 
-std::string draw_preview(const Report& report, const HeatMap* heat) {
+std::string draw_preview(const Report& report, const HeatMap* heat, DrawnEdges edges) {
   std::string title = model_line(report);
   const auto bound = known_bound(report.preview);
   if (bound && !report.preview.link.is_assumed) {
@@ -133,6 +133,11 @@ std::string draw_preview(const Report& report, const HeatMap* heat) {
                {{DotRole::acc, "on the accelerator"}, {DotRole::cpu, "on the CPU"}});
   }
   draw_parts(drawing, report, {.heat = heat});
+  if (edges == DrawnEdges::shorter) {
+    const std::size_t left_out = drawing.leave_out_long_edges(DotGraph::kMostRanksSpanned);
+    if (left_out > 0)
+      drawing.set_graph({{"label", title + "\\l" + left_out_text(left_out) + "\\l "}});
+  }
   return drawing.text();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "formats/report/drawings/node_heat.h"
@@ -19,8 +20,15 @@ inline constexpr std::size_t kMostEdgesABox = 4;
 // instead.
 std::string draw_support(const Report& report, std::size_t collapse_above,
                          const HeatMap* heat = nullptr);
-// One box a partition: device, nodes, top op types; bytes on each edge.
-std::string draw_preview(const Report& report, const HeatMap* heat = nullptr);
+enum class DrawnEdges : std::uint8_t {
+  all,
+  shorter
+};  // shorter: without those that make a layout slow
+
+// One box a partition: device, nodes, top op types; bytes on each edge. The label says how many edges
+// are left out.
+std::string draw_preview(const Report& report, const HeatMap* heat = nullptr,
+                         DrawnEdges edges = DrawnEdges::all);
 // One partition with its inputs and outputs; above `collapse_above` nodes, or kMostEdgesABox
 // times as many edges, its op types only.
 std::string draw_part(const Report& report, PartId part, std::size_t collapse_above,

@@ -36,6 +36,9 @@ class DotGraph {
   // A box around existing nodes; a node belongs to the first of its clusters.
   void add_cluster(const DotAttributes& attributes, std::vector<std::string> members);
 
+  // What leave_out_long_edges() may leave for a layout that takes a second or two.
+  static constexpr std::size_t kMostRanksSpanned = 4000;
+
   // Leaves out the edges that span the most ranks, so that all others together span at most `most`; the
   // shortest edge out of each node stays. Returns how many are left out. A layout takes more than linear
   // time in the ranks that edges span, and a drawing of dense edges shows nothing. Linear.

@@ -198,6 +198,10 @@ std::string device_text(const Report& report, PartId part) {
   return is_one ? "accelerator" : device_name(report, part);
 }
 
+std::string left_out_text(std::size_t edges) {
+  return counted(edges, "edge is", "edges are") + " left out: they span the most boxes";
+}
+
 std::string counted(std::size_t count, std::string_view thing) {
   return count_text(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }

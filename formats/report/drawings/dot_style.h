@@ -76,6 +76,9 @@ std::string value_line(const Graph& graph, ValueId value);
 // "CPU" or "accelerator", or the name of one of several targets.
 std::string device_text(const Report& report, PartId part);
 
+// "12 edges are left out: they span the most boxes"
+std::string left_out_text(std::size_t edges);
+
 // "1 node", "2,431 nodes"; `thing` in the singular.
 std::string counted(std::size_t count, std::string_view thing);
 

@@ -18,8 +18,7 @@ namespace {
 constexpr std::uint32_t kOutside = kNone<std::uint32_t>;
 constexpr std::size_t kMostPorts = 24;  // on either side; more are drawn as one
 constexpr std::size_t kLongestTitle = 48;
-constexpr std::size_t kMostRanksSpanned = 4000;  // by all edges: laid out in a second or two
-constexpr std::size_t kManyReaders = 6;          // edges to as many boxes are one up to a junction
+constexpr std::size_t kManyReaders = 6;  // edges to as many boxes are one up to a junction
 
 enum class Side : std::uint8_t { inside, in, out };
 
@@ -44,10 +43,9 @@ class ViewDrawing {
     add_flows(inside_, Side::inside);
     add_flows(in_, Side::in);
     add_flows(out_, Side::out);
-    left_out_ = drawing_.leave_out_long_edges(kMostRanksSpanned);
+    left_out_ = drawing_.leave_out_long_edges(DotGraph::kMostRanksSpanned);
     if (left_out_ > 0) {
-      drawing_.set_graph({{"label", counted(left_out_, "edge is", "edges are") +
-                                        " left out: they span the most boxes"}});
+      drawing_.set_graph({{"label", left_out_text(left_out_)}});
     }
     return drawing_.text();
   }

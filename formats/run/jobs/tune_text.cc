@@ -20,7 +20,8 @@ std::string headline(const TuneJob& job) {
                      counted(job.rounds.size(), "round", "rounds");
   if (job.best + 1 != job.rounds.size()) line += ", in round " + count_text(job.best + 1);
   if (best.all_cpu_us && best.total_us && *best.total_us > 0) {
-    const bool is_slower = *best.total_us > *best.all_cpu_us;
+    const bool is_slower =
+        *best.total_us > *best.all_cpu_us && time_text(best.total_us) != time_text(best.all_cpu_us);
     line += is_slower ? ", slower than the CPU alone (" + time_text(best.all_cpu_us) + ")"
                       : ", all on the CPU " + time_text(best.all_cpu_us) + " (" +
                             factor_text(*best.all_cpu_us / *best.total_us) + ")";

@@ -88,6 +88,11 @@ std::optional<LowerFinding> not_finite_finding(const Graph& graph,
   return take_values(failed.part, std::move(found));
 }
 
+// Of pieces that compute wrong values.
+std::string signature_of_values() {
+  return failure_signature({.stage = "values", .difference = Difference::wrong}, {});
+}
+
 // What is wrong only as a whole may be so since it is large, whichever its nodes are: then it is a limit of size.
 void take_size(const FailedPartition& partition, const Oracle& oracle, const AskingLimits& limits,
                LowerFinding& found) {
@@ -96,11 +101,10 @@ void take_size(const FailedPartition& partition, const Oracle& oracle, const Ask
   const MessageNames names;
   Questions questions(partition.order, names, oracle, limits);
   const Remedies remedies = partition.remedies | Remedies{.pin_shapes = true};
-  const std::string signature =
-      failure_signature({.stage = "values", .difference = Difference::wrong}, names);
   const ItemSet all = all_items(partition.order);
   const std::size_t length = finding.within.size();  // an item is a node here
-  if (is_limit_of_size(questions, partition.order, {all, remedies, signature}, length)) {
+  const FailingSet failing{all, remedies, signature_of_values()};
+  if (is_limit_of_size(questions, partition.order, failing, length)) {
     finding.kind = FindingKind::size;
     finding.most_nodes = length - 1;
     finding.nodes.clear();
@@ -191,7 +195,13 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     drop_if_assumed(finding, plain);
     drop_if_untyped(finding);
     found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
+    // A part that is refused may hold pieces that are taken and then compute wrong values.
+    const bool is_of_values = finding.signature == signature_of_values();
+    const FindingKind kind = finding.kind;
     found.findings.push_back(finding_of(part, std::move(finding)));
+    auto& values = found.findings.back().values;
+    if (is_of_values && kind == FindingKind::culprit) values = ValueVerdict::culprit;
+    if (is_of_values && kind == FindingKind::together) values = ValueVerdict::together;
     mark_open(found.findings.back());
   }
   confirm(part, lowerer, found);
