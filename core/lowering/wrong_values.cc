@@ -126,7 +126,13 @@ class ValueSearch {
     }
     WrongValues result{.first_wrong = wrong_.first_wrong};
     decide(interval, half, result);
-    if (result.verdict == ValueVerdict::together) interval = narrowed(interval, cut, result);
+    if (result.verdict == ValueVerdict::together) {
+      interval = narrowed(interval, cut, result);
+      if (is_rounding(interval)) {
+        result.verdict = ValueVerdict::one_step;
+        result.necessary.reset();
+      }
+    }
     result.nodes = nodes_of(failed_.order, items_of(interval));
     if (blames(result.verdict) && is_finite_ && !is_finite_(result.nodes)) {
       result.verdict = ValueVerdict::not_finite;
@@ -336,6 +342,27 @@ class ValueSearch {
     }
     if (is_needed) result.necessary = nodes_of(failed_.order, ItemSet{interval.end - 1}).back();
     return interval;
+  }
+
+  // True when the rounding of a quantiser explains an interval that is far off: up to the quantiser it is
+  // right to a step, and what comes behind that is right on right inputs.
+  bool is_rounding(Interval interval) {
+    std::uint32_t cut = interval.end - 1;
+    while (cut > interval.begin && !ends_in_quantizer(cut)) --cut;
+    return cut > interval.begin && is_right_to_a_step({interval.begin, cut}) &&
+           is_right_to_a_step({cut, interval.end});
+  }
+
+  bool ends_in_quantizer(std::uint32_t cut) const {
+    const std::vector<NodeId> nodes = nodes_of(failed_.order, ItemSet{cut - 1});
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      return op_key(failed_.graph.op(node)).starts_with("quantize");
+    });
+  }
+
+  bool is_right_to_a_step(Interval part) {
+    const JudgedAnswer& answer = ask(part);
+    return answer.passes() || answer.answer.difference == Difference::one_step;
   }
 
   const FailedPartition& failed_;

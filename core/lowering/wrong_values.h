@@ -11,6 +11,7 @@
 //       an op between decides an order (TopK, NonZero, a comparison): rounding_decides
 //       the interval is right when ten times the error is allowed:    errors_add_up
 //       otherwise:                                                    together, and what it takes at least
+//       that is right up to a quantiser in it, and behind it:         one_step, which what follows enlarges
 //
 // What is found explains no more than its own nodes. Where it is no fault (an order of ties, one
 // quantisation step, rounding), or the reference has NaN or infinity there, the items before and after

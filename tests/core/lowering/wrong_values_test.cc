@@ -253,6 +253,22 @@ TEST_CASE("Two right halves that are a step off together are a step off, and no 
   CHECK(all.is_no_fault);
 }
 
+TEST_CASE("What follows a quantiser may enlarge its rounding, which is no fault") {
+  const auto verdict_with = [](const char* op) {
+    const Graph graph =
+        graph_from_text("input x\n a = Conv(x)\n q = " + std::string(op) +
+                        "(a)\n d = DequantizeLinear(q)\n s = Sigmoid(d)\n output s");
+    const NodeId first = node_named(graph, "a"), last = node_named(graph, "s");
+    return find(graph,
+                [&](const Piece& piece) {
+                  return holds(piece, first) && holds(piece, last) ? wrong() : kRight;
+                })
+        .verdict;
+  };
+  CHECK(verdict_with("QuantizeLinear") == ValueVerdict::one_step);
+  CHECK(verdict_with("Relu") == ValueVerdict::together);
+}
+
 TEST_CASE("Where one half is a tie and the other one wrong, the wrong one is searched") {
   const Graph graph = random_model(1, 100);
   const AllWrongValues all = find_all(graph, [&](const Piece& piece) {
