@@ -68,8 +68,7 @@ class QdqFinder {
   void look_at(NodeId op) {
     if (reach_ == QdqReach::operators && reads_plain_floats(op)) return;
     const std::size_t before = found_.members.size();
-    add_makers(op);
-    if (found_.members.size() > before && add_to_quantizers(op)) {
+    if (add_makers(op) && add_to_quantizers(op)) {
       found_.begin.push_back(static_cast<std::uint32_t>(found_.members.size()));
     } else {
       found_.members.resize(before);
@@ -94,15 +93,23 @@ class QdqFinder {
     }
   }
 
-  void add_makers(NodeId op) {
+  // Adds the DQs that the operator reads; false when it reads none. Without chains a DQ of several readers
+  // is none of the group: it would tie their groups together, and a runtime gives each reader a copy.
+  bool add_makers(NodeId op) {
     const std::size_t before = found_.members.size();
+    bool reads_any = false;
     for (const Operand& operand : graph_.operands(op)) {
       const Value& value = graph_.value(operand.value);
       if (value.kind != ValueKind::node_output || roles_[value.producer] != Role::dequantize) {
         continue;
       }
-      add_once(value.producer, before);
+      reads_any = true;
+      const auto readers = graph_.readers(value.producer);
+      const bool is_shared =
+          std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return reader != op; });
+      if (reach_ == QdqReach::chains || !is_shared) add_once(value.producer, before);
     }
+    return reads_any;
   }
 
   // Adds the operator, its chain, and the Qs at its end; false when anything else reads the chain.

@@ -32,8 +32,8 @@ struct QdqGroups {
   }
 };
 
-// `operators`: groups have no chain, and all floats that are computed come from DequantizeLinears. So
-// ONNX Runtime's providers see a quantised operator, and lists of single operators mean it.
+// `operators`: groups have no chain, no DQ that several nodes read, and all floats that are computed come
+// from DQs. So ONNX Runtime's providers see a quantised operator, and lists of single operators mean it.
 enum class QdqReach : std::uint8_t { operators, chains };
 
 // Linear.

@@ -396,7 +396,9 @@ def is_refused_today(file, row):
             return True
         if file.op.startswith("Conv") and has_bias and not cell("QDQ_B") and not cell("B_is_constant"):
             return True
-    return file.op == "InstanceNormalization" and cell("input_dim") == 3
+    if file.op == "Cast":
+        return cell("attr_to") == 9  # bool
+    return file.op == "Resize" and file.since > 13 or file.op == "InstanceNormalization" and cell("input_dim") == 3
 
 
 def reductions_of_nothing(file):

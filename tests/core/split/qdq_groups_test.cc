@@ -76,6 +76,20 @@ TEST_CASE("Lists that ask for it keep operators without a chain whole, --keep-qd
   CHECK(asked_for(true) == "{d0 c r q1} {d1 p q2}");
 }
 
+TEST_CASE("Without chains, operators that share a DQ are groups of their own") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    param s
+    d = DequantizeLinear(x, s)
+    e = Relu(d)
+    qe = QuantizeLinear(e, s)
+    f = MaxPool(d)
+    qf = QuantizeLinear(f, s)
+    output qe, qf)");
+  CHECK(groups_text(graph, find_qdq_groups(graph, QdqReach::operators)) == "{e qe} {f qf}");
+  CHECK(groups_text(graph, find_qdq_groups(graph, QdqReach::chains)) == "{d e qe} {d f qf}");
+}
+
 TEST_CASE("Several DQs and several Qs are in one group") {
   CHECK(groups_of(R"(
     input a
