@@ -32,10 +32,15 @@ TOOLS = Path(sys.executable).parent
 
 
 def call(stage, *command):
+    """Runs a tool. What it says of a temporary file has the file's name only: lists keep these words."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         how = f"exit {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
-        raise StageError(stage, done.stderr or done.stdout or how)
+        said = done.stderr or done.stdout or how
+        for path in command:
+            if os.path.isabs(path) and path.startswith(tempfile.gettempdir()):
+                said = said.replace(path, os.path.basename(path))
+        raise StageError(stage, said)
 
 
 def import_model(path, out):
