@@ -36,6 +36,7 @@ try:
     import onnxruntime as ort
 
     from ort_inputs import CannotRun, WrongUsage, find_inputs, values_of_texts
+    from ort_values import OPTIMISED, UNOPTIMISED, open_session
     from verify_split import parse_dim, read_inputs
 except ImportError as error:
     print(f"run_deployed.py: skipped: needs the Python module {error.name}", file=sys.stderr)
@@ -145,9 +146,7 @@ def compare(wanted, made, options, rounding):
 def run_original(options, feeds, names, level):
     """The model's outputs on the CPU. Not optimised, it is computed as written; optimised, ONNX Runtime rounds a quantised
     model in other places."""
-    settings = ort.SessionOptions()
-    settings.graph_optimization_level = level
-    session = ort.InferenceSession(str(options.model), settings, providers=["CPUExecutionProvider"])
+    session = open_session(options.model, level)
     return session.run(names, {value.name: feeds[value.name].plain() for value in session.get_inputs()})
 
 
@@ -155,7 +154,7 @@ def explain(options, feeds, wanted, precisions):
     """Says what may be behind a difference, and what finds the nodes."""
     graph = onnx.load(options.model, load_external_data=False).graph
     if any(node.op_type == "QuantizeLinear" for node in graph.node):
-        made = run_original(options, feeds, list(wanted), ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+        made = run_original(options, feeds, list(wanted), OPTIMISED)
         for (name, one), other in zip(wanted.items(), made):
             text = difference(np.asarray(one), np.asarray(other), options, rounding_of([])).text.split(": BEYOND")[0]
             print(f"  for comparison, ONNX Runtime's own optimised run of this quantised model on the CPU: {name}: {text}")
@@ -184,7 +183,7 @@ def run(options):
                       if part.ep_name == PROVIDER for node in part.get_nodes())
     names = [value.name for value in session.get_outputs()]
     made = session.run(names, {value.name: feeds[value.name].plain() for value in session.get_inputs()})
-    wanted = run_original(options, feeds, names, ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    wanted = run_original(options, feeds, names, UNOPTIMISED)
     precisions = precisions_of(lowering)
     is_equal, is_tested = compare(dict(zip(names, wanted)), dict(zip(names, made)), options, rounding_of(precisions))
     if not is_equal:

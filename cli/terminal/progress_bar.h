@@ -42,7 +42,7 @@ class ProgressBar {
   Clock::time_point task_begin_;
   Clock::time_point shown_at_;
   bool is_shown_ = false;
-  // Of lines in a log; all threads of the work note what is done.
+  // For lines in a log. The mutex guards what note() keeps: every thread that works calls it.
   std::mutex mutex_;
   Clock::time_point begin_;
   std::string unit_;

@@ -161,7 +161,7 @@ struct SupportList {
   PartConditions part = {};  // of a whole accelerator partition
   GraphView view = GraphView::model;
   bool is_view_given = false;          // by the user, instead of the list
-  bool keeps_qdq = false;              // asks for --keep-qdq
+  bool keeps_qdq = false;              // operators stay whole with their Q and DQ
   std::vector<Pattern> patterns = {};  // sub-graphs that are accepted as a whole
   std::string source = {};             // where an imported list comes from, in its own words
 };

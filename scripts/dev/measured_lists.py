@@ -357,16 +357,22 @@ def read_file(op, since, content):
     return File(op, since, columns, yes)
 
 
+def with_cases(file, rows, is_taken, changed):
+    """A file, and the cases of `rows` again: `is_taken(row)` is the verdict, `changed(name, value)` the value in a column."""
+    columns, yes = {name: list(values) for name, values in file.columns.items()}, list(file.yes)
+    for row in rows:
+        yes.append(is_taken(row))
+        for name, values in file.columns.items():
+            columns[name].append(changed(name, values[row]))
+    return File(file.op, file.since, columns, yes)
+
+
 def also_per_axis(file):
     """A file with quantised cases, and those with weights of int8 again, quantised per axis."""
-    columns, yes = {name: list(values) for name, values in file.columns.items()}, list(file.yes)
     weights, bias = ("QDQ_" + name for name in NAMES_OF_OPERANDS[file.op][1:])
-    for row in [row for row, one in enumerate(file.columns[weights]) if one == "INT8"]:
-        yes.append(file.yes[row])
-        for name, values in file.columns.items():
-            is_per_axis = name == weights or (name == bias and values[row] == "INT32")
-            columns[name].append(values[row] + PER_AXIS if is_per_axis else values[row])
-    return File(file.op, file.since, columns, yes)
+    rows = [row for row, one in enumerate(file.columns[weights]) if one == "INT8"]
+    return with_cases(file, rows, lambda row: file.yes[row], lambda name, value: (
+        value + PER_AXIS if name == weights or (name == bias and value == "INT32") else value))
 
 
 def by_quantized_tensors(file, schema):
@@ -404,12 +410,8 @@ def is_refused_today(file, row):
 def reductions_of_nothing(file):
     """A file with quantised cases of a reduction, and those without axes again as such that reduce nothing, which the corpus
     does not have. The compiler of today refuses them."""
-    columns, yes = {name: list(values) for name, values in file.columns.items()}, list(file.yes)
-    for row in [row for row, one in enumerate(file.columns["axes_is_none"]) if one]:
-        yes.append(False)
-        for name, values in file.columns.items():
-            columns[name].append(1 if name == "attr_noop_with_empty_axes" else values[row])
-    return File(file.op, file.since, columns, yes)
+    rows = [row for row, one in enumerate(file.columns["axes_is_none"]) if one]
+    return with_cases(file, rows, lambda row: False, lambda name, value: 1 if name == "attr_noop_with_empty_axes" else value)
 
 
 def doubted(name, files, schema):

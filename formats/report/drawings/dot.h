@@ -20,10 +20,9 @@ inline constexpr std::size_t kMostEdgesABox = 4;
 // instead.
 std::string draw_support(const Report& report, std::size_t collapse_above,
                          const HeatMap* heat = nullptr);
-enum class DrawnEdges : std::uint8_t {
-  all,
-  shorter
-};  // shorter: without those that make a layout slow
+
+// `shorter`: without the edges that make a layout slow.
+enum class DrawnEdges : std::uint8_t { all, shorter };
 
 // One box a partition: device, nodes, top op types; bytes on each edge. The label says how many edges
 // are left out.

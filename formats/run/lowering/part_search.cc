@@ -88,7 +88,7 @@ std::optional<LowerFinding> not_finite_finding(const Graph& graph,
   return take_values(failed.part, std::move(found));
 }
 
-// Of pieces that compute wrong values.
+// The signature of a failure that is wrong values.
 std::string signature_of_values() {
   return failure_signature({.stage = "values", .difference = Difference::wrong}, {});
 }

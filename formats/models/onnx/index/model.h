@@ -121,7 +121,7 @@ class OnnxNodes {
   // that names in lists hold for every command. Nodes that were put in its place have it before a
   // number of their own: "12_0".
   std::string label(std::size_t i) const;
-  // Of the node that was added last.
+  // Sets what the node that was added last is called by.
   void set_label(std::string label);
 
  private:

@@ -46,7 +46,7 @@ bool has_one_result(const Graph& graph, NodeId node) {
   });
 }
 
-// Whether all inputs but the first are weights that stand in the file as such.
+// True when every input but the first is an initializer of the file or made by a Constant.
 bool has_stored_weights(const Graph& graph, NodeId node) {
   const auto operands = graph.operands(node);
   return std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
