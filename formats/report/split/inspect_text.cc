@@ -142,15 +142,34 @@ std::string core_note(const LoadedModel& model, const ListCoverage& coverage) {
                  0, 2);
 }
 
-// Lists that accept no node are left out.
+bool asks_for_sizes(const SupportList& list) {
+  return std::any_of(list.allow.begin(), list.allow.end(), [](const Rule& rule) {
+    return std::any_of(rule.conditions.begin(), rule.conditions.end(), [](const Condition& one) {
+      return std::holds_alternative<InputShapeCondition>(one);
+    });
+  });
+}
+
+bool has_open_inputs(const Graph& graph) {
+  return std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId input) {
+    return graph.value(input).is_tensor() &&
+           !(graph.has_rank(input) && element_count(graph.shape(input)));
+  });
+}
+
+// Lists that accept no node are left out. Those that may only lack the sizes of the model's inputs are named.
 std::string coverage_text(const LoadedModel& model, std::span<const SupportList> lists) {
   TextTable table({"known list", "nodes", "", "work", "unchecked"},
                   {Align::left, Align::right, Align::right, Align::right, Align::right});
   const std::size_t nodes = model.graph.node_count();
+  const bool is_open = has_open_inputs(model.graph);
   bool is_any = false;
-  std::string notes;
+  std::string notes, waiting;
   for (const ListCoverage& one : coverage_of(model, lists)) {
     notes += core_note(model, one);
+    if (one.nodes == 0 && is_open && asks_for_sizes(one.list)) {
+      waiting += (waiting.empty() ? "" : ", ") + escaped(one.list.name);
+    }
     if (one.nodes == 0) continue;
     is_any = true;
     const double share = static_cast<double>(one.nodes) / static_cast<double>(nodes);
@@ -158,6 +177,10 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
                    percent_text(share),
                    one.flops_share ? percent_text(*one.flops_share) : "not known",
                    count_text(one.unchecked)});
+  }
+  if (!waiting.empty()) {
+    notes += wrapped(
+        "take no node without the sizes of all inputs (--dim, --input-shape): " + waiting, 0, 2);
   }
   if (is_any) return '\n' + table.text() + notes;
   if (!notes.empty()) return '\n' + notes;
