@@ -205,12 +205,12 @@ std::size_t count_open(const Graph& graph) {
 
 }  // namespace
 
-std::optional<FittingSizes> fitting_sizes(const LoadedModel& model) {
+std::optional<Fitting> fitting_sizes(const LoadedModel& model) {
   const Graph& graph = model.graph;
-  std::optional<FittingSizes> best;
+  std::optional<Fitting> best;
   std::pair<std::size_t, std::size_t> least;
   for (const LikelySizes& likely : kLikely) {
-    FittingSizes shapes;
+    std::unordered_map<std::string, Sizes> shapes;
     std::map<std::string_view, std::int64_t> symbols;
     const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
       if (!graph.has_rank(input)) return std::nullopt;
@@ -229,11 +229,11 @@ std::optional<FittingSizes> fitting_sizes(const LoadedModel& model) {
     };
     const ShapeBindings sizes = sizes_of_inputs(graph, shape_of);
     if (shapes.empty()) return std::nullopt;
-    const auto bound = read_again(model, with_sizes(model.bindings, sizes));
+    auto bound = read_again(model, with_sizes(model.bindings, sizes));
     if (!bound) continue;
     const std::pair now(bound->misfits, count_open(bound->graph));
     if (best && now >= least) continue;
-    best = std::move(shapes);
+    best = Fitting{std::move(shapes), *std::move(bound)};
     least = now;
     if (now == std::pair<std::size_t, std::size_t>()) break;
   }

@@ -49,10 +49,13 @@ std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node);
 // Shapes of open inputs, by name, with which the operators of the model agree best: of sizes that models take
 // (one sample, a picture of 224 x 224, a line of text 48 high, a sequence of 128, ...) the first with the
 // fewest contradictions, then the fewest unknown values.
-using FittingSizes = std::unordered_map<std::string, Sizes>;
+struct Fitting {
+  std::unordered_map<std::string, Sizes> shapes;
+  LoadedModel model;  // read with them
+};
 // nullopt when no input is open, or the model takes none of them. Reads the model again for each that is tried, until
 // one leaves nothing open: at most 8 times.
-std::optional<FittingSizes> fitting_sizes(const LoadedModel& model);
+std::optional<Fitting> fitting_sizes(const LoadedModel& model);
 
 // Bindings of dims within an ONNX model, which no input has, as "unk__368=64": data or operators decide them when the
 // model runs, so that what is written with them holds for that data only.

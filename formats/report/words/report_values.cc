@@ -314,13 +314,13 @@ std::string size_options_text(const LoadedModel& model, const Graph& graph) {
     text += (text.empty() ? "" : " ") + std::string("--set-input ") +
             shell_word(escaped(graph.value(input).name) + "=VALUE");
   }
-  std::optional<FittingSizes> fitting;
+  std::optional<Fitting> fitting;
   bool is_sought = false;
   const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {
     if (!std::exchange(is_sought, true)) fitting = fitting_sizes(model);
     if (!fitting) return std::nullopt;
-    const auto found = fitting->find(std::string(graph.value(input).name));
-    return found == fitting->end() ? std::nullopt : std::optional(found->second[axis]);
+    const auto found = fitting->shapes.find(std::string(graph.value(input).name));
+    return found == fitting->shapes.end() ? std::nullopt : std::optional(found->second[axis]);
   };
   const std::string dims = dim_options(graph, likely);
   return text + (text.empty() || dims.empty() ? "" : " ") + dims;

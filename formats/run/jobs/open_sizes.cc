@@ -106,14 +106,18 @@ class Sampler {
     };
     const auto bound =
         read_again(model_, with_sizes(model_.bindings, sizes_of_inputs(graph, shape_of)));
-    if (!bound || bound->misfits > model_.misfits || !is_same_graph(bound->graph)) {
-      return std::nullopt;
-    }
+    return bound ? numbers_of(*bound, of_nodes) : std::nullopt;
+  }
+
+  // The same of the model that was read with some sizes.
+  std::optional<Numbers> numbers_of(const LoadedModel& bound,
+                                    std::vector<std::optional<double>>* of_nodes) const {
+    if (bound.misfits > model_.misfits || !is_same_graph(bound.graph)) return std::nullopt;
+    const auto flops = node_flops(bound.graph);
     if (of_nodes != nullptr) {
-      const auto flops = node_flops(bound->graph);
-      for (const NodeId node : bound->graph.nodes()) of_nodes->push_back(flops[node]);
+      for (const NodeId node : bound.graph.nodes()) of_nodes->push_back(flops[node]);
     }
-    return sum(bound->graph);
+    return sum(bound.graph, flops);
   }
 
  private:
@@ -144,8 +148,7 @@ class Sampler {
     return sum;
   }
 
-  Numbers sum(const Graph& graph) const {
-    const auto flops = node_flops(graph);
+  Numbers sum(const Graph& graph, const PerNode<std::optional<double>>& flops) const {
     Numbers numbers(split_ == nullptr ? 1 : 2);
     for (const NodeId node : graph.nodes()) numbers[0].add(flops[node]);
     if (split_ == nullptr) return numbers;
@@ -300,8 +303,9 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
   attempt.grid.first.resize(dims.size(), 1);
   attempt.grid.step.resize(dims.size(), 0);
   for (const ValueId input : graph.inputs()) {
-    const auto found = fitting->find(std::string(graph.value(input).name));
-    for (std::size_t axis = 0; found != fitting->end() && axis < found->second.size(); ++axis) {
+    const auto found = fitting->shapes.find(std::string(graph.value(input).name));
+    for (std::size_t axis = 0; found != fitting->shapes.end() && axis < found->second.size();
+         ++axis) {
       const std::string name = name_of_dim(graph, input, axis);
       const auto dim = std::find_if(dims.begin(), dims.end(),
                                     [&](const OpenDim& one) { return one.name == name; });
@@ -310,7 +314,7 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
     }
   }
   const Sampler sampler(model, split, dims);
-  const auto numbers = sampler.numbers_at(attempt.grid.first, &attempt.node_flops);
+  const auto numbers = sampler.numbers_of(fitting->model, &attempt.node_flops);
   if (!numbers) return std::nullopt;
   for (const Number& number : *numbers) {
     attempt.numbers.push_back(
