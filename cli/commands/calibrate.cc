@@ -58,7 +58,7 @@ class CalibrateCommand : public Command {
   }
 
  private:
-  Result<CalibrateJob, JobFault> calibrate(const CalibrateRequest& request) const {
+  Result<CalibrateJob, Fault> calibrate(const CalibrateRequest& request) const {
     ProgressBar bar("calibrating");
     return run_calibration(request, bar.observer());
   }

@@ -183,7 +183,7 @@ class CheckCommand : public Command {
     std::vector<CheckRun> runs;
     std::vector<BaselineItem> items;
     std::vector<std::string> not_in_baseline;  // lists
-    std::optional<JobFault> fault;
+    std::optional<Fault> fault;
   };
 
   // Models are checked side by side; messages and results come in the order given.
@@ -223,7 +223,7 @@ class CheckCommand : public Command {
 
   Checked check_model(const ModelRequest& asked, const std::vector<ListsRead>& lists) const {
     Checked checked;
-    const auto fail = [&](JobFault fault) {
+    const auto fail = [&](Fault fault) {
       checked.fault = std::move(fault);
       return std::move(checked);
     };

@@ -11,12 +11,12 @@
 #include "core/base/spelling.h"
 #include "core/split/piece.h"
 #include "formats/base/io/output_folder.h"
+#include "formats/base/text/fault.h"
 #include "formats/lists/tables/node_list.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/onnx/write/cutter.h"
 #include "formats/models/pt2/write/writer.h"
 #include "formats/models/tflite/write/writer.h"
-#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 namespace {
@@ -153,7 +153,7 @@ class CutCommand : public Command {
     const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
     const auto written =
         write_tflite_piece(model, piece, TfliteLift::shared, {folder.path_of(file), output_});
-    return written ? ExitCode::done : refuse(job_fault(written.error()));
+    return written ? ExitCode::done : refuse(written.error());
   }
 
   ExitCode write_pt2(const LoadedModel& model, const std::vector<NodeId>& nodes,
@@ -161,15 +161,15 @@ class CutCommand : public Command {
     const std::string file = file_of(output_);
     const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
     const auto written = write_pt2_piece(model, piece, {folder.path_of(file), output_});
-    return written ? ExitCode::done : refuse(job_fault(written.error()));
+    return written ? ExitCode::done : refuse(written.error());
   }
 
   ExitCode write_onnx(const LoadedModel& model, const std::vector<NodeId>& nodes,
                       const OutputFolder& folder) const {
     auto cutter = OnnxCutter::open(model, weights_, folder_of(output_));
-    if (!cutter) return refuse(job_fault(cutter.error()));
+    if (!cutter) return refuse(cutter.error());
     const auto written = cutter->write(nodes, {folder.path_of(file_of(output_)), output_});
-    return written ? ExitCode::done : refuse(job_fault(written.error()));
+    return written ? ExitCode::done : refuse(written.error());
   }
 
   ExitCode write_json(const LoadedModel& model, const std::vector<NodeId>& nodes,

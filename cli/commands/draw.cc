@@ -80,7 +80,7 @@ class DrawCommand : public Command {
     }
     if (svg) return deliver(svg->svg);
     print_error(
-        "the drawing was not laid out: " + svg.error().why,
+        "the drawing was not laid out: " + svg.error().message,
         {"without --svg the drawing is written for `dot`; --layout-timeout gives more time"});
     return ExitCode::external_failed;
   }
@@ -102,15 +102,15 @@ class DrawCommand : public Command {
   }
 
   // Lays out partitions instead of nodes; for one partition its op types.
-  LaidOut lay_out_coarser(const Report& report, const LayoutFault& fault) const {
+  LaidOut lay_out_coarser(const Report& report, const Error& fault) const {
     const auto& names = report.split.partition.names;
     const auto part = std::find(names.begin(), names.end(), what_);
     if (part == names.end()) {
-      print_warning("drawn as partitions, not as nodes: " + fault.why);
+      print_warning("drawn as partitions, not as nodes: " + fault.message);
       return lay_out(draw_preview(report, heat_ ? &*heat_ : nullptr, DrawnEdges::shorter),
                      layout_.limits());
     }
-    print_warning("drawn as op types, not as nodes: " + fault.why);
+    print_warning("drawn as op types, not as nodes: " + fault.message);
     const auto id = id_at<PartId>(static_cast<std::size_t>(part - names.begin()));
     return lay_out(draw_part(report, id, kFewBoxes), layout_.limits());
   }

@@ -13,13 +13,13 @@
 #include "core/graph/op_name.h"
 #include "core/measures/outcome.h"
 #include "formats/base/io/output_folder.h"
+#include "formats/base/text/fault.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/write/cutter.h"
 #include "formats/models/written_out.h"
 #include "formats/report/words/report_values.h"
-#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 namespace {
@@ -123,10 +123,10 @@ class FixCommand : public Command {
     std::vector<NodeId> nodes;
     for (const NodeId node : model.graph.nodes()) nodes.push_back(node);
     auto cutter = OnnxCutter::open(model);
-    if (!cutter) return refuse(job_fault(cutter.error()));
+    if (!cutter) return refuse(cutter.error());
     const std::string file = std::filesystem::path(output_).filename().string();
     const auto piece = cutter->write(nodes, {folder.path_of(file), output_});
-    if (!piece) return refuse(job_fault(piece.error()));
+    if (!piece) return refuse(piece.error());
     const auto outputs = model.graph.outputs();
     const bool is_whole = std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) {
       return std::find(piece->outputs.begin(), piece->outputs.end(), output) !=

@@ -458,9 +458,9 @@ class LowerCommand : public Command {
   std::optional<OutputFolder> folder_;
   bool force_ = false, json_ = false, github_ = false;
   bool no_artefacts_ = false, deploy_ = false, embeds_ = false;
-  std::vector<std::string> notes_;          // on the split
-  std::optional<LowerFault> not_deployed_;  // why root_ep.onnx is not written
-  bool is_folded_ = false;                  // though the user did not say so
+  std::vector<std::string> notes_;     // on the split
+  std::optional<Fault> not_deployed_;  // why root_ep.onnx is not written
+  bool is_folded_ = false;             // though the user did not say so
 };
 
 }  // namespace

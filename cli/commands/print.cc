@@ -69,7 +69,7 @@ class PrintCommand : public Command {
     const auto assignment = read_partition_map(path, model.graph, map_);
     if (!assignment) return refuse(assignment.error());
     const auto partition = order_parts(model.graph, *assignment, {}, model_ties(model));
-    if (!partition) return refuse(job_fault(FaultCause::input, partition.error()));
+    if (!partition) return refuse(fault_of(FaultCause::input, partition.error()));
     return print_parts(model.graph, *partition);
   }
 

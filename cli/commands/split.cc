@@ -149,7 +149,8 @@ class SplitCommand : public Command {
     }
     ExitCode code = written ? files_.write_inside(report, *folder) : ExitCode::done;
     if (code != ExitCode::done) return code;
-    if (written) written = folder->write_manifest(report_json(report));
+    if (written)
+      written = folder->write_manifest([&](const TakeText& take) { report_json(report, take); });
     ExitCode captured = ExitCode::done;
     if (written && capture_.is_wanted) {
       captured = capture(*folder, report, format);
@@ -172,7 +173,8 @@ class SplitCommand : public Command {
     const ExitCode code = capture_parts(folder, capture_, format);
     std::error_code error;
     std::filesystem::remove(folder.path_of(kManifestName), error);
-    const auto written = folder.write_manifest(report_json(report));
+    const auto written =
+        folder.write_manifest([&](const TakeText& take) { report_json(report, take); });
     return written ? code : refuse(written.error(), ExitCode::cannot_write);
   }
 

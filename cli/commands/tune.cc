@@ -112,7 +112,7 @@ class TuneCommand : public Command {
     }
   }
 
-  Result<TuneJob, JobFault> tune() const {
+  Result<TuneJob, Fault> tune() const {
     ProgressBar bar(request_.split.model.path, InLog::lines);
     return run_tuning(request_, bar.observer());
   }

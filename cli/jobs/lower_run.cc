@@ -2,26 +2,13 @@
 
 #include <filesystem>
 
+#include "cli/jobs/split_run.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/text/number_text.h"
 #include "formats/run/lowering/piece_cutter.h"
 
 namespace cleave {
-
-ExitCode refuse(const LowerFault& fault) {
-  print_error(fault.message, fault.notes);
-  switch (fault.kind) {
-    case LowerFault::Kind::backend:
-    case LowerFault::Kind::reference:
-      return ExitCode::external_failed;
-    case LowerFault::Kind::input:
-      return ExitCode::bad_input;
-    case LowerFault::Kind::output:
-      return ExitCode::cannot_write;
-  }
-  return ExitCode::bug;
-}
 
 std::optional<WorkFolder> open_work_folder() {
   auto folder = WorkFolder::make_in(std::filesystem::temp_directory_path().string());

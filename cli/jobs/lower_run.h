@@ -11,9 +11,6 @@
 
 namespace cleave {
 
-// Prints the fault; returns the exit code.
-ExitCode refuse(const LowerFault& fault);
-
 // Makes a folder for the files of compilers; nullopt, after printing why, when it cannot.
 std::optional<WorkFolder> open_work_folder();
 

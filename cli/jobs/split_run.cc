@@ -45,7 +45,7 @@ ExitCode exit_code_of(FaultCause cause) {
 
 }  // namespace
 
-ExitCode refuse(const JobFault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
+ExitCode refuse(const Fault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
 
 Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
                                                const InputsRead& read) {
@@ -98,10 +98,10 @@ std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
   return MeasuredModel{*std::move(model), *std::move(costs)};
 }
 
-Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,
-                                                           const ModelPieces& pieces,
-                                                           const OnnxWriteOptions& options,
-                                                           const OutputFolder& folder) {
+Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model,
+                                                        const ModelPieces& pieces,
+                                                        const OnnxWriteOptions& options,
+                                                        const OutputFolder& folder) {
   ProgressBar bar(folder.final_path());
   OnnxWriteOptions observed = options;
   observed.progress = bar.observer();

@@ -12,7 +12,7 @@
 namespace cleave {
 
 // Prints the faults of a job; returns the exit code.
-ExitCode refuse(const JobFault& fault);
+ExitCode refuse(const Fault& fault);
 
 // A model and its costs from --costs. The model's graph has the declared shapes.
 struct MeasuredModel {
@@ -36,9 +36,9 @@ std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
                                                  const std::vector<CostSource>& costs);
 
 // write_models() with a progress bar.
-Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,
-                                                           const ModelPieces& pieces,
-                                                           const OnnxWriteOptions& options,
-                                                           const OutputFolder& folder);
+Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model,
+                                                        const ModelPieces& pieces,
+                                                        const OnnxWriteOptions& options,
+                                                        const OutputFolder& folder);
 
 }  // namespace cleave

@@ -13,14 +13,13 @@ namespace cleave {
 namespace {
 
 // Erases the progress bar before it returns, so that messages can be printed.
-Result<StagePlan, JobFault> plan_with_progress(const Graph& graph,
-                                               const StagePlanRequest& request) {
+Result<StagePlan, Fault> plan_with_progress(const Graph& graph, const StagePlanRequest& request) {
   ProgressBar bar("");
   return plan_stages(graph, request, bar.observer());
 }
 
-Result<BalanceRun, JobFault> balance_with_progress(const Workload& workload,
-                                                   const StagePlanRequest& request) {
+Result<BalanceRun, Fault> balance_with_progress(const Workload& workload,
+                                                const StagePlanRequest& request) {
   ProgressBar bar("");
   return balance_workload(workload, request.stages, request.balance, bar.observer());
 }

@@ -48,7 +48,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const AdvisedTarge
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries,
                                         targets.front().link, targets);
-  Outcome outcome = outcome_of(model, *split, preview, options.latency, options.latency.machine);
+  Outcome outcome = outcome_of(model, *split, preview, options, options.machine);
   NodeSet& supported = split->targets[advised.which].support.supported;
   outcome.supported = supported.count();
   return SplitOutcome{outcome, std::move(supported)};
@@ -118,8 +118,8 @@ class Sweep {
   }
 
   Result<Outcome> outcome_under(std::size_t min_acc_size, StartSide side) {
-    split_.subgraphs.min_acc_size = min_acc_size;
-    split_.subgraphs.start = side;
+    split_.min_acc_size = min_acc_size;
+    split_.start = side;
     Outcome sum;
     for (const ModelToSplit& model : models_) {
       auto split = split_outcome(model, lists_, split_, link_);

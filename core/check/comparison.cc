@@ -114,25 +114,44 @@ bool have_same_limits(std::span<const Target> a, std::span<const Target> b) {
   });
 }
 
+// What devices and links can do.
+void take_numbers(SplitOptions& to, const SplitOptions& from) {
+  to.machine = from.machine;
+  to.residency = from.residency;
+  to.later = from.later;
+  to.links = from.links;
+}
+
+// How subgraphs are chosen where not all are kept.
+void take_keeping(SplitOptions& to, const SplitOptions& from) {
+  to.most_kept = from.most_kept;
+  to.keep_by = from.keep_by;
+  to.keep_only_gaining = from.keep_only_gaining;
+  to.host_flops = from.host_flops;
+  to.host_bandwidth = from.host_bandwidth;
+}
+
 // The names of partitions move no node. What makes a subgraph valuable, the link included, matters
 // only when not all of them are kept; times matter only when something is chosen by them. Other
 // targets are a change of lists.
 bool split_alike(const Origin& before, const Present& now) {
   SplitOptions a = before.options;
   const SplitOptions& b = now.options;
-  a.partition = b.partition;
-  constexpr std::size_t kAll = KeepOptions::kUnlimited;
+  a.acc_prefix = b.acc_prefix;
+  a.non_acc_prefix = b.non_acc_prefix;
+  a.target_prefixes = b.target_prefixes;
+  constexpr std::size_t kAll = SplitOptions::kUnlimited;
   const bool are_same_targets = are_same_names(before.targets, now.targets);
-  if (!asks_for_latency(a) && !asks_for_latency(b)) a.latency = b.latency;
-  if (!are_same_targets) a.latency = b.latency;
+  const bool asks = asks_for_latency(a) || asks_for_latency(b);
+  if (!asks || !are_same_targets) take_numbers(a, b);
   if (are_same_targets && !now.targets.empty()) {
     if (!have_same_limits(before.targets, now.targets)) return false;
-    a.keep.most = b.keep.most;  // the targets' own hold
-    a.subgraphs.min_acc_size = b.subgraphs.min_acc_size;
+    a.most_kept = b.most_kept;  // the targets' own hold
+    a.min_acc_size = b.min_acc_size;
     return a == b;
   }
-  if (a.keep.most == kAll && b.keep.most == kAll && !a.keep.only_gaining && !b.keep.only_gaining) {
-    a.keep = b.keep;
+  if (a.most_kept == kAll && b.most_kept == kAll && !a.keep_only_gaining && !b.keep_only_gaining) {
+    take_keeping(a, b);
     return a == b;
   }
   return a == b && before.link.bytes_per_second == now.link.bytes_per_second;
@@ -157,22 +176,22 @@ std::vector<Target> targets_under(const Origin& before, const Judges& judges, Sp
       targets[i].end_list = own.end_list;
     }
   } else {
-    options.latency = now.options.latency;  // the earlier numbers are of other targets
+    take_numbers(options, now.options);  // the earlier numbers are of other targets
   }
-  options.partition.target_prefixes.clear();
+  options.target_prefixes.clear();
   for (const Target& target : targets) {
-    options.partition.target_prefixes.push_back("_run_on_" + target.name + "_");
+    options.target_prefixes.push_back("_run_on_" + target.name + "_");
   }
   return targets;
 }
 
 // Times by what devices can do, for several targets that no measured times fit. A target whose device
 // is not described has the first one's.
-TargetTimes times_of_rates(const Graph& graph, const LatencyOptions& latency, std::size_t targets) {
-  TargetTimes times = target_times(graph, latency.machine, {}, {});
+TargetTimes times_of_rates(const Graph& graph, const SplitOptions& numbers, std::size_t targets) {
+  TargetTimes times = target_times(graph, numbers.machine, {}, {});
   for (std::size_t i = 1; i < targets; ++i) {
-    times.later.push_back(i <= latency.later.size()
-                              ? target_times(graph, latency.later[i - 1], {}, {}).acc
+    times.later.push_back(i <= numbers.later.size()
+                              ? target_times(graph, numbers.later[i - 1], {}, {}).acc
                               : times.acc);
   }
   return times;
@@ -184,9 +203,8 @@ PerNode<Place> places_under(const Present& now, const Origin& before, const Judg
   SplitOptions options = before.options;
   const std::vector<Target> targets = targets_under(before, judges, options, now);
   const bool has_times = before.graph == nullptr && are_same_names(judges.targets, now.targets);
-  const TargetTimes of_rates = has_times || targets.empty()
-                                   ? TargetTimes()
-                                   : times_of_rates(graph, options.latency, targets.size());
+  const TargetTimes of_rates =
+      has_times || targets.empty() ? TargetTimes() : times_of_rates(graph, options, targets.size());
   const SplitInput input{.graph = graph,
                          .lists = judges.lists,
                          .facts = now.facts,
@@ -201,9 +219,9 @@ PerNode<Place> places_under(const Present& now, const Origin& before, const Judg
     split = split_graph(input, options);
   }
   if (!split) {  // its times are not known
-    options.place = {};
-    options.keep = {};
-    options.subgraphs.is_min_automatic = false;
+    options.place_by_priority();
+    take_keeping(options, {});
+    options.is_min_automatic = false;
     split = split_graph(input, options);
   }
   if (before.graph == nullptr) return places(graph, split.value().partition, judges.places);

@@ -117,8 +117,8 @@ PlacementNumbers numbers_of(const Graph& graph, const Split& split, const SplitO
   return best_placement(
       graph, split.fusions,
       {.latency = input,
-       .acc_finder = options.acc_finder,
-       .shape_computations = options.host_shapes.follow ? &split.host_shapes.nodes : nullptr});
+       .allow_non_tensor = options.allow_non_tensor,
+       .shape_computations = options.host_shapes ? &split.host_shapes.nodes : nullptr});
 }
 
 void add_best(const Graph& graph, const Split& split, const SplitOptions& options,
@@ -186,14 +186,14 @@ CpuVerdict compared_with_cpu(const InferenceTime& time) {
 }
 
 Machine machine_of(const SplitOptions& options, const Link& link) {
-  Machine machine = options.latency.machine;
+  Machine machine = options.machine;
   machine.link_bytes_per_second = link.bytes_per_second;
   return machine;
 }
 
 InferenceTime inference_time(const Graph& graph, const Split& split, const SplitOptions& options,
                              TimeBasis basis) {
-  InferenceTime time{.basis = std::move(basis), .residency = options.latency.residency};
+  InferenceTime time{.basis = std::move(basis), .residency = options.residency};
   const auto input_with = [&](Residency residency) {
     return LatencyInput{time.basis.times, time.basis.machine, residency, time.basis.later,
                         time.basis.links};
@@ -204,7 +204,7 @@ InferenceTime inference_time(const Graph& graph, const Split& split, const Split
   time.without = latency_with(Residency::off);
   time.with = latency_with(Residency::on);
   time.in_order_cost = split.in_order_cost;
-  time.goal = options.place.goal;
+  time.goal = options.place_goal;
   if (!split.targets.empty()) {
     time.use = device_use(graph, split.partition, input_with(time.residency));
     const auto& cpu = time.basis.machine.cpu.energy;

@@ -100,13 +100,13 @@ class Trier {
     changed.extend.which = ExtendOptions::Which::automatic;
     if (auto done = try_changed({.kind = Kind::extend}, changed); !done) return done;
     changed = options_;
-    changed.host_shapes.follow = true;
+    changed.host_shapes = true;
     if (auto done = try_changed({.kind = Kind::host_shapes}, changed); !done) return done;
     changed = options_;
-    changed.acc_finder.allow_non_tensor = true;
+    changed.allow_non_tensor = true;
     if (auto done = try_changed({.kind = Kind::allow_non_tensor}, changed); !done) return done;
     changed = options_;
-    changed.subgraphs.start = StartSide::fewest;
+    changed.start = StartSide::fewest;
     if (auto done = try_changed({.kind = Kind::start}, changed); !done) return done;
     if (auto done = try_opsets(); !done) return done;
     if (auto done = try_sizes(); !done) return done;
@@ -119,9 +119,9 @@ class Trier {
   Status<> try_sizes() {
     std::size_t tried = 0;
     for (const std::size_t size : sizes_) {
-      if (size < options_.subgraphs.min_acc_size) continue;
+      if (size < options_.min_acc_size) continue;
       SplitOptions changed = options_;
-      changed.subgraphs.min_acc_size = size + 1;
+      changed.min_acc_size = size + 1;
       const OptionTrial trial{.kind = Kind::min_acc_size, .min_acc_size = size + 1};
       if (auto done = try_changed(trial, changed); !done) return done;
       const bool is_last = !out_.now.latency() && !out_.trials.empty() &&
@@ -133,15 +133,14 @@ class Trier {
 
   // Only where no time is missing: the split is refused otherwise.
   Status<> try_placement() {
-    if (!out_.now.latency() || options_.place.by == PlaceBy::cost) return Done{};
+    if (!out_.now.latency() || options_.place == PlaceBy::cost) return Done{};
     for (const ModelToSplit& model : models_) {
       if (model.times == nullptr) return Done{};
-      const LatencyInput input{*model.times, machine_of(options_, link_),
-                               options_.latency.residency};
+      const LatencyInput input{*model.times, machine_of(options_, link_), options_.residency};
       if (!check_latency_input(input)) return Done{};
     }
     SplitOptions changed = options_;
-    changed.place.by = PlaceBy::cost;
+    changed.place = PlaceBy::cost;
     return try_one({.kind = Kind::place_by_cost}, models_, changed);
   }
 
@@ -149,7 +148,7 @@ class Trier {
     for (const std::size_t most : {most_kept_, most_kept_ + 1}) {
       if (most == 0 || most >= most_parts_) return Done{};
       SplitOptions changed = options_;
-      changed.keep.most = most;
+      changed.most_kept = most;
       const OptionTrial trial{.kind = Kind::keep, .most_kept = most};
       if (auto done = try_changed(trial, changed); !done) return done;
     }

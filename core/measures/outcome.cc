@@ -70,7 +70,7 @@ Outcome outcome_of(const Split& split, const Preview& preview) {
 }
 
 Outcome outcome_of(const ModelToSplit& model, const Split& split, const Preview& preview,
-                   const LatencyOptions& options, const Machine& machine) {
+                   const SplitOptions& options, const Machine& machine) {
   Outcome outcome = outcome_of(split, preview);
   std::optional<double> total;
   if (model.times != nullptr) {
@@ -128,7 +128,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
   auto split = split_graph(split_input_of(model, lists, link), options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
-  SplitOutcome out{outcome_of(model, *split, preview, options.latency, machine_of(options, link)),
+  SplitOutcome out{outcome_of(model, *split, preview, options, machine_of(options, link)),
                    std::move(split->support.supported)};
   const Subgraphs& found = split->found.subgraphs;
   for (std::size_t i = 0; i < found.count(); ++i) {

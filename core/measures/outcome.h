@@ -55,7 +55,7 @@ Outcome outcome_of(const Split& split, const Preview& preview);
 // The same with the latency, where the model has times. `machine`: of the one accelerator, or the first
 // of several.
 Outcome outcome_of(const ModelToSplit& model, const Split& split, const Preview& preview,
-                   const LatencyOptions& options, const Machine& machine);
+                   const SplitOptions& options, const Machine& machine);
 
 // What split_graph takes to split the model. `lists` must outlive it.
 SplitInput split_input_of(const ModelToSplit& model, const std::vector<SupportList>& lists,

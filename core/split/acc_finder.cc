@@ -78,8 +78,7 @@ class AccFinder {
 
 }  // namespace
 
-AccNodes find_acc_nodes(const Graph& graph, const Support& support,
-                        const AccFinderOptions& options) {
+AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitOptions& options) {
   if (options.allow_non_tensor) return {support.supported, support.reasons};
   return AccFinder(graph, support).run();
 }

@@ -22,7 +22,6 @@ struct AccNodes {
 // Linear: each node is dropped at most once, and its operands and users are visited a constant
 // number of times. Method: FX splitter, FxNetAccNodesFinder, with a worklist and counters instead
 // of rescans.
-AccNodes find_acc_nodes(const Graph& graph, const Support& support,
-                        const AccFinderOptions& options);
+AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitOptions& options);
 
 }  // namespace cleave

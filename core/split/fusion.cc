@@ -26,8 +26,8 @@ bool is_tensor_free(const Graph& graph, NodeId node) {
 
 }  // namespace
 
-Fusions find_fusions(const Graph& graph, AccNodes acc, const FusionOptions& options) {
-  if (options.skip) return without_groups(graph, std::move(acc));
+Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options) {
+  if (options.skip_fusion) return without_groups(graph, std::move(acc));
   NodeGroups groups(graph);
   for (const NodeId node : graph.nodes()) {
     if (!is_tensor_free(graph, node)) continue;

@@ -39,7 +39,7 @@ struct Fusions {
 // Groups are numbered by their first member. Linear per round of closing; rounds are few, since
 // each merges groups. Method: FX splitter, FxNetAccFusionsFinder, with union-find and strongly
 // connected components of the contracted graph instead of its quadratic search.
-Fusions find_fusions(const Graph& graph, AccNodes acc, const FusionOptions& options);
+Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options);
 
 // Contraction: the graph with every fusion group as one unit. Passes treat a unit as one node,
 // without the quadratic edges between all members and all they depend on.

@@ -29,7 +29,7 @@ struct Worth {
 
 class Appraiser {
  public:
-  Appraiser(const Graph& graph, const Subgraphs& subgraphs, const KeepOptions& options,
+  Appraiser(const Graph& graph, const Subgraphs& subgraphs, const SplitOptions& options,
             const KeepBasis& basis)
       : graph_(graph),
         options_(options),
@@ -56,7 +56,7 @@ class Appraiser {
     const double link_seconds =
         static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
     if (basis_.latency != nullptr) worth.reason = latency_reason(part);
-    switch (options_.by) {
+    switch (options_.keep_by) {
       case KeepBy::latency:
         worth.gain = gain_us(worth.reason);
         break;
@@ -117,7 +117,7 @@ class Appraiser {
   }
 
   const Graph& graph_;
-  const KeepOptions& options_;
+  const SplitOptions& options_;
   const KeepBasis& basis_;
   Partition partition_;
   Boundaries boundaries_;
@@ -190,8 +190,8 @@ std::vector<Worth> worth_of_all(const Appraiser& appraiser, const Subgraphs& sub
 // need each other, the worst one; empty when dropping makes no inference faster.
 std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
                                           const KeepBasis& basis) {
-  KeepOptions by_latency;
-  by_latency.by = KeepBy::latency;
+  SplitOptions by_latency;
+  by_latency.keep_by = KeepBy::latency;
   const Appraiser appraiser(graph, subgraphs, by_latency, basis);
   const std::vector<Worth> worth = worth_of_all(appraiser, subgraphs);
   std::vector<std::size_t> losing = ranked(subgraphs, worth);
@@ -212,19 +212,19 @@ std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& s
 }  // namespace
 
 KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
-                                  const KeepOptions& options, const KeepBasis& basis) {
+                                  const SplitOptions& options, const KeepBasis& basis) {
   Dropper dropper(graph, found);
-  while (options.only_gaining) {
+  while (options.keep_only_gaining) {
     const std::vector<std::size_t> losing = losing_subgraphs(graph, found.subgraphs, basis);
     if (losing.empty()) break;
     const Appraiser appraiser(graph, found.subgraphs, options, basis);
     dropper.drop(losing, worth_of_all(appraiser, found.subgraphs), ReasonCode::costs_more);
   }
-  if (acc_count(found.subgraphs) > options.most) {
+  if (acc_count(found.subgraphs) > options.most_kept) {
     const Appraiser appraiser(graph, found.subgraphs, options, basis);
     const std::vector<Worth> worth = worth_of_all(appraiser, found.subgraphs);
     std::vector<std::size_t> over = ranked(found.subgraphs, worth);
-    over.erase(over.begin(), over.begin() + static_cast<std::ptrdiff_t>(options.most));
+    over.erase(over.begin(), over.begin() + static_cast<std::ptrdiff_t>(options.most_kept));
     dropper.drop(over, worth, ReasonCode::over_cap);
   }
   const CapCost cost = dropper.cost();

@@ -42,12 +42,12 @@ struct KeepBasis {
   const LatencyInput* latency = nullptr;  // needed by KeepBy::latency and only_gaining
 };
 
-// Keeps the options.most best accelerator subgraphs, of equals the first ones; with only_gaining
+// Keeps the options.most_kept best accelerator subgraphs, of equals the first ones; with keep_only_gaining
 // none whose latency gain is below 0. The others become CPU, and consecutive CPU subgraphs are
 // merged. If none is over the limit, returns `found` unchanged. Linear, plus sorting the subgraphs,
 // and rounds of dropping those that do not gain.
 KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
-                                  const KeepOptions& options, const KeepBasis& basis);
+                                  const SplitOptions& options, const KeepBasis& basis);
 
 // The minimum size of accelerator subgraphs with the least time of an inference; of equals the
 // smallest, at least 1. Tries each size that occurs, at most 64 of them. Linear for each.

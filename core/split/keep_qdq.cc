@@ -5,9 +5,9 @@
 
 namespace cleave {
 
-QdqGroups qdq_groups_asked_for(const Graph& graph, const QdqOptions& options,
+QdqGroups qdq_groups_asked_for(const Graph& graph, const SplitOptions& options,
                                std::span<const SupportList> lists) {
-  if (options.keep) return find_qdq_groups(graph, QdqReach::chains);
+  if (options.keep_qdq) return find_qdq_groups(graph, QdqReach::chains);
   const bool is_asked_for = std::any_of(lists.begin(), lists.end(),
                                         [](const SupportList& list) { return list.keeps_qdq; });
   return is_asked_for ? find_qdq_groups(graph, QdqReach::operators) : QdqGroups();

@@ -189,7 +189,7 @@ Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions
 }
 
 Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
-                    const FusionOptions& options) {
+                    const SplitOptions& options) {
   Fusions fusions = find_fusions(graph, std::move(acc), options);
   if (whole.qdq_groups.count() > 0) {
     fusions = keep_qdq_groups(graph, whole.qdq_groups, std::move(fusions));

@@ -90,13 +90,13 @@ struct Whole {
 // All groups that must stay together, among the nodes that may run on the accelerator: fusion
 // groups, then Q/DQ groups, then the matches of patterns. A group counts only if all its nodes stay.
 Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
-                    const FusionOptions& options);
+                    const SplitOptions& options);
 
 // A result without groups; `acc` is unchanged.
 Fusions without_groups(const Graph& graph, AccNodes acc);
 
 // Q/DQ groups with chains for --keep-qdq, of operators alone for lists that ask for it, else none.
-QdqGroups qdq_groups_asked_for(const Graph& graph, const struct QdqOptions& options,
+QdqGroups qdq_groups_asked_for(const Graph& graph, const SplitOptions& options,
                                std::span<const SupportList> lists);
 
 // The fusion groups merged with these, and what is then left of the accelerator set (reason

@@ -1,9 +1,10 @@
-// Options of every pass, with their defaults in place.
+// Options of a split and of what is made beside it, with their defaults in place.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,26 +12,6 @@
 #include "core/devices/problem.h"
 
 namespace cleave {
-
-struct AccFinderOptions {
-  bool allow_non_tensor = false;  // non-tensor data may cross between accelerator and CPU
-  bool operator==(const AccFinderOptions&) const = default;
-};
-
-struct HostShapeOptions {
-  bool follow = false;  // shape computations go where the nodes are that use them
-  bool operator==(const HostShapeOptions&) const = default;
-};
-
-struct FusionOptions {
-  bool skip = false;  // form no fusion groups
-  bool operator==(const FusionOptions&) const = default;
-};
-
-struct QdqOptions {
-  bool keep = false;  // DQ..op..Q groups stay whole
-  bool operator==(const QdqOptions&) const = default;
-};
 
 enum class StartSide : std::uint8_t {
   reference,  // the CPU if a CPU node that reads an input or a parameter is ready, else the
@@ -45,16 +26,6 @@ enum class PackBy : std::uint8_t {
   bytes,  // of two neighbouring accelerator subgraphs, in the one where fewer bytes cross the link
 };
 
-struct SubgraphOptions {
-  StartSide start = StartSide::reference;
-  std::size_t min_acc_size = 1;   // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
-  bool is_min_automatic = false;  // use the minimum with which an inference takes least time
-  bool move_non_tensor = false;   // nodes whose non-tensor data leaves an accelerator subgraph move
-                                  // to the subgraph that reads it
-  PackBy pack = PackBy::early;
-  bool operator==(const SubgraphOptions&) const = default;
-};
-
 struct ExtendOptions {
   enum class Which : std::uint8_t { none, one, all, automatic };
   Which which = Which::none;
@@ -64,16 +35,6 @@ struct ExtendOptions {
 
 enum class KeepBy : std::uint8_t { flops, time, nodes, latency };
 
-struct KeepOptions {
-  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-  std::size_t most = kUnlimited;  // accelerator subgraphs; 0 keeps none
-  KeepBy by = KeepBy::flops;      // how subgraphs are valued
-  bool only_gaining = false;      // also drop those that an inference is faster without
-  double host_flops = 500e9;      // per second, of the CPU that would do the work instead
-  double host_bandwidth = 50e9;   // bytes per second, of that CPU's memory
-  bool operator==(const KeepOptions&) const = default;
-};
-
 enum class PlaceBy : std::uint8_t {
   priority,  // everything that can run on the accelerator goes there
   cost,      // nodes go where an inference takes the least time
@@ -82,21 +43,57 @@ enum class PlaceBy : std::uint8_t {
 // What PlaceBy::cost makes small.
 enum class PlaceGoal : std::uint8_t { latency, energy };
 
-struct PlaceOptions {
-  PlaceBy by = PlaceBy::priority;
-  PlaceGoal goal = PlaceGoal::latency;  // energy: of several targets only
+// What a user may ask of a split, in the order of the passes. Each pass takes all of it and reads what
+// concerns it, so that a new setting is one member here and one row in formats/lists/settings.
+struct SplitOptions {
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  bool host_shapes = false;       // shape computations go where the nodes are that use them
+  bool allow_non_tensor = false;  // non-tensor data may cross between accelerator and CPU
+  bool skip_fusion = false;       // form no fusion groups
+  bool keep_qdq = false;          // DQ..op..Q groups stay whole
+
+  PlaceBy place = PlaceBy::priority;
+  PlaceGoal place_goal = PlaceGoal::latency;  // energy: of several targets only
   // PlaceBy::cost: the least share of the time for which nodes move to the CPU. nullopt: 3% where a time
   // is an estimate.
   std::optional<double> min_gain = {};
-  bool operator==(const PlaceOptions&) const = default;
-};
 
-struct PartitionOptions {
+  StartSide start = StartSide::reference;
+  std::size_t min_acc_size = 1;   // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
+  bool is_min_automatic = false;  // use the minimum with which an inference takes least time
+  bool move_non_tensor = false;   // nodes whose non-tensor data leaves an accelerator subgraph move
+                                  // to the subgraph that reads it
+  PackBy pack = PackBy::early;
+
+  std::size_t most_kept = kUnlimited;  // accelerator subgraphs; 0 keeps none
+  KeepBy keep_by = KeepBy::flops;      // how subgraphs are valued
+  bool keep_only_gaining = false;      // also drop those that an inference is faster without
+  double host_flops = 500e9;           // per second, of the CPU that would do the work instead
+  double host_bandwidth = 50e9;        // bytes per second, of that CPU's memory
+
+  ExtendOptions extend = {};
+
   std::string acc_prefix = "_run_on_acc_";
   std::string non_acc_prefix = "_run_on_cpu_";
   // By target, instead of acc_prefix; empty: there is one accelerator.
   std::vector<std::string> target_prefixes = {};
-  bool operator==(const PartitionOptions&) const = default;
+
+  // Times: needed by PlaceBy::cost, KeepBy::latency and choices by the time of an inference. The
+  // bandwidth of the link is that of the split: SplitInput.
+  Machine machine = {};
+  Residency residency = Residency::off;
+  std::vector<Machine> later = {};     // of several targets: with the others instead of the first
+  std::vector<DirectLink> links = {};  // between targets; costs in microseconds a byte
+
+  // As if nothing had been asked about the placement: no times are needed then.
+  void place_by_priority() {
+    place = PlaceBy::priority;
+    place_goal = PlaceGoal::latency;
+    min_gain.reset();
+  }
+
+  bool operator==(const SplitOptions&) const = default;
 };
 
 struct AssignmentOptions {
@@ -107,30 +104,6 @@ struct BoundaryOptions {
   // A parameter among a node's inputs becomes an input of each part that reads it, unless a module
   // of the part owns it. Otherwise each such part has a copy.
   bool pass_parameters = false;
-};
-
-// Times: needed by PlaceBy::cost, KeepBy::latency and choices by the time of an inference. The
-// bandwidth of the link is that of the split: SplitInput.
-struct LatencyOptions {
-  Machine machine;
-  Residency residency = Residency::off;
-  std::vector<Machine> later = {};     // of several targets: with the others instead of the first
-  std::vector<DirectLink> links = {};  // between targets; costs in microseconds a byte
-  bool operator==(const LatencyOptions&) const = default;
-};
-
-struct SplitOptions {
-  HostShapeOptions host_shapes;
-  AccFinderOptions acc_finder;
-  FusionOptions fusion;
-  QdqOptions qdq;
-  PlaceOptions place;
-  SubgraphOptions subgraphs;
-  KeepOptions keep;
-  ExtendOptions extend;
-  PartitionOptions partition;
-  LatencyOptions latency;
-  bool operator==(const SplitOptions&) const = default;
 };
 
 }  // namespace cleave

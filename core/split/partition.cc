@@ -58,7 +58,7 @@ Status<> check_pair(const std::string& one, const std::string& other, const std:
 
 }  // namespace
 
-Status<> check_prefixes(const PartitionOptions& options) {
+Status<> check_prefixes(const SplitOptions& options) {
   const std::vector<std::string>& targets = options.target_prefixes;
   if (targets.empty()) {
     return check_pair(options.acc_prefix, options.non_acc_prefix, "accelerator and CPU");
@@ -74,11 +74,11 @@ Status<> check_prefixes(const PartitionOptions& options) {
   return Done{};
 }
 
-std::string acc_name(PartId subgraph, const PartitionOptions& options) {
+std::string acc_name(PartId subgraph, const SplitOptions& options) {
   return options.acc_prefix + std::to_string(index(subgraph));
 }
 
-Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options) {
+Partition make_partition(const Subgraphs& subgraphs, const SplitOptions& options) {
   std::vector<PartId> part_of_subgraph(subgraphs.count(), kNone<PartId>);
   std::vector<std::string> names;
   std::vector<Device> devices;

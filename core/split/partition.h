@@ -37,15 +37,15 @@ struct Partition {
 };
 
 // The name of the partition that an accelerator subgraph becomes, where there is one accelerator.
-std::string acc_name(PartId subgraph, const PartitionOptions& options);
+std::string acc_name(PartId subgraph, const SplitOptions& options);
 
 // Refuses prefixes that can give two partitions the same name: equal ones, and pairs such as "x"
 // and "x1", where "x" numbered 11 and "x1" numbered 1 are both x11.
-Status<> check_prefixes(const PartitionOptions& options);
+Status<> check_prefixes(const SplitOptions& options);
 
 // Subgraph i becomes the part `<acc or non-acc prefix><i>`; subgraphs without nodes are left out
 // and the others keep their numbers. Linear.
-Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options);
+Partition make_partition(const Subgraphs& subgraphs, const SplitOptions& options);
 
 // Groups nodes by `part_of` under the given names and devices; parts are in the given order. A node
 // whose part is kNone is in no part. Linear.

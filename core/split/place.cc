@@ -80,7 +80,7 @@ class ProblemMaker {
   // all outputs of a node that makes any non-tensor.
   bool is_tied(ValueId value) const {
     const Value& record = graph_.value(value);
-    if (request_.acc_finder.allow_non_tensor || record.kind != ValueKind::node_output) return false;
+    if (request_.allow_non_tensor || record.kind != ValueKind::node_output) return false;
     const auto outputs = graph_.outputs(record.producer);
     return std::any_of(outputs.begin(), outputs.end(),
                        [&](ValueId output) { return !graph_.value(output).is_tensor(); });

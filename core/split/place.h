@@ -44,7 +44,7 @@ struct PlacedByCost {
 
 struct PlaceRequest {
   LatencyInput latency;
-  AccFinderOptions acc_finder = {};
+  bool allow_non_tensor = false;
   const NodeSet* required = nullptr;            // nodes that stay on the accelerator; null: none
   const NodeSet* shape_computations = nullptr;  // as --host-shapes found them; null: none
   double min_gain = 0;                          // of the time: nodes move to the CPU for no less

@@ -44,7 +44,7 @@ struct DecidingTimes {
 };
 
 DecidingTimes deciding_times(const SplitInput& input, const SplitOptions& options) {
-  DecidingTimes times{options.latency.machine, {}, input.times};
+  DecidingTimes times{options.machine, {}, input.times};
   times.machine.link_bytes_per_second = input.link.bytes_per_second;
   if (asks_for_latency(options) && input.times == nullptr) {
     times.own = target_times(input.graph, times.machine, {}, {});
@@ -53,7 +53,7 @@ DecidingTimes deciding_times(const SplitInput& input, const SplitOptions& option
 }
 
 Status<> check_options(const SplitOptions& options, const LatencyInput& latency) {
-  if (auto usable = check_prefixes(options.partition); !usable) return usable;
+  if (auto usable = check_prefixes(options); !usable) return usable;
   return asks_for_latency(options) ? check_latency_input(latency) : Status<>(Done{});
 }
 
@@ -63,7 +63,7 @@ struct Placed {
 };
 
 // The least gain for which nodes move: what was asked for, else none where all times are measured.
-double min_gain_of(const Graph& graph, const Fusions& groups, const PlaceOptions& options,
+double min_gain_of(const Graph& graph, const Fusions& groups, const SplitOptions& options,
                    const TargetTimes& times) {
   constexpr double kOfEstimates = 0.03;
   if (options.min_gain) return *options.min_gain;
@@ -80,15 +80,15 @@ double min_gain_of(const Graph& graph, const Fusions& groups, const PlaceOptions
 Placed place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
              const HostShapes& host_shapes, Fusions groups, Sets sets) {
   Placed placed{std::move(groups)};
-  if (options.place.by == PlaceBy::cost) {
-    const double min_gain = min_gain_of(input.graph, placed.fusions, options.place, latency.times);
-    PlacedByCost by_cost = place_by_cost(
-        input.graph, std::move(placed.fusions),
-        {.latency = latency,
-         .acc_finder = options.acc_finder,
-         .required = input.required,
-         .shape_computations = options.host_shapes.follow ? &host_shapes.nodes : nullptr,
-         .min_gain = min_gain});
+  if (options.place == PlaceBy::cost) {
+    const double min_gain = min_gain_of(input.graph, placed.fusions, options, latency.times);
+    PlacedByCost by_cost =
+        place_by_cost(input.graph, std::move(placed.fusions),
+                      {.latency = latency,
+                       .allow_non_tensor = options.allow_non_tensor,
+                       .required = input.required,
+                       .shape_computations = options.host_shapes ? &host_shapes.nodes : nullptr,
+                       .min_gain = min_gain});
     placed = {std::move(by_cost.fusions), by_cost.numbers};
   }
   if (!sets.empty()) {
@@ -109,7 +109,7 @@ struct Runs {
 // the user chose one. Runs too small to be worth a transfer are merged away, and those beyond the
 // lists' limits on partitions are cut. Then nodes that fit in two of them may move where fewer bytes
 // cross. What then fails a list's conditions on a whole partition goes to the CPU.
-Runs find_runs(const SplitInput& input, Placed placed, SubgraphOptions options,
+Runs find_runs(const SplitInput& input, Placed placed, SplitOptions options,
                const LatencyInput& latency, const LimitsOfLists& limits) {
   const Graph& graph = input.graph;
   if (placed.numbers && options.start == StartSide::reference) {
@@ -144,11 +144,11 @@ Runs find_runs(const SplitInput& input, Placed placed, SubgraphOptions options,
 // without that option.
 std::size_t count_without_host_shapes(const Graph& graph, const Support& support,
                                       const Whole& whole, const SplitOptions& options) {
-  if (!options.host_shapes.follow) return 0;
+  if (!options.host_shapes) return 0;
   const Fusions groups =
-      find_groups(graph, find_acc_nodes(graph, support, options.acc_finder), whole, options.fusion);
-  const SubgraphsFound found = split_subgraphs(graph, groups, options.subgraphs);
-  return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options.subgraphs)
+      find_groups(graph, find_acc_nodes(graph, support, options), whole, options);
+  const SubgraphsFound found = split_subgraphs(graph, groups, options);
+  return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options)
       .subgraphs.count();
 }
 
@@ -178,10 +178,9 @@ Result<Judged> judge_nodes(const SplitInput& input, const SplitOptions& options,
   auto support = judge_by_lists(input.graph, input.lists, input.facts);
   if (!support) return std::move(support).error();
   passed(1);
-  const bool follows = options.host_shapes.follow;
+  const bool follows = options.host_shapes;
   HostShapes host_shapes = follows ? follow_shape_users(input.graph, *support) : HostShapes();
-  AccNodes acc =
-      find_acc_nodes(input.graph, follows ? host_shapes.support : *support, options.acc_finder);
+  AccNodes acc = find_acc_nodes(input.graph, follows ? host_shapes.support : *support, options);
   passed(2);
   return Judged{*std::move(support), std::move(host_shapes), std::move(acc)};
 }
@@ -190,7 +189,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
                               const Progress& progress, Sets sets) {
   const Graph& graph = input.graph;
   const DecidingTimes times = deciding_times(input, options);
-  const LatencyInput latency = times.input(options.latency.residency);
+  const LatencyInput latency = times.input(options.residency);
   if (auto usable = check_options(options, latency); !usable) return std::move(usable).error();
   const Passed passed(progress);
 
@@ -201,9 +200,9 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
 
   // Which nodes must stay together: because they exchange non-tensor data, then, if asked for, Q/DQ
   // groups, then the matches of patterns: a group counts only if all its nodes stay.
-  QdqGroups qdq_groups = qdq_groups_asked_for(graph, options.qdq, input.lists);
+  QdqGroups qdq_groups = qdq_groups_asked_for(graph, options, input.lists);
   const Whole whole{qdq_groups, support.patterns};
-  Fusions groups = find_groups(graph, acc, whole, options.fusion);
+  Fusions groups = find_groups(graph, acc, whole, options);
   const std::size_t count_without = count_without_host_shapes(graph, support, whole, options);
   passed(3);
 
@@ -211,14 +210,14 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   Placed placed = place(input, options, latency, host_shapes, std::move(groups), sets);
   const auto placement = placed.numbers;
   const LimitsOfLists limits = limits_of_lists(input.lists);
-  Runs runs = find_runs(input, std::move(placed), options.subgraphs, latency, limits);
+  Runs runs = find_runs(input, std::move(placed), options, latency, limits);
   const std::size_t merged_count = runs.merged.subgraphs.count();
   passed(4);
 
   // If the number of runs is limited, the most valuable stay. This comes before the extension, in
   // which runs reach back for nodes that only they use: it may bring back some of the others.
   const KeepBasis basis{input.link, asks_for_latency(options) ? &latency : nullptr};
-  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(runs.merged), options.keep, basis);
+  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(runs.merged), options, basis);
   auto extended = extend_subgraphs(graph, runs.fusions, std::move(kept.subgraphs), options.extend,
                                    limits.limits);
   if (!extended) return std::move(extended).error();
@@ -226,7 +225,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
 
   // From here on the partitions are fixed. What crosses between them follows.
   MergedSubgraphs last = after_extension(input, std::move(kept.reasons), *extended);
-  Partition partition = make_partition(last.subgraphs, options.partition);
+  Partition partition = make_partition(last.subgraphs, options);
   assert(check_partition(graph, partition, nullptr).has_value());
   Boundaries boundaries = find_boundaries(graph, partition);
   return Split{.support = std::move(support),
@@ -251,8 +250,8 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
 }  // namespace
 
 bool asks_for_latency(const SplitOptions& options) {
-  return options.place.by == PlaceBy::cost || options.subgraphs.is_min_automatic ||
-         options.keep.only_gaining || options.keep.by == KeepBy::latency;
+  return options.place == PlaceBy::cost || options.is_min_automatic || options.keep_only_gaining ||
+         options.keep_by == KeepBy::latency;
 }
 
 Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> lists,

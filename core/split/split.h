@@ -74,8 +74,8 @@ struct Target {
   std::string name;                          // a lower-case word
   std::size_t first_list = 0, end_list = 0;  // its lists: SplitInput::lists[first_list, end_list)
   std::size_t min_acc_size = 1;              // smaller parts go to the next target that takes them
-  std::size_t most_kept = KeepOptions::kUnlimited;  // parts; those worth least go on
-  Link link = default_link();                       // between it and the CPU
+  std::size_t most_kept = SplitOptions::kUnlimited;  // parts; those worth least go on
+  Link link = default_link();                        // between it and the CPU
 };
 
 // The graph to split, and the machine to split it for.
@@ -83,7 +83,7 @@ struct SplitInput {
   const Graph& graph;
   std::span<const SupportList> lists;
   const OpFacts& facts;
-  Link link = default_link();          // used to value subgraphs: KeepOptions
+  Link link = default_link();          // used to value subgraphs: SplitOptions::keep_by
   const TargetTimes* times = nullptr;  // of nodes; null: the model's own, and the machine's rates
   const NodeSet* required = nullptr;   // nodes that PlaceBy::cost leaves on the accelerator
   // In the order in which they are asked. Fewer than two: all lists are of one accelerator.

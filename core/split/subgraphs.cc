@@ -111,7 +111,7 @@ class Alternation {
 }  // namespace
 
 SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
-                               const SubgraphOptions& options) {
+                               const SplitOptions& options) {
   const Contraction units(graph, fusions);
   Alternation alternation(graph, units, fusions.acc.nodes);
   Device start = alternation.reference_start();
@@ -126,7 +126,7 @@ SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
 }
 
 MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
-                                      PerNode<Reason> reasons, const SubgraphOptions& options) {
+                                      PerNode<Reason> reasons, const SplitOptions& options) {
   Subgraphs merged;
   std::vector<PartId> new_id(subgraphs.count());
   std::vector<bool> was_small(subgraphs.count(), false);

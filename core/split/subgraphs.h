@@ -40,7 +40,7 @@ struct SubgraphsFound {
 // Linear. An empty graph gives no subgraphs. Method: FX splitter, put_nodes_into_subgraphs, with
 // ready queues and dependency counters; a node without inputs may start, unlike there.
 SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
-                               const SubgraphOptions& options);
+                               const SplitOptions& options);
 
 struct MergedSubgraphs {
   Subgraphs subgraphs;
@@ -51,7 +51,7 @@ struct MergedSubgraphs {
 // whatever its kind; the first subgraph becomes CPU instead. Consecutive CPU subgraphs are merged.
 // Linear. Method: FX splitter, remove_small_acc_subgraphs.
 MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
-                                      PerNode<Reason> reasons, const SubgraphOptions& options);
+                                      PerNode<Reason> reasons, const SplitOptions& options);
 
 // The same with consecutive CPU subgraphs as one. Linear.
 Subgraphs with_cpu_neighbours_merged(const Subgraphs& subgraphs);

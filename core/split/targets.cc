@@ -33,14 +33,14 @@ Error for_one_target(const std::string& option) {
 }
 
 Status<> check_options(const SplitOptions& options) {
-  if (options.host_shapes.follow) return for_one_target("--host-shapes");
-  if (options.subgraphs.move_non_tensor) return for_one_target("--move-non-tensor");
-  if (options.subgraphs.is_min_automatic) return for_one_target("--min-acc-module-size auto");
-  if (options.keep.only_gaining) return for_one_target("--keep-acc-subgraphs auto");
-  if (options.keep.by == KeepBy::latency) return for_one_target("--keep-by latency");
+  if (options.host_shapes) return for_one_target("--host-shapes");
+  if (options.move_non_tensor) return for_one_target("--move-non-tensor");
+  if (options.is_min_automatic) return for_one_target("--min-acc-module-size auto");
+  if (options.keep_only_gaining) return for_one_target("--keep-acc-subgraphs auto");
+  if (options.keep_by == KeepBy::latency) return for_one_target("--keep-by latency");
   if (options.extend.which != ExtendOptions::Which::none) return for_one_target("--extend");
-  if (options.place.min_gain) return for_one_target("--min-gain");
-  return check_prefixes(options.partition);
+  if (options.min_gain) return for_one_target("--min-gain");
+  return check_prefixes(options);
 }
 
 // The reasons name lists by their place among those of one target, and then among those of all.
@@ -92,12 +92,12 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   TargetTimes times;
   if (input.times != nullptr) times = {input.times->cpu, input.times->on_target(only)};
   if (input.times != nullptr) alone.times = &times;
-  if (only > 0 && only <= options.latency.later.size()) {
-    options.latency.machine = options.latency.later[only - 1];
+  if (only > 0 && only <= options.later.size()) {
+    options.machine = options.later[only - 1];
   }
-  options.subgraphs.min_acc_size = target.min_acc_size;
-  options.keep.most = target.most_kept;
-  options.partition.acc_prefix = options.partition.target_prefixes[only];
+  options.min_acc_size = target.min_acc_size;
+  options.most_kept = target.most_kept;
+  options.acc_prefix = options.target_prefixes[only];
   NodeSet required(input.graph.node_count());
   if (input.required != nullptr) required = *input.required;
   if (only < required_on.size()) {
@@ -125,12 +125,10 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
 
 // What the placement on one target does not know: energy, and memory.
 bool is_for_several(const SplitOptions& options, std::size_t only) {
-  const LatencyOptions& latency = options.latency;
   const bool has_memory =
-      only == 0 ? latency.machine.acc_memory.has_value()
-                : only <= latency.later.size() && latency.later[only - 1].acc_memory.has_value();
-  return options.place.by == PlaceBy::cost &&
-         (has_memory || options.place.goal == PlaceGoal::energy);
+      only == 0 ? options.machine.acc_memory.has_value()
+                : only <= options.later.size() && options.later[only - 1].acc_memory.has_value();
+  return options.place == PlaceBy::cost && (has_memory || options.place_goal == PlaceGoal::energy);
 }
 
 // ---- several ----
@@ -146,7 +144,7 @@ class TargetSplitter {
         host_(static_cast<DeviceIndex>(input.targets.size())),
         device_of_(graph_.node_count(), host_),
         acc_found_(graph_.node_count()),
-        qdq_groups_(qdq_groups_asked_for(graph_, options_.qdq, input.lists)) {
+        qdq_groups_(qdq_groups_asked_for(graph_, options_, input.lists)) {
     for (Support& support : supports) {
       verdicts_.push_back({std::move(support), PerNode<Reason>(graph_.node_count())});
     }
@@ -163,7 +161,7 @@ class TargetSplitter {
   Split run_by_cost(Sets sets, const LatencyInput& latency) && {
     std::vector<Fusions> alone;
     for (const TargetVerdicts& verdicts : verdicts_) alone.push_back(run_alone(verdicts.support));
-    const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
+    const bool is_for_energy = options_.place_goal == PlaceGoal::energy;
     const std::vector<EnergyNumbers> energy =
         is_for_energy ? energy_numbers(latency) : std::vector<EnergyNumbers>();
     TargetsPlaced placed =
@@ -174,7 +172,7 @@ class TargetSplitter {
                                   .sets = sets,
                                   .required = input_.required,
                                   .required_on = required_on_,
-                                  .allow_non_tensor = options_.acc_finder.allow_non_tensor});
+                                  .allow_non_tensor = options_.allow_non_tensor});
     device_of_ = std::move(placed.device_of);
     groups_ = std::move(placed.groups);
     for (std::size_t target = 0; target < host_; ++target) {
@@ -212,7 +210,7 @@ class TargetSplitter {
 
  private:
   Reason why_elsewhere(std::size_t target, bool lacks_memory, const LatencyInput& latency) const {
-    const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
+    const bool is_for_energy = options_.place_goal == PlaceGoal::energy;
     Reason reason{.code = ReasonCode::costs_more,
                   .elsewhere = is_for_energy ? Elsewhere::less_energy : Elsewhere::less_time};
     if (!lacks_memory) return reason;
@@ -240,11 +238,11 @@ class TargetSplitter {
 
   // The nodes that the target may run, with their groups, of those that `support` accepts.
   Fusions run_alone(const Support& support) {
-    AccNodes acc = find_acc_nodes(graph_, support, options_.acc_finder);
+    AccNodes acc = find_acc_nodes(graph_, support, options_);
     for (const NodeId node : graph_.nodes()) {
       if (acc.nodes.contains(node)) acc_found_.insert(node);
     }
-    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns}, options_.fusion);
+    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns}, options_);
   }
 
   // What the lists of the target accept and no target before has taken.
@@ -489,8 +487,8 @@ class TargetSplitter {
   bool move_parts_beyond_number() {
     bool has_moved = false;
     for (std::size_t target = 0; target < host_ && !has_moved; ++target) {
-      KeepOptions options = options_.keep;
-      options.most = input_.targets[target].most_kept;
+      SplitOptions options = options_;
+      options.most_kept = input_.targets[target].most_kept;
       const KeptSubgraphs kept =
           keep_best_subgraphs(graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())},
                               options, {.link = input_.targets[target].link});
@@ -571,7 +569,7 @@ class TargetSplitter {
     finish_reasons(reasons);
     cap_.kept = static_cast<std::size_t>(
         std::count(subgraphs_.devices.begin(), subgraphs_.devices.end(), Device::acc));
-    Partition partition = make_partition(subgraphs_, options_.partition);
+    Partition partition = make_partition(subgraphs_, options_);
     assert(check_partition(graph_, partition, nullptr).has_value());
     Boundaries boundaries = find_boundaries(graph_, partition);
     Split split;
@@ -705,10 +703,10 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
   Split in_order = split_whole(input, [&](Sets sets) {
     return TargetSplitter(input, options, *supports, required_on).run_in_order(sets);
   });
-  if (options.place.by != PlaceBy::cost) return in_order;
-  const LatencyInput latency{*input.times, options.latency.machine, options.latency.residency,
-                             options.latency.later, options.latency.links};
-  const PlaceGoal goal = options.place.goal;
+  if (options.place != PlaceBy::cost) return in_order;
+  const LatencyInput latency{*input.times, options.machine, options.residency, options.later,
+                             options.links};
+  const PlaceGoal goal = options.place_goal;
   if (auto known = check_numbers(input, goal, latency); !known) return std::move(known).error();
   Split by_cost = split_whole(input, [&](Sets sets) {
     return TargetSplitter(input, options, *supports, required_on).run_by_cost(sets, latency);

@@ -11,7 +11,7 @@
 namespace {
 
 // What a fault is worth as an exit code: 2 for a wrong request, 3 for an input, 4 for an output.
-int refuse(const cleave::JobFault& fault) {
+int refuse(const cleave::Fault& fault) {
   std::fputs(cleave::fault_text(fault).c_str(), stderr);
   if (fault.cause == cleave::FaultCause::request) return 2;
   return fault.cause == cleave::FaultCause::input ? 3 : 4;

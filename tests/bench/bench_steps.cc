@@ -130,19 +130,15 @@ void measure_passes(Stopwatch& watch, const State& state, const Split& whole) {
   constexpr StepKind kPass = StepKind::pass;
   watch.time("match_support", kPass,
              [&] { return match_support(graph, state.lists, state.facts); });
-  const AccNodes acc = watch.time("find_acc_nodes", kPass, [&] {
-    return find_acc_nodes(graph, whole.support, options.acc_finder);
-  });
+  const AccNodes acc = watch.time("find_acc_nodes", kPass,
+                                  [&] { return find_acc_nodes(graph, whole.support, options); });
   const Fusions fusions =
-      watch.time("find_fusions", kPass, [&] { return find_fusions(graph, acc, options.fusion); });
-  watch.time("split_subgraphs", kPass,
-             [&] { return split_subgraphs(graph, fusions, options.subgraphs); });
+      watch.time("find_fusions", kPass, [&] { return find_fusions(graph, acc, options); });
+  watch.time("split_subgraphs", kPass, [&] { return split_subgraphs(graph, fusions, options); });
   const MergedSubgraphs merged = watch.time("merge_small_subgraphs", kPass, [&] {
-    return merge_small_subgraphs(graph, whole.found.subgraphs, fusions.acc.reasons,
-                                 options.subgraphs);
+    return merge_small_subgraphs(graph, whole.found.subgraphs, fusions.acc.reasons, options);
   });
-  watch.time("make_partition", kPass,
-             [&] { return make_partition(merged.subgraphs, options.partition); });
+  watch.time("make_partition", kPass, [&] { return make_partition(merged.subgraphs, options); });
   watch.time("check_partition", kPass, [&] {
     return check_partition(graph, whole.partition, &whole.fusions.acc.nodes).has_value();
   });

@@ -79,11 +79,10 @@ SupportList support_list_of(const Case& recorded) {
 SplitOptions split_options_of(const Case& recorded) {
   const Json& settings = recorded.settings;
   SplitOptions options;
-  options.subgraphs.min_acc_size = settings.value("min_acc_module_size", 1U);
-  options.fusion.skip = settings.value("skip_fusion", false);
-  options.acc_finder.allow_non_tensor = settings.value("allow_non_tensor", false);
-  options.partition.non_acc_prefix =
-      settings.value("non_acc_submodule_name", options.partition.non_acc_prefix);
+  options.min_acc_size = settings.value("min_acc_module_size", 1U);
+  options.skip_fusion = settings.value("skip_fusion", false);
+  options.allow_non_tensor = settings.value("allow_non_tensor", false);
+  options.non_acc_prefix = settings.value("non_acc_submodule_name", options.non_acc_prefix);
   return options;
 }
 

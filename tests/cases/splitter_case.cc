@@ -100,7 +100,7 @@ class SplitterCheck {
     const Json& before = expected_["subgraphs_before"];
     tally_.compare("subgraphs_before", before, subgraphs_of(graph_, split.found.subgraphs));
     const MergedSubgraphs merged =
-        merge_small_subgraphs(graph_, split.found.subgraphs, split.reasons, options_.subgraphs);
+        merge_small_subgraphs(graph_, split.found.subgraphs, split.reasons, options_);
     tally_.compare("subgraphs_after", expected_.value("subgraphs_after", before),
                    subgraphs_of(graph_, merged.subgraphs));
   }
@@ -158,7 +158,7 @@ class SplitterCheck {
   void check_extensions(const Split& split) {
     if (!is_recorded("submodules")) return;
     const MergedSubgraphs merged =
-        merge_small_subgraphs(graph_, split.found.subgraphs, split.reasons, options_.subgraphs);
+        merge_small_subgraphs(graph_, split.found.subgraphs, split.reasons, options_);
     Json moves = Json::object();
     for (const PartId part : split.partition.parts()) {
       if (!split.partition.is_acc(part)) continue;

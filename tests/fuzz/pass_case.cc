@@ -47,17 +47,17 @@ ExtendOptions some_extension(Choices& choices) {
 
 SplitOptions some_options(Choices& choices) {
   SplitOptions options;
-  options.acc_finder.allow_non_tensor = choices.below(4) == 3;
-  options.fusion.skip = choices.below(4) == 3;
-  options.subgraphs.start = static_cast<StartSide>(choices.below(4));
-  options.subgraphs.min_acc_size = choices.below(5);
+  options.allow_non_tensor = choices.below(4) == 3;
+  options.skip_fusion = choices.below(4) == 3;
+  options.start = static_cast<StartSide>(choices.below(4));
+  options.min_acc_size = choices.below(5);
   options.extend = some_extension(choices);
   const std::size_t rare = choices.below(8);
-  options.qdq.keep = rare == 5;
-  options.host_shapes.follow = rare == 6;
+  options.keep_qdq = rare == 5;
+  options.host_shapes = rare == 6;
   if (rare == 7) {
-    options.keep.most = choices.below(3);
-    options.keep.by = static_cast<KeepBy>(choices.below(3));
+    options.most_kept = choices.below(3);
+    options.keep_by = static_cast<KeepBy>(choices.below(3));
   }
   return options;
 }

@@ -45,15 +45,14 @@ bool extend(const Graph& graph, const plain::Fusions& fusions, const ExtendOptio
 
 std::optional<PlainSplit> plain_split(const Graph& graph, const plain::Nodes& supported,
                                       const SplitOptions& options) {
-  const bool keeps_all = options.keep.most == KeepOptions::kUnlimited;
-  if (options.qdq.keep || options.host_shapes.follow || !keeps_all) return std::nullopt;
+  const bool keeps_all = options.most_kept == SplitOptions::kUnlimited;
+  if (options.keep_qdq || options.host_shapes || !keeps_all) return std::nullopt;
   PlainSplit split;
-  split.acc_found =
-      options.acc_finder.allow_non_tensor ? supported : plain::find_acc_nodes(graph, supported);
-  split.fusions = options.fusion.skip ? plain::Fusions{{}, split.acc_found}
+  split.acc_found = options.allow_non_tensor ? supported : plain::find_acc_nodes(graph, supported);
+  split.fusions = options.skip_fusion ? plain::Fusions{{}, split.acc_found}
                                       : plain::find_fusions(graph, split.acc_found);
-  split.found = found_from(graph, split.fusions, options.subgraphs.start);
-  split.subgraphs = plain::merge_small_subgraphs(split.found, options.subgraphs.min_acc_size);
+  split.found = found_from(graph, split.fusions, options.start);
+  split.subgraphs = plain::merge_small_subgraphs(split.found, options.min_acc_size);
   if (!extend(graph, split.fusions, options.extend, split.subgraphs)) return std::nullopt;
   return split;
 }

@@ -45,10 +45,10 @@ class ReasonJudge {
       case ReasonCode::small_subgraph:
         return judge_small(node, reason);
       case ReasonCode::host_shape:
-        return demand(options_.host_shapes.follow && split_.host_shapes.nodes.contains(node),
+        return demand(options_.host_shapes && split_.host_shapes.nodes.contains(node),
                       "a shape computation is one");
       case ReasonCode::qdq_group:
-        return demand(options_.qdq.keep, "quantised operators are kept whole when asked for");
+        return demand(options_.keep_qdq, "quantised operators are kept whole when asked for");
       case ReasonCode::shared_memory:
         return demand(reason.because != kNone<NodeId>, "a CPU node uses the same memory");
       case ReasonCode::pattern_failed:
@@ -63,9 +63,9 @@ class ReasonJudge {
       case ReasonCode::part_condition:
         return demand(have_part_conditions(lists_), "a list has conditions on whole partitions");
       case ReasonCode::over_cap:
-        return demand(options_.keep.most != KeepOptions::kUnlimited, "there is a number to keep");
+        return demand(options_.most_kept != SplitOptions::kUnlimited, "there is a number to keep");
       case ReasonCode::costs_more:
-        return demand(options_.place.by == PlaceBy::cost || options_.keep.only_gaining,
+        return demand(options_.place == PlaceBy::cost || options_.keep_only_gaining,
                       "nodes are placed by cost when asked for");
     }
   }
@@ -92,7 +92,7 @@ class ReasonJudge {
   }
 
   void judge_group(NodeId node, NodeId because) const {
-    demand(!options_.fusion.skip, "there are groups");
+    demand(!options_.skip_fusion, "there are groups");
     demand(!was_left_out(node), "it was on the accelerator before groups were found");
     demand(because != kNone<NodeId> && was_left_out(because), "the member to blame is on the CPU");
   }
@@ -102,7 +102,7 @@ class ReasonJudge {
     const PartId subgraph = found.subgraph_of[node];
     demand(found.devices[index(subgraph)] == Device::acc, "its subgraph was an accelerator's");
     demand(found.sizes[index(subgraph)] == reason.size, "its subgraph had that many nodes");
-    demand(reason.size < options_.subgraphs.min_acc_size, "its subgraph was too small");
+    demand(reason.size < options_.min_acc_size, "its subgraph was too small");
   }
 
   const Graph& graph_;

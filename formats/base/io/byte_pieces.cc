@@ -60,9 +60,9 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr std::size_t kWindowBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kLongRange = std::uint64_t{64} << 10U;
 
-using Outcome = Status<WriteFault>;
+using Outcome = Status<Fault>;
 
-WriteFault system_fault(const std::string& output, const char* what) {
+Fault system_fault(const std::string& output, const char* what) {
   const std::string message = std::string(what) + ": " + system_words(errno);
   return output_fault({diagnostic_of(output, message)});
 }
@@ -118,7 +118,7 @@ class PieceWriter {
     return source_fault(std::string(kInputChanged));
   }
 
-  WriteFault source_fault(std::string message) const {
+  Fault source_fault(std::string message) const {
     return input_fault({diagnostic_of(sources_[selected_].path, std::move(message))});
   }
 
@@ -174,7 +174,7 @@ class PieceWriter {
     return n;
   }
 
-  WriteFault read_fault(ssize_t n) const {
+  Fault read_fault(ssize_t n) const {
     return source_fault(n < 0 ? "cannot be read: " + system_words(errno)
                               : "became shorter while it was read");
   }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "formats/base/io/file_stamp.h"
-#include "formats/base/io/write_fault.h"
+#include "formats/base/text/fault.h"
 
 namespace cleave {
 
@@ -67,7 +67,7 @@ using BytesWritten = std::function<void(std::uint64_t bytes)>;
 // Creates or truncates the file and writes the pieces in order, through a buffer of 256 KiB; calls
 // `written`, unless it is empty, after each buffer. Errors, with the system's words: the output
 // cannot be written, a source cannot be read or has changed since its stamp.
-Status<WriteFault> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
-                                const OutputPath& output, const BytesWritten& written = {});
+Status<Fault> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
+                           const OutputPath& output, const BytesWritten& written = {});
 
 }  // namespace cleave

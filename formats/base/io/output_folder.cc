@@ -181,20 +181,42 @@ bool OutputFolder::would_remove(const std::string& path) const {
          folder.end();
 }
 
-Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view bytes,
-                                        std::string_view more) const {
+Status<Diagnostics> OutputFolder::write_text(std::string_view name, const MakeText& make) const {
   Descriptor fd(::open(path_of(name).c_str(), kNewFile, 0666));
-  if (!fd.is_open() || !write_all(fd.get(), bytes) || !write_all(fd.get(), more) || !fd.close()) {
-    const std::string words = system_words(errno);
-    return fault(final_ + "/" + std::string(name), "cannot be written: " + words);
+  int failed = fd.is_open() ? 0 : errno;
+  if (failed == 0) {
+    make([&](std::string_view piece) {
+      if (failed == 0 && !write_all(fd.get(), piece)) failed = errno;
+    });
   }
-  return Done{};
+  if (failed == 0 && !fd.close()) failed = errno;
+  if (failed == 0) return Done{};
+  return fault(final_ + "/" + std::string(name), "cannot be written: " + system_words(failed));
+}
+
+Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view bytes) const {
+  return write_text(name, [&](const TakeText& take) { take(bytes); });
+}
+
+Status<Diagnostics> OutputFolder::write_manifest(const MakeText& make) const {
+  const std::string end = file_list_end(list_of(temporary_.path()));
+  return write_text(kManifestName, [&](const TakeText& take) {
+    std::string held;  // what may be kReportEnd: the last bytes so far
+    make([&](std::string_view piece) {
+      const std::size_t kept = std::min(piece.size(), kReportEnd.size());
+      held += piece.substr(piece.size() - kept);
+      const std::size_t over = held.size() - std::min(held.size(), kReportEnd.size());
+      take(held.substr(0, over));
+      take(piece.substr(0, piece.size() - kept));
+      held.erase(0, over);
+    });
+    assert(held == kReportEnd);
+    take(end);
+  });
 }
 
 Status<Diagnostics> OutputFolder::write_manifest(std::string_view json) const {
-  assert(json.ends_with(kReportEnd));
-  json.remove_suffix(kReportEnd.size());
-  return write(kManifestName, json, file_list_end(list_of(temporary_.path())));
+  return write_manifest([&](const TakeText& take) { take(json); });
 }
 
 Status<Diagnostics> OutputFolder::commit() {

@@ -18,6 +18,7 @@
 #include "formats/base/io/manifest.h"
 #include "formats/base/io/temporary.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/base/text/take_text.h"
 
 namespace cleave {
 
@@ -42,11 +43,10 @@ class OutputFolder {
   const std::string& final_path() const { return final_; }
   // True for a file in the folder that commit() replaces.
   bool would_remove(const std::string& path) const;
-  // `more` follows `bytes` in the file.
-  Status<Diagnostics> write(std::string_view name, std::string_view bytes,
-                            std::string_view more = {}) const;
-  // Writes manifest.json: the JSON object, which must end in kReportEnd, with a list of the files
-  // written before, by name and size.
+  Status<Diagnostics> write(std::string_view name, std::string_view bytes) const;
+  // Writes manifest.json: the JSON object that `make` makes, which must end in kReportEnd, with a list
+  // of the files written before, by name and size.
+  Status<Diagnostics> write_manifest(const MakeText& make) const;
   Status<Diagnostics> write_manifest(std::string_view json) const;
   // Renames into place. Refuses when an input has changed since it was read. Without a commit no
   // file remains.
@@ -56,6 +56,7 @@ class OutputFolder {
   enum class Place { folder, within, beside };
 
   OutputFolder() = default;
+  Status<Diagnostics> write_text(std::string_view name, const MakeText& make) const;
   static Loaded<OutputFolder> open_within(const std::string& path);
   Status<Diagnostics> commit_folder();
   Status<Diagnostics> put_back_unless_ours();

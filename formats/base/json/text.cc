@@ -11,6 +11,8 @@
 namespace cleave {
 namespace {
 
+constexpr std::size_t kPiece = std::size_t{1} << 20U;  // bytes that are handed over at a time
+
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
@@ -57,6 +59,10 @@ void JsonText::new_line() {
 
 // Writes what precedes a key, or a value without one.
 void JsonText::separate() {
+  if (out_.size() >= kPiece && take_) {
+    take_(out_);
+    out_.clear();
+  }
   if (std::exchange(after_key_, false) || levels_.empty()) return;
   Level& level = levels_.back();
   if (!level.is_empty) out_ += level.on_one_line ? ", " : ",";
@@ -143,7 +149,9 @@ void JsonText::document(std::string_view json) {
 std::string JsonText::finish() && {
   assert(levels_.empty());
   out_ += '\n';
-  return std::move(out_);
+  if (!take_) return std::move(out_);
+  take_(out_);
+  return {};
 }
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// JsonText: writes JSON front to back into a string, indented by one space a level. Short things
+// JsonText: writes JSON front to back into a string, or piece by piece to whoever takes it, indented by one space a level. Short things
 // that people read at a glance (a value, a pair) go on one line: objects and lists begun with
 // Layout::one_line.
 #pragma once
@@ -8,13 +8,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "formats/base/text/take_text.h"
 
 namespace cleave {
 
 class JsonText {
  public:
   enum class Layout : std::uint8_t { lines, one_line };
+
+  JsonText() = default;
+  // Hands the text over in pieces of about a megabyte; finish() hands over the rest.
+  explicit JsonText(TakeText take) : take_(std::move(take)) {}
 
   // Everything inside an object or list on one line is on that line, too.
   void begin_object(Layout layout = Layout::lines) { begin('{', layout); }
@@ -70,7 +77,7 @@ class JsonText {
     number(value);
   }
 
-  // The text, with a line break at its end.
+  // The text, with a line break at its end; empty when it was handed over.
   std::string finish() &&;
 
  private:
@@ -85,6 +92,7 @@ class JsonText {
   void new_line();
   void append_quoted(std::string_view text);
 
+  TakeText take_;  // empty: the whole text is kept in out_
   std::string out_;
   std::vector<Level> levels_;
   bool after_key_ = false;

@@ -54,21 +54,21 @@ std::string_view word_of(Value value) {
 
 // ---- forms ----
 
-template <auto group, auto member>
+template <auto member>
 constexpr SplitSetting flag_setting(std::string_view name, std::string_view help) {
   return {.name = name,
           .form = SettingForm::flag,
           .help = help,
-          .get = [](const SplitOptions& options) -> SettingValue { return options.*group.*member; },
+          .get = [](const SplitOptions& options) -> SettingValue { return options.*member; },
           .set =
               [](SplitOptions& options, const SettingValue& value) {
                 const bool* const flag = std::get_if<bool>(&value);
-                if (flag != nullptr) options.*group.*member = *flag;
+                if (flag != nullptr) options.*member = *flag;
                 return flag != nullptr;
               }};
 }
 
-template <auto group, auto member, const auto& table>
+template <auto member, const auto& table>
 constexpr SplitSetting word_setting(std::string_view name, std::string_view help,
                                     std::string_view needs = {}) {
   return {.name = name,
@@ -77,7 +77,7 @@ constexpr SplitSetting word_setting(std::string_view name, std::string_view help
           .words = kWordsOf<table>,
           .needs = needs,
           .get = [](const SplitOptions& options) -> SettingValue {
-            return std::string(word_of<table>(options.*group.*member));
+            return std::string(word_of<table>(options.*member));
           },
           .set =
               [](SplitOptions& options, const SettingValue& value) {
@@ -87,27 +87,26 @@ constexpr SplitSetting word_setting(std::string_view name, std::string_view help
                     std::find_if(table.begin(), table.end(),
                                  [&](const auto& known) { return known.first == *word; });
                 if (found == table.end()) return false;
-                options.*group.*member = found->second;
+                options.*member = found->second;
                 return true;
               }};
 }
 
 template <auto member>
 constexpr SplitSetting prefix_setting(std::string_view name, std::string_view help) {
-  return {
-      .name = name,
-      .form = SettingForm::name,
-      .help = help,
-      .refusal = "is not UTF-8 text, as names of partitions must be",
-      .is_compared = false,
-      .get = [](const SplitOptions& options) -> SettingValue { return options.partition.*member; },
-      .set =
-          [](SplitOptions& options, const SettingValue& value) {
-            const std::string* const text = std::get_if<std::string>(&value);
-            if (text == nullptr || first_invalid_utf8(*text) != text->npos) return false;
-            options.partition.*member = *text;
-            return true;
-          }};
+  return {.name = name,
+          .form = SettingForm::name,
+          .help = help,
+          .refusal = "is not UTF-8 text, as names of partitions must be",
+          .is_compared = false,
+          .get = [](const SplitOptions& options) -> SettingValue { return options.*member; },
+          .set =
+              [](SplitOptions& options, const SettingValue& value) {
+                const std::string* const text = std::get_if<std::string>(&value);
+                if (text == nullptr || first_invalid_utf8(*text) != text->npos) return false;
+                options.*member = *text;
+                return true;
+              }};
 }
 
 std::optional<std::size_t> whole_number(std::string_view text) {
@@ -135,27 +134,27 @@ std::optional<std::size_t> count_of(const SettingValue& value) {
 SettingValue value_of_count(std::size_t count) { return static_cast<std::int64_t>(count); }
 
 bool set_min_size(SplitOptions& options, const SettingValue& value) {
-  options.subgraphs.is_min_automatic = is_word(value, "auto");
-  if (options.subgraphs.is_min_automatic) return true;
+  options.is_min_automatic = is_word(value, "auto");
+  if (options.is_min_automatic) return true;
   const auto size = count_of(value);
-  if (size) options.subgraphs.min_acc_size = *size;
+  if (size) options.min_acc_size = *size;
   return size.has_value();
 }
 
 SettingValue most_kept(const SplitOptions& options) {
-  if (options.keep.most == KeepOptions::kUnlimited) return nullptr;
-  return value_of_count(options.keep.most);
+  if (options.most_kept == SplitOptions::kUnlimited) return nullptr;
+  return value_of_count(options.most_kept);
 }
 
 bool set_most_kept(SplitOptions& options, const SettingValue& value) {
   if (is_word(value, "auto")) {
-    options.keep.only_gaining = true;
+    options.keep_only_gaining = true;
     return true;
   }
   const bool is_unlimited =
       is_word(value, "unlimited") || std::holds_alternative<std::nullptr_t>(value);
-  const auto count = is_unlimited ? KeepOptions::kUnlimited : count_of(value);
-  if (count) options.keep.most = *count;
+  const auto count = is_unlimited ? SplitOptions::kUnlimited : count_of(value);
+  if (count) options.most_kept = *count;
   return count.has_value();
 }
 
@@ -206,37 +205,36 @@ constexpr SplitSetting kSettings[] = {
      .refusal = "is not a whole number of 0 or more",
      .is_for_targets = true,
      .get = [](const SplitOptions& options) -> SettingValue {
-       return value_of_count(options.subgraphs.min_acc_size);
+       return value_of_count(options.min_acc_size);
      },
      .set = set_min_size},
-    flag_setting<&SplitOptions::fusion, &FusionOptions::skip>("skip_fusion",
-                                                              "form no fusion groups"),
-    flag_setting<&SplitOptions::acc_finder, &AccFinderOptions::allow_non_tensor>(
+    flag_setting<&SplitOptions::skip_fusion>("skip_fusion", "form no fusion groups"),
+    flag_setting<&SplitOptions::allow_non_tensor>(
         "allow_non_tensor", "let non-tensor data cross between accelerator and CPU"),
-    flag_setting<&SplitOptions::subgraphs, &SubgraphOptions::move_non_tensor>(
+    flag_setting<&SplitOptions::move_non_tensor>(
         "move_non_tensor",
         "move nodes whose non-tensor data leaves an accelerator partition to the one partition "
         "that "
         "reads it, as FX's move_non_tensor_nodes_on_boundary"),
-    flag_setting<&SplitOptions::qdq, &QdqOptions::keep>(
+    flag_setting<&SplitOptions::keep_qdq>(
         "keep_qdq",
         "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "
         "partition"),
-    flag_setting<&SplitOptions::host_shapes, &HostShapeOptions::follow>(
+    flag_setting<&SplitOptions::host_shapes>(
         "host_shapes",
         "let shape computations follow the nodes that use them, whatever the support list says, so "
         "that a Reshape does not cut a partition"),
-    word_setting<&SplitOptions::place, &PlaceOptions::by, kPlaceBy>(
+    word_setting<&SplitOptions::place, kPlaceBy>(
         "place",
         "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
         "several targets that takes them (order), or so that an inference is fastest (cost)"),
-    word_setting<&SplitOptions::latency, &LatencyOptions::residency, kResidency>(
+    word_setting<&SplitOptions::residency, kResidency>(
         "residency",
         "whether the accelerator keeps values that it made or received until their last reader "
         "there has run"),
-    word_setting<&SplitOptions::subgraphs, &SubgraphOptions::start, kStartSides>(
+    word_setting<&SplitOptions::start, kStartSides>(
         "start", "side to start on: reference, cpu, acc, or the one with the fewest subgraphs"),
-    word_setting<&SplitOptions::subgraphs, &SubgraphOptions::pack, kPackBy>(
+    word_setting<&SplitOptions::pack, kPackBy>(
         "pack",
         "where a node goes that fits in several accelerator subgraphs: in the first (early), or "
         "where "
@@ -251,7 +249,7 @@ constexpr SplitSetting kSettings[] = {
      .is_for_targets = true,
      .get = most_kept,
      .set = set_most_kept},
-    word_setting<&SplitOptions::keep, &KeepOptions::by, kKeepBy>(
+    word_setting<&SplitOptions::keep_by, kKeepBy>(
         "keep_by",
         "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
         "takes; its nodes; or the time that an inference gains by it",
@@ -264,10 +262,10 @@ constexpr SplitSetting kSettings[] = {
      .refusal = "is not a subgraph's number, all or auto",
      .get = extended,
      .set = set_extended},
-    prefix_setting<&PartitionOptions::acc_prefix>("acc_prefix",
-                                                  "name prefix of accelerator partitions"),
-    prefix_setting<&PartitionOptions::non_acc_prefix>("non_acc_prefix",
-                                                      "name prefix of CPU partitions"),
+    prefix_setting<&SplitOptions::acc_prefix>("acc_prefix",
+                                              "name prefix of accelerator partitions"),
+    prefix_setting<&SplitOptions::non_acc_prefix>("non_acc_prefix",
+                                                  "name prefix of CPU partitions"),
 };
 
 // The schemas of settings of the model instead of the split: ShapeBindings in formats/model.

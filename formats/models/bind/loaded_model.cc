@@ -13,7 +13,7 @@ Diagnostics faults_of(const SourceFile& source, std::span<const GraphFault> faul
   return diagnostics;
 }
 
-WriteFault refusal_of(const LoadedModel& model, const Error& error) {
+Fault refusal_of(const LoadedModel& model, const Error& error) {
   Diagnostic fault = diagnostic_of(model.source.path(), error.message);
   fault.notes = error.notes;
   return input_fault({std::move(fault)});

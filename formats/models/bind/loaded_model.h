@@ -14,8 +14,8 @@
 #include "core/graph/graph_builder.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/source_file.h"
-#include "formats/base/io/write_fault.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/base/text/fault.h"
 #include "formats/base/text/limits.h"
 #include "formats/models/bind/shape_bindings.h"
 
@@ -106,7 +106,7 @@ struct LoadedModel {
 Diagnostics faults_of(const SourceFile& source, std::span<const GraphFault> faults);
 
 // Why no part of this model can be written: the model is to blame.
-WriteFault refusal_of(const LoadedModel& model, const Error& error);
+Fault refusal_of(const LoadedModel& model, const Error& error);
 
 // The model's file, for pieces that copy from it.
 std::vector<ByteSource> byte_sources(const LoadedModel& model);

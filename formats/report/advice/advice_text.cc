@@ -403,7 +403,7 @@ class AdviceText {
   // is as good.
   const Setting& best_side(std::size_t first, std::size_t last) const {
     const auto& settings = report_.sweep.settings;
-    const StartSide asked = report_.split.subgraphs.start;
+    const StartSide asked = report_.split.start;
     std::size_t best = first;
     for (std::size_t i = first; i < last; ++i) {
       if (settings[i].start == asked) best = i;

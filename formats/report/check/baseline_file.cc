@@ -338,8 +338,7 @@ void take_target(const Field& field, std::size_t lists, EarlierResult& result) {
   if (field.has("keep_acc_subgraphs") && !field["keep_acc_subgraphs"].json().is_null()) {
     target.most_kept = field["keep_acc_subgraphs"].count();
   }
-  Machine& machine =
-      is_first ? result.options.latency.machine : result.options.latency.later.emplace_back();
+  Machine& machine = is_first ? result.options.machine : result.options.later.emplace_back();
   if (field.has("machine")) take_machine(field["machine"], machine);
   if (field.has("bandwidth")) {
     target.link.bytes_per_second = machine.link_bytes_per_second = take_rate(field["bandwidth"]);
@@ -364,8 +363,8 @@ void take_direct_links(const Field& links, EarlierResult& result) {
   };
   links.each([&](const Field& link) {
     const bool is_shared = link["bandwidth"].json().is_null();
-    result.options.latency.links.push_back({index_of(link["from"]), index_of(link["to"]),
-                                            is_shared ? 0 : 1e6 / take_rate(link["bandwidth"])});
+    result.options.links.push_back({index_of(link["from"]), index_of(link["to"]),
+                                    is_shared ? 0 : 1e6 / take_rate(link["bandwidth"])});
   });
 }
 
@@ -402,7 +401,7 @@ EarlierResult take_report(const Field& report) {
     measures.qps = report["link"]["shared_qps"].number();
     result.link_bandwidth = report["link"]["bandwidth"].number();
   }
-  if (report.has("machine")) take_machine(report["machine"], result.options.latency.machine);
+  if (report.has("machine")) take_machine(report["machine"], result.options.machine);
   if (report.has("latency")) {
     measures.latency_us = take_amount(report["latency"]["total_us"]);
     measures.all_cpu_us = take_amount(report["latency"]["all_cpu_us"]);

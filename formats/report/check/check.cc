@@ -60,9 +60,9 @@ class CheckMaker {
   void take_targets(Origin& origin) const {
     origin.targets = before_->targets;
     origin.places = compared_.before;
-    if (before_->targets.size() > 1) origin.options.place.goal = report_.options.place.goal;
-    std::vector<Machine>& later = origin.options.latency.later;
-    const std::vector<Machine>& later_now = report_.options.latency.later;
+    if (before_->targets.size() > 1) origin.options.place_goal = report_.options.place_goal;
+    std::vector<Machine>& later = origin.options.later;
+    const std::vector<Machine>& later_now = report_.options.later;
     for (std::size_t i = 0; i < std::min(later.size(), later_now.size()); ++i) {
       later[i].cpu.calibrated = later_now[i].cpu.calibrated;
       later[i].acc.calibrated = later_now[i].acc.calibrated;
@@ -72,15 +72,13 @@ class CheckMaker {
   Origin origin(const LoadedModel* earlier) const {
     Origin origin{.options = before_->options};
     // Settings that the baseline does not state are taken from the present run.
-    KeepOptions& keep = origin.options.keep;
-    const KeepOptions& keep_now = report_.options.keep;
     origin.link = report_.preview.link;
     if (before_->link_bandwidth) origin.link.bytes_per_second = *before_->link_bandwidth;
-    keep.host_flops = keep_now.host_flops;
-    keep.host_bandwidth = keep_now.host_bandwidth;
-    Machine& machine = origin.options.latency.machine;
-    machine.cpu.calibrated = report_.options.latency.machine.cpu.calibrated;
-    machine.acc.calibrated = report_.options.latency.machine.acc.calibrated;
+    origin.options.host_flops = report_.options.host_flops;
+    origin.options.host_bandwidth = report_.options.host_bandwidth;
+    Machine& machine = origin.options.machine;
+    machine.cpu.calibrated = report_.options.machine.cpu.calibrated;
+    machine.acc.calibrated = report_.options.machine.acc.calibrated;
     take_targets(origin);
     if (earlier != nullptr) origin.graph = &earlier->graph;
     if (before_->fingerprint) {
@@ -129,7 +127,7 @@ class CheckMaker {
     }
     run_.settings = changed_settings(before_->options, report_.options, report_.targets.size() > 1);
     const std::vector<std::string> numbers =
-        changed_targets(before_->targets, before_->options.latency, report_);
+        changed_targets(before_->targets, before_->options, report_);
     run_.settings.insert(run_.settings.end(), numbers.begin(), numbers.end());
     note_times();
     run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());

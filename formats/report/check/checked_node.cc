@@ -127,8 +127,8 @@ std::vector<std::string> target_names(std::span<const Target> targets) {
 }
 
 std::vector<std::string> changed_targets(std::span<const Target> before,
-                                         const LatencyOptions& before_numbers, const Report& now) {
-  const LatencyOptions& numbers = now.options.latency;
+                                         const SplitOptions& before_numbers, const Report& now) {
+  const SplitOptions& numbers = now.options;
   if (before.empty() && now.targets.empty()) {
     return changed_numbers(before_numbers.machine, numbers.machine);
   }
@@ -143,12 +143,12 @@ std::vector<std::string> changed_targets(std::span<const Target> before,
   };
   compare("targets", names_of(before), names_of(now.targets));
   const auto limit = [](std::size_t most) {
-    return most == KeepOptions::kUnlimited ? std::string("unlimited") : count_text(most);
+    return most == SplitOptions::kUnlimited ? std::string("unlimited") : count_text(most);
   };
   const auto bandwidth = [](const Link& link) {
     return rate_text(link.bytes_per_second / 1e9) + " GB/s";
   };
-  const auto machine_of = [](const LatencyOptions& of, std::size_t target) {
+  const auto machine_of = [](const SplitOptions& of, std::size_t target) {
     return target == 0 ? of.machine : of.later[target - 1];
   };
   for (std::size_t i = 0; i < now.targets.size(); ++i) {

@@ -47,7 +47,7 @@ CheckedMove checked_move(const Report& report, const Move& move, const ComparedT
 std::vector<std::string> target_names(std::span<const Target> targets);
 // One line for each difference: `npu: launch: 100 us, was 20 us`.
 std::vector<std::string> changed_targets(std::span<const Target> before,
-                                         const LatencyOptions& before_numbers, const Report& now);
+                                         const SplitOptions& before_numbers, const Report& now);
 
 // The numbers of the report's split, with the time of an inference where it is known.
 Measures measures_of(const Report& report);

@@ -42,7 +42,7 @@ class DiffMaker {
     add_opsets(after_.graph, diff_.after);
     diff_.is_same_list = are_same_lists(before_, after_);
     diff_.settings = changed_settings(before_.options, after_.options, after_.targets.size() > 1);
-    add_to(diff_.settings, changed_targets(before_.targets, before_.options.latency, after_));
+    add_to(diff_.settings, changed_targets(before_.targets, before_.options, after_));
     std::string times =
         changed_times(diff_.before.measures.all_cpu_us, diff_.after.measures.all_cpu_us);
     if (!times.empty()) diff_.settings.push_back(std::move(times));

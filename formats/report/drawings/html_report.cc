@@ -81,7 +81,7 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
       if (!laid_out[i]->has_boxes) unboxed.push_back(view_name(out.views, i));
       continue;
     }
-    const std::string& why = laid_out[i].error().why;
+    const std::string& why = laid_out[i].error().message;
     out.svgs.push_back(placeholder(why));
     if (missing.empty() || missing.back().first != why) missing.push_back({why, {}});
     missing.back().second.push_back(view_name(out.views, i));
@@ -106,7 +106,7 @@ Drawings draw_views(const Report& report, const LayoutLimits& limits, const Prog
   LaidOutAll laid_out = lay_out_views(report, out, true, limits, progress);
   if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
     out.notes.push_back("the page shows the nodes of the whole model in groups: " +
-                        whole.error().why);
+                        whole.error().message);
     out.views = make_views(report.graph, report.split.partition, {.most_boxes = kFewBoxes});
     LayoutLimits left = limits;
     left.spent = laid_out.spent;

@@ -96,10 +96,10 @@ LaidOut result_of(ProcessAnswer answer, bool has_boxes) {
   if (answer.text && !answer.text->empty()) {
     std::string text = answer.text->substr(1);
     if ((*answer.text)[0] == kIsSvg) return Drawing{std::move(text), has_boxes};
-    return LayoutFault{std::move(text)};
+    return Error{std::move(text)};
   }
-  if (answer.signal == 0) return LayoutFault{"Graphviz stopped without a result"};
-  return LayoutFault{std::string("Graphviz crashed: ") + ::strsignal(answer.signal)};
+  if (answer.signal == 0) return Error{"Graphviz stopped without a result"};
+  return Error{std::string("Graphviz crashed: ") + ::strsignal(answer.signal)};
 }
 
 Clock::duration duration_of(double seconds) {
@@ -160,7 +160,7 @@ class Layouts {
       worker.deadline = Clock::now() + duration_of(kSlowestClock * seconds_for(*task));
       const auto milliseconds = std::llround(1e3 * std::min(seconds_for(*task), 1e9));
       if (worker.process.give(task->shape + std::to_string(milliseconds) + "\n" + dot)) return;
-      result = LayoutFault{"the system could not start a process for Graphviz"};
+      result = Error{"the system could not start a process for Graphviz"};
       settle(*task, std::nullopt);
     }
   }
@@ -233,7 +233,7 @@ class Layouts {
       }
     } else if (is_late || spent_ + seconds > limits_.seconds) {
       const std::string allowed = text_of(std::min(seconds, most));
-      result = is_late ? LayoutFault{"Graphviz took longer than " + allowed} : time_was_over();
+      result = is_late ? Error{"Graphviz took longer than " + allowed} : time_was_over();
       stop(worker);
       settle(worker.task, with_routed_edges(worker.task));
     }
@@ -244,7 +244,7 @@ class Layouts {
     worker.process.stop();
   }
 
-  LayoutFault time_was_over() const {
+  Error time_was_over() const {
     return {"the time for drawings, " + text_of(limits_.seconds) + ", was over"};
   }
 

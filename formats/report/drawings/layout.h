@@ -22,15 +22,11 @@ struct LayoutLimits {
   std::uint64_t bytes = std::uint64_t{2} << 30;  // of memory, for each process
 };
 
-// Why there is no SVG: "Graphviz took longer than 5 s".
-struct LayoutFault {
-  std::string why;
-};
 struct Drawing {
   std::string svg;        // "" for one that was skipped or given up; no edge crosses a node
   bool has_boxes = true;  // false: with boxes around nodes Graphviz could not place them
 };
-using LaidOut = Result<Drawing, LayoutFault>;
+using LaidOut = Result<Drawing>;  // or why there is no SVG: "Graphviz took longer than 5 s"
 
 struct LayoutJob {
   std::size_t count;

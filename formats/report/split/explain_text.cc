@@ -67,7 +67,7 @@ std::string accepting_pattern(const Report& report, std::uint32_t match) {
 
 // On the accelerator although no rule accepts it.
 bool rides_along(const Report& report, NodeId node) {
-  return report.options.host_shapes.follow && report.split.host_shapes.nodes.contains(node) &&
+  return report.options.host_shapes && report.split.host_shapes.nodes.contains(node) &&
          !report.split.support.supported.contains(node);
 }
 

@@ -79,7 +79,7 @@ class Plans {
   // "gpu(_run_on_gpu_);cpu(_run_on_cpu_)"
   std::string layer_assignment() const {
     std::string text;
-    const PartitionOptions& options = report_.options.partition;
+    const SplitOptions& options = report_.options;
     for (std::size_t i = 0; i < report_.targets.size(); ++i) {
       text += report_.targets[i].name + "(" + options.target_prefixes[i] + ");";
     }

@@ -23,13 +23,14 @@ using Layout = JsonText::Layout;
 
 class ReportWriter {
  public:
-  explicit ReportWriter(const Report& report)
+  ReportWriter(const Report& report, TakeText take)
       : report_(report),
         graph_(report.graph),
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),
-        shapes_(find_same_shapes(graph_, partition_, split_.boundaries)) {
+        shapes_(find_same_shapes(graph_, partition_, split_.boundaries)),
+        json_(std::move(take)) {
     if (!report.targets.empty()) dependencies_ = find_dependencies(graph_, split_.boundaries);
   }
 
@@ -170,7 +171,7 @@ class ReportWriter {
 
   void write_host_shapes() {
     json_.key("host_shapes");
-    if (!report_.options.host_shapes.follow) return json_.null();
+    if (!report_.options.host_shapes) return json_.null();
     const HostShapes& shapes = split_.host_shapes;
     json_.begin_object();
     write_members("nodes", shapes.nodes);
@@ -266,7 +267,7 @@ class ReportWriter {
     json_.begin_list("extensions_left_out");
     for (const ExtensionLeftOut& left : split_.extensions_left_out) {
       json_.begin_object(Layout::one_line);
-      json_.text("partition", acc_name(left.subgraph, report_.options.partition));
+      json_.text("partition", acc_name(left.subgraph, report_.options));
       json_.number("nodes", left.nodes);
       json_.text("limit", part_limit_name(left.limit));
       json_.end_object();
@@ -355,7 +356,7 @@ class ReportWriter {
 
   void write_target_settings(const Target& target) {
     json_.number("min_acc_module_size", target.min_acc_size);
-    const bool has_most = target.most_kept != KeepOptions::kUnlimited;
+    const bool has_most = target.most_kept != SplitOptions::kUnlimited;
     json_.number("keep_acc_subgraphs", has_most ? std::optional(target.most_kept) : std::nullopt);
     json_.number("bandwidth", target.link.bytes_per_second);
   }
@@ -533,6 +534,8 @@ class ReportWriter {
 
 }  // namespace
 
-std::string report_json(const Report& report) { return ReportWriter(report).write(); }
+std::string report_json(const Report& report) { return ReportWriter(report, {}).write(); }
+
+void report_json(const Report& report, const TakeText& take) { ReportWriter(report, take).write(); }
 
 }  // namespace cleave

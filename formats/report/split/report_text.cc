@@ -290,7 +290,7 @@ class TextReport {
     std::string fact = subgraphs_text(split_.found.subgraphs);
     if (before.size() != partition_.count() ||
         split_.found.subgraphs.devices != partition_.devices) {
-      const std::size_t least = report_.options.subgraphs.min_acc_size;
+      const std::size_t least = report_.options.min_acc_size;
       fact += "; " + subgraphs_text(partition_);
       fact += split_.cap.subgraphs > 0          ? " under the cap"
               : split_.limit_cuts.subgraphs > 0 ? " within the lists' limits on a partition"
@@ -330,7 +330,7 @@ class TextReport {
     if (split_.extended.empty() && left_out.empty()) return;
     std::string fact = counted(split_.extended.size(), "node", "nodes") + " moved";
     const auto text_of = [&](const ExtensionLeftOut& left) {
-      return escaped(acc_name(left.subgraph, report_.options.partition)) + " (" +
+      return escaped(acc_name(left.subgraph, report_.options)) + " (" +
              std::string(part_limit_name(left.limit)) + ")";
     };
     if (!left_out.empty()) {
@@ -342,7 +342,7 @@ class TextReport {
   }
 
   std::string keep_by_text() const {
-    const KeepBy by = report_.options.keep.by;
+    const KeepBy by = report_.options.keep_by;
     const bool is_partly_known = by == KeepBy::flops && preview_.coverage.unknown_flops > 0;
     return (is_partly_known ? "known " : "") + std::string(keep_by_name(by));
   }

@@ -332,7 +332,7 @@ ReasonContext reason_context(const Report& report) {
   if (!report.targets.empty()) {
     return reason_context(report, id_at<TargetId>(report.targets.size() - 1));
   }
-  return {report.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size,
+  return {report.graph, report.lists, report.facts, report.options.min_acc_size,
           &report.split.support};
 }
 

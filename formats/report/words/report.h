@@ -10,6 +10,7 @@
 #include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "core/support/support.h"
+#include "formats/base/text/take_text.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/models/bind/loaded_model.h"
 
@@ -37,6 +38,8 @@ struct Report {
 // cleave.report version 1, as `preview --json` prints it and `split` writes manifest.json. Indented
 // by one space a level, ends in a newline; text that is not UTF-8 is escaped.
 std::string report_json(const Report& report);
+// The same piece by piece, for a file: a million nodes make hundreds of megabytes.
+void report_json(const Report& report, const TakeText& take);
 
 // The report for people, at most 100 columns, conclusion first. No colour.
 std::string report_text(const Report& report);

@@ -234,7 +234,7 @@ std::string gain_note(const Split& split) {
 }
 
 std::string host_shapes_note(const Split& split, const SplitOptions& options) {
-  if (!options.host_shapes.follow) return {};
+  if (!options.host_shapes) return {};
   const std::size_t with = split.merged_count;
   const std::size_t without = split.count_without_host_shapes;
   const bool is_less = with <= without;

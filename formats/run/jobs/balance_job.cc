@@ -19,15 +19,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 template <class T>
-using OrFault = Result<T, JobFault>;
+using OrFault = Result<T, Fault>;
 
-JobFault wrong_request(std::string message, std::vector<std::string> notes = {}) {
-  return job_fault(FaultCause::request,
-                   Error{.message = std::move(message), .notes = std::move(notes)});
+Fault wrong_request(std::string message, std::vector<std::string> notes = {}) {
+  return fault_of(FaultCause::request,
+                  Error{.message = std::move(message), .notes = std::move(notes)});
 }
 
 // The fault, preceded by the warnings that came before it.
-JobFault after(const Diagnostics& warnings, JobFault fault) {
+Fault after(const Diagnostics& warnings, Fault fault) {
   fault.faults.insert(fault.faults.begin(), warnings.begin(), warnings.end());
   return fault;
 }
@@ -62,7 +62,7 @@ OrFault<BalanceOptions> options_for(const BalanceRequest& request, double unit_s
 
 OrFault<Done> solve(BalanceRun& run, const BalanceOptions& options, BalanceBy by) {
   auto result = balance_stages(run.problem, options);
-  if (!result) return job_fault(FaultCause::infeasible, result.error());
+  if (!result) return fault_of(FaultCause::infeasible, result.error());
   run.result = *std::move(result);
   run.balance = stage_balance_of(run.problem, run.result, by);
   run.notes.insert(run.notes.end(), run.result.notes.begin(), run.result.notes.end());
@@ -84,7 +84,7 @@ Loaded<std::vector<DeviceSpec>> read_device_list(const std::string& path) {
 OrFault<Measurements> read_measurements(const Graph& graph, const BalanceRequest& request) {
   Measurements read;
   auto costs = read_cost_set(request.costs_files, graph);
-  if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
+  if (!costs) return input_fault(std::move(costs).error());
   read.costs = *std::move(costs);
   if (request.devices_path.empty()) return read;
   auto devices = read_device_list(request.devices_path);
@@ -159,7 +159,7 @@ OrFault<Done> solve_fewest(BalanceRun& run, const BalanceOptions& options, Balan
   constexpr std::uint32_t kMostTries = 64;
   BalanceDevice& device = run.problem.devices.front();
   const std::uint32_t least = least_devices(run.problem, device.memory);
-  std::optional<JobFault> first;
+  std::optional<Fault> first;
   for (std::uint32_t i = 0; i < kMostTries; ++i) {
     device.count = least + i;
     auto solved = solve(run, options, by);
@@ -300,9 +300,8 @@ void describe(BalanceRun& run, const WorkloadDevices& devices, CommModel comm) {
 
 }  // namespace
 
-Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t stages,
-                                           const BalanceRequest& request,
-                                           const Progress& progress) {
+Result<BalanceRun, Fault> balance_model(const Graph& graph, std::uint32_t stages,
+                                        const BalanceRequest& request, const Progress& progress) {
   auto read = read_measurements(graph, request);
   if (!read) return std::move(read).error();
   BalanceRequest observed = request;
@@ -314,9 +313,9 @@ Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t sta
   return run;
 }
 
-Result<BalanceRun, JobFault> balance_workload(const Workload& workload, std::uint32_t stages,
-                                              const BalanceRequest& request,
-                                              const Progress& progress) {
+Result<BalanceRun, Fault> balance_workload(const Workload& workload, std::uint32_t stages,
+                                           const BalanceRequest& request,
+                                           const Progress& progress) {
   const Clock::time_point start = Clock::now();
   const WorkloadDevices devices = devices_for(workload, stages, request);
   BalanceRun run{.problem = workload.problem};

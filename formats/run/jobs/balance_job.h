@@ -15,10 +15,10 @@
 #include "core/cost/target_spec.h"
 #include "core/graph/graph.h"
 #include "core/stages/problem_of_graph.h"
+#include "formats/base/text/fault.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/tables/workload_file.h"
 #include "formats/report/stages/stage_balance.h"
-#include "formats/run/jobs/job_fault.h"
 #include "formats/run/jobs/split_request.h"
 
 namespace cleave {
@@ -59,14 +59,14 @@ struct BalanceRun {
 
 // Balances the graph over at most `stages` stages (0: as many as request.devices_path lists, or the
 // fewest that keep a limit on parameters). The fault is `infeasible` when the devices cannot hold the nodes.
-Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t stages,
-                                           const BalanceRequest& request,
-                                           const Progress& progress = {});
+Result<BalanceRun, Fault> balance_model(const Graph& graph, std::uint32_t stages,
+                                        const BalanceRequest& request,
+                                        const Progress& progress = {});
 
 // Balances a workload: on its own devices, or, with `stages`, on that many accelerators without a
 // host. Does not use the times, link and devices of the request.
-Result<BalanceRun, JobFault> balance_workload(const Workload& workload, std::uint32_t stages,
-                                              const BalanceRequest& request,
-                                              const Progress& progress = {});
+Result<BalanceRun, Fault> balance_workload(const Workload& workload, std::uint32_t stages,
+                                           const BalanceRequest& request,
+                                           const Progress& progress = {});
 
 }  // namespace cleave

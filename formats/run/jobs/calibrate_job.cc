@@ -39,28 +39,28 @@ class Calibrator {
   Calibrator(const CalibrateRequest& request, const Progress& progress)
       : request_(request), progress_(progress) {}
 
-  Result<CalibrateJob, JobFault> run() && {
+  Result<CalibrateJob, Fault> run() && {
     for (std::uint32_t i = 0; i < request_.models.size(); ++i) {
       if (auto fault = add_model(i)) return *std::move(fault);
     }
     if (kernels_.empty()) {
-      return job_fault(FaultCause::input,
-                       Error{"the profiles have no time of a node with known FLOPs and sizes",
-                             std::nullopt,
-                             {"--dim binds symbolic dims"}});
+      return fault_of(FaultCause::input,
+                      Error{"the profiles have no time of a node with known FLOPs and sizes",
+                            std::nullopt,
+                            {"--dim binds symbolic dims"}});
     }
     job_.calibration = calibrate(kernels_, request_.models.size());
     return std::move(job_);
   }
 
  private:
-  std::optional<JobFault> add_model(std::uint32_t i) {
+  std::optional<Fault> add_model(std::uint32_t i) {
     const ModelRequest& from = request_.models[i];
     auto model = read_model(from.path, from.bindings, from.limits, progress_);
-    if (!model) return JobFault{FaultCause::input, std::move(model).error()};
+    if (!model) return input_fault(std::move(model).error());
     const CostSource source{.path = request_.profiles[i]};
     auto costs = read_costs_and_shapes({&source, 1}, *model);
-    if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
+    if (!costs) return input_fault(std::move(costs).error());
     const Graph seen = model->graph.with_shapes(observed_shapes(*costs));
     KernelsOfModel found = kernels_of(seen, costs->cpu_us, i);
     job_.kernels.push_back(found.kernels.size());
@@ -78,8 +78,8 @@ class Calibrator {
 
 }  // namespace
 
-Result<CalibrateJob, JobFault> run_calibration(const CalibrateRequest& request,
-                                               const Progress& progress) {
+Result<CalibrateJob, Fault> run_calibration(const CalibrateRequest& request,
+                                            const Progress& progress) {
   return Calibrator(request, progress).run();
 }
 

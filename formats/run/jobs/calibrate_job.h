@@ -9,7 +9,7 @@
 
 #include "core/base/progress.h"
 #include "core/cost/calibration.h"
-#include "formats/run/jobs/job_fault.h"
+#include "formats/base/text/fault.h"
 #include "formats/run/jobs/split_job.h"
 
 namespace cleave {
@@ -29,7 +29,7 @@ struct CalibrateJob {
 // A kernel is a measured node with a time above 0 whose FLOPs and bytes are known, also from shapes
 // that the profile saw. Refuses a model or profile that cannot be read, with the faults of the
 // first such file, and profiles without any kernel.
-Result<CalibrateJob, JobFault> run_calibration(const CalibrateRequest& request,
-                                               const Progress& progress = {});
+Result<CalibrateJob, Fault> run_calibration(const CalibrateRequest& request,
+                                            const Progress& progress = {});
 
 }  // namespace cleave

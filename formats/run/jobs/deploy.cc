@@ -20,7 +20,6 @@
 namespace cleave {
 namespace {
 
-using Kind = LowerFault::Kind;
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostPartitions = 6;  // that a message names
@@ -51,7 +50,7 @@ class Deployment {
     contexts_.resize(split.partition.count());
   }
 
-  Result<Deployed, LowerFault> write() {
+  Result<Deployed, Fault> write() {
     for (const PartId part : split_.partition.parts()) {
       if (split_.partition.is_acc(part)) read_context(part);
     }
@@ -64,7 +63,7 @@ class Deployment {
     const auto written = write_onnx_deployed(
         input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
         contexts_, input_.folder, deployed_.file);
-    if (!written) return LowerFault{Kind::output, written.error().faults.front().message};
+    if (!written) return fault_of(FaultCause::output, written.error().faults.front().message);
     if (auto fault = try_it()) {
       std::error_code ignored;
       std::filesystem::remove(path(), ignored);
@@ -120,7 +119,7 @@ class Deployment {
 
   // Loads and runs the file once, where the backend's worker can: in a process of its own, as a session may
   // end the process that it is in. What several backends compiled is not tried: no worker has the others' provider.
-  std::optional<LowerFault> try_it() {
+  std::optional<Fault> try_it() {
     if (compilers_.size() != 1) return std::nullopt;
     const Backend& backend = input_.backends[*compilers_.begin()];
     if (!backend.serve || !backend.serve->does("load")) return std::nullopt;
@@ -158,12 +157,12 @@ class Deployment {
       return std::nullopt;
     }
     const std::string verb = stage == "run" ? "run" : "load";
-    return LowerFault{
-        Kind::input,
+    return fault_of(
+        FaultCause::input,
         deployed_.file + " does not " + verb +
             " in ONNX Runtime, so it is not written: " + first_line(said, kMostColumns),
         {"the compiled partitions are kept, and `cleave split` with the same lists gives the "
-         "others: a program can run them one after the other"}};
+         "others: a program can run them one after the other"});
   }
 
   void read_context(PartId part) {
@@ -175,15 +174,15 @@ class Deployment {
     }
   }
 
-  LowerFault none_compiled() const {
+  Fault none_compiled() const {
     std::string names;
     for (const std::size_t backend : backends_) {
       names += (names.empty() ? "" : " or ") + input_.backends[backend].name;
     }
-    return {Kind::input,
-            "no partition was compiled into an EPContext model by " + names +
-                ": there is nothing to deploy",
-            first_of(deployed_.not_compiled)};
+    return fault_of(FaultCause::input,
+                    "no partition was compiled into an EPContext model by " + names +
+                        ": there is nothing to deploy",
+                    first_of(deployed_.not_compiled));
   }
 
   static std::vector<std::string> first_of(std::vector<std::string> all) {
@@ -220,7 +219,7 @@ class Deployment {
     return known;
   }
 
-  std::optional<LowerFault> check_folded() const {
+  std::optional<Fault> check_folded() const {
     const ValueSet known = values_known_before();
     for (const PartId part : split_.partition.parts()) {
       if (!is_compiled(part)) continue;
@@ -229,13 +228,13 @@ class Deployment {
         const std::string_view name = graph_.value(value).name;
         if (!known.contains(value) || std::find(own.begin(), own.end(), name) == own.end())
           continue;
-        return LowerFault{Kind::input,
-                          "compiled partition " + escaped_in_quotes(split_.partition.name(part)) +
-                              " reads " + escaped_in_quotes(name) +
-                              ", which is known before the model runs: ONNX Runtime would fold it "
-                              "away, and refuse "
-                              "the partition",
-                          {"add --fold write, which writes such values into the model"}};
+        return fault_of(FaultCause::input,
+                        "compiled partition " + escaped_in_quotes(split_.partition.name(part)) +
+                            " reads " + escaped_in_quotes(name) +
+                            ", which is known before the model runs: ONNX Runtime would fold it "
+                            "away, and refuse "
+                            "the partition",
+                        {"add --fold write, which writes such values into the model"});
       }
     }
     return std::nullopt;
@@ -250,12 +249,12 @@ class Deployment {
     });
   }
 
-  std::optional<LowerFault> check_custom() const {
+  std::optional<Fault> check_custom() const {
     for (const NodeId node : graph_.nodes()) {
       const bool is_known = is_runtime_domain(graph_.domain(node)) || is_function(node);
       if (is_compiled(split_.partition.part_of[node]) || is_known) continue;
-      return LowerFault{
-          Kind::input,
+      return fault_of(
+          FaultCause::input,
           "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
               escaped(std::string(graph_.domain(node)) + "::" + std::string(graph_.op(node))) +
               ") is on the CPU, and a stock session of ONNX Runtime has no operator of this "
@@ -263,36 +262,36 @@ class Deployment {
               "it would not load the file",
           {"replace it in the model, or run the partitions one after the other, and this one by "
            "the "
-           "program that has the operator"}};
+           "program that has the operator"});
     }
     return std::nullopt;
   }
 
-  std::optional<LowerFault> check_expanded() const {
+  std::optional<Fault> check_expanded() const {
     for (const NodeId node : graph_.nodes()) {
       if (is_compiled(split_.partition.part_of[node]) || !is_expanded_op(graph_, node)) continue;
-      return LowerFault{
-          Kind::input,
+      return fault_of(
+          FaultCause::input,
           "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
               std::string(graph_.op(node)) +
               ") is on the CPU, and ONNX Runtime has no kernel for it: it would ask the provider "
               "again "
               "for its definition, and the session would fail",
-          {"allow it on the accelerator, or replace it in the model by the nodes that define it"}};
+          {"allow it on the accelerator, or replace it in the model by the nodes that define it"});
     }
     return std::nullopt;
   }
 
-  std::optional<LowerFault> check_sizes() const {
+  std::optional<Fault> check_sizes() const {
     for (const PartId part : split_.partition.parts()) {
       if (!is_compiled(part)) continue;
       for (const ValueId value : split_.boundaries.inputs[part]) {
         if (graph_.value(value).kind != ValueKind::input || !is_open(graph_, value)) continue;
-        return LowerFault{Kind::input,
-                          "compiled partition " + escaped_in_quotes(split_.partition.name(part)) +
-                              " reads the input " + escaped_in_quotes(graph_.value(value).name) +
-                              ", whose sizes are not known",
-                          {"give them: --dim NAME=SIZE, or --input-shape"}};
+        return fault_of(FaultCause::input,
+                        "compiled partition " + escaped_in_quotes(split_.partition.name(part)) +
+                            " reads the input " + escaped_in_quotes(graph_.value(value).name) +
+                            ", whose sizes are not known",
+                        {"give them: --dim NAME=SIZE, or --input-shape"});
       }
     }
     return std::nullopt;
@@ -309,7 +308,7 @@ class Deployment {
 
 }  // namespace
 
-Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input) {
+Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input) {
   const auto split = split_without(input.split, input.outcome.denied);
   if (!split) return split.error();
   std::vector<std::vector<std::size_t>> files;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "formats/base/io/output_folder.h"
+#include "formats/base/text/fault.h"
 #include "formats/run/jobs/lower_job.h"
 
 namespace cleave {
@@ -39,6 +40,6 @@ struct Deployed {
 // Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. Of
 // several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
 // at most one. A file that does not load or run is removed again, and is a fault.
-Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input);
+Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input);
 
 }  // namespace cleave

@@ -142,7 +142,7 @@ class LowerJob {
         others_(graph_, pool),
         search_(graph_, pool, options.search) {}
 
-  Result<LowerOutcome, LowerFault> run() {
+  Result<LowerOutcome, Fault> run() {
     outcome_.nodes = graph_.node_count();
     outcome_.takes_nothing = split_.split().acc_found.nodes.count() == 0;
     outcome_.identities = pool_.identities();
@@ -173,7 +173,7 @@ class LowerJob {
  private:
   // ---- a round ----
 
-  std::optional<LowerFault> run_round() {
+  std::optional<Fault> run_round() {
     const Clock::time_point begin = Clock::now();
     outcome_.denied = outcome_.learned_list();
     outcome_.rounds.emplace_back();
@@ -198,7 +198,7 @@ class LowerJob {
   LowerRound& round() { return outcome_.rounds.back(); }
 
   // Takes the partitions of the given split, or splits again once rules were learned.
-  std::optional<LowerFault> split() {
+  std::optional<Fault> split() {
     if (outcome_.denied.is_empty()) {
       collect_parts(split_.split().partition);
       return std::nullopt;
@@ -311,20 +311,18 @@ class LowerJob {
     take_result(part, *result);
   }
 
-  std::optional<LowerFault> first_error() const {
-    if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
+  std::optional<Fault> first_error() const {
+    if (error_) return fault_of(FaultCause::output, error_->message);
     for (const LoweredPart& part : outcome_.rounds.back().parts) {
       if (part.attempt.verdict != LowerVerdict::no_room) continue;
-      return LowerFault{
-          LowerFault::Kind::output,
-          "there is no space left for the backend's output",
-          {"the journal is complete: the same command continues where this one ended"}};
+      return fault_of(FaultCause::output, "there is no space left for the backend's output",
+                      {"the journal is complete: the same command continues where this one ended"});
     }
     return std::nullopt;
   }
 
   // A backend whose every answer is a refusal is not believed without a look at it.
-  std::optional<LowerFault> fault_of_backends() {
+  std::optional<Fault> fault_of_backends() {
     if (options_.search.culprits == CulpritSearch::none) return std::nullopt;
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto& parts = round().parts;
@@ -516,7 +514,7 @@ class LowerJob {
 
   // ---- the end ----
 
-  std::optional<LowerFault> write_findings() {
+  std::optional<Fault> write_findings() {
     if (options_.findings_folder.empty()) return std::nullopt;
     for (std::size_t i = 0; i < outcome_.findings.size(); ++i) {
       const LowerFinding& finding = outcome_.findings[i];
@@ -530,13 +528,13 @@ class LowerJob {
       pool_.lanes().do_all({[&](std::size_t lane) {
         written = write_finding(folder, pool_.lowerer(lane, finding.backend));
       }});
-      if (!written) return LowerFault{LowerFault::Kind::output, written.error().message};
+      if (!written) return fault_of(FaultCause::output, written.error().message);
     }
     return std::nullopt;
   }
 
   // Compiles what is lowered once more, now that the search is over, and keeps the artefacts.
-  std::optional<LowerFault> keep() {
+  std::optional<Fault> keep() {
     if (options_.artefacts_folder.empty()) return std::nullopt;
     auto& parts = round().parts;
     std::vector<std::string> names;
@@ -641,18 +639,17 @@ void add_learned(SupportList& list, const Learned& learned) {
     most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
 }
 
-Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned& learned) {
+Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned) {
   const ListsRead lists = with_denied(split, learned);
   auto again = run_split(split.request(), {},
                          {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
   if (again) return *std::move(again);
   const Diagnostic& fault = again.error().faults.back();
-  return LowerFault{LowerFault::Kind::input, fault.message, fault.notes};
+  return fault_of(FaultCause::input, fault.message, fault.notes);
 }
 
-Result<LowerOutcome, LowerFault> lower_model(const SplitJob& split,
-                                             const std::vector<Backend>& backends,
-                                             const LowerOptions& options) {
+Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
+                                        const LowerOptions& options) {
   const Clock::time_point begin = Clock::now();
   auto pool = LoweringPool::start(split.model(), backends, options.pool);
   if (!pool) return pool.error();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/base/text/fault.h"
 #include "formats/run/jobs/split_job.h"
 #include "formats/run/lowering/lower_outcome.h"
 #include "formats/run/lowering/lowering_pool.h"
@@ -27,7 +28,7 @@ struct LowerOptions {
 void add_learned(SupportList& list, const Learned& learned);
 
 // The split of the same request, with what was learned added to each list, or to those of its target.
-Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned& learned);
+Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned);
 
 // Lowers the partitions of the split, and runs further rounds until all partitions lower, no new
 // rule is learned, or the limit on rounds is reached; without `until_clean` only one round. Each
@@ -35,8 +36,7 @@ Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned&
 // goes to the backends that name its target; what they refuse is denied for that target. The model must be ONNX. The
 // outcome does not depend on the number of jobs, except for times. All that is given must outlive
 // it.
-Result<LowerOutcome, LowerFault> lower_model(const SplitJob& split,
-                                             const std::vector<Backend>& backends,
-                                             const LowerOptions& options);
+Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
+                                        const LowerOptions& options);
 
 }  // namespace cleave

@@ -71,9 +71,9 @@ void set_for_target(const TargetSetting& given, Target& target) {
   SplitOptions set;
   find_split_setting(given.name)->set(set, given.value);
   if (given.name == "keep_acc_subgraphs") {
-    target.most_kept = set.keep.most;
+    target.most_kept = set.most_kept;
   } else {
-    target.min_acc_size = set.subgraphs.min_acc_size;
+    target.min_acc_size = set.min_acc_size;
   }
 }
 
@@ -82,9 +82,9 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
                                        SplitOptions& options) {
   const bool is_one = targets.size() < 2;
   for (Target& target : targets) {
-    target.min_acc_size = options.subgraphs.min_acc_size;
-    target.most_kept = options.keep.most;
-    if (!is_one) options.partition.target_prefixes.push_back("_run_on_" + target.name + "_");
+    target.min_acc_size = options.min_acc_size;
+    target.most_kept = options.most_kept;
+    if (!is_one) options.target_prefixes.push_back("_run_on_" + target.name + "_");
   }
   for (const TargetSetting& given : request.target_settings) {
     const SplitSetting* const setting = find_split_setting(given.name);
@@ -109,7 +109,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     if (!is_known) return no_such_target("--target", spec.name, targets);
   }
   if (is_one && request.overlap) return for_several("--overlap");
-  if (is_one && options.place.goal == PlaceGoal::energy) return for_several("--place-goal energy");
+  if (is_one && options.place_goal == PlaceGoal::energy) return for_several("--place-goal energy");
   for (const CostSource& source : request.costs) {
     const std::string name = list_source_of(source.path).target;
     const bool is_known = name.empty() || find_target(targets, name) != nullptr;
@@ -125,8 +125,8 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     const auto from = static_cast<DeviceIndex>(one - targets.data());
     const auto to = static_cast<DeviceIndex>(other - targets.data());
     const double us_of_byte = 1e6 / link.bytes_per_second;
-    options.latency.links.push_back({from, to, us_of_byte});
-    options.latency.links.push_back({to, from, us_of_byte});
+    options.links.push_back({from, to, us_of_byte});
+    options.links.push_back({to, from, us_of_byte});
   }
   return targets;
 }
@@ -141,7 +141,7 @@ class SplitJobMaker {
     job_.request_ = request;
   }
 
-  Result<SplitJob, JobFault> make() {
+  Result<SplitJob, Fault> make() {
     return read_.model == nullptr ? with_own_model() : with_model_read();
   }
 
@@ -150,7 +150,7 @@ class SplitJobMaker {
     return read_.lists != nullptr ? *read_.lists : read_lists(request_.lists);
   }
 
-  Result<SplitJob, JobFault> with_own_model() {
+  Result<SplitJob, Fault> with_own_model() {
     auto lists = this->lists();
     auto model =
         read_model(request_.model.path, request_.model.bindings, request_.model.limits, progress_);
@@ -163,16 +163,16 @@ class SplitJobMaker {
     if (!costs) {
       Diagnostics faults = std::move(job_.warnings_);
       append(faults, costs.error());
-      return JobFault{FaultCause::input, std::move(faults)};
+      return input_fault(std::move(faults));
     }
     job_.own_costs_ = *std::move(costs);
     append(job_.warnings_, job_.own_costs_.warnings);
     return compute();
   }
 
-  Result<SplitJob, JobFault> with_model_read() {
+  Result<SplitJob, Fault> with_model_read() {
     auto lists = this->lists();
-    if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
+    if (!lists) return input_fault(std::move(lists).error());
     if (auto done = take(*std::move(lists)); !done) return std::move(done).error();
     job_.model_ = read_.model;
     job_.costs_ = read_.costs;
@@ -180,13 +180,13 @@ class SplitJobMaker {
   }
 
   // Both are read before either is refused, so that one run shows all faults.
-  static JobFault input_fault_of(const Loaded<ListsRead>& lists, const Loaded<LoadedModel>& model) {
+  static Fault input_fault_of(const Loaded<ListsRead>& lists, const Loaded<LoadedModel>& model) {
     Diagnostics faults = lists ? lists->warnings : lists.error();
     append(faults, model ? model->warnings : model.error());
     return {FaultCause::input, std::move(faults)};
   }
 
-  Status<JobFault> take(ListsRead lists) {
+  Status<Fault> take(ListsRead lists) {
     job_.lists_ = std::move(lists.lists);
     job_.warnings_ = std::move(lists.warnings);
     job_.options_ = request_.options;
@@ -195,19 +195,19 @@ class SplitJobMaker {
                         .first_list = 0,
                         .end_list = job_.lists_.size()}};
     }
-    if (auto fine = check_gain(request_.options.place); !fine) return std::move(fine).error();
+    if (auto fine = check_gain(request_.options); !fine) return std::move(fine).error();
     auto targets = targets_of(request_, std::move(lists.targets), job_.options_);
-    if (!targets) return job_fault(FaultCause::request, targets.error());
+    if (!targets) return fault_of(FaultCause::request, targets.error());
     job_.targets_ = *std::move(targets);
     return Done{};
   }
 
   // Only the placement by cost asks what is gained.
-  static Status<JobFault> check_gain(const PlaceOptions& place) {
-    if (!place.min_gain || place.by == PlaceBy::cost) return Done{};
-    return job_fault(FaultCause::request, {"--min-gain is for placement by cost",
-                                           std::nullopt,
-                                           {"give --place cost, too, or leave --min-gain out"}});
+  static Status<Fault> check_gain(const SplitOptions& options) {
+    if (!options.min_gain || options.place == PlaceBy::cost) return Done{};
+    return fault_of(FaultCause::request, {"--min-gain is for placement by cost",
+                                          std::nullopt,
+                                          {"give --place cost, too, or leave --min-gain out"}});
   }
 
   bool has_targets() const { return job_.targets_.size() > 1; }
@@ -240,7 +240,7 @@ class SplitJobMaker {
     }
   }
 
-  Result<SplitJob, JobFault> compute() {
+  Result<SplitJob, Fault> compute() {
     job_.facts_ = op_facts(*job_.model_);
     const CostSet& costs = job_.costs();
     job_.graph_ = job_.model_->graph.with_shapes(observed_shapes(costs));
@@ -249,14 +249,13 @@ class SplitJobMaker {
     const Link link =
         has_targets() ? job_.targets_.front().link : choose_link(request_.link, job_.lists_);
     const Machine machine = machine_of(job_.options_, link);
-    MeasuredTargets measured =
-        measured_targets(job_.graph(), machine, costs, job_.options_.latency.later);
+    MeasuredTargets measured = measured_targets(job_.graph(), machine, costs, job_.options_.later);
     TimeBasis basis{.times = std::move(measured.times),
                     .machine = machine,
-                    .later = job_.options_.latency.later,
+                    .later = job_.options_.later,
                     .cpu_unmatched = measured.cpu_unmatched,
                     .acc_unmatched = measured.acc_unmatched};
-    basis.links = job_.options_.latency.links;
+    basis.links = job_.options_.links;
     if (has_targets()) {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
@@ -277,14 +276,14 @@ class SplitJobMaker {
     auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
                                : split_graph(input, job_.options_, progress_);
     if (!split) {
-      return after_warnings(job_fault(FaultCause::request, split.error()));
+      return after_warnings(fault_of(FaultCause::request, split.error()));
     }
     if (split->unfit) {
       return after_warnings(
-          job_fault(FaultCause::infeasible, does_not_fit(*split->unfit, job_.options_.latency)));
+          fault_of(FaultCause::infeasible, does_not_fit(*split->unfit, job_.options_)));
     }
     job_.split_ = *std::move(split);
-    job_.options_.subgraphs.min_acc_size = job_.split_->min_acc_size;
+    job_.options_.min_acc_size = job_.split_->min_acc_size;
     job_.preview_ = preview_split(input.graph, job_.split_->partition, job_.split_->boundaries,
                                   input.link, input.targets);
     job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
@@ -309,15 +308,15 @@ class SplitJobMaker {
     }
   }
 
-  JobFault after_warnings(JobFault fault) const {
+  Fault after_warnings(Fault fault) const {
     fault.faults.insert(fault.faults.begin(), job_.warnings_.begin(), job_.warnings_.end());
     return fault;
   }
 
-  Error does_not_fit(const Unfit& unfit, const LatencyOptions& latency) const {
+  Error does_not_fit(const Unfit& unfit, const SplitOptions& options) const {
     std::string needs;
     for (std::size_t i = 0; i < job_.targets_.size(); ++i) {
-      const Machine& machine = i == 0 ? latency.machine : latency.later[i - 1];
+      const Machine& machine = i == 0 ? options.machine : options.later[i - 1];
       const auto add = [&](const std::string& least, const std::string& most) {
         needs += (needs.empty() ? "" : "; ") + job_.targets_[i].name + " needs " + least +
                  " and has " + most;
@@ -326,7 +325,7 @@ class SplitJobMaker {
         add(bytes_text(unfit.bytes[i]) + " (" + count_text(unfit.bytes[i]) + " bytes)",
             bytes_text(*machine.acc_memory));
       }
-      const std::size_t most = std::min(machine.most_acc_parts.value_or(KeepOptions::kUnlimited),
+      const std::size_t most = std::min(machine.most_acc_parts.value_or(SplitOptions::kUnlimited),
                                         job_.targets_[i].most_kept);
       if (unfit.parts[i] > most) {
         add(counted(unfit.parts[i], "partition", "partitions"), count_text(most));
@@ -341,8 +340,8 @@ class SplitJobMaker {
 
   // The machine of each of several targets: the numbers of its own lists, then those of --target.
   void set_machines(const CostSet& costs) {
-    LatencyOptions& options = job_.options_.latency;
-    const Machine given = request_.options.latency.machine;
+    SplitOptions& options = job_.options_;
+    const Machine given = request_.options.machine;
     for (std::size_t i = 0; i < job_.targets_.size(); ++i) {
       Target& target = job_.targets_[i];
       const auto first = job_.lists_.begin() + static_cast<std::ptrdiff_t>(target.first_list);
@@ -440,13 +439,12 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
 
 std::string SplitJob::why_on_cpu(NodeId node) const {
   if (split_->partition.is_acc(split_->partition.part_of[node])) return {};
-  const ReasonContext context{graph(), lists_, facts_, options_.subgraphs.min_acc_size,
-                              &split_->support};
+  const ReasonContext context{graph(), lists_, facts_, options_.min_acc_size, &split_->support};
   return reason_text(context, node, split_->reasons[node]);
 }
 
-Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress,
-                                     const InputsRead& read) {
+Result<SplitJob, Fault> run_split(const SplitRequest& request, const Progress& progress,
+                                  const InputsRead& read) {
   return SplitJobMaker(request, progress, read).make();
 }
 
@@ -610,7 +608,7 @@ Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList
 
 SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
                           const std::vector<TargetSpec>& targets, const CostSet& costs) {
-  Machine& machine = options.latency.machine;
+  Machine& machine = options.machine;
   machine = with_lists(std::move(machine), lists);
   for (const TargetSpec& target : targets) machine = with_target(std::move(machine), target);
   machine.cpu.calibrated = costs.cpu_ops;

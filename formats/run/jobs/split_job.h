@@ -84,8 +84,8 @@ struct InputsRead {
 };
 
 // On error: the faults of all lists and of the model, or why the options cannot be met.
-Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress = {},
-                                     const InputsRead& read = {});
+Result<SplitJob, Fault> run_split(const SplitRequest& request, const Progress& progress = {},
+                                  const InputsRead& read = {});
 
 // Reads all lists, target after target, in this order: those of the paths, a list of what is denied,
 // the verdicts. On error: the faults of all files.

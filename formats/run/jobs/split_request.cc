@@ -29,7 +29,7 @@ Status<> add_target(SplitRequest& request, const std::string& text) {
 Status<> set_min_gain(SplitRequest& request, const std::string& text) {
   const auto share = parse_share(text);
   if (!share) return Error{in_quotes(text) + " is not a share: write 3% or 0.03"};
-  request.options.place.min_gain = share;
+  request.options.min_gain = share;
   return Done{};
 }
 
@@ -92,7 +92,7 @@ Status<> set_goal(SplitRequest& request, const std::string& text) {
   if (text != "latency" && text != "energy") {
     return Error{in_quotes(text) + " is not latency or energy"};
   }
-  request.options.place.goal = text == "energy" ? PlaceGoal::energy : PlaceGoal::latency;
+  request.options.place_goal = text == "energy" ? PlaceGoal::energy : PlaceGoal::latency;
   return Done{};
 }
 
@@ -240,7 +240,7 @@ Status<> set_in_request(SplitRequest& request, std::string_view name, const Sett
   return Error{as_written(value) + " " + refusal_of(*setting)};
 }
 
-Result<SplitRequest, JobFault> request_of(const NamedValues& values) {
+Result<SplitRequest, Fault> request_of(const NamedValues& values) {
   SplitRequest request;
   for (auto given = values.begin(); given != values.end(); ++given) {
     const auto& [name, value] = *given;
@@ -248,15 +248,15 @@ Result<SplitRequest, JobFault> request_of(const NamedValues& values) {
     const std::string* const text = std::get_if<std::string>(&value);
     const bool is_of_target = text != nullptr && !target_named_in(*text).empty();
     if (!is_repeatable(name) && !is_of_target && std::any_of(values.begin(), given, is_same)) {
-      return job_fault(FaultCause::request,
-                       Error{"the setting " + escaped_in_quotes(name) + " is given twice"});
+      return fault_of(FaultCause::request,
+                      Error{"the setting " + escaped_in_quotes(name) + " is given twice"});
     }
     auto done = set_in_request(request, name, value);
     if (done) continue;
     Error error = std::move(done).error();
     const bool is_known = find_split_setting(name) != nullptr || find_text_option(name) != nullptr;
     if (is_known) error.message = escaped_in_quotes(name) + ": " + error.message;
-    return job_fault(FaultCause::request, error);
+    return fault_of(FaultCause::request, error);
   }
   return request;
 }

@@ -17,11 +17,11 @@
 #include "core/cost/target_spec.h"
 #include "core/split/options.h"
 #include "core/support/support_list.h"
+#include "formats/base/text/fault.h"
 #include "formats/base/text/limits.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/models/bind/shape_bindings.h"
-#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 
@@ -100,6 +100,6 @@ Status<> set_in_request(SplitRequest& request, std::string_view name, const Sett
 
 // A request without a model and lists. Also refuses a name that is given twice, unless it adds.
 using NamedValues = std::vector<std::pair<std::string, SettingValue>>;
-Result<SplitRequest, JobFault> request_of(const NamedValues& values);
+Result<SplitRequest, Fault> request_of(const NamedValues& values);
 
 }  // namespace cleave

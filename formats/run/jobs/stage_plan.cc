@@ -19,18 +19,17 @@ bool has_cuts(const CutOptions& cuts) {
   return !cuts.at.empty() || !cuts.at_nodes.empty() || cuts.between;
 }
 
-Result<StagePlan, JobFault> plan_by_cuts(const Graph& graph, const CutOptions& cuts) {
+Result<StagePlan, Fault> plan_by_cuts(const Graph& graph, const CutOptions& cuts) {
   if (!has_cuts(cuts) && !has_stage_markers(graph)) {
-    return job_fault(
-        FaultCause::request,
-        Error{
-            .message = "the stages have no given ends: the model has no pippy._pipe_split markers",
-            .notes = {"give --split-at, --split-between, --map or --stages"}});
+    return FaultCause::request,
+           Error{.message =
+                     "the stages have no given ends: the model has no pippy._pipe_split markers",
+                 .notes = {"give --split-at, --split-between, --map or --stages"}};
   }
   auto numbers = cut_stages(graph, cuts);
   if (!numbers) {
     const auto cause = numbers.error().node ? FaultCause::input : FaultCause::request;
-    return job_fault(cause, numbers.error());
+    return cause, numbers.error();
   }
   return StagePlan{.stage_of = std::move(numbers->stage_of), .notes = std::move(numbers->notes)};
 }
@@ -41,12 +40,12 @@ Result<Partition> order_stages(const Graph& graph, const Assignment& stages, con
   return as_met ? std::move(as_met) : order_parts(graph, stages, {}, ties);
 }
 
-Result<StagePlan, JobFault> plan_by_map(const Graph& graph, const StagePlanRequest& request) {
+Result<StagePlan, Fault> plan_by_map(const Graph& graph, const StagePlanRequest& request) {
   const auto stages = read_partition_map(request.map_path, graph, request.map);
-  if (!stages) return JobFault{FaultCause::input, stages.error()};
+  if (!stages) return input_fault(stages.error());
   const auto partition = order_stages(graph, *stages, request.ties);
   if (!partition) {
-    JobFault fault = job_fault(FaultCause::input, partition.error());
+    Fault fault = fault_of(FaultCause::input, partition.error());
     fault.faults.back().file = request.map_path;
     return fault;
   }
@@ -116,8 +115,8 @@ std::string order_note(const BalanceProblem& problem, const std::vector<std::str
          "slower or not fit; another order may be faster";
 }
 
-Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanRequest& request,
-                                            const Progress& progress) {
+Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequest& request,
+                                         const Progress& progress) {
   const bool has_number = request.stages > 0 || !request.balance.devices_path.empty();
   BalanceRequest balance = request.balance;
   balance.costs.by = balance_by(request.policy);
@@ -139,8 +138,8 @@ Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanR
   return plan;
 }
 
-Result<StagePlan, JobFault> plan_by_request(const Graph& graph, const StagePlanRequest& request,
-                                            const Progress& progress) {
+Result<StagePlan, Fault> plan_by_request(const Graph& graph, const StagePlanRequest& request,
+                                         const Progress& progress) {
   if (!request.map_path.empty()) return plan_by_map(graph, request);
   if (!request.has_policy()) return plan_by_cuts(graph, request.cuts);
   if (request.policy == StagePolicy::params_greedy) {
@@ -157,17 +156,17 @@ bool StagePlanRequest::has_policy() const {
          balance.memory == BalanceRequest::Memory::parameters;
 }
 
-Result<StagePlan, JobFault> plan_stages(const Graph& graph, const StagePlanRequest& request,
-                                        const Progress& progress) {
+Result<StagePlan, Fault> plan_stages(const Graph& graph, const StagePlanRequest& request,
+                                     const Progress& progress) {
   const bool has_map = !request.map_path.empty();
   if (int{request.has_policy()} + int{has_cuts(request.cuts)} + int{has_map} > 1) {
-    return job_fault(FaultCause::request, Error{"stages are either cut at modules and nodes, given "
-                                                "by a map, or balanced: not two of these"});
+    return fault_of(FaultCause::request, Error{"stages are either cut at modules and nodes, given "
+                                               "by a map, or balanced: not two of these"});
   }
   auto plan = plan_by_request(graph, request, progress);
   if (!plan || request.ties.whole.empty()) return plan;
   const auto is_whole = check_whole(graph, form_stages(graph, plan->stage_of), request.ties);
-  if (!is_whole) return job_fault(FaultCause::request, is_whole.error());
+  if (!is_whole) return fault_of(FaultCause::request, is_whole.error());
   return plan;
 }
 
@@ -210,9 +209,9 @@ std::size_t count_unknown_transfers(const Graph& graph, const Partition& partiti
   return count;
 }
 
-Result<NodeTimes, JobFault> times_of(const ScheduleBasis& basis) {
+Result<NodeTimes, Fault> times_of(const ScheduleBasis& basis) {
   auto read = read_cost_set(basis.costs.costs_files, basis.graph);
-  if (!read) return JobFault{FaultCause::input, std::move(read).error()};
+  if (!read) return input_fault(std::move(read).error());
   GraphCostOptions options = basis.costs.costs;
   options.by = BalanceBy::time;
   options.device_bandwidth = basis.costs.device_bandwidth.bytes_per_second;
@@ -359,8 +358,8 @@ void choose_best(ScheduleReport& report) {
 
 }  // namespace
 
-Result<ScheduleReport, JobFault> schedule_stages(const ScheduleBasis& basis,
-                                                 const ScheduleRequest& request) {
+Result<ScheduleReport, Fault> schedule_stages(const ScheduleBasis& basis,
+                                              const ScheduleRequest& request) {
   const auto times = times_of(basis);
   if (!times) return times.error();
   const ScheduleInput input = input_of(basis, *times, request);
@@ -371,7 +370,7 @@ Result<ScheduleReport, JobFault> schedule_stages(const ScheduleBasis& basis,
                                   ScheduleKind::interleaved, ScheduleKind::zero_bubble}) {
     auto schedule = make_schedule(kind, input);
     if (kind == request.kind) {
-      if (!schedule) return job_fault(FaultCause::request, schedule.error());
+      if (!schedule) return fault_of(FaultCause::request, schedule.error());
       report.chosen = report.schedules.size();
     }
     if (schedule) report.schedules.push_back(*std::move(schedule));

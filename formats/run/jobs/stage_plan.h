@@ -44,8 +44,8 @@ struct StagePlan {
 
 // Assigns nodes to stages. Refuses a request that names no cut, or two of cuts, map and policy; and
 // stages that divide nodes which must stay together.
-Result<StagePlan, JobFault> plan_stages(const Graph& graph, const StagePlanRequest& request,
-                                        const Progress& progress = {});
+Result<StagePlan, Fault> plan_stages(const Graph& graph, const StagePlanRequest& request,
+                                     const Progress& progress = {});
 
 // Makes schedules for the stages of a model. The costs of the stages come from the balance, or are
 // estimated.
@@ -69,7 +69,7 @@ struct ScheduleBasis {
 // factor, plus all tensors that the stage's nodes make, for each microbatch in flight. If a time is
 // unknown, works are ordered as if all stages took equally long. Refuses a request that the
 // schedule cannot meet, and files of times that cannot be read.
-Result<ScheduleReport, JobFault> schedule_stages(const ScheduleBasis& basis,
-                                                 const ScheduleRequest& request);
+Result<ScheduleReport, Fault> schedule_stages(const ScheduleBasis& basis,
+                                              const ScheduleRequest& request);
 
 }  // namespace cleave

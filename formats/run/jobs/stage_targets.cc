@@ -27,9 +27,9 @@ class StageTargetsMaker {
                     std::vector<DeviceSpec>& devices)
       : graph_(graph), request_(request), costs_(costs), measured_(read), devices_(devices) {}
 
-  Result<StageTargets, JobFault> run() && {
+  Result<StageTargets, Fault> run() && {
     auto lists = read_lists(request_.lists);
-    if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
+    if (!lists) return input_fault(std::move(lists).error());
     lists_ = *std::move(lists);
     if (lists_.targets.empty()) {
       lists_.targets = {{.name = request_.lists.targets().front(),
@@ -37,9 +37,9 @@ class StageTargetsMaker {
                          .end_list = lists_.lists.size()}};
     }
     if (auto done = find_targets_of_devices(); !done) {
-      return job_fault(FaultCause::request, done.error());
+      return fault_of(FaultCause::request, done.error());
     }
-    if (auto done = judge(); !done) return job_fault(FaultCause::request, done.error());
+    if (auto done = judge(); !done) return fault_of(FaultCause::request, done.error());
     add_times();
     made_.warnings = std::move(lists_.warnings);
     return std::move(made_);
@@ -212,9 +212,9 @@ class StageTargetsMaker {
 
 }  // namespace
 
-Result<StageTargets, JobFault> stage_targets(const Graph& graph, const BalanceRequest& request,
-                                             const GraphCostOptions& costs, const CostSet& read,
-                                             std::vector<DeviceSpec>& devices) {
+Result<StageTargets, Fault> stage_targets(const Graph& graph, const BalanceRequest& request,
+                                          const GraphCostOptions& costs, const CostSet& read,
+                                          std::vector<DeviceSpec>& devices) {
   return StageTargetsMaker(graph, request, costs, read, devices).run();
 }
 

@@ -25,8 +25,8 @@ struct StageTargets {
 // Reads the lists. A device without memory or link of its own gets those that its target is given.
 // Refuses a device of a target that has no list, and a target that has no device. Linear in nodes and
 // edges for each target.
-Result<StageTargets, JobFault> stage_targets(const Graph& graph, const BalanceRequest& request,
-                                             const GraphCostOptions& costs, const CostSet& read,
-                                             std::vector<DeviceSpec>& devices);
+Result<StageTargets, Fault> stage_targets(const Graph& graph, const BalanceRequest& request,
+                                          const GraphCostOptions& costs, const CostSet& read,
+                                          std::vector<DeviceSpec>& devices);
 
 }  // namespace cleave

@@ -59,18 +59,18 @@ class Tuner {
   Tuner(const TuneRequest& request, const Progress& progress)
       : request_(request), progress_(progress), start_(Clock::now()) {}
 
-  Result<TuneJob, JobFault> run() && {
+  Result<TuneJob, Fault> run() && {
     if (auto fault = read()) return *std::move(fault);
     auto cutter = OnnxCutter::open(*model_);
-    if (!cutter) return job_fault(std::move(cutter).error());
+    if (!cutter) return std::move(cutter).error();
     auto journal = TuneJournal::open(request_.journal, request_.command);
-    if (!journal) return job_fault(FaultCause::output, std::move(journal).error());
+    if (!journal) return fault_of(FaultCause::output, std::move(journal).error());
     journal_.emplace(*std::move(journal));
     folder_ = Temporary::folder_in(std::filesystem::temp_directory_path().string());
     if (!folder_.is_there()) {
-      return job_fault(FaultCause::output, Error{"the folder for temporary files cannot be written",
-                                                 std::nullopt,
-                                                 {"set TMPDIR to another"}});
+      return fault_of(FaultCause::output, Error{"the folder for temporary files cannot be written",
+                                                std::nullopt,
+                                                {"set TMPDIR to another"}});
     }
     std::map<std::vector<bool>, std::size_t> seen;  // rounds by their placement
     while (true) {
@@ -99,30 +99,30 @@ class Tuner {
   }
 
  private:
-  JobFault without_times() const {
+  Fault without_times() const {
     if (made_.end == TuneEnd::budget) {
-      return job_fault(FaultCause::request, Error{"the budget ended before a partition was timed",
-                                                  std::nullopt,
-                                                  {"--budget gives it more"}});
+      return fault_of(FaultCause::request, Error{"the budget ended before a partition was timed",
+                                                 std::nullopt,
+                                                 {"--budget gives it more"}});
     }
-    return job_fault(FaultCause::request,
-                     Error{"no partition is on the accelerator, so there is nothing to time",
-                           std::nullopt,
-                           {"cleave preview shows why"}});
+    return fault_of(FaultCause::request,
+                    Error{"no partition is on the accelerator, so there is nothing to time",
+                          std::nullopt,
+                          {"cleave preview shows why"}});
   }
 
-  std::optional<JobFault> read() {
+  std::optional<Fault> read() {
     const ModelRequest& from = request_.split.model;
     auto model = read_model(from.path, from.bindings, from.limits, progress_);
-    if (!model) return JobFault{FaultCause::input, std::move(model).error()};
+    if (!model) return input_fault(std::move(model).error());
     model_.emplace(*std::move(model));
     if (model_->format() != ModelFormat::onnx) {
-      return JobFault{
+      return Fault{
           FaultCause::input,
           {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")}};
     }
     auto costs = read_costs_and_shapes(request_.split.costs, *model_);
-    if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
+    if (!costs) return input_fault(std::move(costs).error());
     costs_ = *std::move(costs);
     made_.warnings = model_->warnings;
     made_.warnings.insert(made_.warnings.end(), costs_.warnings.begin(), costs_.warnings.end());
@@ -139,14 +139,14 @@ class Tuner {
 
   // Splits by cost, or by priority if the first round lacks the times that this needs. The times of nodes
   // are shares of what was measured, so a little gain is none.
-  Result<SplitJob, JobFault> place() {
+  Result<SplitJob, Fault> place() {
     constexpr double kLeastGain = 0.03;
     SplitRequest request = request_.split;
-    request.options.place.by = PlaceBy::cost;
-    if (!request.options.place.min_gain) request.options.place.min_gain = kLeastGain;
+    request.options.place = PlaceBy::cost;
+    if (!request.options.min_gain) request.options.min_gain = kLeastGain;
     auto job = run_split(request, progress_, {.model = &*model_, .costs = &costs_});
     if (!job && made_.rounds.empty()) {
-      request.options.place = {};
+      request.options.place_by_priority();
       job = run_split(request, progress_, {.model = &*model_, .costs = &costs_});
     }
     return job;
@@ -167,7 +167,7 @@ class Tuner {
   }
 
   // False: the budget is spent.
-  Result<bool, JobFault> time_parts(const SplitJob& job, OnnxCutter& cutter) {
+  Result<bool, Fault> time_parts(const SplitJob& job, OnnxCutter& cutter) {
     const Partition& partition = job.split().partition;
     // By the declared shapes, which the pieces have.
     const SameShapes shapes = find_same_shapes(model_->graph, partition, job.split().boundaries);
@@ -192,13 +192,13 @@ class Tuner {
   }
 
   // nullopt: the journal does not have it, and the budget is spent.
-  Result<std::optional<double>, JobFault> time_of(const Partition& partition, PartId part,
-                                                  OnnxCutter& cutter, TunedRound& round) {
+  Result<std::optional<double>, Fault> time_of(const Partition& partition, PartId part,
+                                               OnnxCutter& cutter, TunedRound& round) {
     const std::string path = folder_.path() + "/piece.onnx";
     const auto written = cutter.write(partition.nodes(part), {path, path});
-    if (!written) return job_fault(written.error());
+    if (!written) return written.error();
     const auto source = SourceFile::open(path);
-    if (!source) return JobFault{FaultCause::input, source.error()};
+    if (!source) return input_fault(source.error());
     const auto hash = piece_hash(source->bytes());
     if (hash) {
       if (const auto known = journal_->find(*hash)) {
@@ -213,13 +213,13 @@ class Tuner {
     ++round.timed;
     if (hash) {
       if (auto kept = journal_->add(*hash, *time); !kept) {
-        return job_fault(FaultCause::output, std::move(kept).error());
+        return fault_of(FaultCause::output, std::move(kept).error());
       }
     }
     return std::optional(*time);
   }
 
-  Result<double, JobFault> run_command(const std::string& text, const std::string& name) const {
+  Result<double, Fault> run_command(const std::string& text, const std::string& name) const {
     ChildCommand command{.argv = {"/bin/sh", "-c", text},
                          .folder = std::filesystem::current_path().string(),
                          .timeout_seconds = request_.timeout_seconds};
@@ -229,8 +229,8 @@ class Tuner {
       const std::string said(last_line(result.err.empty() ? result.out : result.err));
       std::vector<std::string> notes;
       if (!said.empty()) notes.push_back("it says: " + said);
-      return job_fault(FaultCause::program, Error{"the command for " + name + " " + what,
-                                                  std::nullopt, std::move(notes)});
+      return fault_of(FaultCause::program, Error{"the command for " + name + " " + what,
+                                                 std::nullopt, std::move(notes)});
     };
     if (result.end == ChildEnd::timed_out) return fault("took too long: --timeout gives it more");
     if (result.end != ChildEnd::exited || result.code != 0) return fault("failed");
@@ -284,14 +284,14 @@ class Tuner {
   // ---- whole splits ----
 
   // Times the three splits, and takes the fastest. Two that are the same are timed once.
-  std::optional<JobFault> time_wholes() {
+  std::optional<Fault> time_wholes() {
     using What = TunedWhole::What;
     const ListsRead nothing{{SupportList{}}, {}};
     std::map<std::vector<bool>, double> timed;
     std::vector<std::vector<bool>> placements;  // by whole
     for (const What what : {What::plan, What::greedy, What::cpu}) {
       SplitRequest request = request_.split;
-      request.options.place = {};
+      request.options.place_by_priority();
       auto job = what == What::plan ? place()
                                     : run_split(request, progress_,
                                                 {.model = &*model_,
@@ -316,10 +316,10 @@ class Tuner {
     return std::nullopt;
   }
 
-  Result<double, JobFault> time_whole(const SplitJob& job) {
+  Result<double, Fault> time_whole(const SplitJob& job) {
     const std::string path = folder_.path() + "/split";
     auto folder = OutputFolder::create(path, true);
-    if (!folder) return JobFault{FaultCause::output, std::move(folder).error()};
+    if (!folder) return output_fault(std::move(folder).error());
     const Boundaries& boundaries = job.split().boundaries;
     auto models = write_models(
         *model_, {.partition = job.split().partition, .parts = boundaries, .root = boundaries}, {},
@@ -327,9 +327,9 @@ class Tuner {
     if (!models) return std::move(models).error();
     Report report = job.report(models->notes);
     report.part_files = models->part_files;
-    auto written = folder->write_manifest(report_json(report));
+    auto written = folder->write_manifest([&](const TakeText& take) { report_json(report, take); });
     if (written) written = folder->commit();
-    if (!written) return JobFault{FaultCause::output, std::move(written).error()};
+    if (!written) return output_fault(std::move(written).error());
     return run_command(with_path(request_.whole_command, "{split}", path), "the whole split");
   }
 
@@ -361,7 +361,7 @@ const TunedWhole* fastest(const TuneJob& job) {
   return found == job.wholes.end() ? nullptr : &*found;
 }
 
-Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress) {
+Result<TuneJob, Fault> run_tuning(const TuneRequest& request, const Progress& progress) {
   return Tuner(request, progress).run();
 }
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/base/text/fault.h"
 #include "formats/lists/costs/costs_json.h"
-#include "formats/run/jobs/job_fault.h"
 #include "formats/run/jobs/split_job.h"
 
 namespace cleave {
@@ -79,6 +79,6 @@ const TunedWhole* fastest(const TuneJob& job);
 
 // Refuses what run_split() refuses, a model that is not ONNX, a command that fails or prints no
 // number, and a run that ends without the time of any partition.
-Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress = {});
+Result<TuneJob, Fault> run_tuning(const TuneRequest& request, const Progress& progress = {});
 
 }  // namespace cleave

@@ -12,10 +12,9 @@
 namespace cleave {
 namespace {
 
-Result<WrittenModels, WriteFault> write_json_models(const LoadedModel& model,
-                                                    const ModelPieces& pieces,
-                                                    const OutputFolder& folder,
-                                                    const Progress& progress) {
+Result<WrittenModels, Fault> write_json_models(const LoadedModel& model, const ModelPieces& pieces,
+                                               const OutputFolder& folder,
+                                               const Progress& progress) {
   const Partition& partition = pieces.partition;
   WrittenModels written{.part_files = file_stems(partition.names), .notes = {}};
   for (std::string& file : written.part_files) file += ".json";
@@ -40,10 +39,9 @@ Result<WrittenModels, WriteFault> write_json_models(const LoadedModel& model,
   return written;
 }
 
-Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
-                                                    const ModelPieces& pieces,
-                                                    const OnnxWriteOptions& options,
-                                                    const OutputFolder& folder) {
+Result<WrittenModels, Fault> write_onnx_models(const LoadedModel& model, const ModelPieces& pieces,
+                                               const OnnxWriteOptions& options,
+                                               const OutputFolder& folder) {
   OnnxWriteOptions onnx = options;
   onnx.tags.pipeline_stages = pieces.are_stages;
   auto written = write_onnx_split(
@@ -58,10 +56,9 @@ Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
   return models;
 }
 
-Result<WrittenModels, WriteFault> write_pt2_models(const LoadedModel& model,
-                                                   const ModelPieces& pieces,
-                                                   const OnnxWriteOptions& options,
-                                                   const OutputFolder& folder) {
+Result<WrittenModels, Fault> write_pt2_models(const LoadedModel& model, const ModelPieces& pieces,
+                                              const OnnxWriteOptions& options,
+                                              const OutputFolder& folder) {
   const RootWeights weights = options.root_weights.value_or(RootWeights::inlined);
   if (weights != RootWeights::inlined && weights != RootWeights::external) {
     return output_fault({diagnostic_of(
@@ -88,10 +85,10 @@ Result<WrittenModels, WriteFault> write_pt2_models(const LoadedModel& model,
   return WrittenModels{std::move(written->part_files), std::move(notes), std::move(written->chain)};
 }
 
-Result<WrittenModels, WriteFault> write_tflite_models(const LoadedModel& model,
-                                                      const ModelPieces& pieces,
-                                                      const OutputFolder& folder,
-                                                      const Progress& progress) {
+Result<WrittenModels, Fault> write_tflite_models(const LoadedModel& model,
+                                                 const ModelPieces& pieces,
+                                                 const OutputFolder& folder,
+                                                 const Progress& progress) {
   auto written = write_tflite_split(model, pieces.partition, {pieces.files, pieces.tflite_lift},
                                     folder, progress);
   if (!written) return std::move(written).error();
@@ -99,10 +96,9 @@ Result<WrittenModels, WriteFault> write_tflite_models(const LoadedModel& model,
                        std::move(written->chain)};
 }
 
-Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
-                                                  const ModelPieces& pieces,
-                                                  const OnnxWriteOptions& options,
-                                                  const OutputFolder& folder) {
+Result<WrittenModels, Fault> write_of_format(const LoadedModel& model, const ModelPieces& pieces,
+                                             const OnnxWriteOptions& options,
+                                             const OutputFolder& folder) {
   if (model.format() == ModelFormat::onnx) {
     return write_onnx_models(model, pieces, options, folder);
   }
@@ -134,7 +130,7 @@ std::string renamed_note(const std::vector<std::string>& names,
 
 // Refuses to write very many copies of constants. Each partition holds the constants that it needs,
 // with the nodes that make them, so a small model could become gigabytes of files.
-Status<JobFault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
+Status<Fault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
   constexpr std::size_t kMostCopies = 2'000'000;
   const std::size_t copies = pieces.parts.constant_copies;
   if (copies <= kMostCopies) return Done{};
@@ -144,7 +140,7 @@ Status<JobFault> check_copies(const LoadedModel& model, const ModelPieces& piece
                                        count_text(kMostCopies) + " that are written");
   fault.notes.emplace_back(
       "each partition holds all that its constants are made of: fold constants first");
-  return JobFault{FaultCause::input, {std::move(fault)}};
+  return input_fault({std::move(fault)});
 }
 
 }  // namespace
@@ -160,18 +156,18 @@ Loaded<OutputFolder> open_output(const std::string& path, bool force,
   return faults;
 }
 
-Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
-                                             const OnnxWriteOptions& options,
-                                             const OutputFolder& folder) {
+Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                          const OnnxWriteOptions& options,
+                                          const OutputFolder& folder) {
   if (folder.would_remove(model.source.path())) {
-    return JobFault{
+    return Fault{
         FaultCause::output,
         {diagnostic_of(folder.final_path(),
                        "holds the model itself, and would be replaced: give another folder")}};
   }
   if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);
-  if (!written) return job_fault(std::move(written).error());
+  if (!written) return std::move(written).error();
   const bool is_bundle =
       pieces.files == PartFiles::bundle &&
       (model.format() == ModelFormat::pt2 || model.format() == ModelFormat::tflite);

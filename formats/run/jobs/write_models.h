@@ -8,11 +8,11 @@
 #include "core/split/partition.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/base/text/fault.h"
 #include "formats/models/model_file.h"
 #include "formats/models/onnx/write/writer.h"
 #include "formats/models/pt2/write/writer.h"
 #include "formats/models/tflite/write/writer.h"
-#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 
@@ -43,8 +43,8 @@ struct WrittenModels {
 // torch.export archive, and those of write_tflite_split() for a TensorFlow Lite model. For native
 // JSON it writes `<part>.json` and `root.json`, and uses only options.progress. A backward pass goes
 // to root.json in any case, since ONNX has no operators for it.
-Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
-                                             const OnnxWriteOptions& options,
-                                             const OutputFolder& folder);
+Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                          const OnnxWriteOptions& options,
+                                          const OutputFolder& folder);
 
 }  // namespace cleave

@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-std::string fault_text(const JobFault& fault) { return warning_text(fault.faults); }
+std::string fault_text(const Fault& fault) { return warning_text(fault.faults); }
 
 std::string warning_text(const Diagnostics& warnings) {
   std::string text;

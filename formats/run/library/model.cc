@@ -9,10 +9,10 @@
 namespace cleave {
 namespace {
 
-JobFault wrong_size(const std::string& input, std::int64_t size) {
-  return job_fault(FaultCause::request, {.message = "shape of input " + escaped_in_quotes(input) +
-                                                    ": " + std::to_string(size) + " is not a size",
-                                         .notes = {"-1 leaves a dim open"}});
+Fault wrong_size(const std::string& input, std::int64_t size) {
+  return fault_of(FaultCause::request, {.message = "shape of input " + escaped_in_quotes(input) +
+                                                   ": " + std::to_string(size) + " is not a size",
+                                        .notes = {"-1 leaves a dim open"}});
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-Result<Model, JobFault> Model::read(const std::string& path, const ReadOptions& options) {
+Result<Model, Fault> Model::read(const std::string& path, const ReadOptions& options) {
   for (const auto& [name, shape] : options.input_shapes) {
     for (const std::int64_t size : shape) {
       if (size < -1) return wrong_size(name, size);
@@ -33,9 +33,9 @@ Result<Model, JobFault> Model::read(const std::string& path, const ReadOptions& 
                                .values = options.input_values,
                                .signature = options.signature};
   auto loaded = read_model(path, bindings);
-  if (!loaded) return JobFault{FaultCause::input, std::move(loaded).error()};
+  if (!loaded) return input_fault(std::move(loaded).error());
   if (const char* const changed = changed_input()) {
-    return JobFault{FaultCause::input, {diagnostic_of(changed, std::string(kInputChanged))}};
+    return input_fault({diagnostic_of(changed, std::string(kInputChanged))});
   }
   return Model(std::make_unique<LoadedModel>(*std::move(loaded)));
 }

@@ -11,7 +11,7 @@
 
 #include "core/base/result.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/run/jobs/job_fault.h"
+#include "formats/base/text/fault.h"
 
 namespace cleave {
 
@@ -31,7 +31,7 @@ class Model {
  public:
   // Reads a model of any format that cleave reads; the content decides. On error: all faults found,
   // at most 20.
-  static Result<Model, JobFault> read(const std::string& path, const ReadOptions& options = {});
+  static Result<Model, Fault> read(const std::string& path, const ReadOptions& options = {});
   explicit Model(std::unique_ptr<LoadedModel> loaded);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;

@@ -56,10 +56,10 @@ PartitionInfo info_of(const SplitJob& job, const Preview& preview, PartId part) 
   return info;
 }
 
-std::optional<JobFault> change_of_input() {
+std::optional<Fault> change_of_input() {
   const char* const changed = changed_input();
   if (changed == nullptr) return std::nullopt;
-  return JobFault{FaultCause::input, {diagnostic_of(changed, std::string(kInputChanged))}};
+  return input_fault({diagnostic_of(changed, std::string(kInputChanged))});
 }
 
 }  // namespace
@@ -73,18 +73,18 @@ struct MeasuredModel {
 namespace {
 
 // Null when there are no files of costs.
-Result<std::unique_ptr<MeasuredModel>, JobFault> measured_model(
+Result<std::unique_ptr<MeasuredModel>, Fault> measured_model(
     const LoadedModel& model, const std::vector<CostSource>& sources) {
   std::unique_ptr<MeasuredModel> measured;
   if (sources.empty()) return measured;
   auto again = read_again(model, model.bindings);
   if (!again) {
-    return JobFault{FaultCause::input,
-                    {diagnostic_of(model.source.path(), std::string(kInputChanged))}};
+    return Fault{FaultCause::input,
+                 {diagnostic_of(model.source.path(), std::string(kInputChanged))}};
   }
   measured = std::make_unique<MeasuredModel>(MeasuredModel{*std::move(again), {}});
   auto costs = read_costs_and_shapes(sources, measured->model);
-  if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
+  if (!costs) return input_fault(std::move(costs).error());
   measured->costs = *std::move(costs);
   return measured;
 }
@@ -98,8 +98,8 @@ ModelSplit::ModelSplit(ModelSplit&&) noexcept = default;
 ModelSplit& ModelSplit::operator=(ModelSplit&&) noexcept = default;
 ModelSplit::~ModelSplit() = default;
 
-Result<ModelSplit, JobFault> split_model(const Model& model, const SupportLists& lists,
-                                         const SplitRequest& request) {
+Result<ModelSplit, Fault> split_model(const Model& model, const SupportLists& lists,
+                                      const SplitRequest& request) {
   auto measured = measured_model(model.loaded(), request.costs);
   if (!measured) return std::move(measured).error();
   const bool is_measured = *measured != nullptr;
@@ -172,12 +172,12 @@ std::string ModelSplit::report() const { return report_text(job_->report()); }
 
 std::string ModelSplit::json() const { return report_json(job_->report()); }
 
-Result<WrittenSplit, JobFault> ModelSplit::write(const std::string& folder,
-                                                 const WriteChoices& choices) const {
+Result<WrittenSplit, Fault> ModelSplit::write(const std::string& folder,
+                                              const WriteChoices& choices) const {
   OnnxWriteOptions options;
   options.tags.reason = [this](NodeId node) { return job_->why_on_cpu(node); };
   auto output = open_output(folder, choices.force, options);
-  if (!output) return JobFault{FaultCause::output, std::move(output).error()};
+  if (!output) return output_fault(std::move(output).error());
   const Boundaries& boundaries = job_->split().boundaries;
   const ModelPieces pieces{
       .partition = job_->split().partition, .parts = boundaries, .root = boundaries};
@@ -187,9 +187,10 @@ Result<WrittenSplit, JobFault> ModelSplit::write(const std::string& folder,
   report.part_files = models->part_files;
   report.chain = models->chain;
   auto written = output->write("report.txt", report_text(report));
-  if (written) written = output->write_manifest(report_json(report));
+  if (written)
+    written = output->write_manifest([&](const TakeText& take) { report_json(report, take); });
   if (written) written = output->commit();
-  if (!written) return JobFault{FaultCause::output, std::move(written).error()};
+  if (!written) return output_fault(std::move(written).error());
   return WrittenSplit{std::move(models->part_files), std::move(report.notes)};
 }
 

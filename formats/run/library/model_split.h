@@ -82,8 +82,8 @@ class ModelSplit {
 
   // Writes each partition, the root, report.txt and manifest.json, as `cleave split` does, without
   // drawings. The folder appears complete or not at all.
-  Result<WrittenSplit, JobFault> write(const std::string& folder,
-                                       const WriteChoices& choices = {}) const;
+  Result<WrittenSplit, Fault> write(const std::string& folder,
+                                    const WriteChoices& choices = {}) const;
 
   // For programs that also use cleave's other headers, which may change in any version.
   const SplitJob& job() const { return *job_; }
@@ -97,9 +97,9 @@ class ModelSplit {
 // `request` names neither model nor lists: these were read. On error: the request cannot be met, or
 // the costs cannot be read. With costs the model's
 // file is read once more.
-Result<ModelSplit, JobFault> split_model(const Model& model, const SupportLists& lists,
-                                         const SplitRequest& request = {});
-Result<ModelSplit, JobFault> split_model(const Model&& model, const SupportLists& lists,
-                                         const SplitRequest& request = {}) = delete;
+Result<ModelSplit, Fault> split_model(const Model& model, const SupportLists& lists,
+                                      const SplitRequest& request = {});
+Result<ModelSplit, Fault> split_model(const Model&& model, const SupportLists& lists,
+                                      const SplitRequest& request = {}) = delete;
 
 }  // namespace cleave

@@ -11,13 +11,13 @@ SupportLists::SupportLists(SupportLists&&) noexcept = default;
 SupportLists& SupportLists::operator=(SupportLists&&) noexcept = default;
 SupportLists::~SupportLists() = default;
 
-Result<SupportLists, JobFault> SupportLists::read(const ListsRequest& request) {
+Result<SupportLists, Fault> SupportLists::read(const ListsRequest& request) {
   if (request.accepts_nothing()) {
-    return job_fault(FaultCause::request, {.message = "no support list is given",
-                                           .notes = {"give the path of at least one"}});
+    return fault_of(FaultCause::request, {.message = "no support list is given",
+                                          .notes = {"give the path of at least one"}});
   }
   auto lists = read_lists(request);
-  if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
+  if (!lists) return input_fault(std::move(lists).error());
   return SupportLists(std::make_unique<ListsRead>(*std::move(lists)));
 }
 

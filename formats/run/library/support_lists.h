@@ -17,7 +17,7 @@ class SupportLists {
   // Reads lists at paths, or by name: "tensorrt" is tensorrt.json in a folder that the environment
   // variable CLEAVE_LISTS names; folders are divided by colons. On error: the faults of all lists;
   // a fault of the request if neither lists nor verdicts are given.
-  static Result<SupportLists, JobFault> read(const ListsRequest& request);
+  static Result<SupportLists, Fault> read(const ListsRequest& request);
   explicit SupportLists(std::unique_ptr<ListsRead> lists);
   SupportLists(SupportLists&&) noexcept;
   SupportLists& operator=(SupportLists&&) noexcept;

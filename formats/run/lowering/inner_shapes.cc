@@ -295,8 +295,8 @@ class StatedPiece {
 
 }  // namespace
 
-Status<WriteFault> write_inner_shapes(const std::string& from, const std::string& to,
-                                      const InnerShapes& shapes) {
+Status<Fault> write_inner_shapes(const std::string& from, const std::string& to,
+                                 const InnerShapes& shapes) {
   const auto source = SourceFile::open(from);
   if (!source) return input_fault(source.error());
   try {

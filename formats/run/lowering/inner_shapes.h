@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "formats/base/io/write_fault.h"
+#include "formats/base/text/fault.h"
 #include "formats/models/open_shapes.h"
 #include "formats/run/lowering/reference_run.h"
 
@@ -35,7 +35,7 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
 
 // Writes the model at `from` to `to` with these shapes; what else it states of values inside is left
 // out. Linear in the bytes.
-Status<WriteFault> write_inner_shapes(const std::string& from, const std::string& to,
-                                      const InnerShapes& shapes);
+Status<Fault> write_inner_shapes(const std::string& from, const std::string& to,
+                                 const InnerShapes& shapes);
 
 }  // namespace cleave

@@ -120,12 +120,4 @@ struct LowerOutcome {
   Learned learned_list() const { return {learned, most_nodes, learned_by_target}; }
 };
 
-// Why there is no outcome.
-struct LowerFault {
-  enum class Kind : std::uint8_t { backend, reference, input, output };
-  Kind kind = Kind::backend;
-  std::string message;
-  std::vector<std::string> notes = {};
-};
-
 }  // namespace cleave

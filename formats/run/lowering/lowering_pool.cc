@@ -11,7 +11,6 @@ namespace cleave {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = LowerFault::Kind;
 
 std::size_t lane_count(const std::vector<Backend>& backends, std::size_t jobs) {
   for (const Backend& backend : backends) {
@@ -46,32 +45,33 @@ LoweringPool::~LoweringPool() {
   lanes_.on_each([this](std::size_t lane) { lane_[lane] = {}; });
 }
 
-Result<std::unique_ptr<LoweringPool>, LowerFault> LoweringPool::start(
+Result<std::unique_ptr<LoweringPool>, Fault> LoweringPool::start(
     const LoadedModel& model, const std::vector<Backend>& backends, const PoolOptions& options) {
   std::unique_ptr<LoweringPool> pool(new LoweringPool(model, backends, options));
   if (auto fault = pool->set_up()) return *std::move(fault);
   return pool;
 }
 
-std::optional<LowerFault> LoweringPool::set_up() {
+std::optional<Fault> LoweringPool::set_up() {
   if (!options_.journal.empty()) {
     const auto opened = store_.open_journal(options_.journal, options_.left_if_killed);
-    if (!opened) return LowerFault{Kind::output, opened.error().message};
+    if (!opened) return fault_of(FaultCause::output, opened.error().message);
   }
   lanes_.on_each([this](std::size_t lane) { make_sessions(lane); });
-  std::optional<LowerFault> fault;
+  std::optional<Fault> fault;
   lanes_.do_all({[&](std::size_t lane) {
     fault = identify(lane_[lane]);
-    if (!fault && options_.reference) fault = run_reference(lane_[lane]);
-    if (fault && fault->kind == Kind::reference && options_.is_reference_optional) {
-      do_without_reference(fault->message);
+    if (fault || !options_.reference) return;
+    fault = run_reference(lane_[lane]);
+    if (fault && fault->cause == FaultCause::program && options_.is_reference_optional) {
+      do_without_reference(fault->message());
       fault.reset();
     }
   }});
   if (fault) return fault;
   for (Lane& lane : lane_) {
     auto cutter = PieceCutter::open(model_);
-    if (!cutter) return LowerFault{Kind::input, cutter.error().faults.front().message};
+    if (!cutter) return fault_of(FaultCause::input, cutter.error().faults.front().message);
     lane.cutter.emplace(std::move(*cutter));
   }
   lanes_.on_each([this](std::size_t lane) { make_lowerers(lane); });
@@ -93,31 +93,31 @@ void LoweringPool::make_sessions(std::size_t lane) {
   }
 }
 
-std::optional<LowerFault> LoweringPool::identify(Lane& lane) {
+std::optional<Fault> LoweringPool::identify(Lane& lane) {
   for (const auto& session : lane.sessions) {
     const auto identity = session->identity();
     if (!identity) {
       const std::string& name = session->backend().name;
-      return LowerFault{Kind::backend,
-                        "backend \"" + name + "\" does not start: " + identity.error().message,
-                        {"run cleave backend check for details"}};
+      return fault_of(FaultCause::program,
+                      "backend \"" + name + "\" does not start: " + identity.error().message,
+                      {"run cleave backend check for details"});
     }
     identities_.push_back(*identity);
   }
   return std::nullopt;
 }
 
-std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
+std::optional<Fault> LoweringPool::run_reference(Lane& lane) {
   BackendSession& session = *lane.reference;
   const auto identity = session.identity();
   if (!identity) {
     const std::string packages = model_.format() == ModelFormat::tflite ? "ai-edge-litert numpy"
                                  : model_.format() == ModelFormat::pt2  ? "torch numpy"
                                                                         : "onnxruntime onnx numpy";
-    return LowerFault{Kind::reference,
-                      "the reference \"" + session.backend().name +
-                          "\" does not start: " + identity.error().message,
-                      {"pip install " + packages}};
+    return fault_of(FaultCause::program,
+                    "the reference \"" + session.backend().name +
+                        "\" does not start: " + identity.error().message,
+                    {"pip install " + packages});
   }
   reference_ = session.backend().name + " " + *identity;
   std::vector<std::string> inputs = options_.inputs;
@@ -131,14 +131,13 @@ std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
     if (!run) {
       const auto& fault = run.error();
       if (fault.is_of_run && options_.is_reference_optional && has_given_sizes()) {
-        return LowerFault{
-            Kind::input,
-            "no run of the model with the sizes given: " + fault.message,
-            {"no compiler is asked, since what it refuses then says nothing of an op: "
-             "give other sizes, inputs that fit, or --reference none to ask it all the "
-             "same"}};
+        return fault_of(FaultCause::input,
+                        "no run of the model with the sizes given: " + fault.message,
+                        {"no compiler is asked, since what it refuses then says nothing of an op: "
+                         "give other sizes, inputs that fit, or --reference none to ask it all the "
+                         "same"});
       }
-      return LowerFault{fault.is_of_inputs ? Kind::input : Kind::reference, fault.message};
+      return fault_of(fault.is_of_inputs ? FaultCause::input : FaultCause::program, fault.message);
     }
     samples_.push_back(*std::move(run));
   }
@@ -194,7 +193,7 @@ PieceLowerer& LoweringPool::lowerer(std::size_t lane, std::size_t backend) {
   return *lane_[lane].lowerers[backend];
 }
 
-std::optional<LowerFault> LoweringPool::fault_of_backend(std::size_t backend) {
+std::optional<Fault> LoweringPool::fault_of_backend(std::size_t backend) {
   for (const Lane& lane : lane_) {
     if (lane.lowerers[backend]->has_compiled()) return std::nullopt;
   }
@@ -203,13 +202,13 @@ std::optional<LowerFault> LoweringPool::fault_of_backend(std::size_t backend) {
       {[&](std::size_t lane) { refusal = lowerer(lane, backend).refusal_of_simple_models(); }});
   if (!refusal) return std::nullopt;
   const std::string words = first_line(refusal->message, 200);
-  return LowerFault{Kind::backend,
-                    "backend \"" + backends_[backend].name +
-                        "\" compiles nothing of the model, and not even a model of one Add, one " +
-                        "Relu or one Identity: " + verdict_words(*refusal) +
-                        (words.empty() ? "" : ": " + words),
-                    {"so it does not work here, and no node is to blame: run cleave backend check "
-                     "for details"}};
+  return fault_of(FaultCause::program,
+                  "backend \"" + backends_[backend].name +
+                      "\" compiles nothing of the model, and not even a model of one Add, one " +
+                      "Relu or one Identity: " + verdict_words(*refusal) +
+                      (words.empty() ? "" : ": " + words),
+                  {"so it does not work here, and no node is to blame: run cleave backend check "
+                   "for details"});
 }
 
 std::size_t LoweringPool::compiler_runs() const {

@@ -12,6 +12,7 @@
 
 #include "core/base/progress.h"
 #include "formats/base/io/lanes.h"
+#include "formats/base/text/fault.h"
 #include "formats/run/lowering/lower_outcome.h"
 #include "formats/run/lowering/piece_lowerer.h"
 
@@ -40,8 +41,9 @@ class LoweringPool {
  public:
   // Starts a session of each backend and runs the reference, if there is one. Pieces of the
   // model must be cuttable (see PieceCutter); model, backends and options must outlive the pool.
-  static Result<std::unique_ptr<LoweringPool>, LowerFault> start(
-      const LoadedModel& model, const std::vector<Backend>& backends, const PoolOptions& options);
+  static Result<std::unique_ptr<LoweringPool>, Fault> start(const LoadedModel& model,
+                                                            const std::vector<Backend>& backends,
+                                                            const PoolOptions& options);
   ~LoweringPool();
   LoweringPool(const LoweringPool&) = delete;
   LoweringPool& operator=(const LoweringPool&) = delete;
@@ -52,7 +54,7 @@ class LoweringPool {
 
   // The fault of a backend that refuses even models of one simple op, and has compiled nothing of
   // the model: what it says of the model says nothing. Asks it only when it has compiled nothing.
-  std::optional<LowerFault> fault_of_backend(std::size_t backend);
+  std::optional<Fault> fault_of_backend(std::size_t backend);
 
   const std::vector<Backend>& backends() const { return backends_; }
   const std::vector<std::string>& identities() const { return identities_; }  // by backend
@@ -73,10 +75,10 @@ class LoweringPool {
   struct Lane;
   LoweringPool(const LoadedModel& model, const std::vector<Backend>& backends,
                const PoolOptions& options);
-  std::optional<LowerFault> set_up();
+  std::optional<Fault> set_up();
   void make_sessions(std::size_t lane);
-  std::optional<LowerFault> identify(Lane& lane);
-  std::optional<LowerFault> run_reference(Lane& lane);
+  std::optional<Fault> identify(Lane& lane);
+  std::optional<Fault> run_reference(Lane& lane);
   bool has_given_sizes() const;
   void do_without_reference(const std::string& why);
   void make_lowerers(std::size_t lane);

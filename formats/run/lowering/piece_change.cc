@@ -133,8 +133,8 @@ class ChangedPiece {
 
 }  // namespace
 
-Status<WriteFault> write_changed_piece(const std::string& from, const std::string& to,
-                                       const PieceChange& change) {
+Status<Fault> write_changed_piece(const std::string& from, const std::string& to,
+                                  const PieceChange& change) {
   const auto source = SourceFile::open(from);
   if (!source) return input_fault(source.error());
   try {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/base/io/write_fault.h"
+#include "formats/base/text/fault.h"
 #include "formats/run/backend/tensor.h"
 
 namespace cleave {
@@ -26,8 +26,8 @@ struct PieceChange {
 
 // Writes the model at `from` to `to` with the changes. Omits types stated for inner nodes where boundary shapes
 // change, since they may have open shapes. Linear in the bytes.
-Status<WriteFault> write_changed_piece(const std::string& from, const std::string& to,
-                                       const PieceChange& change);
+Status<Fault> write_changed_piece(const std::string& from, const std::string& to,
+                                  const PieceChange& change);
 
 // The TypeProto with these dims, when it is that of a tensor; else as it is.
 std::string type_with_shape(std::string_view type, const std::vector<std::int64_t>& dims);

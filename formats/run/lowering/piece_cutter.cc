@@ -13,7 +13,7 @@ bool PieceCutter::can_cut(ModelFormat format) {
   return format == ModelFormat::onnx || format == ModelFormat::tflite || format == ModelFormat::pt2;
 }
 
-Result<PieceCutter, WriteFault> PieceCutter::open(const LoadedModel& model) {
+Result<PieceCutter, Fault> PieceCutter::open(const LoadedModel& model) {
   PieceCutter cutter(model);
   if (const Pt2Model* const pt2 = model.pt2()) {
     cutter.values_.resize(pt2->program.values.size(), kNone<ValueId>);
@@ -30,8 +30,8 @@ Result<PieceCutter, WriteFault> PieceCutter::open(const LoadedModel& model) {
   return cutter;
 }
 
-Result<CutPiece, WriteFault> PieceCutter::write(std::span<const NodeId> nodes,
-                                                const OutputPath& output) {
+Result<CutPiece, Fault> PieceCutter::write(std::span<const NodeId> nodes,
+                                           const OutputPath& output) {
   if (onnx_) return onnx_->write(nodes, output);
   // All pieces have one name: equal pieces are equal files.
   const Partition piece = make_piece(model_->graph, nodes, "piece");
@@ -44,8 +44,8 @@ Result<CutPiece, WriteFault> PieceCutter::write(std::span<const NodeId> nodes,
   return CutPiece{{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
 }
 
-Result<CutPiece, WriteFault> PieceCutter::write_pt2(const Partition& piece,
-                                                    const OutputPath& output) const {
+Result<CutPiece, Fault> PieceCutter::write_pt2(const Partition& piece,
+                                               const OutputPath& output) const {
   const auto written = write_pt2_piece(*model_, piece, output);
   if (!written) return written.error();
   CutPiece cut;

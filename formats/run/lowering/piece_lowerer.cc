@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 // report.
 constexpr double kLowerPrecision = 2e-2;
 
-Error error_of(const WriteFault& fault) {
+Error error_of(const Fault& fault) {
   return {fault.faults.front().file + ": " + fault.faults.front().message};
 }
 

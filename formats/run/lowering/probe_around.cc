@@ -57,8 +57,8 @@ bool is_taken(const Attempt& attempt) {
 
 }  // namespace
 
-std::optional<LowerFault> KnownValues::ask(std::size_t model, std::span<ProbedCase* const> cases,
-                                           ProbeOutcome& outcome) {
+std::optional<Fault> KnownValues::ask(std::size_t model, std::span<ProbedCase* const> cases,
+                                      ProbeOutcome& outcome) {
   const LoadedModel& open = input_.models[model];
   ShapeBindings bindings = open.bindings;
   const bool can_fold = open.format() == ModelFormat::onnx && bindings.folding != Folding::write;
@@ -109,7 +109,7 @@ std::optional<LowerFault> KnownValues::ask(std::size_t model, std::span<ProbedCa
   outcome.cache_hits += (*pool)->cache_hits();
   for (const Question& question : questions) {
     if (!*question.answer) {
-      return LowerFault{LowerFault::Kind::output, question.answer->error().message};
+      return fault_of(FaultCause::output, question.answer->error().message);
     }
     if (is_success((*question.answer)->verdict)) {
       question.probed->help = CaseHelp::known;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/lowering/learned_pattern.h"
+#include "formats/base/text/fault.h"
 #include "formats/run/lowering/probe_job.h"
 
 namespace cleave {
@@ -35,8 +36,8 @@ class KnownValues {
 
   // `cases` are refused ones of the model. Sets their `help` and `constants`. Reads the model again, and
   // starts the backend again where one is to be asked about. Compiler runs are added to `outcome`.
-  std::optional<LowerFault> ask(std::size_t model, std::span<ProbedCase* const> cases,
-                                ProbeOutcome& outcome);
+  std::optional<Fault> ask(std::size_t model, std::span<ProbedCase* const> cases,
+                           ProbeOutcome& outcome);
 
   const std::vector<Taken>& taken() const { return taken_; }
 

@@ -35,7 +35,7 @@ class ProbeJob {
   ProbeJob(const ProbeInput& input, const PoolOptions& options)
       : input_(input), options_(options), known_(input, options), neighbors_(input) {}
 
-  Result<ProbeOutcome, LowerFault> run() {
+  Result<ProbeOutcome, Fault> run() {
     const Clock::time_point begin = Clock::now();
     for (std::size_t i = 0; i < input_.models.size(); ++i) {
       if (auto fault = probe_model(i)) return *std::move(fault);
@@ -52,7 +52,7 @@ class ProbeJob {
     return input_.models[probed.model].graph;
   }
 
-  std::optional<LowerFault> probe_model(std::size_t model) {
+  std::optional<Fault> probe_model(std::size_t model) {
     const std::size_t first = outcome_.cases.size();
     collect_cases(model);
     if (outcome_.cases.size() == first) return std::nullopt;
@@ -74,7 +74,7 @@ class ProbeJob {
     }
     outcome_.compiler_runs += (*pool)->compiler_runs();
     outcome_.cache_hits += (*pool)->cache_hits();
-    if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
+    if (error_) return fault_of(FaultCause::output, error_->message);
     return std::nullopt;
   }
 
@@ -163,7 +163,7 @@ class ProbeJob {
   }
 
   // Only what the backend says is asked about again: a crash or a timeout may be slow to come.
-  std::optional<LowerFault> help_refused(LoweringPool& pool, std::size_t model, std::size_t first) {
+  std::optional<Fault> help_refused(LoweringPool& pool, std::size_t model, std::size_t first) {
     const auto refused = [&] {
       std::vector<ProbedCase*> cases;
       for (std::size_t i = first; i < outcome_.cases.size(); ++i) {
@@ -196,15 +196,15 @@ class ProbeJob {
   }
 
   // A backend that answers no case is treated as one that does not start.
-  std::optional<LowerFault> fault_of_silence() const {
+  std::optional<Fault> fault_of_silence() const {
     if (outcome_.cases.empty() || outcome_.count_unanswered() < outcome_.cases.size()) {
       return std::nullopt;
     }
-    return LowerFault{LowerFault::Kind::backend,
-                      "backend \"" + input_.backends.front().name + "\" answers none of the " +
-                          std::to_string(outcome_.cases.size()) +
-                          " cases: " + outcome_.cases.front().attempt.message,
-                      {"cleave backend check tests a backend by itself"}};
+    return fault_of(FaultCause::program,
+                    "backend \"" + input_.backends.front().name + "\" answers none of the " +
+                        std::to_string(outcome_.cases.size()) +
+                        " cases: " + outcome_.cases.front().attempt.message,
+                    {"cleave backend check tests a backend by itself"});
   }
 
   // ---- rules ----
@@ -396,7 +396,7 @@ std::size_t ProbeOutcome::count_unanswered() const {
   }));
 }
 
-Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options) {
+Result<ProbeOutcome, Fault> probe_models(const ProbeInput& input, const PoolOptions& options) {
   return ProbeJob(input, options).run();
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/condition/op_facts.h"
 #include "core/lowering/learned_rule.h"
+#include "formats/base/text/fault.h"
 #include "formats/run/lowering/lowering_pool.h"
 
 namespace cleave {
@@ -70,6 +71,6 @@ struct ProbeOutcome {
 
 // All of `input` must outlive the outcome. Refuses a backend that answers no case. No node of a refused case is supported by the rules.
 // Cost: a compile for each case, and some more for each that is refused.
-Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options);
+Result<ProbeOutcome, Fault> probe_models(const ProbeInput& input, const PoolOptions& options);
 
 }  // namespace cleave

@@ -14,11 +14,11 @@ class ReduceJob {
   ReduceJob(const ReduceInput& input, const ReduceOptions& options, LoweringPool& pool)
       : input_(input), options_(options), pool_(pool) {}
 
-  Result<ReduceOutcome, LowerFault> run() {
+  Result<ReduceOutcome, Fault> run() {
     outcome_.identity = pool_.identities().front();
     outcome_.part.name = input_.name;
     outcome_.part.nodes = input_.nodes;
-    std::optional<LowerFault> fault;
+    std::optional<Fault> fault;
     pool_.lanes().do_all({[&](std::size_t lane) { fault = run_in(lane); }});
     if (!fault && is_refusal(outcome_.part.attempt.verdict)) fault = pool_.fault_of_backend(0);
     if (!fault && outcome_.finding) {
@@ -30,10 +30,10 @@ class ReduceJob {
   }
 
  private:
-  std::optional<LowerFault> run_in(std::size_t lane) {
+  std::optional<Fault> run_in(std::size_t lane) {
     PieceLowerer& lowerer = pool_.lowerer(lane, 0);
     const auto result = lowerer.lower({.nodes = input_.nodes});
-    if (!result) return LowerFault{LowerFault::Kind::output, result.error().message};
+    if (!result) return fault_of(FaultCause::output, result.error().message);
     LoweredPart& part = outcome_.part;
     part.attempt = result->attempt;
     part.hash = result->hash;
@@ -44,13 +44,13 @@ class ReduceJob {
       tell(options_.pool.progress, {"search", "runs", runs, options_.search.most_runs});
     };
     auto found = search.search({part, *result}, lane, asked);
-    if (lowerer.error()) return LowerFault{LowerFault::Kind::output, lowerer.error()->message};
+    if (lowerer.error()) return fault_of(FaultCause::output, lowerer.error()->message);
     if (found.findings.empty()) return std::nullopt;
     outcome_.finding = std::move(found.findings.front());
     return std::nullopt;
   }
 
-  std::optional<LowerFault> write(PieceLowerer& lowerer) const {
+  std::optional<Fault> write(PieceLowerer& lowerer) const {
     if (options_.folder.empty()) return std::nullopt;
     const FindingFolder folder{.path = options_.folder,
                                .finding = *outcome_.finding,
@@ -61,7 +61,7 @@ class ReduceJob {
                                .command = "reduce"};
     const auto written = write_finding(folder, lowerer);
     if (written) return std::nullopt;
-    return LowerFault{LowerFault::Kind::output, written.error().message};
+    return fault_of(FaultCause::output, written.error().message);
   }
 
   const ReduceInput& input_;
@@ -72,8 +72,7 @@ class ReduceJob {
 
 }  // namespace
 
-Result<ReduceOutcome, LowerFault> reduce_piece(const ReduceInput& input,
-                                               const ReduceOptions& options) {
+Result<ReduceOutcome, Fault> reduce_piece(const ReduceInput& input, const ReduceOptions& options) {
   const Clock::time_point begin = Clock::now();
   auto pool = LoweringPool::start(input.model, input.backends, options.pool);
   if (!pool) return pool.error();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/base/text/fault.h"
 #include "formats/run/lowering/part_search.h"
 
 namespace cleave {
@@ -31,7 +32,6 @@ struct ReduceOutcome {
 };
 
 // All of `input` must outlive the outcome.
-Result<ReduceOutcome, LowerFault> reduce_piece(const ReduceInput& input,
-                                               const ReduceOptions& options);
+Result<ReduceOutcome, Fault> reduce_piece(const ReduceInput& input, const ReduceOptions& options);
 
 }  // namespace cleave

@@ -61,9 +61,9 @@ TEST_CASE("Of several targets, what another one takes gains less than what only 
   const std::vector<Target> targets = {{.name = "npu", .first_list = 0, .end_list = 1},
                                        {.name = "gpu", .first_list = 1, .end_list = 2}};
   SplitOptions split;
-  split.partition.target_prefixes = {"_run_on_npu_", "_run_on_gpu_"};
-  split.latency.machine.launch_us = 1;
-  split.latency.later = {split.latency.machine};
+  split.target_prefixes = {"_run_on_npu_", "_run_on_gpu_"};
+  split.machine.launch_us = 1;
+  split.later = {split.machine};
   const auto all_take = [&](double us) {
     return DeviceTimes{PerNode<double>(graph.node_count(), us),
                        PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)};
@@ -282,7 +282,7 @@ TEST_CASE("A split made with a remedy has the promised numbers") {
       list.deny.emplace_back().node_name = std::string(random.graph.node(node).name);
     }
     SplitOptions options;
-    options.subgraphs.min_acc_size = seed % 3;
+    options.min_acc_size = seed % 3;
     const std::vector<ModelToSplit> models{{random.graph, kNoFacts}};
     const auto advice = advise(models, {list}, options, default_link(),
                                {.goal = static_cast<Goal>(seed % 4), .steps = 3});

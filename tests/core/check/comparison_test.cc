@@ -93,7 +93,7 @@ TEST_CASE("a trail has a step for the model, and for each other change that was 
   const std::vector<SupportList> all = {list_of({"f", "g"})};
   const std::vector<SupportList> some = {list_of({"f"})};
   SplitOptions large;
-  large.subgraphs.min_acc_size = 2;
+  large.min_acc_size = 2;
   const Origin same{.is_same_model = false, .are_same_lists = true};
   CHECK(trail_of(all, {}, same) == "model: aaa\n");
   CHECK(trail_of(some, {}, {.lists = all}) == "model: aaa\nlist: aca\n");
@@ -112,7 +112,7 @@ TEST_CASE("an unknown earlier list is blamed, or model and list together") {
 TEST_CASE("the speed of the link is a setting where only some subgraphs are kept") {
   const std::vector<SupportList> all = {list_of({"f", "g"})};
   SplitOptions kept;
-  kept.keep.most = 1;
+  kept.most_kept = 1;
   Link slow = default_link();
   slow.bytes_per_second /= 2;
   const Origin same{.are_same_lists = true, .options = kept};
@@ -125,7 +125,7 @@ TEST_CASE("the speed of the link is a setting where only some subgraphs are kept
 TEST_CASE("names of parts are not a change; extensions of absent subgraphs are ignored") {
   const std::vector<SupportList> some = {list_of({"f"})};
   SplitOptions named;
-  named.partition.acc_prefix = "npu";
+  named.acc_prefix = "npu";
   CHECK(trail_of(some, named, {.is_same_model = true, .are_same_lists = true}) == "program: aca\n");
   Origin extended{.is_same_model = true, .are_same_lists = true};
   extended.options.extend = {ExtendOptions::Which::one, 7};
@@ -187,7 +187,7 @@ struct TargetsSplit {
   void add(const std::string& name, const std::vector<std::string>& ops) {
     lists.push_back(list_of(ops));
     targets.push_back({.name = name, .first_list = lists.size() - 1, .end_list = lists.size()});
-    options.partition.target_prefixes.push_back("_run_on_" + name + "_");
+    options.target_prefixes.push_back("_run_on_" + name + "_");
     names.push_back(name);
   }
   Partition split(const Graph& graph) const {

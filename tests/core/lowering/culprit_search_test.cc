@@ -667,8 +667,7 @@ TEST_CASE("A group is tested and blamed as one item") {
     b = g(v)
     output b)");
   const Support support = support_all_but(graph, "");
-  const Fusions fusions =
-      find_fusions(graph, find_acc_nodes(graph, support, AccFinderOptions{}), FusionOptions{});
+  const Fusions fusions = find_fusions(graph, find_acc_nodes(graph, support, {}), {});
   const ItemOrder order = order_items(graph, all_nodes(graph), fusions);
   REQUIRE(order.count() == 3);
   FakeBackend backend{.graph = graph, .order = order, .culprits = {node_named(graph, "v")}};

@@ -156,7 +156,7 @@ TEST_CASE("Placement by cost is tried where times are known, and only there") {
   SupportList list;
   list.allow.emplace_back().op = "MatMul";
   SplitOptions options;
-  options.latency.machine.launch_us = 100;
+  options.machine.launch_us = 100;
   const auto all = [&](double us) {
     DeviceTimes times{PerNode<double>(graph.node_count()), PerNode<TimeOrigin>(graph.node_count())};
     for (const NodeId node : graph.nodes()) {

@@ -14,8 +14,7 @@ struct Found {
 };
 
 // All nodes but the named ones are supported.
-Found find(std::string_view text, std::string_view unsupported,
-           const AccFinderOptions& options = {}) {
+Found find(std::string_view text, std::string_view unsupported, const SplitOptions& options = {}) {
   const Graph graph = graph_from_text(text);
   const AccNodes acc = find_acc_nodes(graph, support_all_but(graph, unsupported), options);
   return {names_of(graph, acc.nodes), describe(graph, acc.reasons)};

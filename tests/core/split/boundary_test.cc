@@ -13,7 +13,7 @@ std::string boundaries(std::string_view text, std::string_view cpu) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
   const Fusions fusions = find_fusions(
-      graph, {std::move(support.supported), std::move(support.reasons)}, {.skip = true});
+      graph, {std::move(support.supported), std::move(support.reasons)}, {.skip_fusion = true});
   const Partition partition = make_partition(split_subgraphs(graph, fusions, {}).subgraphs,
                                              {.acc_prefix = "acc", .non_acc_prefix = "cpu"});
   return describe(graph, partition, find_boundaries(graph, partition));
@@ -157,8 +157,8 @@ TEST_CASE("Boundaries agree with a plain second implementation") {
     const RandomGraph random = random_graph(seed, 25);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
     const Graph& graph = random.graph;
-    const Fusions fusions =
-        find_fusions(graph, {random.support.supported, random.support.reasons}, {.skip = true});
+    const Fusions fusions = find_fusions(graph, {random.support.supported, random.support.reasons},
+                                         {.skip_fusion = true});
     const Subgraphs subgraphs = split_subgraphs(graph, fusions, {}).subgraphs;
     const Partition partition = make_partition(subgraphs, {});
     const Boundaries found = find_boundaries(graph, partition);

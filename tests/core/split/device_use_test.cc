@@ -30,7 +30,7 @@ struct OnDevices {
     const std::vector<Target> targets = {{.name = "npu", .first_list = 0, .end_list = 1},
                                          {.name = "gpu", .first_list = 1, .end_list = 2}};
     SplitOptions options;
-    options.partition.target_prefixes = {"npu_", "gpu_"};
+    options.target_prefixes = {"npu_", "gpu_"};
     auto made =
         split_graph({.graph = graph, .lists = lists, .facts = {}, .targets = targets}, options);
     REQUIRE(made.has_value());

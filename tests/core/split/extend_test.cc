@@ -236,7 +236,7 @@ class RandomSetting {
     const AccNodes acc =
         find_acc_nodes(random.graph, random.support, {.allow_non_tensor = seed % 3 == 0});
     fusions = find_fusions(random.graph, acc, {});
-    const SubgraphOptions options{.min_acc_size = seed % 4};
+    const SplitOptions options{.min_acc_size = seed % 4};
     subgraphs = merge_small_subgraphs(random.graph,
                                       split_subgraphs(random.graph, fusions, options).subgraphs,
                                       fusions.acc.reasons, options)

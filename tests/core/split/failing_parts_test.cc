@@ -118,7 +118,7 @@ TEST_CASE("of several targets, a part that fails goes to the next that takes it"
   const std::vector<Target> targets = {{.name = "npu", .first_list = 0, .end_list = 1},
                                        {.name = "gpu", .first_list = 1, .end_list = 2}};
   SplitOptions options;
-  options.partition.target_prefixes = {"_npu_", "_gpu_"};
+  options.target_prefixes = {"_npu_", "_gpu_"};
   const auto split =
       split_graph({.graph = graph, .lists = lists, .facts = facts, .targets = targets}, options);
   REQUIRE(split);

@@ -102,7 +102,7 @@ TEST_CASE("The setting packs a split, and is off unless asked for") {
     return split->partition.nodes(PartId{0}).size();
   };
   CHECK(nodes_of_first() == 2);
-  options.subgraphs.pack = PackBy::bytes;
+  options.pack = PackBy::bytes;
   CHECK(nodes_of_first() == 1);
 }
 

@@ -15,7 +15,7 @@ struct Found {
 };
 
 // All nodes but the named ones are on the accelerator; the acc finder is not used.
-Found find(std::string_view text, std::string_view cpu, const FusionOptions& options = {}) {
+Found find(std::string_view text, std::string_view cpu, const SplitOptions& options = {}) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
   const Fusions fusions =
@@ -44,7 +44,7 @@ TEST_CASE("Without tensor-free nodes there is no group") {
 }
 
 TEST_CASE("With skip_fusion there is no group") {
-  const Found found = find(kSizeAndView, "", {.skip = true});
+  const Found found = find(kSizeAndView, "", {.skip_fusion = true});
   CHECK(found.groups.empty());
   CHECK(found.acc == "a s b c d");
 }

@@ -14,7 +14,7 @@ struct Kept {
   CapCost cost;
 };
 
-Kept keep(const Graph& graph, std::string_view cpu, const KeepOptions& options,
+Kept keep(const Graph& graph, std::string_view cpu, const SplitOptions& options,
           const Link& link = default_link()) {
   Support support = support_all_but(graph, cpu);
   const Fusions fusions =
@@ -39,7 +39,7 @@ constexpr const char* kText = R"(
 
 TEST_CASE("The most valuable subgraphs are kept; the others are merged with their neighbours") {
   const Graph graph = graph_from_text(kText);
-  const Kept by_nodes = keep(graph, "c e g", {.most = 1, .by = KeepBy::nodes});
+  const Kept by_nodes = keep(graph, "c e g", {.most_kept = 1, .keep_by = KeepBy::nodes});
   CHECK(by_nodes.subgraphs == "acc: a b | cpu: c d e f g");
   CHECK(by_nodes.reasons == "c: no_rule\nd: over_cap\ne: no_rule\nf: over_cap\ng: no_rule\n");
   CHECK(by_nodes.cost.kept == 1);
@@ -47,25 +47,25 @@ TEST_CASE("The most valuable subgraphs are kept; the others are merged with thei
   CHECK(by_nodes.cost.nodes == 2);
   CHECK(by_nodes.cost.flops == 2.0 * 64 * 64 * 64 + 64 * 9999);
   CHECK(by_nodes.cost.link_bytes == 4 * (3 * 64 * 64 + 64 * 9999));
-  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::flops}).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most_kept = 1, .keep_by = KeepBy::flops}).subgraphs ==
         "cpu: a b c | acc: d | cpu: e f g");
-  CHECK(keep(graph, "c e g", {.most = 2, .by = KeepBy::flops}).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most_kept = 2, .keep_by = KeepBy::flops}).subgraphs ==
         "acc: a b | cpu: c | acc: d | cpu: e f g");
 }
 
 TEST_CASE("The value of work is reduced by its time on the link") {
   const Graph graph = graph_from_text(kText);
   const Link fast{"fast", 1e15};
-  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::flops}, fast).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most_kept = 1, .keep_by = KeepBy::flops}, fast).subgraphs ==
         "cpu: a b c d e | acc: f | cpu: g");
 }
 
 TEST_CASE("A node's time is measured, or the longer of computing and memory") {
   const Graph graph = graph_from_text(kText);
   // f moves most bytes; over a slow link it loses more than it gains.
-  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time}, {"link", 1e15}).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most_kept = 1, .keep_by = KeepBy::time}, {"link", 1e15}).subgraphs ==
         "cpu: a b c d e | acc: f | cpu: g");
-  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time}, {"link", 1e9}).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most_kept = 1, .keep_by = KeepBy::time}, {"link", 1e9}).subgraphs ==
         "acc: a b | cpu: c d e f g");
 }
 
@@ -78,15 +78,15 @@ TEST_CASE("Among equals the one with fewer bytes over the link is kept, then the
     d = cpu(c)
     e = f(d)
     output e)");
-  CHECK(keep(graph, "b d", {.most = 1, .by = KeepBy::nodes}).subgraphs ==
+  CHECK(keep(graph, "b d", {.most_kept = 1, .keep_by = KeepBy::nodes}).subgraphs ==
         "cpu: a b | acc: c | cpu: d e");
 }
 
 TEST_CASE("The limit may be 0, and subgraphs within it are unchanged") {
   const Graph graph = graph_from_text(kText);
-  CHECK(keep(graph, "c e g", {.most = 0}).subgraphs == "cpu: a b c d e f g");
-  CHECK(keep(graph, "c e g", {.most = 3}).subgraphs == keep(graph, "c e g", {}).subgraphs);
-  CHECK(keep(graph, "c e g", {.most = 3}).cost.subgraphs == 0);
+  CHECK(keep(graph, "c e g", {.most_kept = 0}).subgraphs == "cpu: a b c d e f g");
+  CHECK(keep(graph, "c e g", {.most_kept = 3}).subgraphs == keep(graph, "c e g", {}).subgraphs);
+  CHECK(keep(graph, "c e g", {.most_kept = 3}).cost.subgraphs == 0);
 }
 
 TEST_CASE("Any split keeps to its limit, and keeps the most valuable subgraphs") {
@@ -96,7 +96,7 @@ TEST_CASE("Any split keeps to its limit, and keeps the most valuable subgraphs")
     const Fusions fusions =
         find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
     const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
-    const KeepOptions options{.most = seed % 4, .by = KeepBy::nodes};
+    const SplitOptions options{.most_kept = seed % 4, .keep_by = KeepBy::nodes};
     const KeptSubgraphs kept =
         keep_best_subgraphs(random.graph, {all, fusions.acc.reasons}, options, {});
     std::vector<std::uint32_t> sizes;
@@ -104,7 +104,7 @@ TEST_CASE("Any split keeps to its limit, and keeps the most valuable subgraphs")
       if (all.devices[i] == Device::acc) sizes.push_back(all.sizes[i]);
     }
     std::sort(sizes.begin(), sizes.end(), std::greater<>());
-    sizes.resize(std::min<std::size_t>(sizes.size(), options.most));
+    sizes.resize(std::min<std::size_t>(sizes.size(), options.most_kept));
     std::vector<std::uint32_t> kept_sizes;
     for (std::size_t i = 0; i < kept.subgraphs.count(); ++i) {
       if (kept.subgraphs.devices[i] == Device::acc) kept_sizes.push_back(kept.subgraphs.sizes[i]);

@@ -68,7 +68,7 @@ TEST_CASE("Lists that ask for it keep operators without a chain whole, --keep-qd
   const Graph graph = graph_from_text(kTwoOperators);
   std::vector<SupportList> lists(2);
   const auto asked_for = [&](bool is_option_given) {
-    return groups_text(graph, qdq_groups_asked_for(graph, {.keep = is_option_given}, lists));
+    return groups_text(graph, qdq_groups_asked_for(graph, {.keep_qdq = is_option_given}, lists));
   };
   CHECK(asked_for(false).empty());
   lists.back().keeps_qdq = true;
@@ -344,7 +344,7 @@ TEST_CASE("Q/DQ groups of random graphs agree with a plain second implementation
 
 TEST_CASE("In a split of a random graph every group that is kept is whole") {
   SplitOptions options;
-  options.qdq.keep = true;
+  options.keep_qdq = true;
   options.extend.which = ExtendOptions::Which::all;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     const RandomGraph random = random_quantised(seed);

@@ -47,7 +47,7 @@ TEST_CASE("A split holds what each pass found") {
 TEST_CASE("Small subgraphs are merged before parts are made") {
   const Graph graph = graph_from_text(kText);
   SplitOptions options;
-  options.subgraphs.min_acc_size = 3;
+  options.min_acc_size = 3;
   const Split found = split(graph, options);
   CHECK(found.found.subgraphs.count() == 3);
   CHECK(describe(graph, found.partition, found.boundaries) ==
@@ -66,7 +66,7 @@ TEST_CASE("A node that the extension brings back to the accelerator has no reaso
     e = f(d)
     output e)");
   SplitOptions options;
-  options.subgraphs.min_acc_size = 3;
+  options.min_acc_size = 3;
   options.extend.which = ExtendOptions::Which::all;
   const Split found = split(graph, options);
   CHECK(names_of(graph, found.extended) == "m");
@@ -121,11 +121,11 @@ TEST_CASE("Any graph is split: parts in order, a reason for each node on the CPU
       by_name.deny.emplace_back().node_name = std::string(graph.node(node).name);
     }
     SplitOptions options;
-    options.acc_finder.allow_non_tensor = seed % 5 == 0;
-    options.fusion.skip = seed % 7 == 0;
-    options.subgraphs.min_acc_size = seed % 3;
+    options.allow_non_tensor = seed % 5 == 0;
+    options.skip_fusion = seed % 7 == 0;
+    options.min_acc_size = seed % 3;
     options.extend.which = std::array{Which::none, Which::all, Which::automatic}[seed % 3];
-    options.subgraphs.start =
+    options.start =
         std::array{StartSide::reference, StartSide::fewest, StartSide::cpu}[seed % 4 % 3];
     const auto found = split_graph({graph, std::vector{by_name}, {}}, options);
     REQUIRE(found.has_value());

@@ -14,8 +14,7 @@ Fusions fusions_of(const Graph& graph, std::string_view cpu) {
   return find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
 }
 
-std::string split(std::string_view text, std::string_view cpu,
-                  const SubgraphOptions& options = {}) {
+std::string split(std::string_view text, std::string_view cpu, const SplitOptions& options = {}) {
   const Graph graph = graph_from_text(text);
   return describe(graph, split_subgraphs(graph, fusions_of(graph, cpu), options).subgraphs);
 }
@@ -28,7 +27,7 @@ struct Merged {
 Merged merge(std::string_view text, std::string_view cpu, std::size_t min_acc_size) {
   const Graph graph = graph_from_text(text);
   const Fusions fusions = fusions_of(graph, cpu);
-  const SubgraphOptions options{.min_acc_size = min_acc_size};
+  const SplitOptions options{.min_acc_size = min_acc_size};
   const SubgraphsFound found = split_subgraphs(graph, fusions, options);
   const MergedSubgraphs merged =
       merge_small_subgraphs(graph, found.subgraphs, fusions.acc.reasons, options);
@@ -205,7 +204,7 @@ TEST_CASE("A small subgraph right after an accelerator one joins that one") {
 TEST_CASE("The reason of a small subgraph holds its size") {
   const Graph graph = graph_from_text(kChain);
   const Fusions fusions = fusions_of(graph, "c");
-  const SubgraphOptions options{.min_acc_size = 3};
+  const SplitOptions options{.min_acc_size = 3};
   const MergedSubgraphs merged = merge_small_subgraphs(
       graph, split_subgraphs(graph, fusions, options).subgraphs, fusions.acc.reasons, options);
   CHECK(merged.reasons[node_named(graph, "a")].size == 2);
@@ -222,7 +221,7 @@ TEST_CASE("Subgraphs agree with a plain second implementation, from either side"
     const plain::Fusions plain_fusions{plain::groups_in(fusions),
                                        plain::nodes_in(graph, fusions.acc.nodes)};
     for (const StartSide start : {StartSide::reference, StartSide::cpu, StartSide::acc}) {
-      const SubgraphOptions options{.start = start, .min_acc_size = seed % 5};
+      const SplitOptions options{.start = start, .min_acc_size = seed % 5};
       const Subgraphs subgraphs = split_subgraphs(graph, fusions, options).subgraphs;
       const auto expected = plain::split_subgraphs(graph, plain_fusions, start);
       REQUIRE(plain::subgraphs_in(subgraphs) == expected);
@@ -243,7 +242,7 @@ Moved moved(std::string_view text, std::string_view cpu) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
   const Fusions fusions = find_fusions(
-      graph, {std::move(support.supported), std::move(support.reasons)}, {.skip = true});
+      graph, {std::move(support.supported), std::move(support.reasons)}, {.skip_fusion = true});
   const Subgraphs subgraphs = split_subgraphs(graph, fusions, {}).subgraphs;
   const NonTensorsMoved after = move_non_tensor_nodes(graph, fusions, subgraphs);
   return {describe(graph, subgraphs), describe(graph, after.subgraphs),

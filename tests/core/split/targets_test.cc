@@ -20,7 +20,7 @@ class Devices {
   void add(const std::string& name, const std::vector<std::string>& ops) {
     lists_.push_back(list_of(ops));
     targets.push_back({.name = name, .first_list = lists_.size() - 1, .end_list = lists_.size()});
-    options.partition.target_prefixes.push_back(name + "_");
+    options.target_prefixes.push_back(name + "_");
   }
 
   Result<Split> try_split(const Graph& graph, const TargetTimes* times = nullptr,
@@ -72,8 +72,8 @@ TEST_CASE("Each target is asked for what those before it left") {
   Devices devices;
   devices.add("npu_", {"conv"});
   devices.add("gpu_", {"conv", "resize"});
-  devices.options.partition.non_acc_prefix = "cpu_";
-  devices.options.partition.target_prefixes = {"npu_", "gpu_"};
+  devices.options.non_acc_prefix = "cpu_";
+  devices.options.target_prefixes = {"npu_", "gpu_"};
   const Split split = devices.split(graph);
   CHECK(parts_of(graph, split) == "npu_0: a | gpu_1: b | npu_2: c | cpu_3: d");
   CHECK(describe(graph, split.targets[0].reasons) == "b: no_rule\nd: no_rule\n");
@@ -90,7 +90,7 @@ TEST_CASE("A target that accepts nothing changes nothing") {
       if ((index(node) * 7 + seed) % 3 != 0) ops.emplace_back(graph.op(node));
     }
     for (const std::size_t least : {1U, 3U}) {
-      for (const std::size_t most : {std::size_t{2}, KeepOptions::kUnlimited}) {
+      for (const std::size_t most : {std::size_t{2}, SplitOptions::kUnlimited}) {
         Devices devices;
         devices.add("npu", {"no such op"});
         devices.add("gpu", ops);
@@ -99,9 +99,10 @@ TEST_CASE("A target that accepts nothing changes nothing") {
           target.most_kept = most;
         }
         SplitOptions alone = devices.options;
-        alone.partition = {.acc_prefix = "gpu_"};
-        alone.subgraphs.min_acc_size = least;
-        alone.keep.most = most;
+        alone.acc_prefix = "gpu_";
+        alone.target_prefixes.clear();
+        alone.min_acc_size = least;
+        alone.most_kept = most;
         const std::vector<SupportList> lists = {list_of(ops)};
         const auto one = split_graph({.graph = graph, .lists = lists, .facts = {}}, alone);
         REQUIRE(one.has_value());
@@ -212,7 +213,7 @@ TEST_CASE(
     devices.add("npu", ops[0]);
     devices.add("gpu", ops[1]);
     const Numbers numbers(graph, seed);
-    LatencyOptions& latency = devices.options.latency;
+    SplitOptions& latency = devices.options;
     latency.machine = {.launch_us = 4, .link_bytes_per_second = 1e8};
     latency.later = {{.launch_us = 2, .link_bytes_per_second = 4e8}};
     const auto input = [&] {
@@ -222,7 +223,7 @@ TEST_CASE(
       return cleave::latency(graph, split.partition, split.boundaries, input()).total_us;
     };
     const Split in_order = devices.split(graph, &numbers.times);
-    devices.options.place.by = PlaceBy::cost;
+    devices.options.place = PlaceBy::cost;
     const Split free = devices.split(graph, &numbers.times);
     INFO("seed " << seed);
     if (free.targets.empty() || !free.placement || !us(free)) continue;
@@ -252,9 +253,9 @@ TEST_CASE("Where required nodes do not fit, what they need is known") {
   devices.add("npu", {"f"});
   devices.add("gpu", {"g"});
   const Numbers numbers(graph, 0);
-  devices.options.place.by = PlaceBy::cost;
-  devices.options.latency.machine = {.launch_us = 4, .acc_memory = 1000};
-  devices.options.latency.later = {{.launch_us = 4}};
+  devices.options.place = PlaceBy::cost;
+  devices.options.machine = {.launch_us = 4, .acc_memory = 1000};
+  devices.options.later = {{.launch_us = 4}};
   CHECK(!devices.split(graph, &numbers.times).unfit);
   NodeSet required(graph.node_count());
   required.insert(node_named(graph, "a"));
@@ -280,9 +281,9 @@ struct WeighedPair {
   WeighedPair() : numbers(graph, 0) {
     devices.add("npu", {"f", "g"});
     devices.add("gpu", {"f", "g"});
-    devices.options.place.by = PlaceBy::cost;
-    devices.options.latency.machine = {.launch_us = 4};
-    devices.options.latency.later = {{.launch_us = 4}};
+    devices.options.place = PlaceBy::cost;
+    devices.options.machine = {.launch_us = 4};
+    devices.options.later = {{.launch_us = 4}};
   }
 
   const Graph graph = graph_from_text(R"(
@@ -309,7 +310,7 @@ TEST_CASE("Nodes that are required on one of several targets are there, or do no
   CHECK(!split.unfit);
   CHECK(target_of_a(split) == TargetId{0});
   CHECK(elsewhere(graph, split, 1)[0] == Elsewhere::required);
-  devices.options.latency.machine.acc_memory = 1000;
+  devices.options.machine.acc_memory = 1000;
   CHECK(devices.split(graph, &numbers.times).unfit);
   devices.required_on.clear();
   CHECK(!devices.split(graph, &numbers.times).unfit);
@@ -319,7 +320,7 @@ TEST_CASE("A reason says whether a target lacks memory for a node, or another is
   WeighedPair pair;
   auto& [graph, a, devices, numbers] = pair;
   numbers.times.later[0].us[a] = 1000;  // the npu is faster
-  LatencyOptions& latency = devices.options.latency;
+  SplitOptions& latency = devices.options;
   latency.machine.acc_memory = 2048;
   const Split split = devices.split(graph, &numbers.times);
   const Reason& of_npu = split.targets[0].reasons[a];
@@ -330,7 +331,7 @@ TEST_CASE("A reason says whether a target lacks memory for a node, or another is
   latency.machine.acc.energy = {.pj_per_byte = 10};
   latency.later[0].acc.energy = {.pj_per_byte = 20};
   latency.machine.cpu.energy = {.pj_per_byte = 30};
-  devices.options.place.goal = PlaceGoal::energy;
+  devices.options.place_goal = PlaceGoal::energy;
   const Split drawn = devices.split(graph, &numbers.times);
   CHECK(elsewhere(graph, drawn, 1)[0] == Elsewhere::less_energy);
 }

@@ -147,7 +147,7 @@ TEST_CASE("Reshapes do not divide a split, and the number of saved subgraphs is 
   for (const char* op : {"Conv", "Reshape", "Relu"}) list.allow.emplace_back().op = op;
   SplitOptions options;
   CHECK(split_graph({graph, std::vector{list}, {}}, options)->partition.count() == 3);
-  options.host_shapes.follow = true;
+  options.host_shapes = true;
   const auto split = split_graph({graph, std::vector{list}, {}}, options);
   CHECK(describe(graph, split->partition, split->boundaries) == "_run_on_acc_0(x; i one) -> z\n");
   CHECK(names_of(graph, split->support.supported) == "c y z");
@@ -169,7 +169,7 @@ TEST_CASE("In a native graph an unlisted size does not take its view off the acc
   SplitOptions options;
   CHECK(describe(graph, split_graph({graph, std::vector{list}, {}}, options)->reasons) ==
         "s: no_rule\ny: non_tensor_input s\n");
-  options.host_shapes.follow = true;
+  options.host_shapes = true;
   CHECK(describe(graph, split_graph({graph, std::vector{list}, {}}, options)->found.subgraphs) ==
         "acc: a s y");
 }
@@ -229,7 +229,7 @@ TEST_CASE("In random graphs shape computations are on the side of a user or a ma
 
 TEST_CASE("With both options a split of a random graph is a partition that runs in order") {
   SplitOptions options;
-  options.host_shapes.follow = options.qdq.keep = true;
+  options.host_shapes = options.keep_qdq = true;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     const RandomGraph random = random_shapes(seed);
     INFO("seed " << seed << "\n" << random.text);

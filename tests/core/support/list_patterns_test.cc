@@ -341,11 +341,11 @@ TEST_CASE("in splits of random graphs a match is on the accelerator whole, or no
     if (seed % 3 == 0) list.deny.emplace_back().node_name = "*3*";
     if (seed % 5 == 0) list.limits.most[0] = 4;
     SplitOptions options;
-    options.qdq.keep = seed % 2 == 0;
-    options.host_shapes.follow = seed % 4 == 0;
-    options.subgraphs.min_acc_size = seed % 7;
+    options.keep_qdq = seed % 2 == 0;
+    options.host_shapes = seed % 4 == 0;
+    options.min_acc_size = seed % 7;
     options.extend.which = ExtendOptions::Which::all;
-    if (seed % 11 == 0) options.keep.most = 1;
+    if (seed % 11 == 0) options.most_kept = 1;
     const auto split = split_graph({graph, std::vector{list}, {}}, options);
     REQUIRE(split.has_value());
     const PatternMatches& found = split->support.patterns;

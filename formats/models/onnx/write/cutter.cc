@@ -54,8 +54,8 @@ OnnxCutter::OnnxCutter(OnnxCutter&&) noexcept = default;
 OnnxCutter& OnnxCutter::operator=(OnnxCutter&&) noexcept = default;
 OnnxCutter::~OnnxCutter() = default;
 
-Result<OnnxCutter, WriteFault> OnnxCutter::open(const LoadedModel& model, RootWeights weights,
-                                                const std::string& references_from) {
+Result<OnnxCutter, Fault> OnnxCutter::open(const LoadedModel& model, RootWeights weights,
+                                           const std::string& references_from) {
   Loaded<OnnxSource> source = OnnxSource::open(model);
   if (!source) return input_fault(std::move(source).error());
   std::vector<std::string> references;
@@ -67,8 +67,7 @@ Result<OnnxCutter, WriteFault> OnnxCutter::open(const LoadedModel& model, RootWe
   return OnnxCutter(std::make_unique<State>(model, *std::move(source), std::move(references)));
 }
 
-Result<CutPiece, WriteFault> OnnxCutter::write(std::span<const NodeId> nodes,
-                                               const OutputPath& output) {
+Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const OutputPath& output) {
   State& state = *state_;
   const std::string file = output.path.substr(output.path.rfind('/') + 1);
   state.piece = make_piece(state.job.graph(), nodes, file.substr(0, file.rfind('.')));

@@ -24,10 +24,10 @@ class OnnxCutter {
   // weights stay where they are, for pieces written to the folder `references_from` (see
   // source.h); otherwise they are copied. Errors: missing external data; with references, a
   // folder from which runtimes do not follow them.
-  static Result<OnnxCutter, WriteFault> open(const LoadedModel& model, RootWeights weights,
-                                             const std::string& references_from);
+  static Result<OnnxCutter, Fault> open(const LoadedModel& model, RootWeights weights,
+                                        const std::string& references_from);
   // As above; copies weights.
-  static Result<OnnxCutter, WriteFault> open(const LoadedModel& model) {
+  static Result<OnnxCutter, Fault> open(const LoadedModel& model) {
     return open(model, RootWeights::inlined, {});
   }
 
@@ -39,7 +39,7 @@ class OnnxCutter {
   // do not fit to a file next to it, `<output>.data`. A piece whose values are not read outputs
   // what its last node makes. Linear in the piece's edges and the bytes written, plus clearing
   // about 10 bytes for each value of the model.
-  Result<CutPiece, WriteFault> write(std::span<const NodeId> nodes, const OutputPath& output);
+  Result<CutPiece, Fault> write(std::span<const NodeId> nodes, const OutputPath& output);
 
  private:
   struct State;

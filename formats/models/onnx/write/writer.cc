@@ -64,7 +64,7 @@ std::string copies_note(const OnnxSplitJob& job) {
 struct PartWritten {
   std::vector<std::string> files;
   std::vector<OnnxPlacedWeight> weights;
-  std::optional<WriteFault> fault;
+  std::optional<Fault> fault;
 };
 
 class SplitWriter {
@@ -74,7 +74,7 @@ class SplitWriter {
     if (job.options.progress) bytes_to_write_ = estimated_bytes(job);
   }
 
-  Result<OnnxWritten, WriteFault> write() {
+  Result<OnnxWritten, Fault> write() {
     if (Diagnostics faults = check_sources(); !faults.empty()) {
       return output_fault(std::move(faults));
     }
@@ -96,8 +96,7 @@ class SplitWriter {
     return std::move(written_);
   }
 
-  Status<WriteFault> write_deployed(std::span<const OnnxContext> contexts,
-                                    const std::string& file) {
+  Status<Fault> write_deployed(std::span<const OnnxContext> contexts, const std::string& file) {
     if (Diagnostics faults = check_sources(); !faults.empty()) {
       return output_fault(std::move(faults));
     }
@@ -105,7 +104,7 @@ class SplitWriter {
   }
 
  private:
-  WriteFault fault(std::string_view file, std::string message) const {
+  Fault fault(std::string_view file, std::string message) const {
     return output_fault({diagnostic_of(shown(file), std::move(message))});
   }
 
@@ -127,15 +126,14 @@ class SplitWriter {
     return faults;
   }
 
-  Status<WriteFault> write_whole(std::string_view file,
-                                 const Result<BytePieces, std::string>& built) {
+  Status<Fault> write_whole(std::string_view file, const Result<BytePieces, std::string>& built) {
     if (!built) return fault(file, built.error());
     auto done = write_file(*built, file);
     if (done) written_.files.emplace_back(file);
     return done;
   }
 
-  Status<WriteFault> write_parts() {
+  Status<Fault> write_parts() {
     std::vector<PartWritten> parts(job_.partition.count());
     const std::size_t failed = do_each(parts.size(), [&](std::size_t i) {
       parts[i] = write_part(PartId(i));
@@ -187,7 +185,7 @@ class SplitWriter {
     place = {.file = static_cast<std::uint32_t>(places_.files.size() - 1), .offset = weight.offset};
   }
 
-  Status<WriteFault> write_file(const BytePieces& pieces, std::string_view file) {
+  Status<Fault> write_file(const BytePieces& pieces, std::string_view file) {
     if (is_source(file)) {
       return fault(
           file,
@@ -280,9 +278,9 @@ OnnxSplitJob job_of(const LoadedModel& model, const OnnxPieces& pieces,
 
 }  // namespace
 
-Status<WriteFault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pieces,
-                                       std::span<const OnnxContext> contexts,
-                                       const OutputFolder& folder, const std::string& file) {
+Status<Fault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pieces,
+                                  std::span<const OnnxContext> contexts, const OutputFolder& folder,
+                                  const std::string& file) {
   Loaded<OnnxSource> source = OnnxSource::open(model);
   if (!source) return input_fault(std::move(source).error());
   OnnxWriteOptions options;
@@ -291,9 +289,9 @@ Status<WriteFault> write_onnx_deployed(const LoadedModel& model, const OnnxPiece
   return SplitWriter(job, folder).write_deployed(contexts, file);
 }
 
-Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
-                                                 const OnnxWriteOptions& options,
-                                                 const OutputFolder& folder) {
+Result<OnnxWritten, Fault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
+                                            const OnnxWriteOptions& options,
+                                            const OutputFolder& folder) {
   Loaded<OnnxSource> source = OnnxSource::open(model);
   if (!source) return input_fault(std::move(source).error());
   std::vector<std::string> references;

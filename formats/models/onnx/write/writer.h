@@ -13,8 +13,8 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "formats/base/io/output_folder.h"
-#include "formats/base/io/write_fault.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/base/text/fault.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/write/context_nodes.h"
 #include "formats/models/onnx/write/node_tags.h"
@@ -60,17 +60,17 @@ struct OnnxPieces {
 
 // Writes only a root, as `file`, in which partitions are compiled nodes: `contexts` has them by part,
 // none for one that stays a call. All weights are inside.
-Status<WriteFault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pieces,
-                                       std::span<const OnnxContext> contexts,
-                                       const OutputFolder& folder, const std::string& file);
+Status<Fault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pieces,
+                                  std::span<const OnnxContext> contexts, const OutputFolder& folder,
+                                  const std::string& file);
 
 // Writes `<part>.onnx` for each partition (file names: formats/base/io/part_files.h), `root.onnx` and,
 // if asked for, `annotated.onnx`. Errors: external data that is missing, has the wrong length, or
 // is outside the model's folder; a model that would be too large; system errors; for
 // RootWeights::reference, weights outside the output folder. Takes as long as copying the bytes
 // written, and a few MB of memory whatever the weights.
-Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
-                                                 const OnnxWriteOptions& options,
-                                                 const OutputFolder& folder);
+Result<OnnxWritten, Fault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
+                                            const OnnxWriteOptions& options,
+                                            const OutputFolder& folder);
 
 }  // namespace cleave

@@ -246,7 +246,7 @@ class Pt2Writer {
         modules_(module_names(partition.names)),
         sources_(byte_sources(model)) {}
 
-  Result<Pt2Written, WriteFault> write(const Pt2WriteOptions& options) {
+  Result<Pt2Written, Fault> write(const Pt2WriteOptions& options) {
     auto plan = plan_pt2_split(model_, partition_);
     if (!plan) return refusal_of(loaded_, plan.error());
     const bool is_bundle = options.files == PartFiles::bundle;
@@ -292,10 +292,10 @@ class Pt2Writer {
                       all_lifted(), &model_.archive.sample_inputs);
   }
 
-  Status<WriteFault> write_files(const Pt2Plan& plan, bool has_empty_root) {
+  Status<Fault> write_files(const Pt2Plan& plan, bool has_empty_root) {
     written_.part_files = file_stems(partition_.names);
     for (std::string& file : written_.part_files) file += ".pt2";
-    std::vector<std::optional<WriteFault>> faults(plan.parts.size());
+    std::vector<std::optional<Fault>> faults(plan.parts.size());
     const std::size_t failed = do_each(faults.size(), [&](std::size_t i) {
       const Pt2Part& part = plan.parts[i];
       const std::size_t number = index(part.part);
@@ -317,7 +317,7 @@ class Pt2Writer {
     return write_archive(std::move(root), std::string(kRootFile));
   }
 
-  Status<WriteFault> write_bundle(const Pt2Plan& plan) {
+  Status<Fault> write_bundle(const Pt2Plan& plan) {
     written_.part_files.assign(partition_.count(), std::string(kBundleFile));
     ArchivePieces archive(model_, "bundle");
     add_root(archive, plan);
@@ -328,7 +328,7 @@ class Pt2Writer {
     return write_archive(std::move(archive), std::string(kBundleFile));
   }
 
-  Status<WriteFault> write_archive(ArchivePieces archive, const std::string& file) {
+  Status<Fault> write_archive(ArchivePieces archive, const std::string& file) {
     const BytePieces pieces = std::move(archive).finish();
     const auto told = [this](std::uint64_t bytes) {
       const std::lock_guard lock(mutex_);
@@ -354,15 +354,14 @@ class Pt2Writer {
 
 }  // namespace
 
-Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
-                                               const Pt2WriteOptions& options,
-                                               const OutputFolder& folder,
-                                               const Progress& progress) {
+Result<Pt2Written, Fault> write_pt2_split(const LoadedModel& model, const Partition& partition,
+                                          const Pt2WriteOptions& options,
+                                          const OutputFolder& folder, const Progress& progress) {
   return Pt2Writer(model, partition, folder, progress).write(options);
 }
 
-Result<Pt2PieceValues, WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
-                                                   const OutputPath& output) {
+Result<Pt2PieceValues, Fault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
+                                              const OutputPath& output) {
   const Pt2Model& source = *model.pt2();
   auto plan = plan_pt2_split(source, piece);
   if (!plan) return refusal_of(model, plan.error());

@@ -13,7 +13,7 @@
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
-#include "formats/base/io/write_fault.h"
+#include "formats/base/text/fault.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/pt2/archive.h"
 
@@ -67,10 +67,9 @@ struct Pt2Written {
 // the layout of torch 2.9 and later, whatever the model's. Errors: those of plan_pt2_split(), and
 // system errors. Takes as long as copying the bytes written, and a few times the program's JSON of
 // memory.
-Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
-                                               const Pt2WriteOptions& options,
-                                               const OutputFolder& folder,
-                                               const Progress& progress);
+Result<Pt2Written, Fault> write_pt2_split(const LoadedModel& model, const Partition& partition,
+                                          const Pt2WriteOptions& options,
+                                          const OutputFolder& folder, const Progress& progress);
 
 // The arguments and the results of a piece, in order, as numbers in Pt2Program::values.
 struct Pt2PieceValues {
@@ -79,7 +78,7 @@ struct Pt2PieceValues {
 
 // Writes one archive of the nodes of `piece`, a partition made by make_piece(). Its outputs are the
 // values that other nodes read, or that the program returns.
-Result<Pt2PieceValues, WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
-                                                   const OutputPath& output);
+Result<Pt2PieceValues, Fault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
+                                              const OutputPath& output);
 
 }  // namespace cleave

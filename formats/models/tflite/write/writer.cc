@@ -44,7 +44,7 @@ std::vector<std::string> part_files_of(const std::vector<std::string>& names) {
 
 // The model's file and those beside it, as TfliteBytes counts them. Fails when weights that a tensor
 // has are not there.
-Result<std::vector<ByteSource>, WriteFault> sources_of(const LoadedModel& loaded) {
+Result<std::vector<ByteSource>, Fault> sources_of(const LoadedModel& loaded) {
   constexpr std::size_t kMostFaults = 20;
   const TfliteModel& model = *loaded.tflite();
   std::vector<ByteSource> sources = byte_sources(loaded), found;
@@ -83,7 +83,7 @@ class TfliteWriter {
         folder_(folder),
         progress_(progress) {}
 
-  Result<TfliteWritten, WriteFault> write() {
+  Result<TfliteWritten, Fault> write() {
     auto plan = plan_tflite_split(model_, loaded_.graph, partition_, choices_.lift);
     if (!plan) return refusal_of(loaded_, plan.error());
     auto sources = sources_of(loaded_);
@@ -104,7 +104,7 @@ class TfliteWriter {
     return name + " of " + file_name(loaded_.source.path()) + ", written by cleave";
   }
 
-  Status<WriteFault> write_bundle(const TflitePlan& plan, TfliteInit& init) {
+  Status<Fault> write_bundle(const TflitePlan& plan, TfliteInit& init) {
     written_.part_files.assign(partition_.count(), std::string(kBundleFile));
     if (plan.parts.empty()) return Done{};  // a file needs a subgraph
     if (!init.variables.empty()) {
@@ -115,7 +115,7 @@ class TfliteWriter {
                       std::string(kBundleFile));
   }
 
-  Status<WriteFault> write_files(const TflitePlan& plan, TfliteInit& init) {
+  Status<Fault> write_files(const TflitePlan& plan, TfliteInit& init) {
     auto lifted = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::all);
     if (!lifted) return refusal_of(loaded_, lifted.error());
     written_.part_files = part_files_of(partition_.names);
@@ -128,8 +128,8 @@ class TfliteWriter {
     return write_file(tflite_init(model_, init.variables, description("init")), init.file);
   }
 
-  Status<WriteFault> write_parts(const TflitePlan& plan) {
-    std::vector<std::optional<WriteFault>> faults(plan.parts.size());
+  Status<Fault> write_parts(const TflitePlan& plan) {
+    std::vector<std::optional<Fault>> faults(plan.parts.size());
     const std::size_t failed = do_each(faults.size(), [&](std::size_t i) {
       const std::size_t number = index(plan.parts[i].part);
       const std::string& name = partition_.names[number];
@@ -143,7 +143,7 @@ class TfliteWriter {
     return Done{};
   }
 
-  Status<WriteFault> write_file(const OutTable& table, const std::string& file) {
+  Status<Fault> write_file(const OutTable& table, const std::string& file) {
     auto encoded = encode_tflite(table, model_);
     if (!encoded) return refusal_of(loaded_, encoded.error());
     if (encoded->is_outside) {
@@ -222,16 +222,16 @@ class TfliteWriter {
 
 }  // namespace
 
-Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
-                                                     const Partition& partition,
-                                                     const TfliteChoices& choices,
-                                                     const OutputFolder& folder,
-                                                     const Progress& progress) {
+Result<TfliteWritten, Fault> write_tflite_split(const LoadedModel& model,
+                                                const Partition& partition,
+                                                const TfliteChoices& choices,
+                                                const OutputFolder& folder,
+                                                const Progress& progress) {
   return TfliteWriter(model, partition, choices, folder, progress).write();
 }
 
-Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,
-                                      TfliteLift lift, const OutputPath& output) {
+Status<Fault> write_tflite_piece(const LoadedModel& model, const Partition& piece, TfliteLift lift,
+                                 const OutputPath& output) {
   const TfliteModel& source = *model.tflite();
   auto plan = plan_tflite_split(source, model.graph, piece, lift);
   if (!plan) return refusal_of(model, plan.error());

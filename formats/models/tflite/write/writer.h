@@ -14,7 +14,7 @@
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
-#include "formats/base/io/write_fault.h"
+#include "formats/base/text/fault.h"
 #include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
@@ -39,14 +39,14 @@ struct TfliteWritten {
 // Errors: those of plan_tflite_split(), weights in other files that are not there or lead out of the
 // model's folder, tables of a newer schema, and system errors. Takes as long
 // as copying the bytes written, and a few times the model's tables of memory.
-Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
-                                                     const Partition& partition,
-                                                     const TfliteChoices& choices,
-                                                     const OutputFolder& folder,
-                                                     const Progress& progress);
+Result<TfliteWritten, Fault> write_tflite_split(const LoadedModel& model,
+                                                const Partition& partition,
+                                                const TfliteChoices& choices,
+                                                const OutputFolder& folder,
+                                                const Progress& progress);
 
 // Writes a partition of one piece as a model of its own.
-Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,
-                                      TfliteLift lift, const OutputPath& output);
+Status<Fault> write_tflite_piece(const LoadedModel& model, const Partition& piece, TfliteLift lift,
+                                 const OutputPath& output);
 
 }  // namespace cleave

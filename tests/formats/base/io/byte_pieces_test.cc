@@ -16,7 +16,7 @@ std::string written(const TestFolder& folder, const BytePieces& pieces,
                     const std::vector<ByteSource>& sources) {
   const auto done = write_pieces(pieces, sources, {folder.path("out"), "out"});
   if (done) return folder.content("out");
-  CHECK(done.error().is_of_input);
+  CHECK(done.error().cause == FaultCause::input);
   return done.error().faults.front().file + ": " + done.error().faults.front().message;
 }
 

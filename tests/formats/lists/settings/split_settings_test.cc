@@ -28,14 +28,17 @@ TEST_CASE("an option is called like the setting, with dashes") {
 
 TEST_CASE("each setting takes the value that it gives") {
   SplitOptions changed;
-  changed.fusion.skip = changed.acc_finder.allow_non_tensor = changed.qdq.keep = true;
-  changed.host_shapes.follow = true;
-  changed.place.by = PlaceBy::cost;
-  changed.latency.residency = Residency::on;
-  changed.subgraphs = {.start = StartSide::fewest, .min_acc_size = 3};
-  changed.keep = {.most = 2, .by = KeepBy::nodes};
+  changed.skip_fusion = changed.allow_non_tensor = changed.keep_qdq = true;
+  changed.host_shapes = true;
+  changed.place = PlaceBy::cost;
+  changed.residency = Residency::on;
+  changed.start = StartSide::fewest;
+  changed.min_acc_size = 3;
+  changed.most_kept = 2;
+  changed.keep_by = KeepBy::nodes;
   changed.extend = {.which = ExtendOptions::Which::one, .subgraph = 4};
-  changed.partition = {.acc_prefix = "a", .non_acc_prefix = "b"};
+  changed.acc_prefix = "a";
+  changed.non_acc_prefix = "b";
   SplitOptions read;
   for (const SplitSetting& setting : split_settings()) {
     INFO(setting.name);
@@ -45,12 +48,12 @@ TEST_CASE("each setting takes the value that it gives") {
 }
 
 TEST_CASE("counts are numbers, or the words that the setting has") {
-  CHECK(with("min_acc_module_size", 3).subgraphs.min_acc_size == 3);
-  CHECK(with("min_acc_module_size", "4").subgraphs.min_acc_size == 4);
-  CHECK(with("min_acc_module_size", "auto").subgraphs.is_min_automatic);
-  CHECK(with("keep_acc_subgraphs", "unlimited").keep.most == KeepOptions::kUnlimited);
-  CHECK(with("keep_acc_subgraphs", nullptr).keep.most == KeepOptions::kUnlimited);
-  CHECK(with("keep_acc_subgraphs", "auto").keep.only_gaining);
+  CHECK(with("min_acc_module_size", 3).min_acc_size == 3);
+  CHECK(with("min_acc_module_size", "4").min_acc_size == 4);
+  CHECK(with("min_acc_module_size", "auto").is_min_automatic);
+  CHECK(with("keep_acc_subgraphs", "unlimited").most_kept == SplitOptions::kUnlimited);
+  CHECK(with("keep_acc_subgraphs", nullptr).most_kept == SplitOptions::kUnlimited);
+  CHECK(with("keep_acc_subgraphs", "auto").keep_only_gaining);
   CHECK(with("extend", "_run_on_acc_12").extend ==
         ExtendOptions{.which = ExtendOptions::Which::one, .subgraph = 12});
 }
@@ -73,16 +76,16 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
 
 TEST_CASE("differences between two settings are reported, except for names of parts") {
   SplitOptions now;
-  now.qdq.keep = true;
-  now.keep.most = 3;
-  now.subgraphs.start = StartSide::cpu;
-  now.partition.acc_prefix = "npu_";
+  now.keep_qdq = true;
+  now.most_kept = 3;
+  now.start = StartSide::cpu;
+  now.acc_prefix = "npu_";
   CHECK(changed_settings({}, now, false) ==
         std::vector<std::string>{"keep-qdq: yes, was no", "start: cpu, was reference",
                                  "keep-acc-subgraphs: 3, was unlimited"});
   CHECK(changed_settings(now, now, false).empty());
   SplitOptions by_cost;
-  by_cost.place.by = PlaceBy::cost;
+  by_cost.place = PlaceBy::cost;
   CHECK(changed_settings({}, by_cost, false) ==
         std::vector<std::string>{"place: cost, was priority"});
   CHECK(changed_settings({}, by_cost, true) == std::vector<std::string>{"place: cost, was order"});

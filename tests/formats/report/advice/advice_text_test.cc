@@ -18,7 +18,7 @@ std::string advised(const Advice& advice, const SettingsSweep& sweep,
                     {}});
   const std::vector<SupportList> lists(1);
   SplitOptions split;
-  split.subgraphs.start = start;
+  split.start = start;
   const Link link = default_link();
   const AdviceOptions options;
   return advice_text({models, lists, split, link, options, advice, sweep});

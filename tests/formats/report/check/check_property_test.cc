@@ -68,13 +68,13 @@ std::string random_list(Random& random) {
 
 SplitOptions random_settings(Random& random) {
   SplitOptions options;
-  options.subgraphs.min_acc_size = 1 + below(random, 4);
-  options.subgraphs.start = static_cast<StartSide>(below(random, 4));
-  options.fusion.skip = below(random, 4) == 0;
-  options.acc_finder.allow_non_tensor = below(random, 3) == 0;
-  options.host_shapes.follow = below(random, 5) == 0;
-  if (below(random, 3) == 0) options.keep.most = below(random, 3);
-  options.keep.by = below(random, 2) == 0 ? KeepBy::nodes : KeepBy::flops;
+  options.min_acc_size = 1 + below(random, 4);
+  options.start = static_cast<StartSide>(below(random, 4));
+  options.skip_fusion = below(random, 4) == 0;
+  options.allow_non_tensor = below(random, 3) == 0;
+  options.host_shapes = below(random, 5) == 0;
+  if (below(random, 3) == 0) options.most_kept = below(random, 3);
+  options.keep_by = below(random, 2) == 0 ? KeepBy::nodes : KeepBy::flops;
   using Which = ExtendOptions::Which;
   if (below(random, 4) == 0) options.extend.which = Which::all;
   if (below(random, 4) == 0) options.extend.which = Which::automatic;

@@ -30,12 +30,13 @@ constexpr std::string_view kGraph = "input x\na = f(x)\nb = g(a)\nc = f(b)\noutp
 
 TEST_CASE("a report that becomes a baseline keeps its measures, settings, places and lists") {
   SplitOptions options;
-  options.subgraphs = {StartSide::acc, 3};
-  options.fusion.skip = true;
-  options.acc_finder.allow_non_tensor = true;
+  options.start = StartSide::acc;
+  options.min_acc_size = 3;
+  options.skip_fusion = true;
+  options.allow_non_tensor = true;
   options.extend = {ExtendOptions::Which::automatic, 0};
-  options.qdq.keep = true;
-  options.host_shapes.follow = true;
+  options.keep_qdq = true;
+  options.host_shapes = true;
   const ReportCase result = make_report_case(kGraph, "f\ng\n", options);
   const EarlierResult found = earlier(result);
   CHECK(found.options == options);
@@ -74,13 +75,13 @@ TEST_CASE("each change is blamed for the nodes that it moves, with the present r
   CHECK(moved(make_report_case("input x\na = f(x)\nb = h(a)\nc = f(b)\noutput c", "f\ng\n")) ==
         "b acc->cpu model: the list does not have op \"h\"\n");
   SplitOptions large;
-  large.subgraphs.min_acc_size = 4;
+  large.min_acc_size = 4;
   CHECK(
       moved(make_report_case("input x\na = f(x)\nb = g(a)\nc = f(b)\noutput c", "f\ng\n", large)) ==
       "a acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n"
       "b acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n"
       "c acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n");
-  large.subgraphs.min_acc_size = 2;
+  large.min_acc_size = 2;
   CHECK(moved(make_report_case("input x\na = f(x)\nn = h(a)\nb = g(n)\nc = f(b)\noutput c", "f\n",
                                large)) ==
         "a acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n"

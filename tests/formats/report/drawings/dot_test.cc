@@ -28,7 +28,7 @@ class Sample {
     lists_[0].path = "npu.json";
     lists_[0].allow.emplace_back().op = "*";
     for (const std::string& op : denied) lists_[0].deny.emplace_back().op = op;
-    options_.subgraphs.min_acc_size = min_acc_size;
+    options_.min_acc_size = min_acc_size;
     split_ = *split_graph({model_.graph, lists_, facts_}, options_);
     preview_ = preview_split(model_.graph, split_.partition, split_.boundaries, default_link());
   }

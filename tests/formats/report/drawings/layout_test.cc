@@ -40,7 +40,7 @@ TEST_CASE("drawings are returned in order, and are the same as when laid out in 
   REQUIRE(all.size() == 4);
   CHECK(all[0]->svg == *layout_svg(dots[0]));
   CHECK(all[1]->svg.empty());
-  CHECK_THAT(all[2].error().why, Contains("syntax error"));
+  CHECK_THAT(all[2].error().message, Contains("syntax error"));
   CHECK(all[3]->svg == *layout_svg(dots[3]));
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("a drawing that takes too long does not prevent others") {
   const LayoutLimits limits{.seconds = 2};
   const auto all =
       lay_out_all({dots.size(), [&](std::size_t i) { return dots[i]; }}, limits).drawings;
-  CHECK_THAT(all[0].error().why, Contains("Graphviz took longer than 500 ms"));
+  CHECK_THAT(all[0].error().message, Contains("Graphviz took longer than 500 ms"));
   CHECK(all[1].has_value());
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("seconds that earlier calls have spent are not spent again") {
   const LaidOutAll all = lay_out_all({2, make}, {.seconds = 20, .spent = 20});
   CHECK(all.spent == 20);
   for (const LaidOut& one : all.drawings) {
-    CHECK(one.error().why == "the time for drawings, 20 s, was over");
+    CHECK(one.error().message == "the time for drawings, 20 s, was over");
   }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("when the first drawing is needed and fails, the others are given up")
     return i == 0 ? std::string("digraph {") : hard_graph(60);
   };
   const LaidOutAll all = lay_out_all({50, make, true}, {.seconds = 100});
-  CHECK_THAT(all.drawings[0].error().why, Contains("syntax error"));
+  CHECK_THAT(all.drawings[0].error().message, Contains("syntax error"));
   CHECK(made < 10);
   CHECK(all.spent < 10);
   for (std::size_t i = 1; i < 50; ++i) CHECK(all.drawings[i]->svg.empty());

@@ -29,7 +29,7 @@ TimeBasis basis_of(const Graph& graph, double launch_us) {
 
 std::string headline(double launch_us, Residency residency = Residency::off) {
   ReportCase made = make_report_case(kModel, "MatMul\n");
-  made.options.latency.residency = residency;
+  made.options.residency = residency;
   const Graph& graph = made.model.graph;
   const InferenceTime time =
       inference_time(graph, made.split, made.options, basis_of(graph, launch_us));

@@ -19,7 +19,7 @@ std::string reasons(std::string_view graph_text, std::string_view rules,
   const std::vector<SupportList> lists = {std::move(list->list)};
   const OpFacts facts;
   const auto split = split_graph({graph, lists, facts}, options);
-  const ReasonContext context{graph, lists, facts, options.subgraphs.min_acc_size, &split->support};
+  const ReasonContext context{graph, lists, facts, options.min_acc_size, &split->support};
   std::string text;
   for (const NodeId node : graph.nodes()) {
     const Reason& reason = split->reasons[node];
@@ -104,7 +104,7 @@ TEST_CASE("nodes that exchange a non-tensor are reported with the value and the 
 
 TEST_CASE("a subgraph that is too small is reported with both numbers") {
   SplitOptions options;
-  options.subgraphs.min_acc_size = 3;
+  options.min_acc_size = 3;
   CHECK(reasons("input x\n a = f(x)\n b = g(a)", "\"allow\": [\"f\"]", options) ==
         "a: its accelerator subgraph has 1 node, below the minimum of 3\n"
         "b: the list does not have op \"g\"\n");

@@ -27,7 +27,7 @@ std::string lowered(const std::string& graph, const std::vector<Backend>& backen
   options.pool.work_folder = folder.path("work");
   options.until_clean = until_clean;
   const auto outcome = lower_model(*split, backends, options);
-  if (!outcome) FAIL(outcome.error().message);
+  if (!outcome) FAIL(outcome.error().message());
   std::string text;
   for (const LowerRound& round : outcome->rounds) {
     for (const LoweredPart& part : round.parts) {

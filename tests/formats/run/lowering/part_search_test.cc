@@ -40,7 +40,7 @@ Searched search(const Backend& backend, const SearchSettings& settings,
   const std::vector<Backend> backends = {backend};
   const PoolOptions options{.reference = reference, .work_folder = folder.path("work")};
   auto pool = LoweringPool::start(model, backends, options);
-  if (!pool) FAIL(pool.error().message);
+  if (!pool) FAIL(pool.error().message());
   const auto nodes = model.graph.nodes();
   LoweredPart part;
   part.name = "p";

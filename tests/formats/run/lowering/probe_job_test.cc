@@ -39,7 +39,7 @@ TEST_CASE("every model's cases are probed, and equal nodes of several models are
   const std::vector<Backend> backends = {shell_backend(contains("Abs"), "no op Abs")};
   const auto outcome =
       probe_models({models, facts, backends, 0}, PoolOptions{.work_folder = folder.path("work")});
-  if (!outcome) FAIL(outcome.error().message);
+  if (!outcome) FAIL(outcome.error().message());
   CHECK(outcome->identity == "1.0");
   CHECK(cases_of(models, *outcome) ==
         "0 Neg 2: lowered\n"
@@ -64,7 +64,7 @@ TEST_CASE("a backend that answers no case is refused") {
   const auto outcome =
       probe_models({models, facts, backends}, PoolOptions{.work_folder = folder.path("work")});
   REQUIRE_FALSE(outcome);
-  CHECK(outcome.error().message ==
+  CHECK(outcome.error().message() ==
         "backend \"fake\" answers none of the 1 cases: "
         "/nonexistent/compiler: No such file or directory");
 }
