@@ -57,6 +57,27 @@ std::optional<DType> parse_dtype(std::string_view name) {
 
 int dtype_bits(DType dtype) { return info(dtype).bits; }
 
+bool is_float_dtype(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32 ||
+         dtype == DType::float64;
+}
+
+bool is_integer_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+    case DType::int8:
+    case DType::uint16:
+    case DType::int16:
+    case DType::int32:
+    case DType::int64:
+    case DType::uint32:
+    case DType::uint64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 DType dtype_from_onnx(std::int64_t number) {
   if (number < 0 || number >= kDTypeCount) return DType::unknown;
   return static_cast<DType>(number);

@@ -49,6 +49,11 @@ std::optional<DType> parse_dtype(std::string_view name);
 // Bits of one element; 0 when the size is not fixed (string, unknown).
 int dtype_bits(DType dtype);
 
+// True for the floating-point numbers that nodes compute with: of 16 bits or more.
+bool is_float_dtype(DType dtype);
+// True for whole numbers of 8 bits or more.
+bool is_integer_dtype(DType dtype);
+
 // The dtype with that number in ONNX; DType::unknown for 0 and for numbers that are not in the
 // table.
 DType dtype_from_onnx(std::int64_t number);

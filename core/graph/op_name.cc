@@ -18,6 +18,22 @@ std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view 
   return std::nullopt;
 }
 
+QuantRole quant_role(const Graph& graph, NodeId node) {
+  static constexpr std::array<std::string_view, 4> kQuantize = {
+      "quantizelinear", "quantizepertensor", "quantizeperchannel", "quantizepertoken"};
+  static constexpr std::array<std::string_view, 5> kDequantize = {
+      "dequantizelinear", "dequantize", "dequantizepertensor", "dequantizeperchannel",
+      "dequantizepertoken"};
+  const std::string_view domain = plain_domain(graph.domain(node));
+  if (!domain.empty() && domain != "com.microsoft") return QuantRole::none;
+  const std::string key = op_key(graph.op(node));
+  const auto has = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), key) != names.end();
+  };
+  if (has(kQuantize)) return QuantRole::quantize;
+  return has(kDequantize) ? QuantRole::dequantize : QuantRole::none;
+}
+
 std::string op_key(std::string_view op) {
   static constexpr std::array<std::string_view, 6> kOverloaded = {
       "torch.ops.aten.",  "aten.", "torch.ops.quantized_decomposed.", "quantized_decomposed.",

@@ -19,6 +19,12 @@ std::string_view plain_domain(std::string_view domain);
 // The version of the domain that the model imports; nullopt when the model does not import it.
 std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain);
 
+// What a node does to numbers: makes whole ones of floats by a scale, or floats of these.
+enum class QuantRole : std::uint8_t { none, quantize, dequantize };
+
+// By the op's name, of ONNX, TensorFlow Lite and torch.
+QuantRole quant_role(const Graph& graph, NodeId node);
+
 // One key for an operator under all its spellings: ONNX writes `LogSoftmax`, torch.fx
 // `torch.log_softmax`, `torch.nn.modules.activation.LogSoftmax`, `torch.ops.aten.log_softmax.int`.
 // Tables about operators are looked up by this key.

@@ -4,8 +4,6 @@
 #include "core/pattern/qdq_groups.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -14,37 +12,15 @@
 namespace cleave {
 namespace {
 
-enum class Role : std::uint8_t { other, quantize, dequantize };
-
-Role role_of(const Graph& graph, NodeId node) {
-  static constexpr std::array<std::string_view, 4> kQuantize = {
-      "quantizelinear", "quantizepertensor", "quantizeperchannel", "quantizepertoken"};
-  static constexpr std::array<std::string_view, 5> kDequantize = {
-      "dequantizelinear", "dequantize", "dequantizepertensor", "dequantizeperchannel",
-      "dequantizepertoken"};
-  const std::string_view domain = plain_domain(graph.domain(node));
-  if (!domain.empty() && domain != "com.microsoft") return Role::other;
-  const std::string key = op_key(graph.op(node));
-  if (std::find(kQuantize.begin(), kQuantize.end(), key) != kQuantize.end()) return Role::quantize;
-  const bool is_inverse =
-      std::find(kDequantize.begin(), kDequantize.end(), key) != kDequantize.end();
-  return is_inverse ? Role::dequantize : Role::other;
-}
-
-bool is_float(DType type) {
-  return type == DType::float32 || type == DType::float16 || type == DType::bfloat16 ||
-         type == DType::float64;
-}
-
 // Looks up each op type once.
-PerNode<Role> roles_of(const Graph& graph) {
-  std::unordered_map<std::uint64_t, Role> known;  // by domain and op
-  PerNode<Role> roles(graph.node_count(), Role::other);
+PerNode<QuantRole> roles_of(const Graph& graph) {
+  std::unordered_map<std::uint64_t, QuantRole> known;  // by domain and op
+  PerNode<QuantRole> roles(graph.node_count(), QuantRole::none);
   for (const NodeId node : graph.nodes()) {
     const Node& record = graph.node(node);
     const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
-    const auto [role, is_new] = known.try_emplace(op, Role::other);
-    if (is_new) role->second = role_of(graph, node);
+    const auto [role, is_new] = known.try_emplace(op, QuantRole::none);
+    if (is_new) role->second = quant_role(graph, node);
     roles[node] = role->second;
   }
   return roles;
@@ -57,7 +33,7 @@ class QdqFinder {
 
   QdqGroups run() && {
     for (const NodeId node : graph_.nodes()) {
-      if (roles_[node] == Role::other) look_at(node);
+      if (roles_[node] == QuantRole::none) look_at(node);
     }
     return std::move(found_);
   }
@@ -81,8 +57,8 @@ class QdqFinder {
     return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
       const Value& value = graph_.value(operand.value);
       const bool is_made = value.kind == ValueKind::node_output;
-      if (is_made && roles_[value.producer] == Role::dequantize) return false;
-      return (is_made || value.kind == ValueKind::input) && is_float(value.dtype);
+      if (is_made && roles_[value.producer] == QuantRole::dequantize) return false;
+      return (is_made || value.kind == ValueKind::input) && is_float_dtype(value.dtype);
     });
   }
 
@@ -100,7 +76,7 @@ class QdqFinder {
     bool reads_any = false;
     for (const Operand& operand : graph_.operands(op)) {
       const Value& value = graph_.value(operand.value);
-      if (value.kind != ValueKind::node_output || roles_[value.producer] != Role::dequantize) {
+      if (value.kind != ValueKind::node_output || roles_[value.producer] != QuantRole::dequantize) {
         continue;
       }
       reads_any = true;
@@ -119,7 +95,7 @@ class QdqFinder {
       const auto readers = graph_.readers(at);
       if (is_returned(at) || readers.empty()) return false;
       const bool all_quantize = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-        return roles_[reader] == Role::quantize;
+        return roles_[reader] == QuantRole::quantize;
       });
       if (!all_quantize) continue;
       const std::size_t before = found_.members.size();
@@ -142,7 +118,7 @@ class QdqFinder {
     const NodeId next = readers.front();
     const auto is_next = [&](NodeId reader) { return reader == next; };
     if (!std::all_of(readers.begin(), readers.end(), is_next)) return kNone<NodeId>;
-    if (roles_[next] != Role::other) return kNone<NodeId>;
+    if (roles_[next] != QuantRole::none) return kNone<NodeId>;
     for (const Operand& operand : graph_.operands(next)) {
       const Value& value = graph_.value(operand.value);
       if (value.kind == ValueKind::node_output && value.producer != node) return kNone<NodeId>;
@@ -152,7 +128,7 @@ class QdqFinder {
 
   const Graph& graph_;
   QdqReach reach_;
-  PerNode<Role> roles_;
+  PerNode<QuantRole> roles_;
   QdqGroups found_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/graph/op_name.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
@@ -71,9 +72,7 @@ class AdviceWriter {
   // Quantised models, whose nodes a compiler must get with what quantises them.
   void speak_of_qdq() {
     std::size_t all = 0, taken = 0;
-    const auto is_qdq = [&](NodeId node) {
-      return graph_.op(node) == "QuantizeLinear" || graph_.op(node) == "DequantizeLinear";
-    };
+    const auto is_qdq = [&](NodeId node) { return quant_role(graph_, node) != QuantRole::none; };
     for (const NodeId node : graph_.nodes()) all += is_qdq(node) ? 1U : 0U;
     for (const LoweredPart& part : outcome_.rounds.front().parts) {
       for (const NodeId node : part.nodes) taken += is_qdq(node) ? 1U : 0U;

@@ -285,27 +285,8 @@ double brain_number(std::uint16_t bits) {
   return number;
 }
 
-bool is_float(DType dtype) {
-  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
-         dtype == DType::bfloat16;
-}
-
-bool is_integer(DType dtype) {
-  switch (dtype) {
-    case DType::uint8:
-    case DType::int8:
-    case DType::uint16:
-    case DType::int16:
-    case DType::int32:
-    case DType::int64:
-    case DType::uint32:
-    case DType::uint64:
-    case DType::boolean:
-      return true;
-    default:
-      return false;
-  }
-}
+// Compared element by element as whole numbers.
+bool is_whole(DType dtype) { return is_integer_dtype(dtype) || dtype == DType::boolean; }
 
 // Infinite when exactly one is NaN, or infinities differ.
 double float_distance(double wants, double is) {
@@ -321,8 +302,8 @@ double float_distance(double wants, double is) {
 // The largest distance that is allowed. Neither infinite nor NaN: these have no tolerance of their
 // own, but a NaN is as good as any other, whatever its bits.
 double most_distance(DType dtype, double wants, const CompareTolerance& tolerance) {
-  if (is_float(dtype) && !std::isfinite(wants)) return tolerance.atol;
-  if (is_float(dtype)) return tolerance.atol + tolerance.rtol * std::fabs(wants);
+  if (is_float_dtype(dtype) && !std::isfinite(wants)) return tolerance.atol;
+  if (is_float_dtype(dtype)) return tolerance.atol + tolerance.rtol * std::fabs(wants);
   const bool is_narrow = dtype == DType::uint8 || dtype == DType::int8;
   return is_narrow ? static_cast<double>(tolerance.integers) : 0;
 }
@@ -408,7 +389,7 @@ void measure(const Tensor& wants, const Tensor& is, TensorDifference& difference
 }  // namespace
 
 CompareTolerance tolerance_for(const Tensor& wants, CompareTolerance tolerance) {
-  if (is_float(wants.dtype)) tolerance.atol = tolerance.atol_of(largest_finite(wants));
+  if (is_float_dtype(wants.dtype)) tolerance.atol = tolerance.atol_of(largest_finite(wants));
   return tolerance;
 }
 
@@ -418,11 +399,11 @@ TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,
   TensorDifference difference{.total = wants.count()};
   if (wants.dtype != is.dtype) return difference.what = What::dtype, difference;
   if (wants.dims != is.dims) return difference.what = What::shape, difference;
-  if (!is_float(wants.dtype) && !is_integer(wants.dtype)) {
+  if (!is_float_dtype(wants.dtype) && !is_whole(wants.dtype)) {
     return difference.what = What::not_comparable, difference;
   }
   const CompareTolerance tolerance = tolerance_for(wants, given);
-  if (is_float(wants.dtype)) {
+  if (is_float_dtype(wants.dtype)) {
     difference.largest_wanted = largest_finite(wants);
     difference.is_tested = difference.total == 0 || difference.largest_wanted > tolerance.atol;
     difference.is_finite = difference.total == 0 || has_finite(wants);
@@ -434,7 +415,7 @@ TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,
     const double wanted = element_at(wants, i), got = element_at(is, i);
     const double distance = float_distance(wanted, got);
     const double most = most_distance(wants.dtype, wanted, tolerance);
-    if (distance <= most && (most > 0 || is_float(wants.dtype))) continue;
+    if (distance <= most && (most > 0 || is_float_dtype(wants.dtype))) continue;
     difference.what = What::values;
     if (difference.differing++ == 0 || distance > difference.largest) {
       difference.wants = wanted;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/graph/op_name.h"
 #include "formats/run/backend/attempt.h"
 #include "formats/run/backend/tensor.h"
 #include "formats/run/backend/tensor_files.h"
@@ -335,7 +336,7 @@ bool is_dequantised(const Graph& graph, ValueId value) {
   for (std::size_t i = 0; i < kMostSteps && graph.value(value).kind == ValueKind::node_output;
        ++i) {
     const NodeId node = graph.value(value).producer;
-    if (graph.op(node) == "DequantizeLinear") return true;
+    if (quant_role(graph, node) == QuantRole::dequantize) return true;
     const auto operands = graph.operands(node);
     if (!moves_elements(graph.op(node)) || operands.empty()) return false;
     value = operands[0].value;

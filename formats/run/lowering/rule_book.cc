@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/graph/op_name.h"
 #include "core/lowering/learned_rule.h"
 
 namespace cleave {
@@ -37,11 +38,12 @@ bool is_cut_from_qdq(const Graph& graph, const Finding& finding, NodeId node) {
   for (const Operand& operand : graph.operands(node)) {
     const NodeId maker = graph.value(operand.value).producer;
     if (maker == kNone<NodeId> || graph.is_parameter(operand.value)) continue;
-    if (graph.op(maker) == "DequantizeLinear" && !is_within(finding, maker)) return true;
+    if (quant_role(graph, maker) == QuantRole::dequantize && !is_within(finding, maker))
+      return true;
   }
   const auto readers = graph.readers(node);
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    return graph.op(reader) == "QuantizeLinear" && !is_within(finding, reader);
+    return quant_role(graph, reader) == QuantRole::quantize && !is_within(finding, reader);
   });
 }
 

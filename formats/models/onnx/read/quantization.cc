@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/graph/node_lookup.h"
+#include "core/graph/op_name.h"
 #include "formats/models/onnx/read/reader.h"
 
 namespace cleave {
@@ -13,9 +14,11 @@ bool is_of(const Graph& graph, NodeId node, std::string_view op) {
                                   graph.domain(node) == "com.microsoft");
 }
 
-bool is_quantize(const Graph& graph, NodeId node) { return is_of(graph, node, "QuantizeLinear"); }
+bool is_quantize(const Graph& graph, NodeId node) {
+  return quant_role(graph, node) == QuantRole::quantize;
+}
 bool is_dequantize(const Graph& graph, NodeId node) {
-  return is_of(graph, node, "DequantizeLinear");
+  return quant_role(graph, node) == QuantRole::dequantize;
 }
 
 // The operator's own quantised tensor: what a QuantizeLinear makes, a DequantizeLinear reads.
