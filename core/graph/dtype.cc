@@ -72,6 +72,7 @@ bool is_integer_dtype(DType dtype) {
     case DType::int64:
     case DType::uint32:
     case DType::uint64:
+    case DType::boolean:
       return true;
     default:
       return false;

@@ -51,7 +51,7 @@ int dtype_bits(DType dtype);
 
 // True for the floating-point numbers that nodes compute with: of 16 bits or more.
 bool is_float_dtype(DType dtype);
-// True for whole numbers of 8 bits or more.
+// True for whole numbers of 8 bits or more, and for bool.
 bool is_integer_dtype(DType dtype);
 
 // The dtype with that number in ONNX; DType::unknown for 0 and for numbers that are not in the

@@ -60,7 +60,7 @@ void add_stages_drawing(ContentPage& page, const std::string& dot, const std::st
          .svg = svg_element(drawn->svg),
          .legend = "a box is as high as its load; yellow: the one that takes longest"});
   } else {
-    page.notes.push_back("the page has no drawing: " + drawn.error().why);
+    page.notes.push_back("the page has no drawing: " + drawn.error().message);
   }
 }
 

@@ -285,9 +285,6 @@ double brain_number(std::uint16_t bits) {
   return number;
 }
 
-// Compared element by element as whole numbers.
-bool is_whole(DType dtype) { return is_integer_dtype(dtype) || dtype == DType::boolean; }
-
 // Infinite when exactly one is NaN, or infinities differ.
 double float_distance(double wants, double is) {
   if (std::isnan(wants) || std::isnan(is)) {
@@ -399,7 +396,7 @@ TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,
   TensorDifference difference{.total = wants.count()};
   if (wants.dtype != is.dtype) return difference.what = What::dtype, difference;
   if (wants.dims != is.dims) return difference.what = What::shape, difference;
-  if (!is_float_dtype(wants.dtype) && !is_whole(wants.dtype)) {
+  if (!is_float_dtype(wants.dtype) && !is_integer_dtype(wants.dtype)) {
     return difference.what = What::not_comparable, difference;
   }
   const CompareTolerance tolerance = tolerance_for(wants, given);

@@ -92,11 +92,8 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     const std::string option = setting == nullptr ? "--prefix" : option_name(*setting);
     if (target == nullptr) return no_such_target(option, given.target, targets);
     if (setting == nullptr) {
-      auto& partition = options.partition;
-      std::string& prefix =
-          is_one ? partition.acc_prefix
-                 : partition.target_prefixes[static_cast<std::size_t>(target - targets.data())];
-      prefix = given.value;
+      const auto at = static_cast<std::size_t>(target - targets.data());
+      (is_one ? options.acc_prefix : options.target_prefixes[at]) = given.value;
     } else if (is_one) {
       setting->set(options, given.value);
     } else {
@@ -205,9 +202,10 @@ class SplitJobMaker {
   // Only the placement by cost asks what is gained.
   static Status<Fault> check_gain(const SplitOptions& options) {
     if (!options.min_gain || options.place == PlaceBy::cost) return Done{};
-    return fault_of(FaultCause::request, {"--min-gain is for placement by cost",
-                                          std::nullopt,
-                                          {"give --place cost, too, or leave --min-gain out"}});
+    return fault_of(FaultCause::request,
+                    Error{"--min-gain is for placement by cost",
+                          std::nullopt,
+                          {"give --place cost, too, or leave --min-gain out"}});
   }
 
   bool has_targets() const { return job_.targets_.size() > 1; }

@@ -21,15 +21,14 @@ bool has_cuts(const CutOptions& cuts) {
 
 Result<StagePlan, Fault> plan_by_cuts(const Graph& graph, const CutOptions& cuts) {
   if (!has_cuts(cuts) && !has_stage_markers(graph)) {
-    return FaultCause::request,
-           Error{.message =
-                     "the stages have no given ends: the model has no pippy._pipe_split markers",
-                 .notes = {"give --split-at, --split-between, --map or --stages"}};
+    return fault_of(FaultCause::request,
+                    "the stages have no given ends: the model has no pippy._pipe_split markers",
+                    {"give --split-at, --split-between, --map or --stages"});
   }
   auto numbers = cut_stages(graph, cuts);
   if (!numbers) {
     const auto cause = numbers.error().node ? FaultCause::input : FaultCause::request;
-    return cause, numbers.error();
+    return fault_of(cause, numbers.error());
   }
   return StagePlan{.stage_of = std::move(numbers->stage_of), .notes = std::move(numbers->notes)};
 }

@@ -124,23 +124,6 @@ std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims, st
   return is_empty ? 0 : count;
 }
 
-bool is_integer_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::uint8:
-    case DType::int8:
-    case DType::uint16:
-    case DType::int16:
-    case DType::int32:
-    case DType::uint32:
-    case DType::int64:
-    case DType::uint64:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::optional<OnnxElements> unknown_elements(const OnnxType& type) {
   if (!type.is_tensor() || !type.has_shape || !is_integer_dtype(type.dtype)) return std::nullopt;
   OnnxElements out{.dtype = type.dtype, .dims = {}, .integers = {}, .reals = {}};

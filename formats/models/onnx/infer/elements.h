@@ -34,8 +34,6 @@ struct OnnxElements {
   std::size_t count() const { return is_real() ? reals.size() : integers.size(); }
 };
 
-bool is_integer_dtype(DType dtype);  // also bool; not 4-bit types
-
 // Number of elements of a tensor with these dims. nullopt above `most` (also when a dim of 0 hides
 // that), and when a dim is below 0.
 std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims,
