@@ -83,11 +83,11 @@ class StageCommand : public Command {
 
   // The shapes that the profiles of --costs saw. Faults of these files are left to the plan, which
   // reads them for their times.
-  Shapes seen_shapes(LoadedModel& model) const {
+  ShapeOverlay seen_shapes(LoadedModel& model) const {
     const auto files = plan_.request().balance.costs_files;
     if (files.empty()) return {};
     const auto costs = read_costs_and_shapes(files, model);
-    return costs ? observed_shapes(*costs) : Shapes();
+    return costs ? observed_shapes(*costs) : ShapeOverlay();
   }
 
   // A parameter may be named by its path in the module where no value has this name: it becomes the value's.

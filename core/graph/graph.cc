@@ -108,14 +108,14 @@ Shape Graph::shape(ValueId id) const {
   return csr_row(dims_, shape_begin_, index(shape));
 }
 
-Graph Graph::with_shapes(const Shapes& shapes) const {
+Graph Graph::with_shapes(const ShapeOverlay& shapes) const {
   Graph seen = *this;
   if (shapes.empty()) return seen;
   OtherShapes other{{values_.begin(), values_.end()},
                     {shape_begin_.begin(), shape_begin_.end()},
                     {dims_.begin(), dims_.end()}};
   ValueSet known(values_.size());
-  for (const Shapes::OfValue& of : shapes.of_values()) {
+  for (const ShapeOverlay::OfValue& of : shapes.of_values()) {
     if (!known.insert(of.value)) continue;
     const Shape dims = shapes.shape(of);
     other.values[index(of.value)].shape = id_at<ShapeId>(other.shape_begin.size() - 1);

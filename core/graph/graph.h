@@ -30,7 +30,7 @@
 #include "core/graph/attribute.h"
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
-#include "core/graph/shapes.h"
+#include "core/graph/shape_overlay.h"
 
 namespace cleave {
 
@@ -179,7 +179,7 @@ class Graph {
   Shape shape(ValueId id) const;  // empty when the rank is unknown: ask has_rank first
   // This graph as it looks with `shapes`; values that these do not name keep their own. Takes 32
   // bytes a value, and shares the rest with this graph.
-  Graph with_shapes(const Shapes& shapes) const;
+  Graph with_shapes(const ShapeOverlay& shapes) const;
   // This graph with these orders between its nodes, which every pass keeps. Linear in them.
   Graph with_order(std::span<const RunOrder> order) const;
   // The parameter that this one is another name for (tied weights, two reads of one attribute); the

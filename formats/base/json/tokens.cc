@@ -1,6 +1,6 @@
 #include "formats/base/json/tokens.h"
 
-#include "formats/base/json/fault.h"
+#include "formats/base/json/broken_json.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/utf8.h"
 

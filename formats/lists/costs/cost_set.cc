@@ -91,8 +91,8 @@ Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& gra
   return set;
 }
 
-Shapes observed_shapes(const CostSet& costs) {
-  Shapes shapes;
+ShapeOverlay observed_shapes(const CostSet& costs) {
+  ShapeOverlay shapes;
   for (const ObservedShape& shape : costs.inferred) shapes.add(shape.value, shape.dims);
   for (const auto* const files : {&costs.cpu, &costs.acc}) {
     for (const ModelCosts& file : *files) {

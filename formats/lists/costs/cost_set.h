@@ -71,6 +71,6 @@ Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& 
 // Shapes of values that have unknown dims in the model: those in `inferred`, else those that the
 // files saw at run time. Passes get the graph with them. A written model must fit any input, so
 // writers get the model, whose graph has the declared shapes.
-Shapes observed_shapes(const CostSet& costs);
+ShapeOverlay observed_shapes(const CostSet& costs);
 
 }  // namespace cleave

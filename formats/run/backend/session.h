@@ -1,10 +1,8 @@
 // BackendSession: one backend, for one thread. Runs its stages on pieces, with its worker or with
-// programs of their own, and judges the outcome.
+// programs of their own.
 //
 //   worker died          tries the same piece once more in a fresh worker before calling it a crash
 //   worker is too slow   ends it, and starts a new one for the next piece
-//   exit status 0        is success only with every file of "produces" and no line of "failed_if";
-//                        without "produces", a compile command that mentions {out} must write it
 #pragma once
 
 #include <memory>
@@ -13,8 +11,9 @@
 
 #include "formats/run/backend/attempt.h"
 #include "formats/run/backend/backend.h"
-#include "formats/run/backend/line_pattern.h"
+#include "formats/run/backend/piece_files.h"
 #include "formats/run/backend/placeholders.h"
+#include "formats/run/backend/verdict_of_answer.h"
 #include "formats/run/backend/worker.h"
 
 namespace cleave {
@@ -23,24 +22,6 @@ struct SessionOptions {
   std::vector<std::string> launcher =
       {};                   // words before each command: for another machine or a container
   std::string folder = {};  // for files that backends write; absolute, must exist
-};
-
-// A tensor file and the name of its value.
-struct NamedFile {
-  std::string name, file;
-};
-
-// A piece of a model in files. Paths are absolute.
-struct PieceFiles {
-  std::string model;
-  std::string out;                                   // prefix of the result files
-  std::vector<NamedFile> inputs = {}, outputs = {};  // for the stage run, TensorProto
-  std::uint64_t seed = 0;
-  // A worker exports a program of torch anew on `inputs`, so that its shapes are theirs.
-  bool pins = false;
-  // For the stage compile: a worker may leave what it compiled in files whose names begin as `out`
-  // does.
-  bool keeps = false;
 };
 
 class BackendSession {
@@ -72,21 +53,12 @@ class BackendSession {
   Attempt run_command(const BackendCommand& command, const PlaceholderValues& values);
   Attempt run_with_files(const PieceFiles& piece);
   Attempt run_worker(LowerStage stage, const PieceFiles& piece);
-  Attempt judge(const ChildResult& result, const BackendCommand& command,
-                const PlaceholderValues& values) const;
-  Attempt judge(const WorkerAnswer& answer, const PieceFiles& piece) const;
-  bool is_compile(const BackendCommand& command) const;
-  bool is_failure(std::string_view line) const;
-  bool has_failure(std::string_view output) const;
-  std::string message_of(std::string_view err, std::string_view out) const;
-  bool is_lost(std::string_view text) const;
   Worker& worker();
 
   const Backend& backend_;
   SessionOptions options_;
   std::unique_ptr<Worker> worker_;
-  std::vector<LinePattern> failed_if_;
-  std::optional<LinePattern> begin_, drop_;
+  AnswerJudge judge_;
   std::size_t calls_ = 0;
   double seconds_ = 0;
 };

@@ -1,7 +1,7 @@
 #include "formats/base/json/cursor.h"
 
 #include "formats/base/io/source_file.h"
-#include "formats/base/json/fault.h"
+#include "formats/base/json/broken_json.h"
 #include "tests/catch2.h"
 
 namespace cleave {

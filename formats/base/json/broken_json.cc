@@ -1,4 +1,4 @@
-#include "formats/base/json/fault.h"
+#include "formats/base/json/broken_json.h"
 
 #include <algorithm>
 

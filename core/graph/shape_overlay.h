@@ -1,4 +1,4 @@
-// Shapes: an overlay of shapes over a graph. The graph has the shapes that the model declares; where
+// ShapeOverlay: an overlay of shapes over a graph. The graph has the shapes that the model declares; where
 // a run, a trace or the user showed more, the overlay says so, and Graph::with_shapes() lays it
 // over. Passes get the graph with the overlay; what is written gets the model's own.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-class Shapes {
+class ShapeOverlay {
  public:
   // The value has these sizes. What was added first for a value holds.
   void add(ValueId value, std::span<const std::int64_t> sizes);

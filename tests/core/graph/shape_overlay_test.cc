@@ -1,4 +1,4 @@
-#include "core/graph/shapes.h"
+#include "core/graph/shape_overlay.h"
 
 #include <optional>
 #include <vector>
@@ -23,7 +23,7 @@ ValueId output_of(const Graph& graph, const char* node) {
 
 TEST_CASE("a graph with shapes shows them, and the graph below keeps its own") {
   const Graph graph = graph_from_text(kOpen);
-  Shapes shapes;
+  ShapeOverlay shapes;
   const std::vector<std::int64_t> sizes = {3, 8};
   shapes.add(output_of(graph, "a"), sizes);
   const Graph seen = graph.with_shapes(shapes);
@@ -35,7 +35,7 @@ TEST_CASE("a graph with shapes shows them, and the graph below keeps its own") {
 
 TEST_CASE("of two shapes for a value the first holds") {
   const Graph graph = graph_from_text(kOpen);
-  Shapes shapes;
+  ShapeOverlay shapes;
   shapes.add(output_of(graph, "a"), std::vector<std::int64_t>{3, 8});
   shapes.add(output_of(graph, "a"), std::vector<std::int64_t>{5});
   CHECK(graph.with_shapes(shapes).shape(output_of(graph, "a")).size() == 2);
@@ -43,7 +43,7 @@ TEST_CASE("of two shapes for a value the first holds") {
 
 TEST_CASE("shapes are laid over shapes") {
   const Graph graph = graph_from_text(kOpen);
-  Shapes first, second;
+  ShapeOverlay first, second;
   first.add(output_of(graph, "a"), std::vector<std::int64_t>{3, 8});
   second.add(output_of(graph, "b"), std::vector<std::int64_t>{3, 4});
   const Graph seen = graph.with_shapes(first).with_shapes(second);
@@ -53,7 +53,7 @@ TEST_CASE("shapes are laid over shapes") {
 
 TEST_CASE("a graph with shapes lives on without the graph below") {
   std::optional<Graph> graph = graph_from_text(kOpen);
-  Shapes shapes;
+  ShapeOverlay shapes;
   shapes.add(output_of(*graph, "a"), std::vector<std::int64_t>{});
   const Graph seen = graph->with_shapes(shapes);
   graph.reset();
