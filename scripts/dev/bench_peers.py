@@ -95,8 +95,8 @@ def table_text(record):
         *map(row_text, record["rows"]),
     ]
     faults = [f"{row['peer']} fails on {row['model']}: {row['fault']}." for row in record["rows"] if "fault" in row]
-    missing = [f"Not installed, left out: {name}." for name in record["missing"]]
-    for paragraph in filter(None, [goal_text(record["rows"]), *faults, *missing]):
+    missing = f"Not installed, left out: {', '.join(record['missing'])}." if record["missing"] else ""
+    for paragraph in filter(None, [goal_text(record["rows"]), *faults, missing]):
         lines += ["", paragraph]
     return "\n".join(lines)
 
