@@ -11,7 +11,7 @@ process for each repetition. One program runs at a time, cleave and its peers by
 in memory if there is room; the fastest repetition counts. A peer that takes longer than the limit is ended, and
 not asked again.
 
-PYTHON has the peers: pip install torch numpy onnx onnxruntime openvino polygraphy onnx-tool. What it lacks is
+PYTHON has the peers: pip install torch numpy onnx onnxruntime openvino polygraphy onnx-graphsurgeon onnx-tool. What it lacks is
 left out and named below the table. The models are chains of small operators in torch.fx (--residual,
 by nodes) and ONNX (--onnx, by nodes; the program cleave_make_graph of the same build makes them), and ONNX
 models of few nodes with large weights (--megabytes). Where a peer divides as cleave does, both must make the same
@@ -174,12 +174,13 @@ class Bench:
     def missing(self):
         return sorted({peer.package for peer in PEERS.values()} - set(self.versions))
 
-    # Both return what they print.
+    # Both return the seconds, and what is printed.
 
     def cleave(self, command, arguments):
-        writes = {"preview": [], "cut": ["-o", self.out.next() / "cut.onnx"]}.get(command, ["-o", self.out.next()])
-        if command == "cut":
+        writes = [] if command == "preview" else ["-o", self.out.next()]
+        if command == "cut":  # it writes a file
             self.out.path.mkdir()
+            writes = ["-o", self.out.path / "cut.onnx"]
         return run([self.asked.cleave, command, *arguments, *writes])
 
     def peer(self, name, folder):
@@ -249,14 +250,15 @@ class Bench:
         for name, words in {"model.onnx": ["onnx", str(nodes)], "support.txt": ["onnx-support"]}.items():
             with open(folder / name, "wb") as file:
                 subprocess.run([program, *words], stdout=file, check=True)
-        self.onnx(f"ONNX, {nodes:,} nodes", folder, "support.txt", {"x": [1, 4, 56, 56]})
+        (folder / "inputs.json").write_text(json.dumps({"x": [1, 4, 56, 56]}))
+        self.onnx(f"ONNX, {nodes:,} nodes", folder, "support.txt")
 
     def weight_heavy(self, megabytes):
         folder = self.new_folder(f"weights{megabytes}")
         self.make("weights", megabytes, folder)
-        self.onnx(f"ONNX, {megabytes:,} MB of weights", folder, "support.json", None)
+        self.onnx(f"ONNX, {megabytes:,} MB of weights", folder, "support.json")
 
-    def onnx(self, name, folder, support, inputs):
+    def onnx(self, name, folder, support):
         """Split once, for the names of the parts that the peers extract."""
         split = [folder / "model.onnx", "-s", folder / support]
         self.cleave("split", split)
@@ -268,8 +270,6 @@ class Bench:
         kept = [{key: part[key] for key in ("name", "inputs", "outputs")} for part in parts]
         (folder / "parts.json").write_text(json.dumps(kept))
         (folder / "cut.json").write_text(json.dumps({key: largest[key] for key in ("inputs", "outputs")}))
-        if inputs is not None:
-            (folder / "inputs.json").write_text(json.dumps(inputs))
         cut = [folder / "model.onnx"]
         for option, side in (("--from", "inputs"), ("--to", "outputs")):
             for value in largest[side]:

@@ -4,9 +4,10 @@
 usage: peer_models.py residual NODES FOLDER      a torch.fx module and what cleave reads of it
        peer_models.py weights MEGABYTES FOLDER   an ONNX chain of MatMul and Add on that much
 
-The residual graph is a chain of small tensors: every fifth node adds the input, every fortieth is torch.erf, which the
-list does not name. Written: model.pt and inputs.pt for torch; model.json (by export_fx.py), support.json and
-map.json, forty runs of the model's order, for both. The other: model.onnx and support.json.
+The residual graph is a chain of small tensors: every fifth node adds the input, and every fifth is torch.relu, which
+the list does not name. Written: model.pt and inputs.pt for torch; model.json (by export_fx.py), support.json and
+map.json, forty runs of the model's order, for both. The other: model.onnx, support.json and
+inputs.json, the shapes of its inputs.
 """
 
 import json
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-UNSUPPORTED_EVERY = 40  # nodes of the residual graph
+UNSUPPORTED = "torch.relu"
 PARTS_OF_MAP = 40
 LAYERS = 64  # of the chain
 
@@ -33,12 +34,10 @@ def residual_graph(nodes):
     graph = torch.fx.Graph()
     x = first = graph.placeholder("x")
     for i in range(nodes):
-        op = [torch.relu, torch.sigmoid, torch.neg, torch.tanh][i % 4]
-        if i % UNSUPPORTED_EVERY == UNSUPPORTED_EVERY - 1:
-            op = torch.erf
         if i % 5 == 4:
             x = graph.call_function(torch.add, (x, first))
         else:
+            op = [torch.relu, torch.sigmoid, torch.neg, torch.tanh][i % 4]
             x = graph.call_function(op, (x,))
     graph.output(x)
     return torch.fx.GraphModule(torch.nn.Module(), graph)
@@ -58,7 +57,7 @@ def make_residual(nodes, folder):
     traced = torch.load(folder / "model.pt", weights_only=False)
     calls = [node for node in traced.graph.nodes if node.op.startswith("call_")]
     modules = dict(traced.named_modules())
-    ops = sorted({export_fx.operator_name(node, modules) for node in calls} - {"torch.erf"})
+    ops = sorted({export_fx.operator_name(node, modules) for node in calls} - {UNSUPPORTED})
     write_json(folder / "support.json", support_list(ops))
     parts = {node.name: i * PARTS_OF_MAP // len(calls) for i, node in enumerate(calls)}
     write_json(folder / "map.json", parts)
@@ -69,7 +68,8 @@ def make_weights(megabytes, folder):
     sys.path.insert(0, str(ROOT / "tests/bench"))
     import bench_onnx
 
-    bench_onnx.make_model(folder / "model.onnx", LAYERS, megabytes)
+    side = bench_onnx.make_model(folder / "model.onnx", LAYERS, megabytes)
+    write_json(folder / "inputs.json", {"x": [1, side]})
     write_json(folder / "support.json", support_list(["MatMul", "Add"]))
 
 

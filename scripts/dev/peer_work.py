@@ -5,9 +5,10 @@ usage: peer_work.py PEER FOLDER OUT      prints {"parts": N} where it makes part
        peer_work.py --installed          prints {PACKAGE: VERSION} of the peers' packages
 
 FOLDER is a model as peer_models.py and bench_peers.py lay it: model.pt with support.json and map.json, or
-model.onnx with parts.json (every partition's name, inputs and outputs) and cut.json (those of one). A peer
-reads its model from there, and what it writes goes into the folder OUT, which is there and empty. Each peer
-does what a user of it would: no work that its table's row does not name, and its own way to read and write.
+model.onnx with inputs.json (the shapes of its inputs), parts.json (every partition's name, inputs and outputs) and
+cut.json (those of one). A peer reads its model from there, and what it writes goes into the folder OUT, which is
+there and empty. Each peer does what a user of it would: no work that its row of the table does not name, and its
+own way to read and write.
 """
 
 import importlib.metadata
@@ -144,12 +145,10 @@ def openvino_query(folder, out):
 
 
 def polygraphy(*arguments):
-    """Its command, which ends the process where it fails."""
     from polygraphy.tools import main
 
-    sys.argv = ["polygraphy", *arguments]
-    if main():
-        sys.exit("polygraphy fails")
+    if main(list(arguments)):
+        sys.exit("exit status 1")
 
 
 def polygraphy_inspect(folder, out):
