@@ -73,7 +73,7 @@ def row_text(row):
 
 
 def goal_text(rows):
-    """Where the goals stand; "" where their model was not measured."""
+    """Where the goals stand."""
     told = []
     for command, goal in GOALS.items():
         for row in rows:
@@ -82,7 +82,7 @@ def goal_text(rows):
                 ratio = row["seconds"] / row["cleave_seconds"]
                 stands = "met" if ratio >= goal else "missed"
                 told.append(f"`{command}` {goal} times, {stands} with {ratio_text(ratio)}")
-    return f"Goals beside the splitter of torch.fx at 30,000 nodes: {'; '.join(told)}." if told else ""
+    return f"Goals beside the splitter of torch.fx at 30,000 nodes: {'; '.join(told) or 'not measured in this run'}."
 
 
 def table_text(record):
@@ -197,23 +197,23 @@ class Bench:
             own = min(own, self.cleave(command, arguments)[0])
             for name, before in taken.items():
                 if "limit" not in before and "fault" not in before:
-                    taken[name] = self.next_of_peer(name, folder, before)
+                    taken[name] = self.next_of_peer(name, command, folder, before)
         for name, found in taken.items():
             peer = PEERS[name].does if name in PEERS else name
             row = {"model": model, "command": command, "cleave_seconds": own, "peer": peer, **found}
             self.rows.append(row)
             print(row_text(row), file=sys.stderr, flush=True)
 
-    def next_of_peer(self, name, folder, before):
+    def next_of_peer(self, name, command, folder, before):
         try:
             seconds, printed = self.peer(name, folder)
         except Ended:
             return {"limit": self.asked.limit}
         except Fault as fault:
             return {"fault": str(fault)}
-        parts = json.loads(printed)["parts"] if name != COPY and printed else None
-        if parts is not None and (self.out.path / "manifest.json").exists():
-            own = len(json.loads((self.out.path / "manifest.json").read_text())["partitions"])
+        if command == "split" and printed:
+            parts = json.loads(printed)["parts"]
+            own = len(self.parts())
             if own != parts:
                 sys.exit(f"bench_peers.py: error: {name} makes {parts} parts, cleave {own}")
         return {"seconds": min(seconds, before.get("seconds", seconds))}
@@ -227,6 +227,10 @@ class Bench:
             copies = [COPY] if command == "split" and peers is ONNX_PEERS else []
             if names:
                 self.compare(model, command, arguments[command], [*names, *copies], folder)
+
+    def parts(self):
+        """Of cleave's last split."""
+        return json.loads((self.out.path / "manifest.json").read_text())["partitions"]
 
     def new_folder(self, name):
         folder = self.folder / name
@@ -262,7 +266,7 @@ class Bench:
         """Split once, for the names of the parts that the peers extract."""
         split = [folder / "model.onnx", "-s", folder / support]
         self.cleave("split", split)
-        parts = json.loads((self.out.path / "manifest.json").read_text())["partitions"]
+        parts = self.parts()
         largest = max(parts, key=lambda part: len(part["nodes"]))
         for part in parts:
             for side in ("inputs", "outputs"):
@@ -339,7 +343,10 @@ def main():
     asked.cleave = str(Path(asked.cleave).resolve())
     with tempfile.TemporaryDirectory(dir=asked.folder or working_folder(asked.megabytes)) as folder:
         bench = Bench(asked, folder)
-        bench.all()
+        try:
+            bench.all()
+        except Fault as fault:
+            sys.exit(f"bench_peers.py: error: {fault}")
         record = bench.record()
     print(table_text(record))
     if asked.record:
