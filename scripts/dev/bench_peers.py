@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
 """Times cleave and programs that do the same or a part of it, on the same models, in one run.
 
-usage: bench_peers.py CLEAVE [--nodes N,N...] [--models NAME,NAME...] [--megabytes N,N...]
-                      [--repeat N] [--torch-python PYTHON] [--onnx-python PYTHON] [--folder DIR]
+usage: bench_peers.py CLEAVE --python PYTHON [--residual N,N...] [--onnx N,N...] [--megabytes N,N...]
+                      [--repeat N] [--limit SECONDS] [--folder DIR] [--record]
+       bench_peers.py --write-table
 
-Prints a table in Markdown: for each model the time of cleave, the time of the other, and the ratio. The
-fastest repetition counts. cleave is timed as a whole process, from reading the file to writing all of its
-output with drawings and reports; the others are timed inside their process, without start, imports and,
-with torch.fx, tracing of the model. One program runs at a time; each repetition writes into a new folder,
-in memory if there is room:
+Prints a table in Markdown: for each model the time of cleave, that of the other, and the ratio. Both are whole
+processes, with their start, imports, reading and writing: peer_work.py does what a peer does, one fresh
+process for each repetition. One program runs at a time, cleave and its peers by turns, each into a new folder,
+in memory if there is room; the fastest repetition counts. A peer that takes longer than the limit is ended, and
+not asked again.
 
-  torch.fx splitter   torch.fx.passes.splitter_base: constructed (which runs the model once) and called
-  split_module        torch.fx.passes.split_module by a node -> partition map
-  extract_model       onnx.utils: the model loaded, each partition extracted and saved
-  load + infer        onnx.load and onnx.shape_inference.infer_shapes
-  ORT session         onnxruntime.InferenceSession without optimisations: reads, checks, plans
-  cp                  of the bytes that cleave wrote
+PYTHON has the peers: pip install torch numpy onnx onnxruntime openvino polygraphy onnx-graphsurgeon onnx-tool. What it lacks is
+left out and named below the table. The models are chains of small operators in torch.fx (--residual,
+by nodes) and ONNX (--onnx, by nodes; the program cleave_make_graph of the same build makes them), and ONNX
+models of few nodes with large weights (--megabytes). Where a peer divides as cleave does, both must make the same
+number of parts.
 
-Synthetic torch.fx graphs are residual blocks of small tensors with an op every 40 nodes that the list
-does not name; cleave reads them as export_fx.py writes them. Comparable splits must have the same number
-of partitions. Programs that are not installed are skipped and named below the table.
+--record writes tests/bench/peers.json, and the table in tests/bench/README.md from it; --write-table does the
+latter alone, and a test fails where the two differ.
 """
 
 import argparse
@@ -35,8 +34,85 @@ import tempfile
 import time
 from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parent.parent
-UNSUPPORTED_EVERY = 40  # nodes of a synthetic graph
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from peer_work import ONNX_PEERS, PEERS, TORCH_PEERS
+
+DEV = Path(__file__).resolve().parent
+BENCH = DEV.parent.parent / "tests/bench"
+RECORD, README = BENCH / "peers.json", BENCH / "README.md"
+BEGIN, END = "<!-- scripts/dev/bench_peers.py writes this table -->", "<!-- end of the table -->"
+COPY = "cp of what it wrote"
+GOAL_MODEL, GOAL_PEERS = "torch.fx, 30,000 nodes", "torch.fx splitter"
+GOALS = {"preview": 300, "split": 60}
+
+
+# ---- the table, from what is recorded ----
+
+
+def seconds_text(seconds):
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
+def ratio_text(ratio):
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def row_text(row):
+    """A row has "seconds" of the peer, or "limit", or "fault" where it cannot do it."""
+    own = row["cleave_seconds"]
+    if "seconds" in row:
+        takes, ratio = seconds_text(row["seconds"]), ratio_text(row["seconds"] / own)
+    elif "limit" in row:
+        takes, ratio = f"> {row['limit']:,} s", f"> {ratio_text(row['limit'] / own)}"
+    else:
+        takes, ratio = "fails", "-"
+    cells = [row["model"], f"`{row['command']}`", seconds_text(own), row["peer"], takes, ratio]
+    return f"| {' | '.join(cells)} |"
+
+
+def goal_text(rows):
+    """Where the goals stand."""
+    told = []
+    for command, goal in GOALS.items():
+        for row in rows:
+            is_it = row["model"] == GOAL_MODEL and row["command"] == command
+            if is_it and row["peer"].startswith(GOAL_PEERS) and "seconds" in row:
+                ratio = row["seconds"] / row["cleave_seconds"]
+                stands = "met" if ratio >= goal else "missed"
+                told.append(f"`{command}` {goal} times, {stands} with {ratio_text(ratio)}")
+    return f"Goals beside the splitter of torch.fx at 30,000 nodes: {'; '.join(told) or 'not measured in this run'}."
+
+
+def table_text(record):
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    lines = [
+        f"{record['date']}, {record['machine']}; {versions}; files {record['place']}; the best of {record['repeat']}.",
+        "",
+        "| model | cleave | takes | peer | takes | ratio |",
+        "| --- | --- | ---: | --- | ---: | ---: |",
+        *map(row_text, record["rows"]),
+    ]
+    faults = [f"{row['peer']} fails on {row['model']}: {row['fault']}." for row in record["rows"] if "fault" in row]
+    missing = f"Not installed, left out: {', '.join(record['missing'])}." if record["missing"] else ""
+    for paragraph in filter(None, [goal_text(record["rows"]), *faults, missing]):
+        lines += ["", paragraph]
+    return "\n".join(lines)
+
+
+def with_table(readme, record):
+    """The text of the README with the table between its markers."""
+    before, rest = readme.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{table_text(record)}\n{END}{after}"
+
+
+def write_table():
+    README.write_text(with_table(README.read_text(), json.loads(RECORD.read_text())))
+
+
+# ---- measuring ----
 
 
 def is_in_memory(folder):
@@ -61,318 +137,175 @@ class Fresh:
         return self.path
 
 
-def quickest(repeat, run, prepare=lambda: None):
-    """Seconds of the quickest run, and the last run's result."""
-    best, result = float("inf"), None
-    for _ in range(repeat):
-        prepare()
-        begin = time.perf_counter()
-        result = run()
-        best = min(best, time.perf_counter() - begin)
-    return best, result
+class Ended(Exception):
+    """A process that was not done within the limit."""
 
 
-# ---- in the Python that has torch: one JSON object a line on standard output ----
+class Fault(Exception):
+    """A process that fails, with its last words."""
 
 
-def own_output():
-    """say(object) for a worker, which goes on when it is told to; what libraries print goes nowhere."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-    def say(said):
-        print(json.dumps(said), file=out, flush=True)
-        sys.stdin.readline()
-
-    return say
-
-
-def synthetic_graph(nodes):
-    """A traced module of about `nodes` nodes, and its inputs."""
-    import torch
-
-    graph = torch.fx.Graph()
-    x = first = graph.placeholder("x")
-    for i in range(nodes):
-        op = [torch.relu, torch.sigmoid, torch.neg, torch.tanh][i % 4]
-        if i % UNSUPPORTED_EVERY == UNSUPPORTED_EVERY - 1:
-            op = torch.erf
-        if i % 5 == 4:
-            x = graph.call_function(torch.add, (x, first))
-        else:
-            x = graph.call_function(op, (x,))
-    graph.output(x)
-    return torch.fx.GraphModule(torch.nn.Module(), graph), (torch.ones(2, 4),)
-
-
-def torch_models(asked):
-    """Name, traced module, inputs of each model."""
-    import export_fx
-    import sample_models
-
-    for nodes in filter(None, asked["nodes"]):
-        yield (f"synthetic, {nodes:,} nodes", *synthetic_graph(nodes))
-    for name in asked["models"]:
-        if name in sample_models.MODELS:
-            module, inputs = sample_models.MODELS[name]()
-        else:
-            module, inputs = sample_models.torchvision_model(name, (1, 3, 224, 224))
-        yield name, export_fx.trace(module.eval()), inputs
-
-
-def op_of(node, modules):
-    import export_fx
-
-    return export_fx.operator_name(node, modules)
-
-
-def names_supported(traced):
-    """All op types but one of the middle; torch.erf where it is there."""
-    modules = dict(traced.named_modules())
-    calls = [node for node in traced.graph.nodes if node.op.startswith("call_")]
-    ops = sorted({op_of(node, modules) for node in calls})
-    left_out = "torch.erf" if "torch.erf" in ops else ops[len(ops) // 2]
-    return [op for op in ops if op != left_out], [node.name for node in calls]
-
-
-def time_splitter(traced, inputs, ops, repeat):
-    from torch.fx.passes import operator_support, splitter_base
-
-    class Splitter(splitter_base._SplitterBase):
-        """What the base leaves to its users is not asked for by a split."""
-
-    modules = dict(traced.named_modules())
-
-    class Support(operator_support.OperatorSupportBase):
-        def is_node_supported(self, submodules, node):
-            return op_of(node, modules) in ops
-
-    settings = splitter_base._SplitterSettingBase()
-
-    def run():
-        return Splitter(traced, inputs, Support(), settings)()
-
-    def forget():
-        """What the split before left on the nodes."""
-        for node in traced.graph.nodes:
-            vars(node).pop("tag", None)
-
-    seconds, split = quickest(repeat, run, forget)
-    return seconds, sum(node.op == "call_module" for node in split.graph.nodes)
-
-
-def time_split_module(traced, names, parts, repeat):
-    from torch.fx.passes.split_module import split_module
-
-    part_of = {name: i * parts // len(names) for i, name in enumerate(names)}
-    seconds, _ = quickest(repeat, lambda: split_module(traced, None, lambda node: part_of[node.name]))
-    return seconds, part_of
-
-
-def torch_worker(asked):
-    import torch
-
-    say = own_output()
-    torch.set_grad_enabled(False)
-    sys.path.insert(0, str(SCRIPTS))
-    import export_fx
-
-    say({"versions": f"torch {torch.__version__}"})
-    for number, (name, traced, inputs) in enumerate(torch_models(asked)):
-        inputs = tuple(inputs.values()) if isinstance(inputs, dict) else tuple(inputs)
-        ops, names = names_supported(traced)
-        stem = Path(asked["folder"]) / f"fx{number}"
-        export_fx.write_graph(export_fx.export_graph(traced, inputs, name), f"{stem}.json")
-        support = {"format": "cleave.support", "version": 1, "name": "peers", "allow": ops}
-        Path(f"{stem}.support.json").write_text(json.dumps(support))
-        splitter, parts = time_splitter(traced, inputs, set(ops), asked["repeat"])
-        by_map, part_of = time_split_module(traced, names, parts, asked["repeat"])
-        Path(f"{stem}.map.json").write_text(json.dumps(part_of))
-        row = {"name": name, "stem": str(stem), "splitter": splitter, "parts": parts}
-        say({**row, "split_module": by_map})
-
-
-# ---- in the Python that has onnx ----
-
-
-def extract(model, manifest, folder):
-    import onnx
-    from onnx.utils import Extractor
-
-    extractor = Extractor(onnx.shape_inference.infer_shapes(onnx.load(model)))
-    for part in json.loads(Path(manifest).read_text())["partitions"]:
-        names = [[value["name"] for value in part[side]] for side in ("inputs", "outputs")]
-        onnx.save(extractor.extract_model(*names), Path(folder) / f"{part['name']}.onnx")
-
-
-def onnx_worker(asked):
-    import onnx
-
-    say = own_output()
-    model, repeat = asked["model"], asked["repeat"]
-    versions, row = [f"onnx {onnx.__version__}"], {}
-    fresh = Fresh(asked["folder"], "extracted")
-    row["extract"], _ = quickest(
-        repeat,
-        lambda: extract(model, asked["manifest"], fresh.path),
-        lambda: fresh.next().mkdir(),
-    )
-    row["infer"], _ = quickest(
-        repeat, lambda: onnx.shape_inference.infer_shapes(onnx.load(model))
-    )
+def run(command, limit=None):
+    """Seconds of the process, and what it prints."""
+    begin = time.perf_counter()
     try:
-        import onnxruntime as ort
-
-        versions.append(f"onnxruntime {ort.__version__}")
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        providers = ["CPUExecutionProvider"]
-        row["session"], _ = quickest(
-            repeat, lambda: ort.InferenceSession(model, options, providers=providers)
-        )
-    except ImportError:
-        pass
-    say({"versions": ", ".join(versions), **row})
-
-
-# ---- the bench ----
-
-
-def has(python, module):
-    command = [python, "-c", f"import {module}"]
-    return shutil.which(python) and subprocess.run(command, capture_output=True).returncode == 0
-
-
-def find_python(asked, module):
-    """The first Python that has the module, or None."""
-    tried = [asked] if asked else [sys.executable, SCRIPTS.parent / "build/venv/bin/python", "/usr/bin/python3"]
-    return next((str(python) for python in tried if has(str(python), module)), None)
-
-
-def worker(python, which, asked):
-    """The output of a worker, line by line. The worker waits until a line was used."""
-    command = [python, str(Path(__file__).resolve()), "--worker", which, json.dumps(asked)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            yield json.loads(line)
-            process.stdin.write("\n")
-            process.stdin.flush()
-    if process.returncode != 0:
-        sys.exit(f"bench_peers.py: error: the {which} worker exits {process.returncode}")
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise Ended from None
+    seconds = time.perf_counter() - begin
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise Fault(words[-1])
+    return seconds, done.stdout
 
 
 class Bench:
     def __init__(self, asked, folder):
         self.asked, self.folder = asked, Path(folder)
-        self.rows, self.versions, self.missing = [], [], []
-        self.out = Fresh(folder, "out")
+        self.rows = []
+        self.out, self.peers_out = Fresh(folder, "out"), Fresh(folder, "peer")
+        self.versions = self.installed()
 
-    def cleave(self, *arguments):
-        """Seconds of the quickest run; what the last one wrote is at self.out.path afterwards."""
-        writes = arguments[0] != "preview"
+    def installed(self):
+        if not shutil.which(self.asked.python):
+            return {}
+        return json.loads(run([self.asked.python, DEV / "peer_work.py", "--installed"])[1])
 
-        def run():
-            command = [self.asked.cleave, *map(str, arguments)]
-            command += ["-o", str(self.out.path)] if writes else []
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode != 0:
-                sys.exit(f"{' '.join(command)} exits {done.returncode}:\n{done.stderr}")
+    def missing(self):
+        return sorted({peer.package for peer in PEERS.values()} - set(self.versions))
 
-        seconds, _ = quickest(self.asked.repeat, run, self.out.next if writes else lambda: None)
-        return seconds
+    # Both return the seconds, and what is printed.
 
-    def row(self, model, own, own_seconds, peer, peer_seconds):
-        ratio = peer_seconds / own_seconds
-        ratio = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
-        times = [seconds_text(own_seconds), seconds_text(peer_seconds)]
-        self.rows.append(f"| {model} | `{own}` | {times[0]} | {peer} | {times[1]} | {ratio} |")
-        print(self.rows[-1], file=sys.stderr, flush=True)
+    def cleave(self, command, arguments):
+        writes = [] if command == "preview" else ["-o", self.out.next()]
+        if command == "cut":  # it writes a file
+            self.out.path.mkdir()
+            writes = ["-o", self.out.path / "cut.onnx"]
+        return run([self.asked.cleave, command, *arguments, *writes])
+
+    def peer(self, name, folder):
+        out = self.peers_out.next()
+        if name == COPY:
+            return run(["cp", "-r", "--reflink=never", self.out.path, out])
+        out.mkdir()
+        return run([self.asked.python, DEV / "peer_work.py", name, folder, out], self.asked.limit)
+
+    def compare(self, model, command, arguments, names, folder):
+        """Rows of one command of cleave and its peers, by turns."""
+        own, taken = float("inf"), dict.fromkeys(names, {})
+        for _ in range(self.asked.repeat):
+            own = min(own, self.cleave(command, arguments)[0])
+            for name, before in taken.items():
+                if "limit" not in before and "fault" not in before:
+                    taken[name] = self.next_of_peer(name, command, folder, before)
+        for name, found in taken.items():
+            peer = PEERS[name].does if name in PEERS else name
+            row = {"model": model, "command": command, "cleave_seconds": own, "peer": peer, **found}
+            self.rows.append(row)
+            print(row_text(row), file=sys.stderr, flush=True)
+
+    def next_of_peer(self, name, command, folder, before):
+        try:
+            seconds, printed = self.peer(name, folder)
+        except Ended:
+            return {"limit": self.asked.limit}
+        except Fault as fault:
+            return {"fault": str(fault)}
+        if command == "split" and printed:
+            parts = json.loads(printed)["parts"]
+            own = len(self.parts())
+            if own != parts:
+                sys.exit(f"bench_peers.py: error: {name} makes {parts} parts, cleave {own}")
+        return {"seconds": min(seconds, before.get("seconds", seconds))}
+
+    def compare_all(self, model, peers, arguments, folder):
+        """All installed peers on one model; `arguments` by command of cleave."""
+        for command in dict.fromkeys(peer.beside for peer in peers.values()):
+            names = [
+                name for name, peer in peers.items() if peer.beside == command and peer.package in self.versions
+            ]
+            copies = [COPY] if command == "split" and peers is ONNX_PEERS else []
+            if names:
+                self.compare(model, command, arguments[command], [*names, *copies], folder)
 
     def parts(self):
-        manifest = json.loads((self.out.path / "manifest.json").read_text())
-        return len(manifest["partitions"])
+        """Of cleave's last split."""
+        return json.loads((self.out.path / "manifest.json").read_text())["partitions"]
 
-    def torch(self):
-        python = find_python(self.asked.torch_python, "torch.fx")
-        if python is None:
-            self.missing.append("PyTorch (Debian: python3-torch, python3-torchvision)")
-            return
-        asked = {
-            "nodes": self.asked.nodes,
-            "models": self.asked.models,
-            "repeat": self.asked.repeat,
-            "folder": str(self.folder),
-        }
-        for said in worker(python, "torch", asked):
-            if "versions" in said:
-                self.versions.append(said["versions"])
-                continue
-            stem, name = said["stem"], said["name"]
-            own = self.cleave("split", f"{stem}.json", "-s", f"{stem}.support.json")
-            if self.parts() != said["parts"]:
-                sys.exit(f"{name}: cleave makes {self.parts()} parts, the splitter {said['parts']}")
-            self.row(name, "split", own, "torch.fx splitter", said["splitter"])
-            own = self.cleave("preview", f"{stem}.json", "-s", f"{stem}.support.json")
-            self.row(name, "preview", own, "torch.fx splitter", said["splitter"])
-            own = self.cleave("partition", f"{stem}.json", "--map", f"{stem}.map.json")
-            self.row(name, "partition", own, "split_module", said["split_module"])
-
-    def onnx(self):
-        python = find_python(self.asked.onnx_python, "onnx")
-        if python is None:
-            self.missing.append("onnx (PyPI)")
-            return
-        for megabytes in self.asked.megabytes:
-            self.onnx_model(python, megabytes)
-
-    def onnx_model(self, python, megabytes):
-        folder = self.folder / f"onnx{megabytes}"
+    def new_folder(self, name):
+        folder = self.folder / name
         folder.mkdir()
-        model, support = folder / "model.onnx", folder / "support.json"
-        maker = f"import bench_onnx; bench_onnx.make_model({str(model)!r}, 64, {megabytes})"
-        subprocess.run([python, "-c", maker], cwd=SCRIPTS.parent / "tests/bench", check=True)
-        allow = {"format": "cleave.support", "version": 1, "name": "peers", "allow": ["MatMul", "Add"]}
-        support.write_text(json.dumps(allow))
-        name = f"ONNX, {megabytes:,} MB of weights"
-        preview = self.cleave("preview", model, "-s", support)
-        split = self.cleave("split", model, "-s", support)
-        out, copy = self.out.path, Fresh(folder, "copy")
-        copied, _ = quickest(
-            self.asked.repeat,
-            lambda: subprocess.run(["cp", "-r", "--reflink=never", out, copy.path], check=True),
-            copy.next,
-        )
-        asked = {
-            "model": str(model),
-            "manifest": str(out / "manifest.json"),
-            "folder": str(folder),
+        return folder
+
+    def make(self, kind, size, folder):
+        run([self.asked.python, DEV / "peer_models.py", kind, size, folder])
+
+    def residual(self, nodes):
+        folder = self.new_folder(f"residual{nodes}")
+        self.make("residual", nodes, folder)
+        split = [folder / "model.json", "-s", folder / "support.json"]
+        by_map = [folder / "model.json", "--map", folder / "map.json"]
+        arguments = {"preview": split, "split": split, "partition": by_map}
+        self.compare_all(f"torch.fx, {nodes:,} nodes", TORCH_PEERS, arguments, folder)
+
+    def node_heavy(self, nodes):
+        folder = self.new_folder(f"onnx{nodes}")
+        program = Path(self.asked.cleave).parent / "tests/bench/cleave_make_graph"
+        for name, words in {"model.onnx": ["onnx", str(nodes)], "support.txt": ["onnx-support"]}.items():
+            with open(folder / name, "wb") as file:
+                subprocess.run([program, *words], stdout=file, check=True)
+        (folder / "inputs.json").write_text(json.dumps({"x": [1, 4, 56, 56]}))
+        self.onnx(f"ONNX, {nodes:,} nodes", folder, "support.txt")
+
+    def weight_heavy(self, megabytes):
+        folder = self.new_folder(f"weights{megabytes}")
+        self.make("weights", megabytes, folder)
+        self.onnx(f"ONNX, {megabytes:,} MB of weights", folder, "support.json")
+
+    def onnx(self, name, folder, support):
+        """Split once, for the names of the parts that the peers extract."""
+        split = [folder / "model.onnx", "-s", folder / support]
+        self.cleave("split", split)
+        parts = self.parts()
+        largest = max(parts, key=lambda part: len(part["nodes"]))
+        for part in parts:
+            for side in ("inputs", "outputs"):
+                part[side] = [value["name"] for value in part[side]]
+        kept = [{key: part[key] for key in ("name", "inputs", "outputs")} for part in parts]
+        (folder / "parts.json").write_text(json.dumps(kept))
+        (folder / "cut.json").write_text(json.dumps({key: largest[key] for key in ("inputs", "outputs")}))
+        cut = [folder / "model.onnx"]
+        for option, side in (("--from", "inputs"), ("--to", "outputs")):
+            for value in largest[side]:
+                cut += [option, value]
+        self.compare_all(name, ONNX_PEERS, {"preview": split, "split": split, "cut": cut}, folder)
+
+    def all(self):
+        if "torch" in self.versions:
+            for nodes in self.asked.residual:
+                self.residual(nodes)
+        if "onnx" in self.versions:  # it makes the models, too
+            for nodes in self.asked.onnx:
+                self.node_heavy(nodes)
+            for megabytes in self.asked.megabytes:
+                self.weight_heavy(megabytes)
+
+    def record(self):
+        version = run([self.asked.cleave, "--version"])[1].split()[1]
+        return {
+            "date": str(datetime.date.today()),
+            "machine": machine_text(),
+            "place": "in memory (tmpfs)" if is_in_memory(self.folder) else "on a disk",
             "repeat": self.asked.repeat,
+            "versions": {"cleave": version, **self.versions},
+            "missing": self.missing(),
+            "rows": self.rows,
         }
-        (said,) = worker(python, "onnx", asked)
-        if said["versions"] not in self.versions:
-            self.versions.append(said["versions"])
-        self.row(name, "split", split, "extract_model", said["extract"])
-        self.row(name, "split", split, "cp of what it wrote", copied)
-        self.row(name, "preview", preview, "load + infer", said["infer"])
-        if "session" in said:
-            self.row(name, "preview", preview, "ORT session", said["session"])
-        elif not any("onnxruntime" in one for one in self.missing):
-            self.missing.append("onnxruntime (PyPI)")
-
-    def print_table(self):
-        version = subprocess.run([self.asked.cleave, "--version"], capture_output=True, text=True)
-        versions = [version.stdout.splitlines()[0], *self.versions, f"{platform.system()} {platform.release()}"]
-        place = "in memory (tmpfs)" if is_in_memory(self.folder) else "on a disk"
-        print(f"{datetime.date.today()}; {', '.join(versions)}; files {place}; `{' '.join(shown_command())}`\n")
-        print("| model | cleave | takes | peer | takes | ratio |")
-        print("| --- | --- | ---: | --- | ---: | ---: |")
-        print("\n".join(self.rows))
-        for name in self.missing:
-            print(f"\nNot installed, left out: {name}.")
 
 
-def seconds_text(seconds):
-    return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+def machine_text():
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return f"{os.cpu_count()} cores of {found[1] if found else platform.machine()}"
 
 
 def working_folder(megabytes):
@@ -380,14 +313,10 @@ def working_folder(megabytes):
     memory = Path("/dev/shm")
     if not memory.is_dir() or not is_in_memory(memory):
         return None
-    needed = (4 * max(megabytes, default=0) + 1000) * 1_000_000
+    needed = (4 * max(megabytes, default=0) + 4000) * 1_000_000
     free = re.search(r"^MemAvailable: *(\d+) kB$", Path("/proc/meminfo").read_text(), re.M)
     has_room = free is not None and min(int(free[1]) * 1024, shutil.disk_usage(memory).free) >= needed
     return memory if has_room else None
-
-
-def shown_command():
-    return ["scripts/dev/bench_peers.py", *sys.argv[1:]]
 
 
 def numbers(text):
@@ -395,32 +324,34 @@ def numbers(text):
 
 
 def main():
-    if sys.argv[1:2] == ["--worker"]:
-        {"torch": torch_worker, "onnx": onnx_worker}[sys.argv[2]](json.loads(sys.argv[3]))
+    if sys.argv[1:] == ["--write-table"]:
+        write_table()
         return
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("cleave", help="the program, from a release build")
-    options.add_argument("--nodes", type=numbers, default=numbers("1000,3000,10000,30000"))
-    options.add_argument(
-        "--models",
-        type=lambda text: [item for item in text.split(",") if item],
-        default=["resnet18", "transformer_encoder", "dlrm"],
-        help="of sample_models.py, or of torchvision",
-    )
-    options.add_argument("--megabytes", type=numbers, default=numbers("100,1000"), help="of ONNX weights")
+    options.add_argument("--python", default=sys.executable, help="a Python that has the peers")
+    options.add_argument("--residual", type=numbers, default=numbers("1000,30000"), help="nodes, torch.fx")
+    options.add_argument("--onnx", type=numbers, default=numbers("100000"), help="nodes, ONNX")
+    options.add_argument("--megabytes", type=numbers, default=numbers("1000"), help="of ONNX weights")
     options.add_argument("--repeat", type=int, default=3)
-    options.add_argument("--torch-python", help="a Python that has torch")
-    options.add_argument("--onnx-python", help="a Python that has onnx, and onnxruntime")
+    options.add_argument("--limit", type=int, default=300, help="seconds for a run of a peer")
     options.add_argument("--folder", help="where to work; in memory or a temporary folder when not given")
+    options.add_argument("--record", action="store_true", help="write peers.json and the README's table")
     asked = options.parse_args()
     asked.cleave = str(Path(asked.cleave).resolve())
     with tempfile.TemporaryDirectory(dir=asked.folder or working_folder(asked.megabytes)) as folder:
         bench = Bench(asked, folder)
-        bench.torch()
-        bench.onnx()
-        bench.print_table()
+        try:
+            bench.all()
+        except Fault as fault:
+            sys.exit(f"bench_peers.py: error: {fault}")
+        record = bench.record()
+    print(table_text(record))
+    if asked.record:
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
+        write_table()
 
 
 if __name__ == "__main__":

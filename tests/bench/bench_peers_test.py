@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""Tests that scripts/dev/bench_peers.py runs the installed programs and names the missing ones.
+"""Tests scripts/dev/bench_peers.py: its workers do their work where their packages are installed, packages that are
+not are named, and the README's table is what it writes from the recorded numbers.
 
 usage: bench_peers_test.py ROOT CLEAVE
 """
 
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT, CLEAVE = Path(sys.argv[1]), sys.argv[2]
-NO_SUCH_PYTHON = "/there/is/no/python"
+SMALL = ["--residual", "90", "--onnx", "300", "--megabytes", "1", "--repeat", "1", "--limit", "60"]
+sys.path.insert(0, str(ROOT / "scripts/dev"))
+import bench_peers
+import peer_work
 
 
-def run(*options):
+def table_of(*options):
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, ROOT / "scripts/dev/bench_peers.py", CLEAVE, "--folder", folder]
+        command = [sys.executable, ROOT / "scripts/dev/bench_peers.py", CLEAVE, "--folder", folder, *SMALL]
         done = subprocess.run([*command, *options], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"bench_peers.py {' '.join(options)} exits {done.returncode}:\n{done.stderr}")
@@ -27,17 +32,39 @@ def check(is_so, what, text):
         sys.exit(f"{what}:\n{text}")
 
 
-text = run("--torch-python", NO_SUCH_PYTHON, "--onnx-python", NO_SUCH_PYTHON)
-check("Not installed, left out: PyTorch" in text, "torch is not named", text)
-check("Not installed, left out: onnx" in text, "onnx is not named", text)
-check("| model | cleave | takes | peer | takes | ratio |" in text, "there is no table", text)
-check("| `" not in text, "there are rows", text)
+# ---- the table is the recorded numbers' ----
 
-text = run("--nodes", "90", "--models", "", "--megabytes", "1", "--repeat", "1")
+record = json.loads(bench_peers.RECORD.read_text())
+readme = bench_peers.README.read_text()
+check(bench_peers.with_table(readme, record) == readme, "the README's table is not that of peers.json",
+      "scripts/dev/bench_peers.py --write-table writes it anew")
+known = {peer.does for peer in peer_work.PEERS.values()} | {bench_peers.COPY}
+shown = {row["peer"] for row in record["rows"]}
+check(shown == known, "peers in the table without a worker, or the other way round", str(shown ^ known))
+check(not record["missing"], "peers were not installed when the table was made", str(record["missing"]))
+
+made = {"model": "m", "command": "split", "cleave_seconds": 0.5, "peer": "p"}
+check(bench_peers.row_text({**made, "seconds": 5}) == "| m | `split` | 500 ms | p | 5.0 s | 10 |", "a row", "")
+check(bench_peers.row_text({**made, "limit": 300}) == "| m | `split` | 500 ms | p | > 300 s | > 600 |", "a limit", "")
+check(bench_peers.row_text({**made, "fault": "?"}) == "| m | `split` | 500 ms | p | fails | - |", "a fault", "")
+goal = {**made, "model": bench_peers.GOAL_MODEL, "peer": bench_peers.GOAL_PEERS, "seconds": 20}
+check("60 times, missed with 40" in bench_peers.goal_text([goal]), "a goal", bench_peers.goal_text([goal]))
+check("not measured" in bench_peers.goal_text([]), "goals of a model that was not measured", "")
+
+# ---- what is not installed is named ----
+
+text = table_of("--python", "/there/is/no/python")
+all_packages = ", ".join(sorted({peer.package for peer in peer_work.PEERS.values()}))
+check(f"Not installed, left out: {all_packages}." in text, "what is not installed is not named", text)
+check("| `" not in text, "something was timed", text)
+
+# ---- what is installed does its work ----
+
+text = table_of("--python", sys.executable)
 lines = [line for line in text.splitlines() if "| `" in line]
-peers = {line.split("|")[4].strip() for line in lines}
-if "PyTorch" not in text:
-    check({"torch.fx splitter", "split_module"} <= peers, "torch.fx is not timed", text)
-if "onnx (PyPI)" not in text:
-    check({"extract_model", "load + infer", "cp of what it wrote"} <= peers, "onnx is not timed", text)
-check(all(float(line.split("|")[6].replace(",", "")) > 0 for line in lines), "a ratio is wrong", text)
+timed = {line.split("|")[4].strip() for line in lines}
+has = peer_work.installed()
+for peer in peer_work.PEERS.values():
+    is_made = peer.package in has and ("onnx" in has or peer.package == "torch")
+    check((peer.does in timed) == is_made, f"{peer.does} is not timed where it is installed, or is elsewhere", text)
+check(all(line.split("|")[6].strip() != "-" for line in lines), "a worker fails", text)

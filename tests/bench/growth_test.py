@@ -293,6 +293,26 @@ def onnx_chain(folder, n):
     (folder / "m.onnx").write_bytes(pb.simple(nodes))
 
 
+def onnx_parts(folder, n):
+    onnx_chain(folder, n)
+    write(folder, l_txt="Relu\n")
+
+
+@case("preview of an ONNX model in many parts", "preview m.onnx -s l.txt", 500)
+def onnx_preview(folder, n):
+    onnx_parts(folder, n)
+
+
+@case("split of an ONNX model into many parts", "split m.onnx -s l.txt -o out --force", 25)
+def onnx_split(folder, n):
+    onnx_parts(folder, n)
+
+
+@case("a page of an ONNX model in many parts", "preview m.onnx -s l.txt --html page.html", 500)
+def onnx_page(folder, n):
+    onnx_parts(folder, n)
+
+
 @case("cut half of a model", "cut m.onnx --nodes nodes.txt -o cut.onnx --force", 200)
 def cut_nodes(folder, n):
     onnx_chain(folder, n)
@@ -356,8 +376,7 @@ def patterns(folder, n):
 
 @case("lower many parts", "lower m.onnx -s l.txt --backend copy=cp\0{model}\0{out} -o out --force --no-cache", 10)
 def lower(folder, n):
-    onnx_chain(folder, n)
-    write(folder, l_txt="Relu\n")
+    onnx_parts(folder, n)
 
 
 @case("reduce to the last node", "reduce m.onnx --backend none=false\0{model}\0{out} -o out --force", 50)

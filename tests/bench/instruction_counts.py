@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the instructions of five fixed workloads under valgrind, and compares them with records.
+"""Counts the instructions of fixed workloads under valgrind, and compares them with records.
 
 usage: instruction_counts.py CLEAVE MAKE_GRAPH --compiler "GNU 12.2.0" --build-type Release [--update]
 
@@ -49,6 +49,8 @@ PASSES = [
     "find_fusions",
     "split_subgraphs",
     "merge_small_subgraphs",
+    "place_by_cost",
+    "place_on_targets",
     "keep_best_subgraphs",
     "make_partition",
     "find_boundaries",
@@ -60,7 +62,10 @@ PASSES = [
     "report_json",
     "support_report_text",
     "stages_report_text",
+    "html_report",
     "write_onnx_split",
+    "write_part_json",
+    "write_root_json",
     "draw_support",
     "draw_preview",
     "draw_part",
@@ -94,7 +99,26 @@ def workloads(make_graph, folder):
     layers = made(make_graph, folder, "layers.json", "transformer", "500")
     parts = write_map(wide, folder / "parts.csv")
     onnx = [str(SAMPLES / "mobile_block.onnx"), "-s", str(SAMPLES / "tiny_npu.txt"), "--dim", "N=1"]
+    large_onnx = made(make_graph, folder, "large.onnx", "onnx", "5000")
+    onnx_support = made(make_graph, folder, "onnx_support.txt", "onnx-support")
+    large_onnx = [large_onnx, "-s", onnx_support]
+    # A page takes mostly Graphviz's time, of which more nodes would be more.
+    paged = [made(make_graph, folder, "paged.onnx", "onnx", "2000"), "-s", onnx_support]
+    split_chain = made(make_graph, folder, "split_chain.json", "chain", "5000")
+    placed = made(make_graph, folder, "placed.json", "transformer", "1000")
+    placed = [placed, "--place", "cost", "--target", "cpu:flops=100GFLOP/s,bandwidth=20GB/s"]
+    npu = "launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,link=gen4x4"
+    gpu = "launch=20us,flops=1TFLOP/s,bandwidth=40GB/s,link=gen4x8"
+    on_two = ["-s", f"npu={support}", "--target", f"npu:{npu}", "-s", f"gpu={support}", "--target", f"gpu:{gpu}"]
     return {
+        "start": ["--version"],
+        "preview of an ONNX model": ["preview", *onnx],
+        "preview of an ONNX model of 5,000 nodes": ["preview", *large_onnx],
+        "page of an ONNX model of 2,000 nodes": ["preview", *paged, "--html", str(folder / "page.html")],
+        "split of an ONNX model of 5,000 nodes": ["split", *large_onnx, "-o", str(folder / "large_split")],
+        "split of a chain of 5,000 nodes": ["split", split_chain, "-s", support, "-o", str(folder / "chain_split")],
+        "placement of 1,000 nodes by cost": ["preview", *placed, "-s", support, "--target", f"acc:{npu}"],
+        "placement of 1,000 nodes on two targets": ["preview", *placed, *on_two],
         "support of a chain of 20,000 nodes": ["support", chain, "-s", support],
         "preview of 10,000 nodes in branches": ["preview", wide, "-s", support],
         "split of an ONNX model": ["split", *onnx, "-o", str(folder / "split")],

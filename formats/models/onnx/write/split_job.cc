@@ -283,9 +283,11 @@ std::optional<OnnxLocation> OnnxSplitJob::reference(std::uint32_t initializer) c
 }
 
 std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements) {
-  static constexpr std::array<char, 4096> kZeros = {};
-  const std::uint64_t over = data.size() % kZeros.size();
-  if (over != 0) data.add({kZeros.data(), kZeros.size() - over});
+  constexpr std::uint64_t kMapped = 1 << 20, kPage = 4096, kVector = 64;
+  static constexpr std::array<char, kPage> kZeros = {};
+  const std::uint64_t unit = elements.length >= kMapped ? kPage : kVector;
+  const std::uint64_t over = data.size() % unit;
+  if (over != 0) data.add({kZeros.data(), unit - over});
   const std::uint64_t offset = data.size();
   data.add_range(elements.source, elements.offset, elements.length);
   return offset;

@@ -80,7 +80,9 @@ struct OnnxSharedWeights {
       offsets;  // by initializer; empty: there is no such file
 };
 
-// Adds elements at a multiple of 4,096 bytes, so that a runtime can map them. Returns where.
+// Adds elements where a runtime can use them in place, and returns where: from 1 MiB on at a multiple of
+// 4,096 bytes, a page; smaller ones at a multiple of 64, since pages of many small weights are mostly
+// padding. (ONNX Runtime draws the same line for the weights that it writes.)
 std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements);
 
 struct OnnxSplitJob {

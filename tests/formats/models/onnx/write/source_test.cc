@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "formats/models/onnx/write/split_job.h"
 #include "formats/models/onnx/write/writer.h"
 #include "tests/catch2.h"
 #include "tests/formats/models/onnx/write/split_text.h"
@@ -96,15 +97,26 @@ TEST_CASE("weights that several partitions read are written once, and all files 
       {.root_weights = RootWeights::shared, .annotate = true, .tags = {}, .largest_model = 9000});
   REQUIRE(written);
   CHECK(written->files.front() == "weights.bin");
-  // 360,000 bytes fill 88 blocks of 4,096.
-  CHECK(test.content("out/weights.bin").size() == 88 * 4096 + 1200);
+  CHECK(test.content("out/weights.bin").size() == 360000 + 1200);
   CHECK(test.content("out/weights.bin").substr(0, 360000) == std::string(360000, '\1'));
   const std::string w = "w: weights.bin 0 360000";
-  const std::string both = w + ", b: weights.bin 360448 1200";
+  const std::string both = w + ", b: weights.bin 360000 1200";
   CHECK(places_in(parsed(test.content("out/_run_on_acc_0.onnx"))) == w);
   CHECK(places_in(parsed(test.content("out/_run_on_acc_2.onnx"))) == both);
   CHECK(places_in(parsed(test.content("out/root.onnx"))) == both);
   CHECK(places_in(parsed(test.content("out/annotated.onnx"))) == both);
+}
+
+TEST_CASE("weights from 1 MiB on begin at a page of weights.bin, smaller ones at 64 bytes") {
+  BytePieces data;
+  const auto offset_of = [&](std::uint64_t length) {
+    return add_aligned(data, {.source = 0, .offset = 0, .length = length});
+  };
+  CHECK(offset_of(100) == 0);
+  CHECK(offset_of(70) == 128);
+  CHECK(offset_of(1 << 20) == 4096);
+  CHECK(offset_of(8) == 4096 + (1 << 20));
+  CHECK(offset_of((1 << 20) - 1) == 4096 + (1 << 20) + 64);
 }
 
 TEST_CASE("a folder that does not hold the weights is refused, with the one that does") {
