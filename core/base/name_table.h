@@ -19,8 +19,10 @@ class NameTable {
 
   // Announces a lookup of the name. Always inlined: as a function of its own it has no visible
   // effect, and the compiler would drop the calls.
-  [[gnu::always_inline]] void fetch(std::string_view name) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash_of(name) & (slots_.size() - 1)]);
+  [[gnu::always_inline]] void fetch(std::string_view name) const { fetch_hash(hash_of(name)); }
+  // The same for who keeps the hash for the lookup.
+  [[gnu::always_inline]] void fetch_hash(std::uint32_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
   }
 
   // The index of the item with that name, or kAbsent. `name_of(index)` returns an item's name.
@@ -33,38 +35,18 @@ class NameTable {
   // returns kAbsent.
   template <class NameOf>
   std::uint32_t find_or_insert(std::string_view name, std::uint32_t fresh, const NameOf& name_of) {
+    return find_or_insert(name, hash_of(name), fresh, name_of);
+  }
+  // The same for a name whose hash_of() is known.
+  template <class NameOf>
+  std::uint32_t find_or_insert(std::string_view name, std::uint32_t hash, std::uint32_t fresh,
+                               const NameOf& name_of) {
     if (2 * (count_ + 1) > slots_.size()) grow();
-    const std::uint32_t hash = hash_of(name);
     const std::size_t slot = slot_of(name, hash, name_of);
     if (slots_[slot].index != kAbsent) return slots_[slot].index;
     slots_[slot] = {fresh, hash};
     ++count_;
     return kAbsent;
-  }
-
- private:
-  // The hash next to each index rules out most other names without reading them: names are anywhere
-  // in the file, and reading one costs a cache miss.
-  struct Slot {
-    std::uint32_t index = kAbsent;
-    std::uint32_t hash = 0;
-  };
-
-  template <class NameOf>
-  std::size_t slot_of(std::string_view name, std::uint32_t hash, const NameOf& name_of) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t slot = hash & mask;
-    while (slots_[slot].index != kAbsent &&
-           (slots_[slot].hash != hash || name_of(slots_[slot].index) != name)) {
-      slot = (slot + 1) & mask;
-    }
-    return slot;
-  }
-
-  static std::uint64_t word_at(const char* at, std::size_t bytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, bytes);
-    return word;
   }
 
   // The last step's bytes may overlap the bytes before. The final multiplication takes the upper
@@ -88,6 +70,31 @@ class NameTable {
           word_at(text + size - 1, 1));
     }
     return static_cast<std::uint32_t>(hash * kOdd >> 32U);
+  }
+
+ private:
+  static std::uint64_t word_at(const char* at, std::size_t bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, bytes);
+    return word;
+  }
+
+  // The hash next to each index rules out most other names without reading them: names are anywhere
+  // in the file, and reading one costs a cache miss.
+  struct Slot {
+    std::uint32_t index = kAbsent;
+    std::uint32_t hash = 0;
+  };
+
+  template <class NameOf>
+  std::size_t slot_of(std::string_view name, std::uint32_t hash, const NameOf& name_of) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = hash & mask;
+    while (slots_[slot].index != kAbsent &&
+           (slots_[slot].hash != hash || name_of(slots_[slot].index) != name)) {
+      slot = (slot + 1) & mask;
+    }
+    return slot;
   }
 
   void grow() {

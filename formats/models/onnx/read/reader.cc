@@ -64,6 +64,8 @@ class Checker {
   void check_names();
   void check_initializers();
   void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
+  void check_nodes();
+  bool is_sound(const OnnxNodeKind& kind, const Domains& imported) const;
   void check_functions();
   void check_cycle();
   static Domains domains_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports);
@@ -189,17 +191,35 @@ void Checker::check_cycle() {
         " -> " + name(cycle.front()));
 }
 
+// Whether check_node() has nothing to say of a node of the kind, apart from its bodies.
+bool Checker::is_sound(const OnnxNodeKind& kind, const Domains& imported) const {
+  const bool is_imported =
+      model_.ir_version < kFirstIrWithOpsets || imported.contains(plain_domain(kind.domain));
+  return is_imported && !kind.op_type.empty();
+}
+
+// Those of the main graph: what is true of one is true of its kind.
+void Checker::check_nodes() {
+  const Domains imported = domains_of(model_.opsets);
+  const OnnxNodes& nodes = model_.graph.nodes;
+  std::vector<bool> is_good(nodes.kinds().count());
+  for (std::uint32_t kind = 0; kind < nodes.kinds().count(); ++kind) {
+    is_good[kind] = is_sound(nodes.kinds()[kind], imported);
+  }
+  OnnxNode room;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (is_good[nodes.kind_number(i)] && !nodes.has_bodies(i)) continue;
+    const OnnxNode& node = nodes.read_names(i, room);
+    check_node(
+        node, [&] { return onnx_node_text(node, i); }, imported);
+  }
+}
+
 Diagnostics Checker::run() {
   check_ir();
   check_names();
   check_initializers();
-  const Domains imported = domains_of(model_.opsets);
-  OnnxNode room;
-  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
-    const OnnxNode& node = model_.graph.nodes.read_names(i, room);
-    check_node(
-        node, [&] { return onnx_node_text(node, i); }, imported);
-  }
+  check_nodes();
   check_functions();
   return std::move(errors_);
 }
@@ -260,6 +280,7 @@ Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
 
   Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, inferred->links, types);
   if (!made) return std::move(made).error();
+  model->graph.nodes.release_names();
   OnnxLoaded out{.model = std::move(model),
                  .graph = std::move(made->graph),
                  .warnings = checker.take_warnings(),
