@@ -47,18 +47,21 @@ std::string_view scope_of_namespace(std::string_view text) {
   return scope;
 }
 
-std::string scope_of_path(std::string_view name) {
-  std::string scope;
-  for (std::size_t slash = name.find('/'); slash != std::string_view::npos;
-       slash = name.find('/')) {
-    const std::string_view part = name.substr(0, slash);
-    if (!part.empty()) {
-      if (!scope.empty()) scope += '.';
-      scope += part;
+// "encoder.layer.0" for "/encoder//layer.0/", a path that ends in '/'. Into `scope`, whose memory is
+// reused.
+void write_scope_of_path(std::string_view path, std::string& scope) {
+  scope.resize(path.size());
+  std::size_t size = 0;
+  bool is_new_part = false;
+  for (const char c : path) {
+    if (c == '/') {
+      is_new_part = size > 0;
+      continue;
     }
-    name.remove_prefix(slash + 1);
+    if (std::exchange(is_new_part, false)) scope[size++] = '.';
+    scope[size++] = c;
   }
-  return scope;
+  scope.resize(size);
 }
 
 }  // namespace
@@ -127,7 +130,8 @@ NameId OnnxScopes::of(std::string_view node_name, std::span<const OnnxKeyValue> 
   if (path.empty()) return NameId{0};
   if (path == path_) return scope_;
   path_ = path;
-  scope_ = builder_.intern(scope_of_path(path));
+  write_scope_of_path(path, room_);
+  scope_ = builder_.intern(room_);
   return scope_;
 }
 
@@ -155,9 +159,12 @@ ValueType type_by_op(std::string_view op) {
 
 class GraphMaker {
  public:
-  GraphMaker(const SourceFile& source, OnnxModel& model, const OnnxLinks& links,
-             const OnnxTypes& types)
-      : source_(source), model_(model), links_(links), types_(types), constants_(model) {}
+  GraphMaker(const SourceFile& source, OnnxModel& model, OnnxLinks links, OnnxTypes& types)
+      : source_(source),
+        model_(model),
+        links_(std::move(links)),
+        types_(types),
+        constants_(model) {}
 
   Loaded<OnnxGraphMade> run();
 
@@ -201,17 +208,20 @@ class GraphMaker {
   static const ValueHandle* find_local(const Body& scope, std::string_view name);
   void free_names(const OnnxNode& node, Names& inner, Names& seen,
                   std::vector<std::string_view>& out) const;
+  void free_links();
   void fill_tables(const Graph& graph);
 
   const SourceFile& source_;
   OnnxModel& model_;
-  const OnnxLinks& links_;
-  const OnnxTypes& types_;
+  OnnxLinks links_;
+  OnnxTypes& types_;
   OnnxConstants constants_;
   GraphBuilder builder_;
   std::vector<bool> constant_values_;  // by number of the value
   std::vector<ValueHandle> handles_;   // by number of the value
   std::unordered_map<const OnnxType*, ShapeId> shapes_;
+  const OnnxType* last_type_ = nullptr;  // the type that was asked for last, and its shape
+  ShapeId last_shape_{};
   OnnxScopes scopes_{builder_};
   // What nodes of one kind share in the graph, from the first of them on.
   struct AddedKind {
@@ -252,9 +262,13 @@ ValueDecl GraphMaker::value_decl(std::string_view name, const OnnxType& type, st
   decl.type = type.type;
   decl.dtype = type.dtype;
   if (!type.has_shape) return decl;
-  const auto [known, is_new] = shapes_.try_emplace(&type);
-  if (is_new) known->second = shape_of(type);
-  decl.shape = known->second;
+  if (&type != last_type_) {
+    const auto [known, is_new] = shapes_.try_emplace(&type);
+    if (is_new) known->second = shape_of(type);
+    last_type_ = &type;
+    last_shape_ = known->second;
+  }
+  decl.shape = last_shape_;
   return decl;
 }
 
@@ -568,6 +582,16 @@ void GraphMaker::fill_tables(const Graph& graph) {
     model_.full_types.emplace(id_of(handle), std::move(type));
 }
 
+// What the graph does not need any more, before its finish takes as much.
+void GraphMaker::free_links() {
+  links_ = {};
+  types_.main = {};
+  types_.bodies.clear();
+  constant_values_ = {};
+  kinds_ = {};
+  model_.graph.nodes.release_names();
+}
+
 Loaded<OnnxGraphMade> GraphMaker::run() {
   handles_.resize(links_.values.count());
   constant_values_.resize(links_.values.count());
@@ -581,6 +605,7 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
   for (const OnnxValueInfo& output : model_.graph.outputs) {
     builder_.add_graph_output(value_named(output.name), span_of(output.record));
   }
+  free_links();
   Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
   if (!graph) return faults_of(source_, graph.error());
   fill_tables(*graph);
@@ -589,9 +614,9 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
 
 }  // namespace
 
-Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
-                                      const OnnxLinks& links, const OnnxTypes& types) {
-  return GraphMaker(source, model, links, types).run();
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
+                                      OnnxTypes& types) {
+  return GraphMaker(source, model, std::move(links), types).run();
 }
 
 }  // namespace cleave

@@ -48,6 +48,7 @@ class OnnxScopes {
   GraphBuilder& builder_;
   std::string_view path_;  // of the node before, if its name was a path: up to the last '/'
   NameId scope_{0};        // of that path
+  std::string room_;       // reused for its memory
 };
 
 struct OnnxGraphMade {
@@ -56,8 +57,10 @@ struct OnnxGraphMade {
   std::vector<std::string> notes;
 };
 
-// Also fills model.node_index, tensor_index and full_types. Linear.
-Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
-                                      const OnnxLinks& links, const OnnxTypes& types);
+// Also fills model.node_index, tensor_index and full_types. Linear. Takes the links and the types by value
+// and out of `types`, and frees them and the model's names as soon as it can: at a million nodes they are
+// as large as the graph.
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
+                                      OnnxTypes& types);
 
 }  // namespace cleave

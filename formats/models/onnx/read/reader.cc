@@ -105,9 +105,10 @@ void Checker::check_names() {
 void Checker::check_initializers() {
   const auto& tensors = model_.graph.initializers;
   std::size_t misfits = 0;
+  std::vector<Dim> dims;  // reused for its memory
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const OnnxTensor& tensor = tensors[i];
-    std::vector<Dim> dims;
+    dims.clear();
     for (const std::int64_t dim : tensor.dims) {
       if (dim < 0)
         error("initializer " + escaped_in_quotes(tensor.name) + " has a dim of " +
@@ -278,14 +279,14 @@ Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
   if (!inferred) return std::move(inferred).error();
   OnnxTypes& types = inferred->types;
 
-  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, inferred->links, types);
+  std::vector<Diagnostic> of_links = std::move(inferred->links.warnings);
+  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, std::move(inferred->links), types);
   if (!made) return std::move(made).error();
-  model->graph.nodes.release_names();
   OnnxLoaded out{.model = std::move(model),
                  .graph = std::move(made->graph),
                  .warnings = checker.take_warnings(),
                  .notes = std::move(made->notes)};
-  append(out.warnings, std::move(inferred->links.warnings));
+  append(out.warnings, std::move(of_links));
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
   append(out.notes, std::move(written_out.kept));
