@@ -17,6 +17,15 @@ class NameTable {
  public:
   static constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
 
+  NameTable() = default;
+  // A table of at most three quarters instead of half of its slots taken: for very many names, whose
+  // memory counts more than a few more steps of a search.
+  static NameTable dense() {
+    NameTable table;
+    table.most_eighths_ = 6;
+    return table;
+  }
+
   // Announces a lookup of the name. Always inlined: as a function of its own it has no visible
   // effect, and the compiler would drop the calls.
   [[gnu::always_inline]] void fetch(std::string_view name) const { fetch_hash(hash_of(name)); }
@@ -41,7 +50,7 @@ class NameTable {
   template <class NameOf>
   std::uint32_t find_or_insert(std::string_view name, std::uint32_t hash, std::uint32_t fresh,
                                const NameOf& name_of) {
-    if (2 * (count_ + 1) > slots_.size()) grow();
+    if (count_ == most_) grow();
     const std::size_t slot = slot_of(name, hash, name_of);
     if (slots_[slot].index != kAbsent) return slots_[slot].index;
     slots_[slot] = {fresh, hash};
@@ -100,6 +109,7 @@ class NameTable {
   void grow() {
     std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
     old.swap(slots_);
+    most_ = slots_.size() / 8 * most_eighths_;
     const std::size_t mask = slots_.size() - 1;
     for (const Slot& entry : old) {
       if (entry.index == kAbsent) continue;
@@ -109,8 +119,10 @@ class NameTable {
     }
   }
 
-  std::vector<Slot> slots_;  // their number is a power of two; at most half are taken
-  std::size_t count_ = 0;
+  std::vector<Slot> slots_;  // their number is a power of two
+  std::size_t count_ = 0;    // of those that are taken,
+  std::size_t most_ = 0;     // and the most of them
+  std::size_t most_eighths_ = 4;
 };
 
 }  // namespace cleave

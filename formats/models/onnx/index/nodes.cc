@@ -210,8 +210,8 @@ void OnnxNodes::settle() {
 
 void OnnxNodes::release_names() {
   names_ = std::make_shared<OnnxNames>();
-  numbers_ = {};
-  waiting_ = {};
+  std::vector<std::uint32_t>().swap(numbers_);  // to assign {} would keep their memory
+  std::vector<Waiting>().swap(waiting_);
 }
 
 void OnnxNodes::add(OnnxNode& node, std::span<const std::uint32_t> attributes) {

@@ -43,10 +43,12 @@ class OnnxNames {
   }
   // kNone for a name that has no number.
   std::uint32_t find(std::string_view name) const { return table_.find(name, text_of()); }
+  // Frees what finds names: from then on numbers have texts, but texts have no numbers.
+  void forget_numbers() { table_ = NameTable::dense(); }
 
  private:
   std::vector<std::string_view> texts_;
-  NameTable table_;
+  NameTable table_ = NameTable::dense();
 };
 
 // What many nodes have in common: operator, attributes, and how many inputs and outputs are listed.

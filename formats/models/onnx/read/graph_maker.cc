@@ -208,6 +208,7 @@ class GraphMaker {
   static const ValueHandle* find_local(const Body& scope, std::string_view name);
   void free_names(const OnnxNode& node, Names& inner, Names& seen,
                   std::vector<std::string_view>& out) const;
+  void free_lookup();
   void free_links();
   void fill_tables(const Graph& graph);
 
@@ -417,6 +418,7 @@ void GraphMaker::add_nodes() {
   // limit of the estimate for the rest, in multiples of what is there
   constexpr std::size_t kMostTimes = 16;
   const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
+  free_lookup();
   kinds_.resize(model_.graph.nodes.kinds().count());
   std::size_t added = 0;
   std::size_t next_expected = 4096;
@@ -582,13 +584,20 @@ void GraphMaker::fill_tables(const Graph& graph) {
     model_.full_types.emplace(id_of(handle), std::move(type));
 }
 
+// Only bodies look values up by their names from here on.
+void GraphMaker::free_lookup() {
+  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    if (model_.graph.nodes.has_bodies(i)) return;
+  }
+  model_.graph.nodes.names()->forget_numbers();
+}
+
 // What the graph does not need any more, before its finish takes as much.
 void GraphMaker::free_links() {
   links_ = {};
-  types_.main = {};
+  std::vector<const OnnxType*>().swap(types_.main);  // to assign {} would keep the memory
+  std::vector<AddedKind>().swap(kinds_);
   types_.bodies.clear();
-  constant_values_ = {};
-  kinds_ = {};
   model_.graph.nodes.release_names();
 }
 
@@ -599,11 +608,15 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
   builder_.set_name(model_.graph.name);
   for (const auto& [domain, version] : model_.opsets)
     builder_.add_opset(plain_domain(domain), version);
+  std::vector<std::uint32_t> outputs;  // their numbers
+  for (const OnnxValueInfo& output : model_.graph.outputs) {
+    outputs.push_back(links_.values.find(output.name));
+  }
   add_inputs();
   add_parameters();
   add_nodes();
-  for (const OnnxValueInfo& output : model_.graph.outputs) {
-    builder_.add_graph_output(value_named(output.name), span_of(output.record));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    builder_.add_graph_output(handles_[outputs[i]], span_of(model_.graph.outputs[i].record));
   }
   free_links();
   Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
