@@ -64,15 +64,25 @@ ValueHandle GraphBuilder::State::define(const ValueDecl& decl, ValueKind kind, S
   return ValueHandle{handle};
 }
 
-NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) {
+InternedNode GraphBuilder::State::interned(const NodeDecl& decl) {
+  return {.name = decl.name,
+          .op = intern(decl.op),
+          .domain = intern(decl.domain),
+          .scope = intern(decl.scope),
+          .target = intern(decl.target),
+          .kind = decl.kind,
+          .source = decl.source};
+}
+
+NodeHandle GraphBuilder::State::start_node(const InternedNode& decl, NodeClass cls) {
   const std::uint32_t handle = node_total();
   close_rows();
   graph.nodes.push_back({.name = decl.name,
                          .source = decl.source,
-                         .op = intern(decl.op),
-                         .domain = intern(decl.domain),
-                         .scope = intern(decl.scope),
-                         .target = intern(decl.target),
+                         .op = decl.op,
+                         .domain = decl.domain,
+                         .scope = decl.scope,
+                         .target = decl.target,
                          .kind = decl.kind});
   classes.push_back(cls);
   if (cls == NodeClass::body) return NodeHandle{handle};  // their names may repeat
@@ -199,17 +209,27 @@ void GraphBuilder::add_graph_output(ValueHandle value, SourceSpan where) {
   state_->output_spans.push_back(where);
 }
 
-NodeHandle GraphBuilder::add_node(const NodeDecl& decl) {
-  return state_->start_node(decl, NodeClass::node);
+NodeHandle GraphBuilder::add_node(const NodeDecl& decl) { return add_node(state_->interned(decl)); }
+
+NodeHandle GraphBuilder::add_node(const InternedNode& node) {
+  return state_->start_node(node, NodeClass::node);
 }
 
 NodeHandle GraphBuilder::add_constant(const NodeDecl& decl) {
-  return state_->start_node(decl, NodeClass::constant);
+  return add_constant(state_->interned(decl));
+}
+
+NodeHandle GraphBuilder::add_constant(const InternedNode& node) {
+  return state_->start_node(node, NodeClass::constant);
 }
 
 NodeHandle GraphBuilder::add_body_node(const NodeDecl& decl, NodeHandle owner) {
+  return add_body_node(state_->interned(decl), owner);
+}
+
+NodeHandle GraphBuilder::add_body_node(const InternedNode& node, NodeHandle owner) {
   state_->owners.push_back(owner);
-  return state_->start_node(decl, NodeClass::body);
+  return state_->start_node(node, NodeClass::body);
 }
 
 void GraphBuilder::add_operand(ValueHandle value, OperandSlot slot) {
@@ -267,6 +287,15 @@ void GraphBuilder::add_attribute(NameId name, std::span<const std::string_view> 
 
 void GraphBuilder::add_opaque_attribute(NameId name) {
   state_->graph.attributes.push_back({name, AttributeType::opaque, 0, 0});
+}
+
+void GraphBuilder::add_attributes_of(NodeHandle earlier) {
+  GraphRecords& graph = state_->graph;
+  const auto node = static_cast<std::uint32_t>(earlier);
+  for (std::uint32_t i = graph.attribute_begin[node]; i < graph.attribute_begin[node + 1]; ++i) {
+    const Attribute attribute = graph.attributes[i];
+    graph.attributes.push_back(attribute);
+  }
 }
 
 void GraphBuilder::set_measured_cost(const MeasuredCost& cost) {

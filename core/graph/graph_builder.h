@@ -49,6 +49,17 @@ struct NodeDecl {
   SourceSpan source = {};
 };
 
+// The same for a reader that has interned what nodes have in common: nothing is looked up.
+struct InternedNode {
+  std::string_view name;
+  NameId op;
+  NameId domain = NameId{0};  // ""; so are the others
+  NameId scope = NameId{0};
+  NameId target = NameId{0};
+  NodeKind kind = NodeKind::unspecified;
+  SourceSpan source = {};
+};
+
 class GraphBuilder {
  public:
   GraphBuilder();
@@ -89,10 +100,13 @@ class GraphBuilder {
 
   // Starts a node; the calls below add to the node started last.
   NodeHandle add_node(const NodeDecl& decl);
+  NodeHandle add_node(const InternedNode& node);
   NodeHandle add_constant(const NodeDecl& decl);
+  NodeHandle add_constant(const InternedNode& node);
   // A node inside a body of `owner` (the outermost, top-level owner). All of one owner's body nodes
   // are added in one run. Its values come from add_local_value, or value_named for captures.
   NodeHandle add_body_node(const NodeDecl& decl, NodeHandle owner);
+  NodeHandle add_body_node(const InternedNode& node, NodeHandle owner);
   void add_operand(ValueHandle value, OperandSlot slot);
   // Declares the next output of the node at position `slot` (positions without a value are
   // skipped).
@@ -103,6 +117,8 @@ class GraphBuilder {
   void add_attribute(NameId name, std::span<const double> reals, AttributeType type);
   void add_attribute(NameId name, std::span<const std::string_view> strings, AttributeType type);
   void add_opaque_attribute(NameId name);
+  // Gives the node the attributes of an earlier one; their values are stored once.
+  void add_attributes_of(NodeHandle earlier);
   void set_measured_cost(const MeasuredCost& cost);
 
   std::size_t node_count() const;

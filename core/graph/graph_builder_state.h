@@ -63,7 +63,8 @@ struct GraphBuilder::State {
   std::uint32_t find_value(std::string_view name);
   ValueHandle define(const ValueDecl& decl, ValueKind kind, SourceSpan where);
   void describe(std::uint32_t handle, const ValueDecl& decl, ValueKind kind);
-  NodeHandle start_node(const NodeDecl& decl, NodeClass cls);
+  InternedNode interned(const NodeDecl& decl);
+  NodeHandle start_node(const InternedNode& decl, NodeClass cls);
   void close_rows();
 
   void check_values_are_made();

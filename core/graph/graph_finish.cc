@@ -6,6 +6,7 @@
 // 4. move the records to their places;
 // 5. gather the users of each value.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -168,14 +169,17 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
 
 // (3) Node ids: class by class, each class in its order. `order` becomes the order of all nodes.
 void GraphBuilder::State::number_nodes(const std::vector<std::uint32_t>& order) {
-  node_ids.assign(graph.nodes.size(), kNone<NodeId>);
-  std::uint32_t next = 0;
-  for (const NodeClass cls : {NodeClass::node, NodeClass::constant, NodeClass::body}) {
-    for (const std::uint32_t n : order) {
-      if (classes[n] == cls) node_ids[n] = NodeId{next++};
-    }
-    if (cls == NodeClass::node) graph.node_count = next;
-    if (cls == NodeClass::constant) graph.constant_count = next - graph.node_count;
+  node_ids.resize(graph.nodes.size());
+  const auto count = [this](NodeClass cls) {
+    return static_cast<std::uint32_t>(std::count(classes.begin(), classes.end(), cls));
+  };
+  graph.node_count = count(NodeClass::node);
+  graph.constant_count = count(NodeClass::constant);
+  const auto nodes = static_cast<std::uint32_t>(graph.node_count);
+  std::array<std::uint32_t, 3> next = {
+      0, nodes, nodes + static_cast<std::uint32_t>(graph.constant_count)};  // by class
+  for (const std::uint32_t n : order) {
+    node_ids[n] = NodeId{next[static_cast<std::size_t>(classes[n])]++};
   }
 }
 
@@ -187,19 +191,25 @@ void GraphBuilder::State::number_values(const std::vector<std::uint32_t>& order)
   for (const auto& [handle, where] : inputs) value_ids[handle] = ValueId{next++};
   graph.input_count = next;
   for (const auto& [handle, where] : parameters) value_ids[handle] = ValueId{next++};
-  std::vector<std::uint32_t> begin(graph.nodes.size()), end(graph.nodes.size());
-  for (const NodeClass cls : {NodeClass::constant, NodeClass::node, NodeClass::body}) {
-    for (const std::uint32_t n : order) {
-      if (classes[n] != cls) continue;
-      const std::uint32_t id = index(node_ids[n]);
-      begin[id] = next;
-      for (std::uint32_t i = first_output[n]; i < first_output[n + 1]; ++i) {
-        value_ids[made[i]] = ValueId{next++};
-      }
-      end[id] = next;
-    }
-    if (cls == NodeClass::constant) graph.first_node_output = next;
+  std::array<std::uint32_t, 3> made_by = {};  // how many values the nodes of each class make
+  for (std::uint32_t n = 0; n < node_total(); ++n) {
+    made_by[static_cast<std::size_t>(classes[n])] += first_output[n + 1] - first_output[n];
   }
+  const std::uint32_t of_nodes = next + made_by[static_cast<std::size_t>(NodeClass::constant)];
+  const std::uint32_t of_bodies = of_nodes + made_by[static_cast<std::size_t>(NodeClass::node)];
+  graph.first_node_output = of_nodes;
+  std::array<std::uint32_t, 3> next_of = {of_nodes, next, of_bodies};  // by class
+  std::vector<std::uint32_t> begin(graph.nodes.size()), end(graph.nodes.size());
+  for (const std::uint32_t n : order) {
+    const std::uint32_t id = index(node_ids[n]);
+    std::uint32_t& its_next = next_of[static_cast<std::size_t>(classes[n])];
+    begin[id] = its_next;
+    for (std::uint32_t i = first_output[n]; i < first_output[n + 1]; ++i) {
+      value_ids[made[i]] = ValueId{its_next++};
+    }
+    end[id] = its_next;
+  }
+  next = of_bodies + made_by[static_cast<std::size_t>(NodeClass::body)];
   for (std::size_t v = 0; v < value_ids.size(); ++v) {
     if (value_ids[v] == kNone<ValueId>) value_ids[v] = ValueId{next++};
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -17,7 +18,21 @@ namespace cleave {
 namespace {
 
 using Word = std::uint64_t;
-using Form = std::vector<Word>;
+
+// A vector whose push_back() is inlined: a form has a dozen words a node.
+class Form {
+ public:
+  void push_back(Word word) {
+    if (size_ == words_.size()) words_.resize(std::max<std::size_t>(64, 2 * size_));
+    words_[size_++] = word;
+  }
+  void clear() { size_ = 0; }
+  std::span<const Word> words() const { return std::span(words_).first(size_); }
+
+ private:
+  std::vector<Word> words_;
+  std::size_t size_ = 0;
+};
 
 Word mixed(Word hash, Word word) {  // splitmix64
   Word x = hash + 0x9e3779b97f4a7c15U + word;
@@ -26,7 +41,7 @@ Word mixed(Word hash, Word word) {  // splitmix64
   return x ^ (x >> 31U);
 }
 
-Word hash_of(const Form& words) {
+Word hash_of(std::span<const Word> words) {
   Word hash = words.size();
   for (const Word word : words) hash = mixed(hash, word);
   return hash;
@@ -116,20 +131,21 @@ class FormWriter {
         number_(graph.value_count(), kUnmet),
         leaves_(graph.value_count()) {}
 
-  // The canonical form of a part; empty when it has something that cannot be compared.
-  Form write(PartId part) {
+  // The canonical form of a part; empty when it has something that cannot be compared. Valid until the
+  // next one is written.
+  std::span<const Word> write(PartId part) {
     part_ = part;
     for (const ValueId value : boundaries_.outputs[part]) leaves_.insert(value);
-    Form form;
+    form_.clear();
     if (look_down()) {
       look_up();
-      const std::vector<NodeId> order = canonical_order();
-      for (const NodeId node : order) append(node, form);
+      put_in_order();
+      for (const NodeId node : order_) append(node, form_);
     }
     for (const ValueId value : boundaries_.outputs[part]) leaves_.erase(value);
     for (const ValueId value : met_) number_[value] = kUnmet;
     met_.clear();
-    return form;
+    return form_.words();
   }
 
  private:
@@ -158,7 +174,7 @@ class FormWriter {
     for (const NodeId node : partition_.nodes(part_)) {
       feature_.clear();
       if (!features_.append_node(node, feature_)) return false;
-      NodeFacts facts{.above = hash_of(feature_)};
+      NodeFacts facts{.above = hash_of(feature_.words())};
       for (const Operand& operand : graph_.operands(node)) {
         facts.above = mixed(facts.above, Features::slot_of(operand.slot));
         facts.above = mixed(facts.above, source_of(operand.value));
@@ -186,18 +202,21 @@ class FormWriter {
   }
 
   // Makers before readers, since makers have less depth.
-  std::vector<NodeId> canonical_order() {
+  void put_in_order() {
     const auto nodes = partition_.nodes(part_);
-    std::vector<NodeId> order(nodes.begin(), nodes.end());
-    std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) {
+    order_.assign(nodes.begin(), nodes.end());
+    const auto is_before = [&](NodeId a, NodeId b) {
       const NodeFacts& x = nodes_[a];
       const NodeFacts& y = nodes_[b];
       return std::tie(x.depth, x.above, x.below) < std::tie(y.depth, y.above, y.below);
-    });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      nodes_[order[i]].place = static_cast<std::uint32_t>(i);
+    };
+    // Most parts are chains, which are in order already; sorting takes memory.
+    if (!std::is_sorted(order_.begin(), order_.end(), is_before)) {
+      std::stable_sort(order_.begin(), order_.end(), is_before);
     }
-    return order;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      nodes_[order_[i]].place = static_cast<std::uint32_t>(i);
+    }
   }
 
   void append(NodeId node, Form& form) {
@@ -237,7 +256,8 @@ class FormWriter {
   PerValue<std::uint32_t> number_;  // of values from outside the current part
   std::vector<ValueId> met_;
   ValueSet leaves_;
-  Form feature_;
+  std::vector<NodeId> order_;  // of the current part
+  Form form_, feature_;
 };
 
 // Counts that parts of one shape must have in common; comparing them first spares most parts the
@@ -268,16 +288,18 @@ SameShapes find_same_shapes(const Graph& graph, const Partition& partition,
   }
   result.distinct = result.acc_parts;
   FormWriter writer(graph, partition, boundaries);
-  std::unordered_map<Word, std::vector<std::pair<Form, PartId>>> known;  // by the form's hash
+  using Known = std::pair<std::vector<Word>, PartId>;
+  std::unordered_map<Word, std::vector<Known>> known;  // by the form's hash
   for (const PartId part : partition.parts()) {
     if (!partition.is_acc(part) || alike[counts[part]] < 2) continue;
-    Form form = writer.write(part);
+    const std::span<const Word> form = writer.write(part);
     if (form.empty()) continue;
     auto& candidates = known[hash_of(form)];
-    const auto same = std::find_if(candidates.begin(), candidates.end(),
-                                   [&](const auto& other) { return other.first == form; });
+    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Known& other) {
+      return std::equal(other.first.begin(), other.first.end(), form.begin(), form.end());
+    });
     if (same == candidates.end()) {
-      candidates.emplace_back(std::move(form), part);
+      candidates.emplace_back(std::vector<Word>(form.begin(), form.end()), part);
       continue;
     }
     result.like[part] = same->second;

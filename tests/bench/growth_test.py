@@ -313,6 +313,23 @@ def onnx_page(folder, n):
     onnx_parts(folder, n)
 
 
+# Layers of a few kinds, each with a scope and a weight of its own.
+@case("preview of an ONNX model", "preview m.onnx -s l.txt", 500)
+def preview_onnx(folder, n):
+    ops = ["Conv", "Relu", "Sigmoid", "Add"]
+    attributes = pb.ints_attribute("kernel_shape", [1, 1])
+    nodes = []
+    for i in range(n):
+        inputs = [f"t{i - 1}" if i else "x", f"w{i}"] if i % 4 == 0 else [f"t{i - 1}"]
+        inputs += [f"t{i - 4}" if i > 4 else "x"] if i % 4 == 3 else []
+        nodes.append(pb.node(ops[i % 4], inputs, [f"t{i}" if i < n - 1 else "y"], name=f"/layers.{i // 4}/{ops[i % 4]}",
+                             attributes=attributes if i % 4 == 0 else b""))
+    weights = [pb.tensor(f"w{i}", [4, 4, 1, 1], bytes(64)) for i in range(0, n, 4)]
+    images = [[pb.value(name, [1, 4, 8, 8])] for name in "xy"]
+    (folder / "m.onnx").write_bytes(pb.model(pb.graph(nodes, *images, weights)))
+    (folder / "l.txt").write_text("Conv\nRelu\nAdd\n")
+
+
 @case("cut half of a model", "cut m.onnx --nodes nodes.txt -o cut.onnx --force", 200)
 def cut_nodes(folder, n):
     onnx_chain(folder, n)

@@ -4,7 +4,7 @@
 // `<path> TAB <input>=<dim>,<dim>...`. Prints `<path> TAB <value> TAB <type>` for each value of the
 // main graph, with the type in the form of onnx_type_text, or `proto:` and the hex digits of a
 // TypeProto, and names with `\` and control characters escaped; and `<path> TAB ! TAB <what>` for a
-// file that is refused.
+// file that is refused. With `--each-node`, each node is inferred by itself, see OnnxTypeReuse.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -66,7 +66,7 @@ cleave::ShapeBindings bindings_of(std::string_view fields) {
   return bindings;
 }
 
-int dump(const std::string& line) {
+int dump(const std::string& line, cleave::OnnxTypeReuse reuse) {
   const std::string path = line.substr(0, line.find('\t'));
   const cleave::ShapeBindings bindings = bindings_of(std::string_view(line).substr(path.size()));
   const auto fail = [&](const cleave::Diagnostics& faults) {
@@ -79,7 +79,7 @@ int dump(const std::string& line) {
   if (!model) return fail(model.error());
   const auto links = cleave::link_onnx_graph(path, *model);
   if (!links) return fail(links.error());
-  const auto types = cleave::infer_onnx_types(*file, *model, *links, bindings);
+  const auto types = cleave::infer_onnx_types(*file, *model, *links, bindings, {}, reuse);
   if (!types) return fail(types.error());
   std::map<std::string_view, cleave::OnnxType> sorted;
   for (std::uint32_t i = 0; i < links->values.count(); ++i) {
@@ -96,8 +96,10 @@ int dump(const std::string& line) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool each_node = argc == 2 && std::string_view(argv[1]) == "--each-node";
+  const auto reuse = each_node ? cleave::OnnxTypeReuse::none : cleave::OnnxTypeReuse::by_kind;
   int status = 0;
-  for (std::string line; std::getline(std::cin, line);) status |= dump(line);
+  for (std::string line; std::getline(std::cin, line);) status |= dump(line, reuse);
   return status;
 }

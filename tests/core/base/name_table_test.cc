@@ -15,16 +15,17 @@ TEST_CASE("names are found by the index they were entered with, whatever their l
   }
   for (int i = 0; i < 20000; ++i) names.push_back("layers." + std::to_string(i) + ".conv");
   const auto name_of = [&](std::uint32_t i) { return std::string_view(names[i]); };
-  NameTable table;
-  table.fetch("none is there yet");
-  CHECK(table.find("none is there yet", name_of) == NameTable::kAbsent);
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    table.fetch(names[i]);
-    CHECK(table.find_or_insert(names[i], i, name_of) == NameTable::kAbsent);
-  }
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    CHECK(table.find_or_insert(names[i], 0, name_of) == i);
-    CHECK(table.find(names[i], name_of) == i);
+  for (NameTable table : {NameTable(), NameTable::dense()}) {
+    table.fetch("none is there yet");
+    CHECK(table.find("none is there yet", name_of) == NameTable::kAbsent);
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+      table.fetch(names[i]);
+      CHECK(table.find_or_insert(names[i], i, name_of) == NameTable::kAbsent);
+    }
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+      CHECK(table.find_or_insert(names[i], 0, name_of) == i);
+      CHECK(table.find(names[i], name_of) == i);
+    }
   }
 }
 

@@ -28,6 +28,34 @@ std::string order(const Graph& graph) {
   return names_of(graph, nodes);
 }
 
+TEST_CASE("A node of interned names is that of the names, with the attributes of an earlier node") {
+  GraphBuilder builder;
+  const ValueHandle x = builder.add_input({.name = "x"}, {});
+  const NodeHandle first = builder.add_node({.name = "a", .op = "f", .scope = "s"});
+  builder.add_operand(x, OperandSlot::positional(0));
+  const ValueHandle y = builder.add_output({.name = "y"}, 0);
+  const std::array<std::int64_t, 2> sizes = {3, 5};
+  builder.add_attribute(builder.intern("sizes"), sizes, AttributeType::integers);
+  builder.add_opaque_attribute(builder.intern("body"));
+  const NameId op = builder.intern("f"), scope = builder.intern("s");
+  builder.add_node(InternedNode{.name = "b", .op = op, .scope = scope});
+  builder.add_operand(y, OperandSlot::positional(0));
+  builder.add_graph_output(builder.add_output({.name = "z"}, 0), {});
+  builder.add_attributes_of(first);
+  const auto graph = builder.finish();
+  REQUIRE(graph);
+  const NodeId a{0}, b{1};
+  CHECK(graph->op(b) == "f");
+  CHECK(graph->domain(b).empty());
+  CHECK(graph->node(b).scope == graph->node(a).scope);
+  CHECK(graph->text(graph->node(b).scope) == "s");
+  REQUIRE(graph->attributes(b).size() == 2);
+  CHECK(graph->text(graph->attributes(b)[1].name) == "body");
+  const auto values = graph->attribute_pools().integers_of(graph->attributes(b)[0]);
+  CHECK(std::vector<std::int64_t>(values.begin(), values.end()) == std::vector<std::int64_t>{3, 5});
+  CHECK(values.data() == graph->attribute_pools().integers_of(graph->attributes(a)[0]).data());
+}
+
 // ---- order ----
 
 TEST_CASE("Nodes that are in order keep it") {

@@ -269,7 +269,7 @@ std::optional<std::size_t> drop_unread_nodes(OnnxModel& model, const OnnxLinks& 
   if (!is_any) return std::nullopt;
   std::size_t dropped = 0;
   OnnxNode room;
-  OnnxNodes left;
+  OnnxNodes left = nodes.emptied();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!is_dropped[i]) {
       nodes.move_to(i, left);
@@ -341,7 +341,11 @@ std::string encode_constant(std::string_view name, std::string_view output,
 class Folder {
  public:
   Folder(OnnxModel& model, const OnnxLinks& links, const OnnxTypes& types)
-      : model_(model), links_(links), types_(types), planner_(model, links) {
+      : model_(model),
+        links_(links),
+        types_(types),
+        planner_(model, links),
+        nodes_(model.graph.nodes.emptied()) {
     for (const auto& [domain, version] : model.opsets) {
       if (plain_domain(domain).empty()) opset_ = version;
     }

@@ -100,7 +100,7 @@ std::string with_name(std::string_view payload, std::string_view name) {
 
 class FunctionWriter {
  public:
-  explicit FunctionWriter(OnnxModel& model) : model_(model) {
+  explicit FunctionWriter(OnnxModel& model) : model_(model), nodes_(model.graph.nodes.emptied()) {
     for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
       const OnnxFunction& function = model.functions[i];
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload), i);
@@ -172,7 +172,7 @@ class FunctionWriter {
       write_out(call, model_.functions[found->second]);
     }
     nodes = std::move(nodes_);
-    nodes_ = {};
+    nodes_ = nodes.emptied();
     return out_.calls > before;
   }
 

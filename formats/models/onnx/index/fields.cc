@@ -52,51 +52,6 @@ std::uint64_t OnnxFields::long_varint() {
   return 0;
 }
 
-std::string_view OnnxFields::take(std::size_t size) {
-  if (size > static_cast<std::size_t>(end_ - at_)) {
-    refuse_damage("ends early");
-    return {end_, 0};
-  }
-  const std::string_view taken(at_, size);
-  at_ += size;
-  return taken;
-}
-
-bool OnnxFields::next() {
-  start_ = at_;
-  walk_.what = what_;
-  walk_.at = start_;
-  if (at_ == end_ || walk_.is_refused()) return false;
-  const std::uint64_t key = varint();
-  const std::uint64_t wire_type = key & 7U;
-  const bool is_known = wire_type <= 2 || wire_type == 5;
-  if (!is_known || key > UINT32_MAX || key >> 3U == 0) {
-    refuse_damage("has bytes that are not protobuf");
-    return false;
-  }
-  key_ = static_cast<std::uint32_t>(key);
-  return true;
-}
-
-void OnnxFields::skip() {
-  switch (key_ & 7U) {
-    case 0:
-      varint();
-      break;
-    case 1:
-      take(8);
-      break;
-    case 2:
-      text();
-      break;
-    default:
-      take(4);
-      break;
-  }
-}
-
-std::int64_t OnnxFields::number() { return static_cast<std::int64_t>(varint()); }
-
 template <class Real>
 Real OnnxFields::fixed() {
   Real out = 0;
@@ -108,15 +63,11 @@ Real OnnxFields::fixed() {
 float OnnxFields::real() { return fixed<float>(); }
 double OnnxFields::double_real() { return fixed<double>(); }
 
-std::string_view OnnxFields::text() {
-  const std::uint64_t size = varint();
-  if (size > UINT32_MAX && size <= static_cast<std::uint64_t>(end_ - at_)) {
-    refuse(std::string(what_) + " has a field of " + std::to_string(size) +
-           " bytes; above 4 GiB none is read: keep the weights of such a model as "
-           "external data");
-    return {end_, 0};
-  }
-  return take(size);
+void OnnxFields::refuse_long(std::uint64_t size) {
+  if (size > static_cast<std::uint64_t>(end_ - at_)) return refuse_damage("ends early");
+  refuse(std::string(what_) + " has a field of " + std::to_string(size) +
+         " bytes; above 4 GiB none is read: keep the weights of such a model as "
+         "external data");
 }
 
 std::string_view OnnxFields::name() {
@@ -137,11 +88,6 @@ void OnnxFields::note_odd_name(std::string_view name) {
   } else if (++walk_.odd_names == 1) {
     walk_.first_odd_name = name;
   }
-}
-
-OnnxRecord OnnxFields::record() {
-  const std::string_view payload = text();
-  return {payload, {start_, static_cast<std::size_t>(at_ - start_)}};
 }
 
 void OnnxFields::append_packed(std::vector<std::int64_t>& out) {

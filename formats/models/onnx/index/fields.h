@@ -14,7 +14,7 @@
 
 #include "formats/base/text/limits.h"
 #include "formats/models/onnx/index/field_numbers.h"
-#include "formats/models/onnx/index/model.h"
+#include "formats/models/onnx/index/records.h"
 
 namespace cleave {
 
@@ -67,21 +67,60 @@ class OnnxFields {
   OnnxFields(std::string_view payload, const char* what, OnnxWalk& walk)
       : at_(payload.data()), end_(at_ + payload.size()), what_(what), walk_(walk) {}
 
-  bool next();
+  bool next() {
+    start_ = at_;
+    walk_.what = what_;
+    walk_.at = start_;
+    if (at_ == end_ || walk_.is_refused()) return false;
+    const std::uint64_t key = varint();
+    const std::uint64_t wire_type = key & 7U;
+    const bool is_known = wire_type <= 2 || wire_type == 5;
+    if (!is_known || key > UINT32_MAX || key >> 3U == 0) {
+      refuse_damage("has bytes that are not protobuf");
+      return false;
+    }
+    key_ = static_cast<std::uint32_t>(key);
+    return true;
+  }
   std::uint32_t key() const { return key_; }
   std::uint32_t field_number() const { return key_ >> 3U; }
   bool has_bytes() const { return (key_ & 7U) == 2U; }
 
-  void skip();
-  std::int64_t number();
+  void skip() {
+    switch (key_ & 7U) {
+      case 0:
+        varint();
+        break;
+      case 1:
+        take(8);
+        break;
+      case 2:
+        text();
+        break;
+      default:
+        take(4);
+        break;
+    }
+  }
+  std::int64_t number() { return static_cast<std::int64_t>(varint()); }
   // For type int32 or enum: drops the upper bits of larger values, as protobuf does.
   std::int32_t number32() { return static_cast<std::int32_t>(number()); }
   float real();          // of a float_field
   double double_real();  // of a double_field
-  std::string_view text();
+  std::string_view text() {
+    const std::uint64_t size = varint();
+    if (size > UINT32_MAX) {
+      refuse_long(size);
+      return {end_, 0};
+    }
+    return take(size);
+  }
   // A text that is a name, and so subject to the limits: on its size, and on its bytes.
   std::string_view name();
-  OnnxRecord record();
+  OnnxRecord record() {
+    const std::string_view payload = text();
+    return {payload, whole()};
+  }
   // The whole field with key and length. Only after its value was taken or skipped.
   std::string_view whole() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
   // Appends varints that are packed in one bytes field.
@@ -96,7 +135,16 @@ class OnnxFields {
   std::uint64_t long_varint();
   template <class Real>
   Real fixed();
-  std::string_view take(std::size_t size);
+  std::string_view take(std::size_t size) {
+    if (size > static_cast<std::size_t>(end_ - at_)) {
+      refuse_damage("ends early");
+      return {end_, 0};
+    }
+    const std::string_view taken(at_, size);
+    at_ += size;
+    return taken;
+  }
+  void refuse_long(std::uint64_t size);
   void refuse(std::string message);  // ends this message, too
   void refuse_damage(const char* what_happened);
   void note_odd_name(std::string_view name);

@@ -95,9 +95,11 @@ class Indexer {
  private:
   void note_location(const OnnxTensor& tensor);
   OnnxMainGraph main_graph(OnnxRecord record);
+  void add_main_node(OnnxRecord record, OnnxNodes& out);
+  std::uint32_t main_attribute(OnnxRecord record, OnnxNodes& out);
+  void complete_attributes();
   OnnxGraph body(OnnxRecord record);
   void graph_field(OnnxFields& field, OnnxGraphFields& out);
-  void read_node(OnnxRecord record, OnnxNode& out);
   OnnxAttribute attribute(OnnxRecord record);
   bool attribute_body(OnnxFields& field, OnnxAttribute& out);
   OnnxValueInfo value_info(OnnxRecord record);
@@ -109,6 +111,8 @@ class Indexer {
   std::string_view bytes_;
   OnnxWalk walk_;
   std::vector<std::int64_t> scratch_;
+  OnnxNode room_;  // for the current node of the main graph: reused for its memory
+  std::vector<std::uint32_t> room_attributes_;  // numbers of its attributes
   std::uint64_t nodes_ = 0;
   std::uint64_t values_ = 0;                 // read and made by nodes
   std::vector<std::string_view> locations_;  // of external data, as the file has them
@@ -181,10 +185,10 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
   return out;
 }
 
-// `out` is an empty node, possibly a reused one.
-void Indexer::read_node(OnnxRecord record, OnnxNode& out) {
+OnnxNode Indexer::node(OnnxRecord record) {
   const OnnxDeeper deeper(walk_);
   count_node();
+  OnnxNode out;
   out.record = record;
   for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
     if (index_onnx_node_field(field, out, walk_)) {
@@ -200,12 +204,68 @@ void Indexer::read_node(OnnxRecord record, OnnxNode& out) {
       field.skip();
     }
   }
+  return out;
 }
 
-OnnxNode Indexer::node(OnnxRecord record) {
-  OnnxNode out;
-  read_node(record, out);
-  return out;
+// The number of a main node's attribute. One whose bytes were met before is known to be sound; else it is
+// decoded, and left in room_ if it gets no number.
+std::uint32_t Indexer::main_attribute(OnnxRecord record, OnnxNodes& out) {
+  const std::uint32_t known = out.find_attribute(record.payload);
+  if (known != OnnxNodeKinds::kNone) return known;
+  const std::uint64_t odd_names = walk_.odd_names;
+  OnnxAttribute decoded = attribute(record);
+  const bool is_counted = walk_.odd_names != odd_names;  // and is to be counted each time
+  const std::uint32_t fresh = is_counted ? OnnxNodeKinds::kNone : out.add_attribute(decoded);
+  if (fresh == OnnxNodeKinds::kNone) room_.attributes.push_back(std::move(decoded));
+  return fresh;
+}
+
+// Decodes also those attributes of a main node that have numbers: one with bodies is kept as a whole.
+void Indexer::complete_attributes() {
+  std::vector<OnnxAttribute> decoded;
+  decoded.swap(room_.attributes);
+  std::size_t at = 0, next = 0;
+  for (OnnxFields field(room_.record.payload, "a node", walk_); field.next();) {
+    if (field.key() != bytes_field(node_field::kAttribute)) {
+      field.skip();
+      continue;
+    }
+    const OnnxRecord record = field.record();
+    const bool is_decoded = room_attributes_[at++] == OnnxNodeKinds::kNone;
+    room_.attributes.push_back(is_decoded ? std::move(decoded[next++]) : attribute(record));
+  }
+}
+
+void Indexer::add_main_node(OnnxRecord record, OnnxNodes& out) {
+  const OnnxDeeper deeper(walk_);
+  count_node();
+  room_.record = record;
+  room_attributes_.clear();
+  for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
+    switch (field.key()) {
+      case bytes_field(node_field::kInput):
+        room_.inputs.push_back(field.name());
+        count_value();
+        break;
+      case bytes_field(node_field::kOutput):
+        room_.outputs.push_back(field.name());
+        count_value();
+        break;
+      case bytes_field(node_field::kAttribute):
+        if (room_attributes_.size() == walk_.limits.attributes) {
+          refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
+        }
+        room_attributes_.push_back(main_attribute(field.record(), out));
+        break;
+      default:
+        if (!index_onnx_node_field(field, room_, walk_)) field.skip();
+    }
+  }
+  const bool has_bodies =
+      std::any_of(room_.attributes.begin(), room_.attributes.end(),
+                  [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+  if (has_bodies && !walk_.is_refused()) complete_attributes();
+  out.add(room_, room_attributes_);
 }
 
 // Takes a field of a graph other than a node.
@@ -263,15 +323,14 @@ OnnxMainGraph Indexer::main_graph(OnnxRecord record) {
   const OnnxDeeper deeper(walk_);
   OnnxMainGraph out;
   out.record = record;
-  OnnxNode room;
   for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
     if (field.key() == bytes_field(graph_field::kNode)) {
-      read_node(field.record(), room);
-      out.nodes.add(room);
+      add_main_node(field.record(), out.nodes);
     } else {
       graph_field(field, out);
     }
   }
+  out.nodes.settle();
   return out;
 }
 

@@ -22,17 +22,21 @@ using Names = std::unordered_set<std::string_view>;
 
 class Linker {
  public:
-  Linker(const std::string& file, const OnnxModel& model) : file_(file), graph_(model.graph) {}
+  Linker(const std::string& file, const OnnxModel& model) : file_(file), graph_(model.graph) {
+    out_.values = OnnxValueNumbers(graph_.nodes.names());
+  }
   Loaded<OnnxLinks> run();
 
  private:
   // The bodies around the current one, outermost first: the names that each makes.
   using Scopes = std::vector<const Names*>;
 
-  void enter(std::string_view name, std::uint32_t node);
+  void enter(std::uint32_t number, std::uint32_t node);
+  void enter_input(std::string_view name) { enter(graph_.nodes.names()->number(name), kNoNode); }
   void enter_inputs();
   void enter_nodes();
-  void link_rest();
+  void link_nodes();
+  void link_inputs(std::size_t i);
   void link_bodies(std::size_t i, const OnnxNode& node);
   void read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes);
   Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes);
@@ -69,12 +73,6 @@ class Linker {
     std::string_view name;
     std::size_t owner;
   };
-  // A read of a name that no earlier node makes: its node, and its place in the reads.
-  struct Read {
-    std::string_view name;
-    std::size_t node, place;
-  };
-  std::vector<Read> later_;
   std::vector<BodyValue> made_in_bodies_;
   std::vector<BodyValue> hidden_;  // values of bodies with the name of an outer one
   Names captured_;                 // by the current node
@@ -102,12 +100,14 @@ void Linker::error_unknown(const std::string& reader, std::string_view name) {
         std::move(notes));
 }
 
-void Linker::enter(std::string_view name, std::uint32_t node) {
-  const std::uint32_t known = out_.values.add(name);
+// `number` is that of a name.
+void Linker::enter(std::uint32_t number, std::uint32_t node) {
+  const std::uint32_t known = out_.values.add_named(number);
   if (known == OnnxValueNumbers::kNone) {
     makers_.push_back(node);
     return;
   }
+  const std::string_view name = out_.values.name(known);
   const std::uint32_t first = makers_[known];
   const auto maker = [&](std::uint32_t i) {
     return i == kNoNode ? std::string("an input or initializer") : node_text(i);
@@ -128,33 +128,23 @@ void Linker::enter_inputs() {
   for (std::size_t i = 0; i < graph_.initializers.size(); ++i) {
     const std::string_view name = graph_.initializers[i].name;
     if (name.empty()) error("initializer " + std::to_string(i) + " has no name");
-    enter(name, kNoNode);
+    enter_input(name);
   }
   const std::uint32_t initializers = out_.values.count();
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
     const std::string_view name = graph_.inputs[i].name;
     if (name.empty()) error("input " + std::to_string(i) + " of the graph has no name");
-    if (out_.values.find(name) >= initializers) enter(name, kNoNode);
+    if (out_.values.find(name) >= initializers) enter_input(name);
   }
 }
 
-// Enters what nodes make and links what they read, in one pass over their bytes. In a file that is in
-// topological order a name is known when it is read; the others are looked up at the end.
 void Linker::enter_nodes() {
-  OnnxNode room;
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const OnnxNode& node = graph_.nodes.read_names(i, room);
-    for (const std::string_view name : node.inputs) {
-      const std::uint32_t number = name.empty() ? OnnxValueNumbers::kNone : out_.values.find(name);
-      if (!name.empty() && number == OnnxValueNumbers::kNone) {
-        later_.push_back({name, i, out_.reads.items.size()});
-      }
-      out_.reads.add(number);
-    }
-    out_.reads.end_list();
+  const OnnxNodes& nodes = graph_.nodes;
+  out_.first_output.reserve(nodes.size() + 1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     out_.first_output.push_back(out_.values.count());
-    for (const std::string_view name : node.outputs) {
-      if (!name.empty()) enter(name, static_cast<std::uint32_t>(i));
+    for (const std::uint32_t name : nodes.outputs(i)) {
+      if (name != OnnxNames::kEmpty) enter(name, static_cast<std::uint32_t>(i));
     }
   }
   out_.first_output.push_back(out_.values.count());
@@ -220,23 +210,26 @@ void Linker::capture(std::string_view name, std::size_t node) {
   out_.captures.push_back(name);
 }
 
-// What was not known when it was read, and bodies, whose order of captures is that of the nodes.
-void Linker::link_rest() {
-  auto next = later_.begin();
-  const auto link_before = [&](std::size_t end) {
-    for (; next != later_.end() && next->node < end; ++next) {
-      const std::uint32_t number = out_.values.find(next->name);
-      if (number == OnnxValueNumbers::kNone) error_unknown(node_text(next->node), next->name);
-      out_.reads.items[next->place] = number;
+void Linker::link_inputs(std::size_t i) {
+  for (const std::uint32_t name : graph_.nodes.inputs(i)) {
+    const std::uint32_t number =
+        name == OnnxNames::kEmpty ? OnnxValueNumbers::kNone : out_.values.named(name);
+    if (name != OnnxNames::kEmpty && number == OnnxValueNumbers::kNone) {
+      error_unknown(node_text(i), graph_.nodes.names()->text(name));
     }
-  };
-  OnnxNode room;
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    if (!graph_.nodes.has_bodies(i)) continue;
-    link_before(i + 1);
-    link_bodies(i, graph_.nodes.read_names(i, room));
+    out_.reads.add(number);
   }
-  link_before(graph_.nodes.size());
+  out_.reads.end_list();
+}
+
+// What nodes and their bodies read. Who makes it is known by now, also where the file has it later.
+void Linker::link_nodes() {
+  OnnxNode room;
+  out_.reads.begin.reserve(graph_.nodes.size() + 1);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    link_inputs(i);
+    if (graph_.nodes.has_bodies(i)) link_bodies(i, graph_.nodes.read_names(i, room));
+  }
   if (!out_.capture_begin.empty()) {
     const auto end = static_cast<std::uint32_t>(out_.captures.size());
     out_.capture_begin.resize(graph_.nodes.size() + 1, end);
@@ -391,7 +384,7 @@ void Linker::warn_of_hidden() {
 Loaded<OnnxLinks> Linker::run() {
   enter_inputs();
   enter_nodes();
-  link_rest();
+  link_nodes();
   check_outputs();
   if (errors_.empty()) sort();
   if (errors_.empty()) find_hidden();

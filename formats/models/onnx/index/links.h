@@ -7,43 +7,54 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/adjacency.h"
-#include "core/base/name_table.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/index/model.h"
 
 namespace cleave {
 
 // Numbers the values of the main graph: initializers in the order of the file, then the other
-// inputs, then the outputs of each node.
+// inputs, then the outputs of each node. A name that has a number among the nodes' names is not hashed again.
 class OnnxValueNumbers {
  public:
-  static constexpr std::uint32_t kNone = NameTable::kAbsent;
+  static constexpr std::uint32_t kNone = OnnxNames::kNone;
 
-  std::uint32_t count() const { return static_cast<std::uint32_t>(names_.size()); }
-  std::string_view name(std::uint32_t number) const { return names_[number]; }
+  OnnxValueNumbers() = default;
+  explicit OnnxValueNumbers(std::shared_ptr<OnnxNames> names)
+      : names_(std::move(names)), value_of_(names_->count(), kNone) {}
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(name_of_.size()); }
+  std::string_view name(std::uint32_t number) const { return names_->text(name_of_[number]); }
   // kNone for an unknown name.
   std::uint32_t find(std::string_view name) const {
-    return table_.find(name, [this](std::uint32_t i) { return names_[i]; });
+    return names_ == nullptr ? kNone : named(names_->find(name));
   }
-  // Announces a lookup of the name: see NameTable.
-  void fetch(std::string_view name) const { table_.fetch(name); }
-  // The number of the name if it is known; otherwise returns kNone and gives it the next number.
-  std::uint32_t add(std::string_view name) {
-    const auto known =
-        table_.find_or_insert(name, count(), [this](std::uint32_t i) { return names_[i]; });
-    if (known == kNone) names_.push_back(name);
-    return known;
+  // The value with this name, by the number of the name.
+  std::uint32_t named(std::uint32_t name) const {
+    return name < value_of_.size() ? value_of_[name] : kNone;
+  }
+  // The number of the value with this name if it is known; otherwise returns kNone and gives it the
+  // next number.
+  std::uint32_t add(std::string_view name) { return add_named(names_->number(name)); }
+  std::uint32_t add_named(std::uint32_t name) {
+    if (name >= value_of_.size()) value_of_.resize(names_->count(), kNone);
+    if (value_of_[name] != kNone) return value_of_[name];
+    value_of_[name] = count();
+    name_of_.push_back(name);
+    return kNone;
   }
 
  private:
-  std::vector<std::string_view> names_;
-  NameTable table_;
+  std::shared_ptr<OnnxNames> names_;
+  std::vector<std::uint32_t> value_of_;  // by number of the name
+  std::vector<std::uint32_t> name_of_;   // by number of the value
 };
 
 struct OnnxLinks {

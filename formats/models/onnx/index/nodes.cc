@@ -1,11 +1,12 @@
 // Nodes and attributes of an ONNX file, field by field: for the index, and for decoding nodes of
 // the main graph later.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
 #include "formats/models/onnx/index/fields.h"
-#include "formats/models/onnx/index/model.h"
+#include "formats/models/onnx/index/nodes.h"
 
 namespace cleave {
 namespace {
@@ -32,6 +33,8 @@ void clear(OnnxNode& node) {
   node.attributes.clear();
   node.metadata.clear();
 }
+
+constexpr std::size_t kMostWaiting = 64;  // names; more are not fetched at once
 
 OnnxAttribute read_attribute(OnnxRecord record, OnnxWalk& walk) {
   OnnxAttribute out;
@@ -134,7 +137,84 @@ bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
   }
 }
 
+std::uint32_t OnnxNodeKinds::find_attribute(std::string_view payload) const {
+  if (payload.size() > kMostBytes) return kNone;
+  return attribute_table_.find(payload, [this](std::uint32_t i) { return attributes_[i]; });
+}
+
+std::uint32_t OnnxNodeKinds::add_attribute(const OnnxAttribute& attribute) {
+  const std::string_view payload = attribute.record.payload;
+  if (payload.size() > kMostBytes || !attribute.tensors.empty() || !attribute.graphs.empty()) {
+    return kNone;
+  }
+  if (attributes_.size() == kMostAttributes) return find_attribute(payload);
+  const auto fresh = static_cast<std::uint32_t>(attributes_.size());
+  const std::uint32_t known = attribute_table_.find_or_insert(
+      payload, fresh, [this](std::uint32_t i) { return attributes_[i]; });
+  if (known != kNone) return known;
+  attributes_.push_back(payload);
+  return fresh;
+}
+
+std::uint32_t OnnxNodeKinds::kind_of(const OnnxNode& node,
+                                     std::span<const std::uint32_t> attributes) {
+  const bool is_own = std::find(attributes.begin(), attributes.end(), kNone) != attributes.end();
+  const std::array<std::uint32_t, 6> counts = {
+      static_cast<std::uint32_t>(node.inputs.size()),
+      static_cast<std::uint32_t>(node.outputs.size()),
+      static_cast<std::uint32_t>(node.op_type.size()),
+      static_cast<std::uint32_t>(node.domain.size()),
+      static_cast<std::uint32_t>(node.overload.size()),
+      is_own ? kNone : static_cast<std::uint32_t>(attributes.size())};
+  const auto append = [this](const std::uint32_t* numbers, std::size_t count) {
+    key_.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
+  };
+  key_.clear();
+  append(counts.data(), counts.size());
+  if (!is_own) append(attributes.data(), attributes.size());
+  key_ += node.op_type;
+  key_ += node.domain;
+  key_ += node.overload;
+  const std::uint32_t known =
+      table_.find_or_insert(key_, count(), [this](std::uint32_t i) { return keys_[i]; });
+  if (known != kNone) return known;
+  keys_.push_back(key_);
+  kinds_.push_back({.op_type = node.op_type,
+                    .domain = node.domain,
+                    .overload = node.overload,
+                    .inputs = counts[0],
+                    .outputs = counts[1],
+                    .has_own_attributes = is_own});
+  return count() - 1;
+}
+
 void OnnxNodes::add(OnnxNode& node) {
+  std::vector<std::uint32_t> numbers;
+  for (const OnnxAttribute& attribute : node.attributes) {
+    numbers.push_back(kinds_->add_attribute(attribute));
+  }
+  add(node, numbers);
+  settle();
+}
+
+void OnnxNodes::add_name(std::string_view name) {
+  const std::uint32_t hash = NameTable::hash_of(name);
+  names_->fetch(hash);
+  waiting_.push_back({name, hash});
+}
+
+void OnnxNodes::settle() {
+  for (const Waiting& one : waiting_) numbers_.push_back(names_->number(one.name, one.hash));
+  waiting_.clear();
+}
+
+void OnnxNodes::release_names() {
+  names_ = std::make_shared<OnnxNames>();
+  std::vector<std::uint32_t>().swap(numbers_);  // to assign {} would keep their memory
+  std::vector<Waiting>().swap(waiting_);
+}
+
+void OnnxNodes::add(OnnxNode& node, std::span<const std::uint32_t> attributes) {
   const bool has_bodies =
       std::any_of(node.attributes.begin(), node.attributes.end(),
                   [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
@@ -142,8 +222,15 @@ void OnnxNodes::add(OnnxNode& node) {
   places_.push_back(
       {.payload = record.payload.data(),
        .size = static_cast<std::uint32_t>(record.payload.size()),
+       .kind = kinds_->kind_of(node, attributes),
+       .first = static_cast<std::uint32_t>(numbers_.size() + waiting_.size()),
        .head = static_cast<std::uint16_t>(record.field.size() - record.payload.size()),
-       .has_bodies = has_bodies});
+       .has_bodies = has_bodies,
+       .has_metadata = !node.metadata.empty()});
+  add_name(node.name);
+  for (const std::string_view name : node.inputs) add_name(name);
+  for (const std::string_view name : node.outputs) add_name(name);
+  if (waiting_.size() >= kMostWaiting) settle();
   if (has_bodies) {
     kept_.emplace(places_.size() - 1, std::make_unique<OnnxNode>(std::move(node)));
   }
@@ -162,6 +249,10 @@ void OnnxNodes::set_label(std::string label) {
 void OnnxNodes::move_to(std::size_t i, OnnxNodes& to) {
   const bool is_in_place = to.places_.size() == i && i >= labels_.size();
   to.places_.push_back(places_[i]);
+  to.places_.back().first = static_cast<std::uint32_t>(to.numbers_.size());
+  const OnnxNodeKind& its = kind(i);
+  const auto numbers = std::span(numbers_).subspan(places_[i].first, 1 + its.inputs + its.outputs);
+  to.numbers_.insert(to.numbers_.end(), numbers.begin(), numbers.end());
   if (!is_in_place) to.set_label(label(i));
   if (!places_[i].has_bodies) return;
   to.kept_.emplace(to.places_.size() - 1, std::move(kept_.at(i)));
@@ -202,20 +293,6 @@ const OnnxNode& OnnxNodes::read_names(std::size_t i, OnnxNode& room) const {
     const bool is_metadata = field.key() == bytes_field(node_field::kMetadataProps);
     if (is_metadata || !index_onnx_node_field(field, out, walk)) field.skip();
   });
-}
-
-std::string_view OnnxNodes::name(std::size_t i) const {
-  if (places_[i].has_bodies) return kept_.at(i)->name;
-  OnnxWalk& walk = walk_of_what_is_checked();
-  std::string_view name;
-  for (OnnxFields field(record(i).payload, "a node", walk); field.next();) {
-    if (field.key() == bytes_field(node_field::kName)) {
-      name = field.name();
-    } else {
-      field.skip();
-    }
-  }
-  return name;
 }
 
 }  // namespace cleave

@@ -196,7 +196,12 @@ const OnnxType* OnnxTypePool::unknown() {
   return &kUnknown;
 }
 
-const OnnxType* OnnxTypePool::keep(OnnxType type) {
+const OnnxType* OnnxTypePool::keep(const OnnxType& type) {
+  if (type == *unknown()) return unknown();
+  return &*types_.insert(type).first;
+}
+
+const OnnxType* OnnxTypePool::keep(OnnxType&& type) {
   if (type == *unknown()) return unknown();
   return &*types_.insert(std::move(type)).first;
 }

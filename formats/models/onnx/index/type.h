@@ -74,7 +74,8 @@ class OnnxTypePool {
   static const OnnxType* unknown();
   // The stored type: equal types have the same address, which stays valid as long as the pool
   // lives, also when it is moved.
-  const OnnxType* keep(OnnxType type);
+  const OnnxType* keep(const OnnxType& type);
+  const OnnxType* keep(OnnxType&& type);
 
  private:
   struct Hash {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "formats/base/text/capped_list.h"
@@ -129,11 +130,19 @@ class LostShapes {
     return !type.has_shape || std::any_of(type.dims.begin(), type.dims.end(),
                                           [&](const OnnxDim& dim) { return is_open(dim); });
   }
-  bool is_lost(std::uint32_t number) const {
-    return number != OnnxValueNumbers::kNone && is_lost(*types_[number]);
+  // Asked of each value, so answered once for each type.
+  bool is_lost(std::uint32_t number) {
+    if (number == OnnxValueNumbers::kNone) return false;
+    const OnnxType* const type = types_[number];
+    if (type == last_) return is_last_lost_;
+    const auto [at, is_new] = lost_.try_emplace(type);
+    if (is_new) at->second = is_lost(*type);
+    last_ = type;
+    is_last_lost_ = at->second;
+    return is_last_lost_;
   }
 
-  bool loses(std::uint32_t i) const {
+  bool loses(std::uint32_t i) {
     bool makes_lost = false;
     for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
       makes_lost = makes_lost || is_lost(at);
@@ -326,6 +335,9 @@ class LostShapes {
   std::span<const OnnxType* const> types_;
   const OnnxBoundShapes& bound_;
   std::set<std::string, std::less<>> symbols_;
+  std::unordered_map<const OnnxType*, bool> lost_;
+  const OnnxType* last_ = nullptr;  // the type asked for last, and the answer
+  bool is_last_lost_ = false;
   OnnxNode room_;
 };
 

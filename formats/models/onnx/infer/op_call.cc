@@ -5,16 +5,32 @@
 #include <utility>
 
 namespace cleave {
+namespace {
+
+// Whether the tensor may be read; its name is longer in some files than in others.
+bool is_readable(const OnnxTensor& tensor) {
+  return !tensor.is_external && !tensor.is_sparse &&
+         tensor.record.payload.size() <= OnnxOpCall::kSmallTensor + tensor.name.size();
+}
+
+}  // namespace
+
+bool OnnxValueFacts::has_values() const {
+  if (tensor != nullptr && is_readable(*tensor)) return true;
+  return elements != nullptr && !elements_sought;
+}
 
 OnnxOpCall::OnnxOpCall(const OnnxNode& node, std::int64_t opset,
-                       std::vector<OnnxValueFacts*> inputs, const OnnxBindings* bindings)
+                       std::vector<OnnxValueFacts*> inputs, const OnnxBindings* bindings,
+                       bool* reads_values)
     : outputs(node.outputs.size()),
       node_(node),
       op_(node.op_type),
       domain_(plain_domain(node.domain)),
       opset_(opset),
       inputs_(std::move(inputs)),
-      bindings_(bindings) {}
+      bindings_(bindings),
+      reads_values_(reads_values) {}
 
 OnnxOpCall OnnxOpCall::taken_as(std::string_view op, std::int64_t opset) const {
   OnnxOpCall call = *this;
@@ -38,12 +54,17 @@ const OnnxType* OnnxOpCall::shaped_input(std::size_t i) const {
   return type != nullptr && type->has_shape ? type : nullptr;
 }
 
+// Elements that are all unknown count, too: to have asked for them changes what is known of the value.
+void OnnxOpCall::note_values_read(const OnnxValueFacts& facts) const {
+  if (reads_values_ == nullptr) return;
+  *reads_values_ = *reads_values_ || facts.has_values() || facts.elements != nullptr;
+}
+
 const OnnxTensor* OnnxOpCall::constant(std::size_t i) const {
   if (!has_input(i) || inputs_[i]->tensor == nullptr) return nullptr;
+  note_values_read(*inputs_[i]);
   const OnnxTensor& tensor = *inputs_[i]->tensor;
-  const bool is_usable = !tensor.is_external && !tensor.is_sparse &&
-                         tensor.record.payload.size() <= kSmallTensor + tensor.name.size();
-  return is_usable ? &tensor : nullptr;
+  return is_readable(tensor) ? &tensor : nullptr;
 }
 
 const OnnxElements* OnnxOpCall::elements(std::size_t i) const {
@@ -55,6 +76,7 @@ const OnnxElements* OnnxOpCall::elements(std::size_t i) const {
     if (!known) known = unknown_elements(*facts.type);
     if (known) facts.elements = std::make_unique<OnnxElements>(*std::move(known));
   }
+  note_values_read(facts);
   return facts.elements.get();
 }
 

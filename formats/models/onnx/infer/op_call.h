@@ -24,6 +24,10 @@ struct OnnxValueFacts {
   std::unique_ptr<OnnxTensor> own_tensor;  // owner of `tensor` if the index has no such tensor
   std::unique_ptr<OnnxElements> elements;  // null: see OnnxOpCall::elements
   bool elements_sought = false;
+
+  // Whether more is known of the elements than follows from the type: they are in the file and few
+  // enough to be read, or inference has found them.
+  bool has_values() const;
 };
 
 // The attributes of a call of the model's own function, by name: `ref_attr_name` refers to them.
@@ -34,9 +38,12 @@ class OnnxOpCall {
   // Tensors above this many bytes are never read.
   static constexpr std::size_t kSmallTensor = 4096;
 
-  // `inputs` has null for an input that is left out. `bindings` is null outside functions.
+  // `inputs` has null for an input that is left out. `bindings` is null outside functions. Sets
+  // `reads_values`, if it is not null, as soon as a rule asks for elements of an input and there are
+  // any: until then, what is inferred follows from the node's kind, the types of its inputs, and which
+  // of them has_values().
   OnnxOpCall(const OnnxNode& node, std::int64_t opset, std::vector<OnnxValueFacts*> inputs,
-             const OnnxBindings* bindings);
+             const OnnxBindings* bindings, bool* reads_values = nullptr);
 
   // The same call, treated as one of operator `op` of the default domain.
   OnnxOpCall taken_as(std::string_view op, std::int64_t opset) const;
@@ -71,11 +78,14 @@ class OnnxOpCall {
   std::vector<std::optional<OnnxElements>> output_elements = {};
 
  private:
+  void note_values_read(const OnnxValueFacts& facts) const;
+
   const OnnxNode& node_;
   std::string_view op_, domain_;
   std::int64_t opset_;
   std::vector<OnnxValueFacts*> inputs_;
   const OnnxBindings* bindings_;
+  bool* reads_values_;  // shared by copies of the call
 };
 
 }  // namespace cleave

@@ -43,6 +43,8 @@ class OnnxBoundShapes {
   // Sets the sizes given as VALUE:AXIS in the value's type, for dims that are not fixed. False when a fixed
   // one is another.
   bool bind_value(std::string_view name, OnnxType& type) const;
+  // Whether any such size was given.
+  bool binds_values() const { return !axes_.empty(); }
   // The options that gave them: "--dim x:0=64"; "" when there are none.
   std::string axis_options() const;
   bool has_axis(std::string_view name, std::size_t axis) const;

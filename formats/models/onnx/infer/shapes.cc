@@ -27,6 +27,7 @@
 #include "formats/models/onnx/infer/schema.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 #include "formats/models/onnx/infer/shape_sources.h"
+#include "formats/models/onnx/infer/type_memo.h"
 
 namespace cleave {
 namespace {
@@ -151,11 +152,12 @@ bool knows_inputs(const OnnxOpCall& call) {
 class Inference {
  public:
   Inference(const OnnxModel& model, const OnnxLinks& links, const OnnxBoundShapes& bound,
-            const ShapeBindings& bindings)
+            const ShapeBindings& bindings, OnnxTypeReuse reuse)
       : model_(model),
         links_(links),
         bound_(bound),
         from_(bindings.inference),
+        reuse_(reuse),
         folding_(bindings.folding) {
     for (const OnnxFunction& function : model.functions) {
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
@@ -172,14 +174,19 @@ class Inference {
   void declare_all(OnnxValueScope& scope, const OnnxGraphFields& graph);
   void add_initializers(OnnxValueScope& scope, const OnnxGraphFields& graph);
   void infer_main_node(OnnxValueScope& scope, std::uint32_t i);
+  bool may_be_kept(std::uint32_t i) const;
+  bool take_kept(OnnxValueScope& scope, std::uint32_t i);
+  void keep_types(const OnnxOpCall& call);
   void infer_node(OnnxValueScope& scope, const OnnxNode& node);
   void infer_call(OnnxValueScope& scope, const OnnxNode& node, std::vector<OnnxValueFacts*> inputs,
-                  OnnxOutputPlaces outputs);
-  void infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
+                  OnnxOutputPlaces outputs, bool is_kept = false);
+  bool infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
                      std::vector<const OnnxGraph*>& inferred);
   void infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
                          const std::vector<const OnnxGraph*>& inferred);
   void record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call);
+  void record_type(std::string_view name, const OnnxType& inferred, const OnnxType* declared,
+                   OnnxValueFacts& facts);
   const OnnxType* merged(std::string_view name, const OnnxType& inferred, const OnnxType& declared);
   void note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const;
   OnnxBodyValues infer_body(OnnxValueScope& outer, const OnnxGraph& body,
@@ -197,11 +204,13 @@ class Inference {
   const OnnxModel& model_;
   const OnnxLinks& links_;
   OnnxTypePool pool_;
+  OnnxTypeMemo memo_;
   OnnxNode room_;                   // for the current node of the main graph
   const OnnxNode* main_ = nullptr;  // the current node of the main graph
   std::uint32_t main_index_ = 0;    // its index
   const OnnxBoundShapes& bound_;
   ShapeInference from_;
+  OnnxTypeReuse reuse_;
   Folding folding_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;
   std::size_t nodes_there_ = model_.graph.nodes.size();
@@ -233,18 +242,63 @@ void Inference::declare_all(OnnxValueScope& scope, const OnnxGraphFields& graph)
 }
 
 void Inference::add_initializers(OnnxValueScope& scope, const OnnxGraphFields& graph) {
+  std::uint32_t number = 0;  // in the main graph they have the first ones
+  OnnxType type;             // reused for its memory
   for (const OnnxTensor& tensor : graph.initializers) {
-    OnnxType type = onnx_tensor_type(tensor.dtype);
+    type.type = ValueType::tensor;
+    type.dtype = tensor.dtype;
     type.has_shape = true;
+    type.dims.clear();
     for (const std::int64_t dim : tensor.dims) type.dims.push_back({.size = dim, .name = {}});
-    OnnxValueFacts& facts = scope.own(tensor.name);
+    OnnxValueFacts& facts =
+        scope.main != nullptr ? scope.main->facts[number++] : scope.own(tensor.name);
     facts = {};
-    facts.type = pool_.keep(std::move(type));
+    facts.type = pool_.keep(type);
     facts.tensor = &tensor;
   }
 }
 
+// Whether what is inferred for the node may follow from its kind and the types of its inputs alone.
+bool Inference::may_be_kept(std::uint32_t i) const {
+  const OnnxNodes& nodes = model_.graph.nodes;
+  return reuse_ == OnnxTypeReuse::by_kind && from_ == ShapeInference::full &&
+         !nodes.kind(i).has_own_attributes && functions_.empty() && !bound_.binds_values();
+}
+
+// Makes the key of the node, and takes the types over from a node before that had the same.
+bool Inference::take_kept(OnnxValueScope& scope, std::uint32_t i) {
+  const OnnxNodes& nodes = model_.graph.nodes;
+  memo_.start(nodes.kind_number(i));
+  for (const std::uint32_t number : links_.reads.of(i)) {
+    if (number == OnnxValueNumbers::kNone) {
+      memo_.add({});
+    } else {
+      const OnnxValueFacts& facts = scope.main->facts[number];
+      memo_.add({.type = facts.type, .has_values = facts.has_values()});
+    }
+  }
+  const OnnxType* const* type = memo_.find();
+  if (type == nullptr) return false;
+  OnnxOutputPlaces outputs{scope, links_.first_output[i]};
+  for (const std::uint32_t name : nodes.outputs(i)) {
+    const OnnxType* const inferred = *type++;
+    if (name == OnnxNames::kEmpty) continue;
+    const auto [facts, declared] = outputs.next({});
+    record_type(nodes.names()->text(name), *inferred, declared, facts);
+  }
+  return true;
+}
+
+void Inference::keep_types(const OnnxOpCall& call) {
+  std::vector<const OnnxType*> types;
+  types.reserve(call.outputs.size());
+  for (const OnnxType& type : call.outputs) types.push_back(pool_.keep(type));
+  memo_.keep(types);
+}
+
 void Inference::infer_main_node(OnnxValueScope& scope, std::uint32_t i) {
+  const bool is_kept = may_be_kept(i);
+  if (is_kept && take_kept(scope, i)) return;
   const OnnxNode& node = model_.graph.nodes.read(i, room_);
   main_ = &node;
   main_index_ = i;
@@ -259,7 +313,7 @@ void Inference::infer_main_node(OnnxValueScope& scope, std::uint32_t i) {
   for (const std::uint32_t number : reads) {
     inputs.push_back(number == OnnxValueNumbers::kNone ? nullptr : &scope.main->facts[number]);
   }
-  infer_call(scope, node, std::move(inputs), {scope, links_.first_output[i]});
+  infer_call(scope, node, std::move(inputs), {scope, links_.first_output[i]}, is_kept);
 }
 
 void Inference::infer_node(OnnxValueScope& scope, const OnnxNode& node) {
@@ -271,25 +325,36 @@ void Inference::infer_node(OnnxValueScope& scope, const OnnxNode& node) {
 
 // Recurses for nested calls, that is for the nodes of bodies and functions.
 void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
-                           std::vector<OnnxValueFacts*> inputs, OnnxOutputPlaces outputs) {
+                           std::vector<OnnxValueFacts*> inputs, OnnxOutputPlaces outputs,
+                           bool is_kept) {
   const std::string_view domain = plain_domain(node.domain);
   const auto opset = scope.opsets->find(domain);
+  bool depends_on_more = false;  // than the kind and the types of the inputs
   OnnxOpCall call(node, opset != scope.opsets->end() ? opset->second : 1, std::move(inputs),
-                  scope.bindings);
+                  scope.bindings, &depends_on_more);
   std::vector<const OnnxGraph*> inferred;
   // The contents of a Constant are stated in the file, as an initializer's type is.
   const bool is_stated = call.op() == "Constant" && call.domain().empty();
-  if (from_ == ShapeInference::full || is_stated) infer_outputs(scope, call, inferred);
+  const bool is_failed =
+      (from_ == ShapeInference::full || is_stated) && !infer_outputs(scope, call, inferred);
   infer_bodies_left(scope, call, inferred);
+  if (from_ == ShapeInference::full && call.output_elements.empty()) {
+    call.output_elements = infer_elements(call);
+  }
+  const bool has_elements = std::any_of(call.output_elements.begin(), call.output_elements.end(),
+                                        [](const auto& elements) { return elements.has_value(); });
+  if (is_kept && !depends_on_more && !has_elements && !is_failed) keep_types(call);
   record_outputs(outputs, call);
 }
 
-void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
+// False: the node's shapes do not fit.
+bool Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
                               std::vector<const OnnxGraph*>& inferred) {
   if (const OnnxFunction* function = function_of(call.node())) {
     infer_function(scope, call, *function);
-    return;
+    return true;
   }
+  bool is_failed = false;
   const OnnxBodyRun run = [&](const OnnxGraph& body, const OnnxBodyValues& inputs) {
     inferred.push_back(&body);
     within_calls_ += body.nodes.size();
@@ -303,12 +368,13 @@ void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
     const OnnxSchemaAnswer answer = infer_by_schema(call, bodies);
     // An unknown input type explains the failure by itself; it was reported where it first
     // appeared.
-    const bool is_failed = answer.outcome == OnnxSchemaAnswer::Outcome::failed;
+    is_failed = answer.outcome == OnnxSchemaAnswer::Outcome::failed;
     if (is_failed && knows_inputs(call) && is_noted(call.node().record.field.data())) {
       failures_.add([&] { return node_text(call.node()) + ": shapes do not fit: " + answer.why; });
     }
   }
   add_weakest_rank(call);
+  return !is_failed;
 }
 
 // Infers bodies that the node's own inference did not visit, from the file's declarations.
@@ -335,8 +401,6 @@ bool Inference::is_noted(const char* place) {
 }
 
 void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
-  if (from_ == ShapeInference::full && call.output_elements.empty())
-    call.output_elements = infer_elements(call);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const std::string_view name = call.node().outputs[i];
     if (name.empty()) continue;
@@ -349,17 +413,19 @@ void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
                " by its operator, which a --dim of it contradicts";
       });
     }
-    if (declared == nullptr) {
-      facts.type = pool_.keep(std::move(call.outputs[i]));
-    } else {
-      const OnnxType* const was = pool_.keep(std::move(call.outputs[i]));
-      facts.type = was == declared ? was : merged(name, *was, *declared);
-    }
+    record_type(name, *pool_.keep(std::move(call.outputs[i])), declared, facts);
     if (i < call.output_elements.size() && call.output_elements[i]) {
       facts.elements = std::make_unique<OnnxElements>(*std::move(call.output_elements[i]));
     }
     if (call.op() == "Constant" && call.domain().empty()) note_constant(call, facts);
   }
+}
+
+// `inferred` is in the pool; `declared` is null where the file declares nothing.
+void Inference::record_type(std::string_view name, const OnnxType& inferred,
+                            const OnnxType* declared, OnnxValueFacts& facts) {
+  const bool is_as_inferred = declared == nullptr || declared == &inferred;
+  facts.type = is_as_inferred ? &inferred : merged(name, inferred, *declared);
 }
 
 // Adds a note if the two disagree.
@@ -572,10 +638,10 @@ OnnxTypes Inference::run(const Progress& progress) {
 
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const OnnxLinks& links, const ShapeBindings& bindings,
-                                   const Progress& progress) {
+                                   const Progress& progress, OnnxTypeReuse reuse) {
   Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, links, bindings);
   if (!bound) return std::move(bound).error();
-  OnnxTypes types = Inference(model, links, *bound, bindings).run(progress);
+  OnnxTypes types = Inference(model, links, *bound, bindings, reuse).run(progress);
   for (const auto& [name, value] : bindings.values) {
     types.notes.push_back("input " + escaped_in_quotes(name) + " is taken to be " + escaped(value) +
                           ": what follows from it holds for that value only");

@@ -47,10 +47,15 @@ struct OnnxTypes {
   std::unordered_map<std::uint32_t, OnnxElements> known;
 };
 
+// Whether nodes of one kind whose inputs have the same types share what is inferred for the first of
+// them. `none` infers each node by itself: types are the same, as a test holds it to.
+enum class OnnxTypeReuse : std::uint8_t { by_kind, none };
+
 // Errors: a binding that names no input or no symbol of the model, or contradicts the file. Linear,
 // except for calls of the model's own functions, which are inferred call by call up to a limit.
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const OnnxLinks& links, const ShapeBindings& bindings,
-                                   const Progress& progress = {});
+                                   const Progress& progress = {},
+                                   OnnxTypeReuse reuse = OnnxTypeReuse::by_kind);
 
 }  // namespace cleave

@@ -47,52 +47,59 @@ std::string_view scope_of_namespace(std::string_view text) {
   return scope;
 }
 
-std::string scope_of_path(std::string_view name) {
-  std::string scope;
-  for (std::size_t slash = name.find('/'); slash != std::string_view::npos;
-       slash = name.find('/')) {
-    const std::string_view part = name.substr(0, slash);
-    if (!part.empty()) {
-      if (!scope.empty()) scope += '.';
-      scope += part;
+// "encoder.layer.0" for "/encoder//layer.0/", a path that ends in '/'. Into `scope`, whose memory is
+// reused.
+void write_scope_of_path(std::string_view path, std::string& scope) {
+  scope.resize(path.size());
+  std::size_t size = 0;
+  bool is_new_part = false;
+  for (const char c : path) {
+    if (c == '/') {
+      is_new_part = size > 0;
+      continue;
     }
-    name.remove_prefix(slash + 1);
+    if (std::exchange(is_new_part, false)) scope[size++] = '.';
+    scope[size++] = c;
   }
-  return scope;
+  scope.resize(size);
 }
 
 }  // namespace
 
 OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
-                                 std::vector<std::string>& notes) {
-  NameTable given;  // names in the file: the first node with each
-  const auto given_name = [&](std::uint32_t i) { return nodes.name(i); };
+                                 std::vector<std::string>& notes)
+    : nodes_(nodes) {
+  const OnnxNames& names = *nodes.names();
+  std::vector<bool> is_given(names.count());  // names of nodes in the file
   std::vector<std::uint32_t> nameless;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    const std::string_view name = nodes.name(i);
-    if (name.empty() || given.find_or_insert(name, i, given_name) != NameTable::kAbsent) {
+    const std::uint32_t name = nodes.name_number(i);
+    if (name == OnnxNames::kEmpty || is_given[name]) {
       nameless.push_back(i);
+    } else {
+      is_given[name] = true;
     }
   }
   if (nameless.empty()) return;
   made_.resize(nodes.size());
   NameTable taken;  // names that were made
   const auto made_name = [&](std::uint32_t i) { return made_[i]; };
+  const auto is_in_use = [&](std::string_view name) {
+    const std::uint32_t number = names.find(name);
+    return (number != OnnxNames::kNone && is_given[number]) ||
+           taken.find(name, made_name) != NameTable::kAbsent;
+  };
   std::size_t unnamed = 0, repeated = 0;
   std::string example;
-  OnnxNode room;
   for (const std::uint32_t i : nameless) {
-    const OnnxNode& node = nodes.read_names(i, room);
-    std::string name(node.name.empty() ? node.op_type : node.name);
+    const bool has_name = !nodes.name(i).empty();
+    std::string name(has_name ? nodes.name(i) : nodes.kind(i).op_type);
     name += '_' + nodes.label(i);
-    while (given.find(name, given_name) != NameTable::kAbsent ||
-           taken.find(name, made_name) != NameTable::kAbsent) {
-      name += '_';
-    }
+    while (is_in_use(name)) name += '_';
     made_[i] = builder.keep(name);
     taken.find_or_insert(made_[i], i, made_name);
-    ++(node.name.empty() ? unnamed : repeated);
-    if (!node.name.empty() && example.empty()) {
+    ++(has_name ? repeated : unnamed);
+    if (has_name && example.empty()) {
       example = ", the first of them " + escaped_in_quotes(name);
     }
   }
@@ -110,30 +117,22 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
   }
 }
 
-std::string_view OnnxScopes::kept(std::string_view scope, GraphBuilder& builder) {
-  scope_ = scope;
-  builder.intern(scope);
-  return scope_;
-}
-
-std::string_view OnnxScopes::of(const OnnxNode& node, GraphBuilder& builder) {
+NameId OnnxScopes::of(std::string_view node_name, std::span<const OnnxKeyValue> metadata) {
   std::string_view noted;
-  for (const OnnxKeyValue& entry : node.metadata) {
+  for (const OnnxKeyValue& entry : metadata) {
     if (entry.key == "pkg.torch.onnx.name_scopes") {
-      path_ = {};
-      return kept(scope_of_list(entry.value), builder);
+      return builder_.intern(scope_of_list(entry.value));
     }
     if (entry.key == "namespace" && noted.data() == nullptr) noted = entry.value;
   }
-  if (noted.data() != nullptr) {
-    path_ = {};
-    return kept(scope_of_namespace(noted), builder);
-  }
-  const std::string_view path = node.name.substr(0, node.name.rfind('/') + 1);
-  if (path.empty()) return {};
+  if (noted.data() != nullptr) return builder_.intern(scope_of_namespace(noted));
+  const std::string_view path = node_name.substr(0, node_name.rfind('/') + 1);
+  if (path.empty()) return NameId{0};
   if (path == path_) return scope_;
   path_ = path;
-  return kept(scope_of_path(path), builder);
+  write_scope_of_path(path, room_);
+  scope_ = builder_.intern(room_);
+  return scope_;
 }
 
 // Steps of make_onnx_graph():
@@ -160,9 +159,12 @@ ValueType type_by_op(std::string_view op) {
 
 class GraphMaker {
  public:
-  GraphMaker(const SourceFile& source, OnnxModel& model, const OnnxLinks& links,
-             const OnnxTypes& types)
-      : source_(source), model_(model), links_(links), types_(types), constants_(model) {}
+  GraphMaker(const SourceFile& source, OnnxModel& model, OnnxLinks links, OnnxTypes& types)
+      : source_(source),
+        model_(model),
+        links_(std::move(links)),
+        types_(types),
+        constants_(model) {}
 
   Loaded<OnnxGraphMade> run();
 
@@ -184,13 +186,15 @@ class GraphMaker {
   void add_parameters();
   void warn_of_defaults(const std::vector<std::string_view>& names);
   void add_nodes();
-  void add_node(std::uint32_t i, const OnnxNode& node, std::string_view name);
+  const OnnxNode& decoded(std::uint32_t i);
+  void add_node(std::uint32_t i, std::string_view name);
+  void add_outputs(std::uint32_t i, std::string_view op, bool constant);
   void add_operands(std::uint32_t i);
   ValueHandle value_named(std::string_view name) {
     const std::uint32_t number = links_.values.find(name);
     return number == OnnxValueNumbers::kNone ? builder_.value_named(name) : handles_[number];
   }
-  bool is_constant(std::uint32_t i, const OnnxNode& node) const;
+  bool is_constant(std::uint32_t i);
   bool is_constant_value(std::uint32_t number) const {
     return number == OnnxValueNumbers::kNone || constant_values_[number];
   }
@@ -204,18 +208,32 @@ class GraphMaker {
   static const ValueHandle* find_local(const Body& scope, std::string_view name);
   void free_names(const OnnxNode& node, Names& inner, Names& seen,
                   std::vector<std::string_view>& out) const;
+  void free_lookup();
+  void free_links();
   void fill_tables(const Graph& graph);
 
   const SourceFile& source_;
   OnnxModel& model_;
-  const OnnxLinks& links_;
-  const OnnxTypes& types_;
+  OnnxLinks links_;
+  OnnxTypes& types_;
   OnnxConstants constants_;
   GraphBuilder builder_;
   std::vector<bool> constant_values_;  // by number of the value
   std::vector<ValueHandle> handles_;   // by number of the value
   std::unordered_map<const OnnxType*, ShapeId> shapes_;
-  OnnxScopes scopes_;
+  const OnnxType* last_type_ = nullptr;  // the type that was asked for last, and its shape
+  ShapeId last_shape_{};
+  OnnxScopes scopes_{builder_};
+  // What nodes of one kind share in the graph, from the first of them on.
+  struct AddedKind {
+    bool is_known = false;
+    NameId op, domain;
+    NodeHandle node;
+  };
+  std::vector<AddedKind> kinds_;  // by number of the kind
+  OnnxNode room_;                 // for the node of the main graph that was decoded last,
+  const OnnxNode* node_ = nullptr;
+  std::uint32_t decoded_ = UINT32_MAX;         // its index
   OnnxAttributeValue attribute_;               // reused for its memory
   std::vector<std::uint32_t> node_of_handle_;  // by NodeHandle; body nodes: none
   std::vector<std::pair<ValueHandle, std::string>> full_types_;
@@ -245,9 +263,13 @@ ValueDecl GraphMaker::value_decl(std::string_view name, const OnnxType& type, st
   decl.type = type.type;
   decl.dtype = type.dtype;
   if (!type.has_shape) return decl;
-  const auto [known, is_new] = shapes_.try_emplace(&type);
-  if (is_new) known->second = shape_of(type);
-  decl.shape = known->second;
+  if (&type != last_type_) {
+    const auto [known, is_new] = shapes_.try_emplace(&type);
+    if (is_new) known->second = shape_of(type);
+    last_type_ = &type;
+    last_shape_ = known->second;
+  }
+  decl.shape = last_shape_;
   return decl;
 }
 
@@ -299,14 +321,14 @@ void GraphMaker::add_parameters() {
   }
 }
 
-bool GraphMaker::is_constant(std::uint32_t i, const OnnxNode& node) const {
+bool GraphMaker::is_constant(std::uint32_t i) {
   for (const std::uint32_t number : links_.reads.of(i)) {
     if (!is_constant_value(number)) return false;
   }
   for (const std::string_view name : links_.captures_of(i)) {
     if (!is_constant_value(links_.values.find(name))) return false;
   }
-  return constants_.is_pure(node);
+  return constants_.is_pure(decoded(i));
 }
 
 void GraphMaker::add_attributes(const OnnxNode& node) {
@@ -344,26 +366,51 @@ void GraphMaker::add_operands(std::uint32_t i) {
   }
 }
 
-void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_view name) {
-  const NodeDecl decl{.name = name,
-                      .op = node.op_type,
-                      .domain = plain_domain(node.domain),
-                      .scope = scopes_.of(node, builder_),
-                      .source = span_of(node.record)};
-  const bool constant = is_constant(i, node);
+const OnnxNode& GraphMaker::decoded(std::uint32_t i) {
+  if (std::exchange(decoded_, i) != i) node_ = &model_.graph.nodes.read(i, room_);
+  return *node_;
+}
+
+void GraphMaker::add_outputs(std::uint32_t i, std::string_view op, bool constant) {
+  const OnnxNodes& nodes = model_.graph.nodes;
+  std::uint32_t number = links_.first_output[i];
+  std::uint32_t slot = 0;
+  for (const std::uint32_t name : nodes.outputs(i)) {
+    const std::uint32_t place = slot++;
+    if (name == OnnxNames::kEmpty) continue;
+    const ValueDecl value = value_decl(nodes.names()->text(name), *types_.main[number], op);
+    constant_values_[number] = constant;
+    define(number++, builder_.add_output(value, place));
+  }
+}
+
+// Operator and attributes are looked up and decoded for the first node of a kind.
+void GraphMaker::add_node(std::uint32_t i, std::string_view name) {
+  const OnnxNodes& nodes = model_.graph.nodes;
+  const OnnxNodeKind& kind = nodes.kind(i);
+  AddedKind& added = kinds_[nodes.kind_number(i)];
+  const bool is_first = !std::exchange(added.is_known, true);
+  InternedNode decl{.name = name, .op = {}, .source = span_of(nodes.record(i))};
+  decl.scope = nodes.has_metadata(i) ? scopes_.of(nodes.name(i), decoded(i).metadata)
+                                     : scopes_.of(nodes.name(i), {});
+  if (is_first) {
+    added.op = builder_.intern(kind.op_type);
+    added.domain = builder_.intern(plain_domain(kind.domain));
+  }
+  decl.op = added.op;
+  decl.domain = added.domain;
+  const bool constant = is_constant(i);
   const NodeHandle handle = constant ? builder_.add_constant(decl) : builder_.add_node(decl);
   node_of_handle_.push_back(i);
   add_operands(i);
-  std::uint32_t number = links_.first_output[i];
-  for (std::size_t slot = 0; slot < node.outputs.size(); ++slot) {
-    const std::string_view output = node.outputs[slot];
-    if (output.empty() || number == links_.first_output[i + 1]) continue;
-    const ValueDecl value = value_decl(output, *types_.main[number], node.op_type);
-    constant_values_[number] = constant;
-    define(number++, builder_.add_output(value, static_cast<std::uint32_t>(slot)));
+  add_outputs(i, kind.op_type, constant);
+  if (is_first) added.node = handle;
+  if (is_first || kind.has_own_attributes) {
+    add_attributes(decoded(i));
+  } else {
+    builder_.add_attributes_of(added.node);
   }
-  add_attributes(node);
-  if (!constant) add_bodies(node, handle, nullptr, &types_.bodies);
+  if (!constant && nodes.has_bodies(i)) add_bodies(decoded(i), handle, nullptr, &types_.bodies);
 }
 
 // In topological order: whether a node is constant depends on earlier nodes.
@@ -371,12 +418,12 @@ void GraphMaker::add_nodes() {
   // limit of the estimate for the rest, in multiples of what is there
   constexpr std::size_t kMostTimes = 16;
   const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
-  OnnxNode room;
+  free_lookup();
+  kinds_.resize(model_.graph.nodes.kinds().count());
   std::size_t added = 0;
   std::size_t next_expected = 4096;
   for (const std::uint32_t i : links_.order) {
-    const OnnxNode& node = model_.graph.nodes.read(i, room);
-    add_node(i, node, names.of(i, node));
+    add_node(i, names.of(i));
     if (++added != next_expected) continue;
     const double times = static_cast<double>(links_.order.size()) / static_cast<double>(added);
     builder_.expect_times(std::min(1.02 * times, static_cast<double>(kMostTimes)));
@@ -481,14 +528,14 @@ void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle o
   const std::string_view name =
       node.name.empty() ? builder_.keep(std::string(node.op_type) + '_' + std::to_string(i))
                         : node.name;
-  const std::string_view module_scope = scopes_.of(node, builder_);
-  builder_.intern(scope.path);
-  builder_.add_body_node({.name = name,
-                          .op = node.op_type,
-                          .domain = plain_domain(node.domain),
-                          .scope = module_scope,
-                          .target = scope.path,
-                          .source = span_of(node.record)},
+  const NameId module_scope = scopes_.of(node.name, node.metadata);
+  const NameId path = builder_.intern(scope.path);
+  builder_.add_body_node(InternedNode{.name = name,
+                                      .op = builder_.intern(node.op_type),
+                                      .domain = builder_.intern(plain_domain(node.domain)),
+                                      .scope = module_scope,
+                                      .target = path,
+                                      .source = span_of(node.record)},
                          owner);
   node_of_handle_.push_back(UINT32_MAX);
   add_body_operands(node, scope);
@@ -537,6 +584,23 @@ void GraphMaker::fill_tables(const Graph& graph) {
     model_.full_types.emplace(id_of(handle), std::move(type));
 }
 
+// Only bodies look values up by their names from here on.
+void GraphMaker::free_lookup() {
+  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    if (model_.graph.nodes.has_bodies(i)) return;
+  }
+  model_.graph.nodes.names()->forget_numbers();
+}
+
+// What the graph does not need any more, before its finish takes as much.
+void GraphMaker::free_links() {
+  links_ = {};
+  std::vector<const OnnxType*>().swap(types_.main);  // to assign {} would keep the memory
+  std::vector<AddedKind>().swap(kinds_);
+  types_.bodies.clear();
+  model_.graph.nodes.release_names();
+}
+
 Loaded<OnnxGraphMade> GraphMaker::run() {
   handles_.resize(links_.values.count());
   constant_values_.resize(links_.values.count());
@@ -544,12 +608,17 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
   builder_.set_name(model_.graph.name);
   for (const auto& [domain, version] : model_.opsets)
     builder_.add_opset(plain_domain(domain), version);
+  std::vector<std::uint32_t> outputs;  // their numbers
+  for (const OnnxValueInfo& output : model_.graph.outputs) {
+    outputs.push_back(links_.values.find(output.name));
+  }
   add_inputs();
   add_parameters();
   add_nodes();
-  for (const OnnxValueInfo& output : model_.graph.outputs) {
-    builder_.add_graph_output(value_named(output.name), span_of(output.record));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    builder_.add_graph_output(handles_[outputs[i]], span_of(model_.graph.outputs[i].record));
   }
+  free_links();
   Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
   if (!graph) return faults_of(source_, graph.error());
   fill_tables(*graph);
@@ -558,9 +627,9 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
 
 }  // namespace
 
-Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
-                                      const OnnxLinks& links, const OnnxTypes& types) {
-  return GraphMaker(source, model, links, types).run();
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
+                                      OnnxTypes& types) {
+  return GraphMaker(source, model, std::move(links), types).run();
 }
 
 }  // namespace cleave

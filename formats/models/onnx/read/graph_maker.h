@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,11 +27,12 @@ class OnnxUniqueNames {
   // The builder keeps names that are made. Appends to `notes` how many were.
   OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder, std::vector<std::string>& notes);
 
-  std::string_view of(std::uint32_t i, const OnnxNode& node) const {
-    return made_.empty() || made_[i].empty() ? node.name : made_[i];
+  std::string_view of(std::uint32_t i) const {
+    return made_.empty() || made_[i].empty() ? nodes_.name(i) : made_[i];
   }
 
  private:
+  const OnnxNodes& nodes_;
   std::vector<std::string_view> made_;  // by node, "" if it keeps its own; empty if all do
 };
 
@@ -38,13 +40,15 @@ class OnnxUniqueNames {
 // that is a path. `/encoder/layer.0/attn/MatMul` is in `encoder.layer.0.attn`.
 class OnnxScopes {
  public:
-  // Valid until the next call; the name is interned in the builder.
-  std::string_view of(const OnnxNode& node, GraphBuilder& builder);
+  explicit OnnxScopes(GraphBuilder& builder) : builder_(builder) {}
+
+  NameId of(std::string_view node_name, std::span<const OnnxKeyValue> metadata);
 
  private:
-  std::string_view kept(std::string_view scope, GraphBuilder& builder);
+  GraphBuilder& builder_;
   std::string_view path_;  // of the node before, if its name was a path: up to the last '/'
-  std::string scope_;      // of that node
+  NameId scope_{0};        // of that path
+  std::string room_;       // reused for its memory
 };
 
 struct OnnxGraphMade {
@@ -53,8 +57,10 @@ struct OnnxGraphMade {
   std::vector<std::string> notes;
 };
 
-// Also fills model.node_index, tensor_index and full_types. Linear.
-Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
-                                      const OnnxLinks& links, const OnnxTypes& types);
+// Also fills model.node_index, tensor_index and full_types. Linear. Takes the links and the types by value
+// and out of `types`, and frees them and the model's names as soon as it can: at a million nodes they are
+// as large as the graph.
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
+                                      OnnxTypes& types);
 
 }  // namespace cleave

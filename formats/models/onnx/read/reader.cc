@@ -64,6 +64,8 @@ class Checker {
   void check_names();
   void check_initializers();
   void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
+  void check_nodes();
+  bool is_sound(const OnnxNodeKind& kind, const Domains& imported) const;
   void check_functions();
   void check_cycle();
   static Domains domains_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports);
@@ -103,9 +105,10 @@ void Checker::check_names() {
 void Checker::check_initializers() {
   const auto& tensors = model_.graph.initializers;
   std::size_t misfits = 0;
+  std::vector<Dim> dims;  // reused for its memory
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const OnnxTensor& tensor = tensors[i];
-    std::vector<Dim> dims;
+    dims.clear();
     for (const std::int64_t dim : tensor.dims) {
       if (dim < 0)
         error("initializer " + escaped_in_quotes(tensor.name) + " has a dim of " +
@@ -189,17 +192,35 @@ void Checker::check_cycle() {
         " -> " + name(cycle.front()));
 }
 
+// Whether check_node() has nothing to say of a node of the kind, apart from its bodies.
+bool Checker::is_sound(const OnnxNodeKind& kind, const Domains& imported) const {
+  const bool is_imported =
+      model_.ir_version < kFirstIrWithOpsets || imported.contains(plain_domain(kind.domain));
+  return is_imported && !kind.op_type.empty();
+}
+
+// Those of the main graph: what is true of one is true of its kind.
+void Checker::check_nodes() {
+  const Domains imported = domains_of(model_.opsets);
+  const OnnxNodes& nodes = model_.graph.nodes;
+  std::vector<bool> is_good(nodes.kinds().count());
+  for (std::uint32_t kind = 0; kind < nodes.kinds().count(); ++kind) {
+    is_good[kind] = is_sound(nodes.kinds()[kind], imported);
+  }
+  OnnxNode room;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (is_good[nodes.kind_number(i)] && !nodes.has_bodies(i)) continue;
+    const OnnxNode& node = nodes.read_names(i, room);
+    check_node(
+        node, [&] { return onnx_node_text(node, i); }, imported);
+  }
+}
+
 Diagnostics Checker::run() {
   check_ir();
   check_names();
   check_initializers();
-  const Domains imported = domains_of(model_.opsets);
-  OnnxNode room;
-  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
-    const OnnxNode& node = model_.graph.nodes.read_names(i, room);
-    check_node(
-        node, [&] { return onnx_node_text(node, i); }, imported);
-  }
+  check_nodes();
   check_functions();
   return std::move(errors_);
 }
@@ -258,13 +279,14 @@ Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
   if (!inferred) return std::move(inferred).error();
   OnnxTypes& types = inferred->types;
 
-  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, inferred->links, types);
+  std::vector<Diagnostic> of_links = std::move(inferred->links.warnings);
+  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, std::move(inferred->links), types);
   if (!made) return std::move(made).error();
   OnnxLoaded out{.model = std::move(model),
                  .graph = std::move(made->graph),
                  .warnings = checker.take_warnings(),
                  .notes = std::move(made->notes)};
-  append(out.warnings, std::move(inferred->links.warnings));
+  append(out.warnings, std::move(of_links));
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
   append(out.notes, std::move(written_out.kept));

@@ -53,6 +53,53 @@ TEST_CASE("a node of the main graph is decoded from its record into the caller's
   CHECK(!nodes.has_bodies(1));
 }
 
+TEST_CASE("names have one number wherever they are, and nodes alike have one kind") {
+  const SourceFile file = onnx_file(R"(
+g (float[2] x) => (float[2] y) {
+  t = Clip <alpha = 0.5> (x, , x)
+  u = Clip <alpha = 0.5> (t, , t)
+  v = Clip <alpha = 0.25> (u, , u)
+  y = Clip <alpha = 0.5> (v, u)
+})");
+  const OnnxModel model = indexed(file);
+  const OnnxNodes& nodes = model.graph.nodes;
+  REQUIRE(nodes.size() == 4);
+  CHECK(nodes.inputs(1).size() == 3);
+  CHECK(nodes.inputs(1)[0] == nodes.outputs(0)[0]);
+  CHECK(nodes.inputs(1)[0] == nodes.inputs(1)[2]);
+  CHECK(nodes.inputs(1)[1] == OnnxNames::kEmpty);
+  CHECK(nodes.names()->text(nodes.outputs(0)[0]) == "t");
+  CHECK(nodes.names()->find("t") == nodes.outputs(0)[0]);
+  CHECK(nodes.names()->find("w") == OnnxNames::kNone);
+  CHECK(nodes.kind_number(0) == nodes.kind_number(1));
+  CHECK(nodes.kind_number(0) != nodes.kind_number(2));  // another attribute
+  CHECK(nodes.kind_number(0) != nodes.kind_number(3));  // other inputs
+  CHECK(nodes.kind(3).op_type == "Clip");
+  CHECK(!nodes.kind(0).has_own_attributes);
+}
+
+TEST_CASE("nodes whose attributes hold tensors, or are long, have attributes of their own") {
+  const SourceFile file = onnx_file(R"(
+g (float[2] x) => (float[2] y) {
+  t = Constant <value = float[2] {1.5, 2}> ()
+  u = Constant <value = float[2] {1.5, 2}> ()
+  y = Sum (x, t, u)
+})",
+                                    [](onnx::ModelProto& model) {
+                                      auto* attribute =
+                                          model.mutable_graph()->mutable_node(2)->add_attribute();
+                                      attribute->set_name("long");
+                                      attribute->set_type(onnx::AttributeProto::STRING);
+                                      attribute->set_s(std::string(200, 'x'));
+                                    });
+  const OnnxModel model = indexed(file);
+  const OnnxNodes& nodes = model.graph.nodes;
+  for (const std::size_t i : {0, 1, 2}) CHECK(nodes.kind(i).has_own_attributes);
+  OnnxNode room;
+  CHECK(nodes.read(1, room).attributes.size() == 1);
+  CHECK(nodes.read(2, room).attributes[0].name == "long");
+}
+
 TEST_CASE("a node with bodies is stored, so that a body has one address") {
   const SourceFile file = onnx_file(R"(
 g (bool c, float[N] x) => (float[N] y) {
@@ -65,6 +112,23 @@ g (bool c, float[N] x) => (float[N] y) {
   OnnxNode one, other;
   CHECK(&model.graph.nodes.read(0, one) == &model.graph.nodes.read_names(0, other));
   CHECK(model.graph.nodes.read(0, one).attributes.size() == 2);
+}
+
+TEST_CASE(
+    "a node with bodies has all its attributes, in order, also those that nodes before it had") {
+  const SourceFile file = onnx_file(R"(
+g (bool c, float[N] x) => (float[N] y) {
+  z = Neg <k = 1> (x)
+  y = If (c) <k = 1, then_branch = t () => (float[N] a) { a = Relu (x) }, k2 = 2,
+              else_branch = e () => (float[N] b) { b = Neg (x) }>
+})");
+  const OnnxModel model = indexed(file);
+  OnnxNode room;
+  std::string names;
+  for (const OnnxAttribute& attribute : model.graph.nodes.read(1, room).attributes) {
+    names += std::string(attribute.name) + " ";
+  }
+  CHECK(names == "k then_branch k2 else_branch ");
 }
 
 TEST_CASE("an ONNX file is indexed as views of its bytes") {

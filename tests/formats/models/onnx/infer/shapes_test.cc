@@ -67,6 +67,26 @@ g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = {0}> {
 })") == "t: float32[N, 4, 6, 6]\ny: float32[N, 4, 6, 6]\n");
 }
 
+TEST_CASE("Nodes of one kind with inputs of one type share types only where no elements count") {
+  CHECK(types(R"(
+g (float[6, N] x) => (float[2, 3, N] y) <int64[3] s = {2, 3, -1}, int64[3] t = {3, 2, -1}, float[2, 2] w> {
+  a = Relu (x)
+  b = Relu (a)
+  c = Reshape (b, s)
+  d = Reshape (b, t)
+  e = Transpose <perm = [0, 1]> (b)
+  f = Transpose <perm = [1, 0]> (b)
+  y = Identity (c)
+})") == R"(a: float32[6, N]
+b: float32[6, N]
+c: float32[2, 3, N]
+d: float32[3, 2, N]
+e: float32[6, N]
+f: float32[N, 6]
+y: float32[2, 3, N]
+)");
+}
+
 TEST_CASE("A node whose type cannot be inferred does not affect others") {
   CHECK(types(onnx_file(R"(
 g (float[2, 3] x) => (float[2, 3] y) {

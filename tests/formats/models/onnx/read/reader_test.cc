@@ -182,6 +182,40 @@ g (float[2] x) => (float[2] y) { t = Relu (x)  u = Neg (t)  v = Abs (u)  y = Rel
   REQUIRE(!made.loaded.notes.empty());
 }
 
+TEST_CASE("A made name is none that a node has, whatever values and nodes before it are called") {
+  const Read made = read(R"(
+g (float[2] x) => (float[2] y) { Neg_1 = Relu (x)  u = Neg (Neg_1)  v = Abs (u)  y = Abs (v) })",
+                         [](onnx::ModelProto& model) {
+                           model.mutable_graph()->mutable_node(0)->set_name("u");
+                           model.mutable_graph()->mutable_node(3)->set_name("Abs_2");
+                         });
+  std::string names;
+  for (const NodeId node : made.loaded.graph.nodes()) {
+    names += std::string(made.loaded.graph.node(node).name) + " ";
+  }
+  CHECK(names == "u Neg_1 Abs_2_ Abs_2 ");
+}
+
+TEST_CASE("Nodes of one operator have their own attributes, outputs and scopes") {
+  const std::string text = described(R"(
+g (float[2, 3] x) => (float[?] y) {
+  a = LeakyRelu <alpha = 0.5> (x)
+  b = LeakyRelu <alpha = 0.25> (a)
+  c = LeakyRelu <alpha = 0.5> (b)
+  d, e = Split <axis = 0> (c)
+  y = Flatten <axis = 1> (e)
+})");
+  const auto count = [&](std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count("alpha real 0.5\n") == 2);
+  CHECK(count("alpha real 0.25\n") == 1);
+  CHECK(count("axis integer 0\n") == 1);
+  CHECK(count("axis integer 1\n") == 1);
+}
+
 TEST_CASE("Nodes out of order are taken in order, with a warning") {
   const Read made = read("g (float[2] x) => (float[2] y) { y = Neg (t)  t = Relu (x) }");
   CHECK(made.loaded.graph.op(NodeId{0}) == "Relu");
