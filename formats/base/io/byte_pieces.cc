@@ -54,6 +54,14 @@ void BytePieces::append(const BytePieces& tail) {
   }
 }
 
+void BytePieces::put_before(std::string_view head) {
+  if (head.empty()) return;
+  pieces_.insert(pieces_.begin(), {.source = kMade, .offset = made_.size(), .length = head.size()});
+  made_.append(head);
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  size_ = head.size() > kMost - size_ ? kMost : size_ + head.size();
+}
+
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;

@@ -41,6 +41,8 @@ class BytePieces {
   void add(std::string_view bytes);  // copied
   void add_range(std::uint32_t source, std::uint64_t offset, std::uint64_t length);
   void append(const BytePieces& tail);
+  // For a length that is known only once what it counts is laid out. Copies no bytes but `head`.
+  void put_before(std::string_view head);
 
   // Adjacent ranges are merged; no piece is empty.
   std::span<const Piece> pieces() const { return pieces_; }

@@ -30,14 +30,13 @@ class PartBuilder {
 
   OnnxPart build() {
     collect_values();
-    BytePieces graph = build_graph();
+    result_.model = build_graph();
     std::string head = model_head(job_, job_.onnx().functions.empty() ? 4 : 8);
-    put_header(head, model_field::kGraph, graph.size());
+    put_header(head, model_field::kGraph, result_.model.size());
     for (OnnxPlacedWeight& weight : result_.weights) {
       if (!weight.in_data) weight.offset += head.size();
     }
-    result_.model.add(head);
-    result_.model.append(graph);
+    result_.model.put_before(head);
     add_tail();
     return std::move(result_);
   }

@@ -79,10 +79,12 @@ class RootBuilder {
     }
     find_constants(passed);
     need_weights_of_outputs();
-    BytePieces out;
-    out.add(model_head(job_, kFunctionsIrVersion));
-    add_field(out, model_field::kGraph, build_graph());
+    BytePieces out = build_graph();
+    std::string head = model_head(job_, kFunctionsIrVersion);
+    put_header(head, model_field::kGraph, out.size());
+    out.put_before(head);
     out.append(bodies);
+    bodies = {};
     add_tail(out);
     return out;
   }

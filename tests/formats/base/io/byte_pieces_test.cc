@@ -38,9 +38,11 @@ TEST_CASE("bytes made and ranges of files are written in order") {
   pieces.add_range(1, 1, long_text.size());
   pieces.add_range(0, 9, 1);
   pieces.add(" end");
-  CHECK(pieces.size() == 5 + 3 + 200000 + 1 + 4);
+  pieces.put_before("head ");
+  pieces.put_before("");
+  CHECK(pieces.size() == 5 + 5 + 3 + 200000 + 1 + 4);
   CHECK(written(folder, pieces, {source_of(digits), source_of(other)}) ==
-        "made 234" + long_text + "9 end");
+        "head made 234" + long_text + "9 end");
 }
 
 TEST_CASE("a source that is shorter than its range is refused, however long the range is") {
