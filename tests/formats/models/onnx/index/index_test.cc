@@ -94,7 +94,7 @@ g (float[2] x) => (float[2] y) {
                                     });
   const OnnxModel model = indexed(file);
   const OnnxNodes& nodes = model.graph.nodes;
-  for (const std::size_t i : {0, 1, 2}) CHECK(nodes.kind(i).has_own_attributes);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(nodes.kind(i).has_own_attributes);
   OnnxNode room;
   CHECK(nodes.read(1, room).attributes.size() == 1);
   CHECK(nodes.read(2, room).attributes[0].name == "long");
