@@ -20,7 +20,7 @@ count() {
   ctest --test-dir build/release --show-only=json-v1 | python3 -c '
 import json, os, sys
 tests = json.load(sys.stdin)["tests"]
-(command,) = (one["command"] for one in tests if one["name"].startswith("instructions: five"))
+(command,) = (one["command"] for one in tests if one["name"].startswith("instructions: workloads"))
 os.execv(command[0], [*command, "--update"])'
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the instructions of five fixed workloads under valgrind, and compares them with records.
+"""Counts the instructions of fixed workloads under valgrind, and compares them with records.
 
 usage: instruction_counts.py CLEAVE MAKE_GRAPH --compiler "GNU 12.2.0" --build-type Release [--update]
 
@@ -56,6 +56,8 @@ PASSES = [
     "read_partition_map",
     "order_parts",
     "balance_stages",
+    "find_placement",
+    "find_device_placement",
     "report_text",
     "report_json",
     "support_report_text",
@@ -92,9 +94,18 @@ def workloads(make_graph, folder):
     chain = made(make_graph, folder, "chain.json", "chain", "20000")
     wide = made(make_graph, folder, "wide.json", "wide", "10000")
     layers = made(make_graph, folder, "layers.json", "transformer", "500")
+    thousand = made(make_graph, folder, "thousand.json", "transformer", "1000")
     parts = write_map(wide, folder / "parts.csv")
     onnx = [str(SAMPLES / "mobile_block.onnx"), "-s", str(SAMPLES / "tiny_npu.txt"), "--dim", "N=1"]
+    speeds = "flops=4TFLOP/s,bandwidth=200GB/s,launch=20us"
+    by_cost = ["--place", "cost", "--target", "cpu:flops=50GFLOP/s,bandwidth=20GB/s"]
+    on_one = ["-s", support, *by_cost, "--target", f"acc:{speeds}"]
+    on_two = ["-s", f"npu={support}", "-s", f"gpu={support}", *by_cost]
+    on_two += ["--target", f"npu:{speeds}", "--target", f"gpu:{speeds}"]
     return {
+        "start": ["--version"],
+        "1,000 nodes placed by cost": ["preview", thousand, *on_one],
+        "1,000 nodes placed by cost on 2 targets": ["preview", thousand, *on_two],
         "support of a chain of 20,000 nodes": ["support", chain, "-s", support],
         "preview of 10,000 nodes in branches": ["preview", wide, "-s", support],
         "split of an ONNX model": ["split", *onnx, "-o", str(folder / "split")],
