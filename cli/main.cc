@@ -72,16 +72,23 @@ bool is_command(std::string_view word) {
                      [&](const CommandEntry& entry) { return word == entry.name; });
 }
 
+// Whether the options of all commands are needed: for a configuration file, which may have a table for
+// each, and for completions and the man page.
+bool concern_all(const std::vector<std::string>& arguments) {
+  static constexpr std::string_view kOfAll[] = {"--config", "--completion", "--man"};
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& text) {
+    return std::any_of(std::begin(kOfAll), std::end(kOfAll),
+                       [&](std::string_view start) { return text.starts_with(start); });
+  });
+}
+
 // Whether the options of this command may be needed: making those of all commands takes longer than
-// splitting a small model. All are needed when something else precedes the command (--man-page),
-// and with a configuration file, which may have a table for each command.
+// splitting a small model. An option may stand before the command's name, and then be the command's.
 bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
+  if (concern_all(arguments)) return true;
   const auto first = first_word(arguments);
-  const std::string_view word = first == arguments.end() ? std::string_view() : *first;
-  const auto is_config = [](const std::string& text) { return text.starts_with("--config"); };
-  if (!is_command(word)) return true;
-  if (std::any_of(arguments.begin(), arguments.end(), is_config)) return true;
-  return word == command;
+  if (first != arguments.end() && is_command(*first)) return *first == command;
+  return std::find(arguments.begin(), arguments.end(), command) != arguments.end();
 }
 
 // `cleave MODEL` is `cleave inspect MODEL`: the first word names a file or standard input, and no

@@ -20,6 +20,8 @@ struct Adjacency {
   // Appends to the list of the item being filled; end_list() starts the next item's list.
   void add(std::uint32_t other) { items.push_back(other); }
   void end_list() { begin.push_back(static_cast<std::uint32_t>(items.size())); }
+
+  bool operator==(const Adjacency&) const = default;
 };
 
 // The same edges in the other direction; each list is ascending. Linear.

@@ -85,7 +85,8 @@ DeviceScorer::DeviceScorer(const DeviceProblem& problem)
       has_memory_(
           std::any_of(problem.targets.begin(), problem.targets.end(),
                       [](const DeviceTarget& target) { return target.memory.has_value(); })),
-      penalty_(penalty_of(problem, links_)) {}
+      penalty_(penalty_of(problem, links_)),
+      known_(problem.unit_count()) {}
 
 Rounds DeviceScorer::rounds(const Devices& devices) const {
   Rounds rounds = find_rounds({rounds_graph_, devices, problem_.device_count()});
@@ -101,14 +102,40 @@ Rounds DeviceScorer::quick_rounds(const Devices& devices) const {
 }
 
 double DeviceScorer::total(const Devices& devices, double limit) const {
-  const double least = at_least(devices);
-  if (least >= limit) return least;
+  using Depth = Known::Depth;
+  Known& known = known_.of(devices);
+  if (known.depth == Depth::nothing) {
+    known.least = at_least(devices);
+    known.depth = Depth::least;
+  } else {
+    steps_ += problem_.unit_count() + problem_.readers.items.size();
+  }
+  if (known.least >= limit) return known.least;
+  if (known.depth >= Depth::parts && known.parts >= limit) {
+    steps_ += known.parts_steps;
+    return known.parts;
+  }
+  if (known.depth == Depth::all) {
+    steps_ += known.parts_steps + known.rest_steps;
+    return known.all;
+  }
+  return total_of(devices, limit, known);
+}
+
+double DeviceScorer::total_of(const Devices& devices, double limit, Known& known) const {
+  const std::uint64_t before = steps_;
   const Rounds rounds = quick_rounds(devices);
   DeviceScore found = score_of_parts(devices, rounds);
+  known.parts = found.total;
+  known.parts_steps = steps_ - before;
+  known.depth = Known::Depth::parts;
   if (found.total >= limit) return found.total;
   if (has_memory_) add_peaks(devices, rounds, found);
   add_penalty(found);
-  return found.total + found.penalty;
+  known.all = found.total + found.penalty;
+  known.rest_steps = steps_ - before - known.parts_steps;
+  known.depth = Known::Depth::all;
+  return known.all;
 }
 
 // Without the rounds: each target that is used is launched once, and values cross once.
@@ -184,6 +211,16 @@ DeviceScore DeviceScorer::score_of_parts(const Devices& devices, const Rounds& r
 
 namespace {
 
+// Whether only the part that makes the value reads it, as is so of most values.
+bool is_inside(const DeviceProblem& problem, const Rounds& rounds, std::uint32_t value) {
+  const std::uint32_t maker = problem.producer[value];
+  if (maker == kHost || problem.host_reads[value] != 0) return false;
+  const auto readers = problem.readers.of(value);
+  return std::all_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+    return rounds.part_of[reader] == rounds.part_of[maker];
+  });
+}
+
 // The parts that a value is in: those that read it, each once, ascending, and that of its maker.
 struct Uses {
   std::vector<std::uint32_t> readers;
@@ -212,6 +249,7 @@ void DeviceScorer::add_transfers(const Devices& devices, const Rounds& rounds,
   std::vector<double> out(rounds.count(), 0);
   Uses uses;
   for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    if (is_inside(problem_, rounds, value)) continue;
     find_uses(problem_, rounds, value, uses);
     const std::uint32_t maker = problem_.producer[value];
     const DeviceIndex home = maker == kHost ? problem_.host() : devices[maker];
@@ -258,11 +296,7 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds,
   std::vector<std::uint32_t> last_part(problem_.device_count());
   for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
     const double bytes = problem_.bytes[value];
-    find_uses(problem_, rounds, value, uses);
-    const bool stays =
-        uses.home != kHost && problem_.host_reads[value] == 0 &&
-        (uses.readers.empty() || (uses.readers.size() == 1 && uses.readers.front() == uses.home));
-    if (stays) {
+    if (is_inside(problem_, rounds, value)) {
       const std::uint32_t maker = problem_.producer[value];
       auto [first, last] = std::pair(position[maker], position[maker]);
       for (const std::uint32_t reader : problem_.readers.of(value)) {
@@ -272,6 +306,7 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds,
       hold(devices[maker], first, last + 1, bytes);
       continue;
     }
+    find_uses(problem_, rounds, value, uses);
     if (uses.home != kHost && (uses.readers.empty() || uses.readers.front() != uses.home)) {
       uses.readers.insert(uses.readers.begin(), uses.home);  // it comes before its readers
     }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/adjacency.h"
+#include "core/base/byte_memo.h"
 #include "core/cost/device.h"
 #include "core/devices/rounds.h"
 
@@ -123,12 +124,25 @@ class DeviceScorer {
   // True when what targets hold decides whether a placement fits.
   bool has_memory() const { return has_memory_; }
   // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
-  // number that is not below it: the sum is given up as soon as it reaches the limit.
+  // number that is not below it: the sum is given up as soon as it reaches the limit. A placement that was
+  // asked for before costs little, and counts as many steps.
   double total(const Devices& devices, double limit) const;
   // Units and readers visited so far: the measure of effort.
   std::uint64_t steps() const { return steps_; }
 
  private:
+  // What total() has computed of a placement.
+  struct Known {
+    enum class Depth : std::uint8_t { nothing, least, parts, all };
+    Depth depth = Depth::nothing;
+    double least = 0;               // at_least()
+    double parts = 0;               // score_of_parts()
+    double all = 0;                 // with the penalty
+    std::uint64_t parts_steps = 0;  // of the rounds and the parts
+    std::uint64_t rest_steps = 0;   // of the rest
+  };
+
+  double total_of(const Devices& devices, double limit, Known& known) const;
   DeviceScore score_of_parts(const Devices& devices, const Rounds& rounds) const;
   double at_least(const Devices& devices) const;
   void add_transfers(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
@@ -142,6 +156,7 @@ class DeviceScorer {
   bool has_memory_;
   double penalty_ = 0;  // more than any placement costs
   mutable std::uint64_t steps_ = 0;
+  mutable ByteMemo<Known> known_;
 };
 
 }  // namespace cleave

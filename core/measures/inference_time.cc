@@ -112,23 +112,24 @@ constexpr double kRounding = 1e-9;
 // The best placement of the nodes that may go to the accelerator. A split that was placed by cost
 // already holds these numbers, from its own search.
 PlacementNumbers numbers_of(const Graph& graph, const Split& split, const SplitOptions& options,
-                            const LatencyInput& input) {
+                            const LatencyInput& input, FoundPlacements* found) {
   if (split.placement) return *split.placement;
   return best_placement(
       graph, split.fusions,
       {.latency = input,
        .allow_non_tensor = options.allow_non_tensor,
-       .shape_computations = options.host_shapes ? &split.host_shapes.nodes : nullptr});
+       .shape_computations = options.host_shapes ? &split.host_shapes.nodes : nullptr,
+       .found = found});
 }
 
 void add_best(const Graph& graph, const Split& split, const SplitOptions& options,
-              InferenceTime& time) {
+              FoundPlacements* found, InferenceTime& time) {
   Latency& asked = time.residency == Residency::on ? time.with : time.without;
   if (!asked.total_us || !asked.all_cpu_us) return;
   const LatencyInput input{time.basis.times, time.basis.machine, time.residency};
   const bool is_searched = split.placement && time.goal == PlaceGoal::latency;
   if (!split.targets.empty() && !is_searched) return;
-  const PlacementNumbers best = numbers_of(graph, split, options, input);
+  const PlacementNumbers best = numbers_of(graph, split, options, input, found);
   if (best.unknown_times > 0 || best.unknown_sizes > 0) return;
   asked.best_us = std::min(best.total_us, *asked.total_us);
   asked.bound_us = std::min(best.bound_us, *asked.best_us);
@@ -192,7 +193,7 @@ Machine machine_of(const SplitOptions& options, const Link& link) {
 }
 
 InferenceTime inference_time(const Graph& graph, const Split& split, const SplitOptions& options,
-                             TimeBasis basis) {
+                             TimeBasis basis, FoundPlacements* found) {
   InferenceTime time{.basis = std::move(basis), .residency = options.residency};
   const auto input_with = [&](Residency residency) {
     return LatencyInput{time.basis.times, time.basis.machine, residency, time.basis.later,
@@ -214,7 +215,7 @@ InferenceTime inference_time(const Graph& graph, const Split& split, const Split
   }
   time.plan = plan_residency(graph, split.partition, split.boundaries);
   time.measured = measured_shares(graph, split, time.basis.times);
-  add_best(graph, split, options, time);
+  add_best(graph, split, options, found, time);
   return time;
 }
 

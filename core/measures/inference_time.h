@@ -95,8 +95,9 @@ CpuVerdict compared_with_cpu(const InferenceTime& time);
 // The machine of the options with the bandwidth of the link.
 Machine machine_of(const SplitOptions& options, const Link& link);
 
-// Linear, plus one search for the best placement (close to linear) when all times are known.
+// Linear, plus one search for the best placement (close to linear) when all times are known, unless it is
+// among those `found`.
 InferenceTime inference_time(const Graph& graph, const Split& split, const SplitOptions& options,
-                             TimeBasis basis);
+                             TimeBasis basis, FoundPlacements* found = nullptr);
 
 }  // namespace cleave

@@ -165,7 +165,7 @@ class Trier {
       std::vector<ModelToSplit> models;
       for (const ModelToSplit& model : models_) {
         facts.push_back(in_opset(model, opset));
-        models.push_back({model.graph, facts.back(), model.times, model.required});
+        models.push_back({model.graph, facts.back(), model.times, model.required, model.found});
       }
       if (auto done = try_one({.kind = Kind::opset, .opset = opset}, models, options_); !done) {
         return done;

@@ -90,7 +90,8 @@ SplitInput split_input_of(const ModelToSplit& model, const std::vector<SupportLi
           .facts = model.facts,
           .link = link,
           .times = model.times,
-          .required = model.required};
+          .required = model.required,
+          .found = model.found};
 }
 
 void Outcome::add(const Outcome& other) {

@@ -23,6 +23,7 @@ struct ModelToSplit {
   const OpFacts& facts;
   const TargetTimes* times = nullptr;  // null: by the machine's rates
   const NodeSet* required = nullptr;   // as in SplitInput
+  FoundPlacements* found = nullptr;    // as in SplitInput
 };
 
 // The numbers of splits, summed over the models.

@@ -170,7 +170,11 @@ double ChangedScore::total_us() {
   const std::uint64_t begin = visit_;
   for (std::uint32_t position = first_; position < end_; ++position) {
     most_level = std::max(most_level, levels_[position]);
+    const bool has_moved = levels_[position] != kept_levels_[position];
+    if (!has_moved && shift_ == 0) continue;
     for (const std::uint32_t value : values_of_.of(position)) {
+      // Of a unit that did not move, only a value that one behind end_ reads is apart from it now.
+      if (!has_moved && values_[value].last_reader < end_) continue;
       if (seen_value_[value] > begin) continue;
       link_us += crossing_us(value) - costs_[value];
       seen_value_[value] = visit_;

@@ -83,6 +83,7 @@ class Placer {
         problem_(scorer.problem()),
         clusters_(clusters),
         effort_limits_(effort),
+        known_(problem_.unit_count()),
         effort_{effort.looks, 0},
         cuts_(problem_.unit_count() > kLarge      ? 2
               : problem_.unit_count() > kMiddling ? 3
@@ -138,8 +139,8 @@ class Placer {
   }
 
   PlacementResult search(Sides start, SearchBudget& own) {
-    return search_placement(scorer_, changed_ ? &*changed_ : nullptr, clusters_, std::move(start),
-                            own);
+    return search_placement({scorer_, changed_ ? &*changed_ : nullptr, clusters_, known_},
+                            std::move(start), own);
   }
 
   bool take_if_better(PlacementResult found) {
@@ -206,6 +207,7 @@ class Placer {
   const PlacementProblem& problem_;
   const Clusters& clusters_;
   const PlacementEffort effort_limits_;
+  KnownTotals known_;
   SearchBudget effort_;
   const std::size_t cuts_;
   std::uint64_t starts_;  // still to come
@@ -253,6 +255,15 @@ Placement find_placement(const PlacementProblem& problem, const PlacementEffort&
     placement.bound_us = placement.score.total_us;
   }
   return placement;
+}
+
+Placement FoundPlacements::find(PlacementProblem problem) {
+  const auto known = std::find_if(found_.begin(), found_.end(),
+                                  [&](const auto& one) { return one.first == problem; });
+  if (known != found_.end()) return known->second;
+  if (found_.size() == kMost) found_.pop_front();
+  Placement placement = find_placement(problem);
+  return found_.emplace_back(std::move(problem), std::move(placement)).second;
 }
 
 }  // namespace cleave

@@ -8,7 +8,10 @@
 // 4. bound: the minimum cut with free launches, plus one launch if anything is on the accelerator
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <utility>
 
 #include "core/placement/problem.h"
 #include "core/placement/search.h"
@@ -37,6 +40,18 @@ struct Placement {
 
 // Deterministic. Close to linear in units + readers, plus the effort.
 Placement find_placement(const PlacementProblem& problem, const PlacementEffort& effort = {});
+
+// What find_placement() found, so that splits of one model under several options search once for each
+// problem: few options change it. The last problems are kept. Not for several threads at a time.
+class FoundPlacements {
+ public:
+  // As find_placement(problem). Linear for a problem that is known.
+  Placement find(PlacementProblem problem);
+
+ private:
+  static constexpr std::size_t kMost = 4;
+  std::deque<std::pair<PlacementProblem, Placement>> found_;
+};
 
 // No placement is faster: the minimum cut with free launches, plus one launch, unless all on the
 // CPU is faster still. For a full-duplex link, the best bound over several weights of the two

@@ -47,6 +47,8 @@ struct PlacementProblem {
 
   std::size_t unit_count() const { return cpu_us.size(); }
   std::size_t value_count() const { return producer.size(); }
+
+  bool operator==(const PlacementProblem&) const = default;
 };
 
 // For each unit whether it is on the accelerator.

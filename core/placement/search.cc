@@ -208,15 +208,15 @@ struct Piece {
 
 class Search {
  public:
-  Search(PlacementScorer& scorer, ChangedScore* changed, const Clusters& clusters, Sides sides,
-         SearchBudget& effort)
-      : scorer_(scorer),
-        changed_(changed),
-        problem_(scorer.problem()),
-        clusters_(clusters),
+  Search(const SearchTools& tools, Sides sides, SearchBudget& effort)
+      : scorer_(tools.scorer),
+        changed_(tools.changed),
+        problem_(scorer_.problem()),
+        clusters_(tools.clusters),
+        known_(tools.known),
         effort_(effort),
         sides_(std::move(sides)),
-        total_us_(scorer.score(sides_).total_us) {
+        total_us_(scorer_.score(sides_).total_us) {
     if (changed_ != nullptr) changed_->set(sides_);
   }
 
@@ -265,10 +265,18 @@ class Search {
     effort_.left -= scorer_.size();
     ++effort_.moves;
     flip(clusters);
-    const double total_us = total_with(clusters);
-    const bool is_better = total_us < total_us_ - 1e-9 * total_us_;
+    double& known_us = known_.of(sides_);
+    const bool is_known_in_vain = known_us > 0 && !is_less(known_us);
+    if (is_known_in_vain) {
+      flip(clusters);
+      return false;
+    }
+    const double total_us = known_us = total_with(clusters);
+    has_levels_ = has_levels_ && changed_ != nullptr;
+    const bool is_better = is_less(total_us);
     if (is_better) {
       total_us_ = total_us;
+      has_levels_ = false;
     } else {
       flip(clusters);
     }
@@ -276,14 +284,19 @@ class Search {
     return is_better;
   }
 
-  std::vector<std::uint32_t> current_levels() {
-    scorer_.score(sides_);
+  // By more than rounding can make.
+  bool is_less(double total_us) const { return total_us < total_us_ - 1e-9 * total_us_; }
+
+  // Those of sides_, until a step is taken.
+  const std::vector<std::uint32_t>& current_levels() {
+    if (!has_levels_) scorer_.find_levels(sides_);
+    has_levels_ = true;
     return scorer_.levels();
   }
 
   // For each level the free clusters on this side in it.
   std::vector<std::vector<std::uint32_t>> clusters_by_level(std::uint8_t side) {
-    const std::vector<std::uint32_t> levels = current_levels();
+    const std::vector<std::uint32_t>& levels = current_levels();
     std::vector<std::vector<std::uint32_t>> found(scorer_.level_count());
     for (std::uint32_t cluster = 0; cluster < clusters_.allowed.size(); ++cluster) {
       const std::uint32_t unit = clusters_.members.of(cluster).front();
@@ -295,7 +308,7 @@ class Search {
   // The gain of each level from being on the accelerator. Exact without residency, since what
   // enters and leaves one part does not depend on which others are kept.
   std::vector<double> part_gains() {
-    const std::vector<std::uint32_t> levels = current_levels();
+    const std::vector<std::uint32_t>& levels = current_levels();
     std::vector<double> gains(scorer_.level_count(), -problem_.launch_us);
     for (std::uint32_t unit = 0; unit < sides_.size(); ++unit) {
       gains[levels[unit]] += problem_.cpu_us[unit] - problem_.acc_us[unit];
@@ -374,7 +387,7 @@ class Search {
 
   // Free clusters on one side, grouped into pieces connected by values.
   std::vector<Piece> pieces(std::uint8_t side) {
-    const std::vector<std::uint32_t> levels = current_levels();
+    const std::vector<std::uint32_t>& levels = current_levels();
     std::vector<std::uint32_t> parent(clusters_.allowed.size());
     std::iota(parent.begin(), parent.end(), 0U);
     const auto find = [&](std::uint32_t item) {
@@ -456,16 +469,17 @@ class Search {
   ChangedScore* changed_;
   const PlacementProblem& problem_;
   const Clusters& clusters_;
+  KnownTotals& known_;
   SearchBudget& effort_;
   Sides sides_;
   double total_us_;
+  bool has_levels_ = false;  // the scorer's levels are those of sides_
 };
 
 }  // namespace
 
-PlacementResult search_placement(PlacementScorer& scorer, ChangedScore* changed,
-                                 const Clusters& clusters, Sides sides, SearchBudget& effort) {
-  return Search(scorer, changed, clusters, std::move(sides), effort).run();
+PlacementResult search_placement(const SearchTools& tools, Sides sides, SearchBudget& effort) {
+  return Search(tools, std::move(sides), effort).run();
 }
 
 }  // namespace cleave

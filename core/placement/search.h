@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/adjacency.h"
+#include "core/base/byte_memo.h"
 #include "core/placement/problem.h"
 
 namespace cleave {
@@ -45,8 +46,10 @@ class PlacementScorer {
   // Linear in units + readers. `start` is the side of the first level; starting on the CPU never
   // needs more launches.
   PlacementScore score(const Sides& sides, Start start = Start::cpu);
-  // By unit: the levels of the last score.
+  // By unit: the levels of the last placement that was looked at.
   const std::vector<std::uint32_t>& levels() const { return levels_; }
+  // The levels alone. Linear.
+  void find_levels(const Sides& sides, Start start = Start::cpu);
   std::size_t level_count() const { return level_count_; }
   const PlacementProblem& problem() const { return problem_; }
   // By unit: the values that it makes.
@@ -59,7 +62,6 @@ class PlacementScorer {
   double penalty_us() const { return penalty_us_; }
 
  private:
-  void find_levels(const Sides& sides, Start start);
   void add_units(const Sides& sides, PlacementScore& score) const;
   void add_launches(const Sides& sides, PlacementScore& score);
   void add_crossing_once(const Sides& sides, std::uint32_t value);
@@ -90,9 +92,19 @@ struct PlacementResult {
 
 class ChangedScore;
 
-// The result is not worse than `sides`, which must keep clusters whole. Uses up `effort`. `changed`
-// scores single steps sooner than `scorer`; null where it does not serve the problem.
-PlacementResult search_placement(PlacementScorer& scorer, ChangedScore* changed,
-                                 const Clusters& clusters, Sides sides, SearchBudget& effort);
+// The times of placements of one problem that searches have tried; 0: not known.
+using KnownTotals = ByteMemo<double>;
+
+// What searches of one problem share. `changed` scores single steps sooner than `scorer`; null where it
+// does not serve the problem.
+struct SearchTools {
+  PlacementScorer& scorer;
+  ChangedScore* changed;
+  const Clusters& clusters;
+  KnownTotals& known;
+};
+
+// The result is not worse than `sides`, which must keep clusters whole. Uses up `effort`.
+PlacementResult search_placement(const SearchTools& tools, Sides sides, SearchBudget& effort);
 
 }  // namespace cleave

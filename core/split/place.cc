@@ -1,7 +1,7 @@
 // The graph becomes a placement problem; the answer is a smaller accelerator set.
 //
 //   1. units: groups, and nodes in no group; values that units make or read
-//   2. find_placement()
+//   2. find_placement(), if an equal problem was not solved before
 //   3. reasons: connected nodes that moved share one sum, the time that all of them would add on
 //      the accelerator. If there are too many such pieces to score, all share one sum.
 #include "core/split/place.h"
@@ -276,19 +276,23 @@ double gain_of(const PlacementProblem& problem, const Placement& placement) {
   return 1 - placement.score.total_us / all.total_us;
 }
 
+Placement placement_of(const PlacementProblem& problem, FoundPlacements* found) {
+  return found == nullptr ? find_placement(problem) : found->find(problem);
+}
+
 }  // namespace
 
 PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
                                 const PlaceRequest& request) {
   ProblemMaker maker(graph, fusions, request);
   const PlacementProblem problem = maker.run();
-  return numbers_of(maker, find_placement(problem));
+  return numbers_of(maker, placement_of(problem, request.found));
 }
 
 PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceRequest& request) {
   ProblemMaker maker(graph, fusions, request);
   const PlacementProblem problem = maker.run();
-  const Placement placement = find_placement(problem);
+  const Placement placement = placement_of(problem, request.found);
   PlacedByCost placed;
   placed.numbers = numbers_of(maker, placement);
   placed.numbers.gain = gain_of(problem, placement);

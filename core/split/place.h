@@ -48,6 +48,7 @@ struct PlaceRequest {
   const NodeSet* required = nullptr;            // nodes that stay on the accelerator; null: none
   const NodeSet* shape_computations = nullptr;  // as --host-shapes found them; null: none
   double min_gain = 0;                          // of the time: nodes move to the CPU for no less
+  FoundPlacements* found = nullptr;             // of earlier requests; null: it is searched
 };
 
 // Only the numbers of the best placement of what may run on the accelerator. Close to linear.

@@ -88,7 +88,8 @@ Placed place(const SplitInput& input, const SplitOptions& options, const Latency
                        .allow_non_tensor = options.allow_non_tensor,
                        .required = input.required,
                        .shape_computations = options.host_shapes ? &host_shapes.nodes : nullptr,
-                       .min_gain = min_gain});
+                       .min_gain = min_gain,
+                       .found = input.found});
     placed = {std::move(by_cost.fusions), by_cost.numbers};
   }
   if (!sets.empty()) {

@@ -88,6 +88,7 @@ struct SplitInput {
   const NodeSet* required = nullptr;   // nodes that PlaceBy::cost leaves on the accelerator
   // In the order in which they are asked. Fewer than two: all lists are of one accelerator.
   std::span<const Target> targets = {};
+  FoundPlacements* found = nullptr;  // of PlaceBy::cost, by earlier splits; null: they are searched
 };
 
 // True when an option decides by the time of an inference.

@@ -58,6 +58,8 @@ PASSES = [
     "read_partition_map",
     "order_parts",
     "balance_stages",
+    "find_placement",
+    "find_device_placement",
     "report_text",
     "report_json",
     "support_report_text",

@@ -28,6 +28,11 @@ namespace {
 
 constexpr std::size_t kFewBoxes = 24;  // in a view, after Graphviz failed on a larger one
 
+// Views that are drawn: the larger the model, the fewer, so that Graphviz's 20 to 50 ms for each stay
+// small beside all other work on it. 400 for 50,000 nodes or less, 20 for a million or more.
+constexpr std::size_t kFewViews = 20;
+constexpr std::size_t kMostNodesTimesViews = 20'000'000;
+
 // An image in place of a missing drawing.
 std::string placeholder(const std::string& why) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480pt\" height=\"40pt\" "
@@ -99,15 +104,23 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   }
 }
 
+std::size_t most_views(const Graph& graph) {
+  const std::size_t nodes = std::max<std::size_t>(graph.node_count(), 1);
+  return std::clamp(kMostNodesTimesViews / nodes, kFewViews, ViewOptions{}.most_views);
+}
+
 // A whole model that cannot be laid out node by node is drawn in groups, in the time left.
 Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
-  Drawings out{
-      .views = make_views(report.graph, report.split.partition, {}), .svgs = {}, .notes = {}};
+  const std::size_t most = most_views(report.graph);
+  Drawings out{.views = make_views(report.graph, report.split.partition, {.most_views = most}),
+               .svgs = {},
+               .notes = {}};
   LaidOutAll laid_out = lay_out_views(report, out, true, limits, progress);
   if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
     out.notes.push_back("the page shows the nodes of the whole model in groups: " +
                         whole.error().message);
-    out.views = make_views(report.graph, report.split.partition, {.most_boxes = kFewBoxes});
+    out.views = make_views(report.graph, report.split.partition,
+                           {.most_boxes = kFewBoxes, .most_views = most});
     LayoutLimits left = limits;
     left.spent = laid_out.spent;
     laid_out = lay_out_views(report, out, false, left, progress);

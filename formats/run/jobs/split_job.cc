@@ -269,7 +269,8 @@ class SplitJobMaker {
                            .times = &basis.times,
                            .required = job_.required(),
                            .targets = has_targets() ? std::span<const Target>(job_.targets_)
-                                                    : std::span<const Target>()};
+                                                    : std::span<const Target>(),
+                           .found = job_.found_placements()};
     warn_of_lists(input);
     auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
                                : split_graph(input, job_.options_, progress_);
@@ -284,7 +285,8 @@ class SplitJobMaker {
     job_.options_.min_acc_size = job_.split_->min_acc_size;
     job_.preview_ = preview_split(input.graph, job_.split_->partition, job_.split_->boundaries,
                                   input.link, input.targets);
-    job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
+    job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis),
+                                job_.found_placements());
     job_.time_->is_overlap_asked = request_.overlap;
     add_notes(machine);
     return std::move(job_);

@@ -39,6 +39,8 @@ class SplitJob {
   const SplitRequest& request() const { return request_; }
   // The nodes that PlaceBy::cost leaves on the accelerator; null: none was named.
   const NodeSet* required() const { return request_.require.empty() ? nullptr : &required_; }
+  // The placements that were found for it, for splits of its model under other options.
+  FoundPlacements* found_placements() const { return found_placements_.get(); }
   // Warnings of the files' readers, about rules that name no op of the model, and about lists
   // without effect.
   const Diagnostics& warnings() const { return warnings_; }
@@ -61,6 +63,7 @@ class SplitJob {
   OpFacts facts_;
   SplitOptions options_;
   NodeSet required_{0};
+  std::unique_ptr<FoundPlacements> found_placements_ = std::make_unique<FoundPlacements>();
   std::optional<Split> split_;
   std::optional<Preview> preview_;
   std::optional<InferenceTime> time_;

@@ -60,7 +60,8 @@ std::vector<std::unique_ptr<FoldedModel>> fold(std::span<const SplitJob> jobs) {
 }
 
 ModelToSplit model_of(const SplitJob& job) {
-  return {job.graph(), job.facts(), &job.time().basis.times, job.required()};
+  return {job.graph(), job.facts(), &job.time().basis.times, job.required(),
+          job.found_placements()};
 }
 
 }  // namespace

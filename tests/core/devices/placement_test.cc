@@ -48,6 +48,34 @@ TEST_CASE("The score of a placement on several devices is what its transfers and
   }
 }
 
+TEST_CASE("A placement that was scored before has the same total, and counts as many steps") {
+  for (std::uint32_t seed = 0; seed < 80; ++seed) {
+    DeviceProblem problem = any_devices(seed, 6 + seed % 20, 1 + seed % 3);
+    if (seed % 4 == 0) problem.targets.front().memory = 20;
+    if (seed % 5 == 0) problem.targets.back().most_parts = 1;
+    const DeviceScorer kept(problem);
+    std::mt19937 random(seed);
+    Devices devices = random_placement_of(problem, seed);
+    std::vector<Devices> seen = {devices};
+    double limit = kInfinity;
+    for (int step = 0; step < 60; ++step) {
+      const std::uint64_t before = kept.steps();
+      const double total = kept.total(devices, limit);
+      const DeviceScorer fresh(problem);
+      INFO("seed " << seed << ", step " << step);
+      REQUIRE(total == fresh.total(devices, limit));
+      REQUIRE(kept.steps() - before == fresh.steps());
+      limit = random() % 3 == 0 ? kInfinity : total * (0.8 + 0.4 * fraction(random));
+      const bool goes_back = random() % 2 == 0;
+      if (goes_back) devices = seen[random() % seen.size()];
+      const auto unit = static_cast<std::uint32_t>(random() % devices.size());
+      const auto device = static_cast<DeviceIndex>(random() % problem.device_count());
+      if (!goes_back && problem.accepts(device, unit)) devices[unit] = device;
+      seen.push_back(devices);
+    }
+  }
+}
+
 TEST_CASE("An expansion is the best of all sets of units that could move to a device") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const DeviceProblem problem = any_devices(seed, 7, 2 + seed % 2);

@@ -95,6 +95,19 @@ TEST_CASE("The time after a change is that of scoring the changed placement anew
   }
 }
 
+TEST_CASE("A problem that was solved before has the same placement") {
+  FoundPlacements found;
+  for (const std::uint32_t seed : {0U, 1U, 0U, 2U, 3U, 4U, 5U, 0U, 5U}) {
+    const PlacementProblem problem = random_placement(any_wish(seed, 12));
+    const Placement fresh = find_placement(problem);
+    const Placement kept = found.find(problem);
+    INFO("seed " << seed);
+    CHECK(kept.sides == fresh.sides);
+    CHECK(kept.score.total_us == fresh.score.total_us);
+    CHECK(kept.bound_us == fresh.bound_us);
+  }
+}
+
 TEST_CASE("With free launches and residency, the minimum cut is proved the best placement") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     const PlacementProblem problem =

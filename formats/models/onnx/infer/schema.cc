@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -30,14 +31,6 @@ auto key_of(const OnnxSchemaEntry& entry) {
 
 class Schemas {
  public:
-  Schemas() {
-    const auto entries = onnx_schema_entries();
-    entries_.assign(entries.begin(), entries.end());
-    std::sort(
-        entries_.begin(), entries_.end(),
-        [](const OnnxSchemaEntry& a, const OnnxSchemaEntry& b) { return key_of(a) < key_of(b); });
-  }
-
   // Whether the headers had an operator of the domain.
   bool knows(std::string_view domain) const {
     const auto at = std::lower_bound(
@@ -55,14 +48,14 @@ class Schemas {
     if (entry.domain != domain || entry.op != op) return nullptr;
     const auto [at, is_new] = made_.try_emplace(&entry);
     if (is_new) {
-      at->second = entry.make();
+      at->second = make_onnx_schema(entry);
       at->second.Finalize();
     }
     return &at->second;
   }
 
  private:
-  std::vector<OnnxSchemaEntry> entries_;
+  const std::span<const OnnxSchemaEntry> entries_ = onnx_schema_entries();
   std::map<const OnnxSchemaEntry*, onnx::OpSchema> made_;
 };
 

@@ -25,9 +25,12 @@ namespace cleave {
 struct OnnxSchemaEntry {
   std::string_view domain, op;
   int since = 0;
-  onnx::OpSchema (*make)() = nullptr;
+  int number = 0;  // in the headers
+
+  constexpr auto operator<=>(const OnnxSchemaEntry&) const = default;
 };
-std::span<const OnnxSchemaEntry> onnx_schema_entries();  // in no order
+std::span<const OnnxSchemaEntry> onnx_schema_entries();  // ascending
+onnx::OpSchema make_onnx_schema(const OnnxSchemaEntry& entry);
 
 // The operator's newest schema up to that opset; null when there is none.
 const onnx::OpSchema* find_onnx_schema(std::string_view domain, std::string_view op,

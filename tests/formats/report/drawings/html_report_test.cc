@@ -1,5 +1,6 @@
 #include "formats/report/drawings/html_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "formats/report/drawings/dot.h"
@@ -146,6 +147,22 @@ TEST_CASE("the page lists reasons by count, and those of one count in the order 
     text += reason["code"].get<std::string>() + " " + reason["count"].dump() + "\n";
   }
   CHECK(text == "no_rule 3\nnon_tensor_input 1\nnon_tensor_output 1\n");
+}
+
+TEST_CASE("The larger the model, the fewer views are drawn") {
+  const auto drawn = [](std::size_t nodes) {
+    std::string text = "input x: float32[1]\n";
+    for (std::size_t i = 0; i < nodes; ++i) {
+      text += "n" + std::to_string(i) + ": float32[1] = Relu(" +
+              (i == 0 ? "x" : "n" + std::to_string(i - 1)) + ")\n";
+    }
+    const ReportCase made = make_case(text + "output n" + std::to_string(nodes - 1));
+    const Json data = Json::parse(split_data(made.report(), {.seconds = 0}, {}).text);
+    const auto has_drawing = [](const Json& view) { return view["svg"] != ""; };
+    return std::count_if(data["views"].begin(), data["views"].end(), has_drawing);
+  };
+  CHECK(drawn(50'000) == 400);
+  CHECK(drawn(80'000) == 250);
 }
 
 }  // namespace
