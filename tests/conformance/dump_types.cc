@@ -16,7 +16,7 @@
 
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/index/links.h"
-#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/infer/infer_shapes.h"
 
 namespace {
 

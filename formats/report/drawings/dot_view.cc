@@ -25,13 +25,14 @@ enum class Side : std::uint8_t { inside, in, out };
 class ViewDrawing {
  public:
   ViewDrawing(const Report& report, const Views& views, ViewId view,
-              const PerNode<std::uint32_t>& box_of)
+              const PerNode<std::uint32_t>& box_of, std::size_t most_ranks)
       : report_(report),
         graph_(report.graph),
         partition_(report.split.partition),
         views_(views),
         id_(view),
         box_of_(box_of),
+        most_ranks_(most_ranks),
         drawing_(start_drawing("view", "")) {}
 
   std::string draw() {
@@ -43,7 +44,7 @@ class ViewDrawing {
     add_flows(inside_, Side::inside);
     add_flows(in_, Side::in);
     add_flows(out_, Side::out);
-    left_out_ = drawing_.leave_out_long_edges(DotGraph::kMostRanksSpanned);
+    left_out_ = drawing_.leave_out_long_edges(most_ranks_);
     if (left_out_ > 0) {
       drawing_.set_graph({{"label", left_out_text(left_out_)}});
     }
@@ -282,6 +283,7 @@ class ViewDrawing {
   const Views& views_;
   ViewId id_;
   const PerNode<std::uint32_t>& box_of_;
+  std::size_t most_ranks_;
   DotGraph drawing_;
   std::size_t left_out_ = 0;
   FlowGraph inside_;  // from box to box
@@ -291,8 +293,11 @@ class ViewDrawing {
 
 }  // namespace
 
-ViewDrawings::ViewDrawings(const Report& report, const Views& views)
-    : report_(report), views_(views), box_of_(report.graph.node_count(), kOutside) {}
+ViewDrawings::ViewDrawings(const Report& report, const Views& views, std::size_t most_ranks)
+    : report_(report),
+      views_(views),
+      most_ranks_(most_ranks),
+      box_of_(report.graph.node_count(), kOutside) {}
 
 std::string ViewDrawings::draw(ViewId view) {
   const std::vector<ViewBox>& boxes = views_[view].boxes;
@@ -303,7 +308,7 @@ std::string ViewDrawings::draw(ViewId view) {
       for (const NodeId node : views_.nodes(boxes[box].view)) box_of_[node] = box;
     }
   }
-  ViewDrawing drawing(report_, views_, view, box_of_);
+  ViewDrawing drawing(report_, views_, view, box_of_, most_ranks_);
   std::string text = drawing.draw();
   left_out_ = drawing.left_out();
   for (const NodeId node : views_.nodes(view)) box_of_[node] = kOutside;

@@ -12,7 +12,9 @@ namespace cleave {
 // Draws the views of one report; reuses a table over the nodes.
 class ViewDrawings {
  public:
-  ViewDrawings(const Report& report, const Views& views);
+  // In each, edges span at most `most_ranks` ranks: see DotGraph::leave_out_long_edges().
+  ViewDrawings(const Report& report, const Views& views,
+               std::size_t most_ranks = DotGraph::kMostRanksSpanned);
 
   // One view as Graphviz text, in time linear in its nodes and their edges: its boxes, and an
   // ellipse for each value that enters or leaves, or one for all if there are many.
@@ -31,6 +33,7 @@ class ViewDrawings {
  private:
   const Report& report_;
   const Views& views_;
+  std::size_t most_ranks_;
   PerNode<std::uint32_t> box_of_;  // in the current view
   std::size_t left_out_ = 0;       // edges of the current view
 };

@@ -28,10 +28,20 @@ namespace {
 
 constexpr std::size_t kFewBoxes = 24;  // in a view, after Graphviz failed on a larger one
 
-// Views that are drawn: the larger the model, the fewer, so that Graphviz's 20 to 50 ms for each stay
-// small beside all other work on it. 400 for 50,000 nodes or less, 20 for a million or more.
-constexpr std::size_t kFewViews = 20;
-constexpr std::size_t kMostNodesTimesViews = 20'000'000;
+// What is drawn of a model: the larger it is, the less, so that Graphviz's time stays small beside all
+// other work. Up to 50,000 nodes 400 views with edges that span 4,000 ranks; of a million 20 and 200.
+struct Detail {
+  std::size_t views, ranks;
+};
+
+Detail detail_of(const Graph& graph) {
+  constexpr std::size_t kNodes = 50'000;
+  constexpr Detail kLeast = {20, 200},
+                   kMost = {ViewOptions{}.most_views, DotGraph::kMostRanksSpanned};
+  const std::size_t nodes = std::max(graph.node_count(), kNodes);
+  return {std::max(kMost.views * kNodes / nodes, kLeast.views),
+          std::max(kMost.ranks * kNodes / nodes, kLeast.ranks)};
+}
 
 // An image in place of a missing drawing.
 std::string placeholder(const std::string& why) {
@@ -54,7 +64,7 @@ std::string view_name(const Views& views, std::size_t view) {
 
 LaidOutAll lay_out_views(const Report& report, Drawings& out, bool needs_first,
                          const LayoutLimits& limits, const Progress& progress) {
-  ViewDrawings drawings(report, out.views);
+  ViewDrawings drawings(report, out.views, detail_of(report.graph).ranks);
   std::vector<bool> is_thinned(out.views.views.size());
   const auto draw = [&](std::size_t i) {
     const bool is_closed = out.views.views[i].boxes.empty() && i > 0;
@@ -104,14 +114,9 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   }
 }
 
-std::size_t most_views(const Graph& graph) {
-  const std::size_t nodes = std::max<std::size_t>(graph.node_count(), 1);
-  return std::clamp(kMostNodesTimesViews / nodes, kFewViews, ViewOptions{}.most_views);
-}
-
 // A whole model that cannot be laid out node by node is drawn in groups, in the time left.
 Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
-  const std::size_t most = most_views(report.graph);
+  const std::size_t most = detail_of(report.graph).views;
   Drawings out{.views = make_views(report.graph, report.split.partition, {.most_views = most}),
                .svgs = {},
                .notes = {}};

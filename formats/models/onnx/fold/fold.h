@@ -25,7 +25,7 @@
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/infer/infer_shapes.h"
 
 namespace cleave {
 

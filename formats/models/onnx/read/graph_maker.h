@@ -13,7 +13,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/infer/infer_shapes.h"
 
 namespace cleave {
 

@@ -28,7 +28,7 @@
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/infer/constants.h"
 #include "formats/models/onnx/infer/elements.h"
-#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/infer/infer_shapes.h"
 #include "formats/models/onnx/read/graph_maker.h"
 #include "formats/models/onnx/read/written_out.h"
 

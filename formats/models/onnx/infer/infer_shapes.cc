@@ -6,7 +6,7 @@
 //   4. pass on the known elements of small integer tensors, for later shapes.
 // A node in which a step fails keeps what the file declares; other nodes keep their shapes. With
 // ShapeInference::file only step 3 runs; with `off` it ignores value_info, too.
-#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/infer/infer_shapes.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/infer/infer_shapes.h"
 
 #include <numeric>
 
