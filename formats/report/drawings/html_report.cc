@@ -321,15 +321,15 @@ class DataWriter {
 
   void write_heat() {
     json_.begin_list("heat");
-    if (has_time_) write_heat_by("time", "time", ColorBy::time);
-    write_heat_by("flops", "FLOPs", ColorBy::flops);
-    write_heat_by("bytes", "bytes", ColorBy::bytes);
+    const PerNode<NodeCost> costs = node_costs(graph_);
+    if (has_time_) write_heat_by("time", "time", make_heat(report_, ColorBy::time, costs));
+    write_heat_by("flops", "FLOPs", make_heat(report_, ColorBy::flops, costs));
+    write_heat_by("bytes", "bytes", make_heat(report_, ColorBy::bytes, costs));
     json_.end_list();
   }
 
   // Writes the heat class and its text for each listed node, then for each view.
-  void write_heat_by(std::string_view key, std::string_view name, ColorBy by) {
-    const HeatMap heat = make_heat(report_, by);
+  void write_heat_by(std::string_view key, std::string_view name, const HeatMap& heat) {
     json_.begin_object();
     json_.text("key", key);
     json_.text("name", name);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cost/cost.h"
 #include "formats/base/text/number_text.h"
 
 namespace cleave {
@@ -52,9 +51,13 @@ bool has_unknown(const HeatMap& heat, std::span<const NodeId> nodes) {
 }  // namespace
 
 HeatMap make_heat(const Report& report, ColorBy by) {
+  const bool needs_costs = by != ColorBy::time;
+  return make_heat(report, by, needs_costs ? node_costs(report.graph) : PerNode<NodeCost>());
+}
+
+HeatMap make_heat(const Report& report, ColorBy by, const PerNode<NodeCost>& costs) {
   const Graph& graph = report.graph;
   HeatMap heat{.by = by, .amounts = PerNode<double>(graph.node_count(), -1)};
-  const PerNode<NodeCost> costs = by == ColorBy::time ? PerNode<NodeCost>() : node_costs(graph);
   for (const NodeId node : graph.nodes()) {
     double& amount = heat.amounts[node];
     if (by == ColorBy::time) amount = time_of(report, node);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/cost/cost.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report.h"
 
@@ -30,6 +31,8 @@ struct HeatMap {
 
 // Linear. `by` is not ColorBy::support.
 HeatMap make_heat(const Report& report, ColorBy by);
+// The same for several maps, with the costs found once: node_costs().
+HeatMap make_heat(const Report& report, ColorBy by, const PerNode<NodeCost>& costs);
 
 // The class of an amount of the map.
 std::size_t heat_class(const HeatMap& heat, double amount);

@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "core/measures/runtime_groups.h"
-#include "core/measures/same_shape.h"
 #include "core/support/support_list.h"
 #include "formats/base/json/text.h"
 #include "formats/lists/settings/split_settings.h"
@@ -29,7 +28,7 @@ class ReportWriter {
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),
-        shapes_(find_same_shapes(graph_, partition_, split_.boundaries)),
+        shapes_(report.same_shapes()),
         json_(std::move(take)) {
     if (!report.targets.empty()) dependencies_ = find_dependencies(graph_, split_.boundaries);
   }
@@ -527,7 +526,7 @@ class ReportWriter {
   const Split& split_;
   const Partition& partition_;
   const Preview& preview_;
-  SameShapes shapes_;
+  const SameShapes& shapes_;
   PerPartLists<PartId> dependencies_;  // of several targets
   JsonText json_;
 };

@@ -6,7 +6,6 @@
 
 #include "core/cost/cost.h"
 #include "core/measures/runtime_groups.h"
-#include "core/measures/same_shape.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
@@ -349,7 +348,7 @@ class TextReport {
 
   // "compile 3 of 24: the others are equal up to names and weights (_run_on_acc_1 20 times, ...)"
   void write_same_shapes() {
-    const SameShapes shapes = find_same_shapes(graph_, partition_, split_.boundaries);
+    const SameShapes& shapes = report_.same_shapes();
     if (shapes.distinct == shapes.acc_parts) return;
     PerPart<std::size_t> times(partition_.count(), 0);
     for (const PartId first : shapes.like) ++times[first];

@@ -1,6 +1,8 @@
 // The data that every report is made from: the model, the settings, the split and its numbers.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "core/measures/inference_time.h"
 #include "core/measures/open_sizes.h"
 #include "core/measures/preview.h"
+#include "core/measures/same_shape.h"
 #include "core/split/split.h"
 #include "core/support/support.h"
 #include "formats/base/text/take_text.h"
@@ -33,6 +36,14 @@ struct Report {
   std::span<const Target> targets = {};   // of several; empty: there is one accelerator
   const OpenSizes* open_sizes = nullptr;  // null: no dim is open, or they were not sought
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
+  // Filled by same_shapes(); copies of a report share it.
+  std::shared_ptr<std::optional<SameShapes>> shapes = std::make_shared<std::optional<SameShapes>>();
+
+  // find_same_shapes() of the split, found once for all texts that say it. Not for several threads at a time.
+  const SameShapes& same_shapes() const {
+    if (!*shapes) *shapes = find_same_shapes(graph, split.partition, split.boundaries);
+    return **shapes;
+  }
 };
 
 // cleave.report version 1, as `preview --json` prints it and `split` writes manifest.json. Indented
