@@ -403,6 +403,13 @@ class SplitJobMaker {
   }
 
   void warn_of_requirements() {
+    if (!request_.require.empty() && job_.options_.place != PlaceBy::cost) {
+      job_.warnings_.push_back(
+          {.severity = Severity::warning,
+           .file = "--require",
+           .message = "requires nothing without --place cost: nodes go to the accelerator wherever "
+                      "the lists allow it"});
+    }
     for (const std::string& text : required_in_vain_) {
       job_.warnings_.push_back({.severity = Severity::warning,
                                 .file = "--require",
