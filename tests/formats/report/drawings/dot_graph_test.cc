@@ -26,6 +26,10 @@ class Reference {
  public:
   explicit Reference(const std::string& name) : graph_(agopen(text_of(name), Agdirected, &all_)) {
     declare(AGRAPH, {{"linelength", "0"}});
+    // A layout in this process has given every graph after it this default.
+    if (agattr(nullptr, AGNODE, text_of("label"), nullptr) != nullptr) {
+      declare(AGNODE, {{"label", ""}});
+    }
   }
   ~Reference() { agclose(graph_); }
   Reference(const Reference&) = delete;
