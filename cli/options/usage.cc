@@ -129,6 +129,14 @@ std::string standard_input_twice(CLI::App& command) {
          " both ask for it: give one of them a file";
 }
 
+// Whether the option was given before the command's name.
+bool stands_before(const std::string& option, const std::string& command,
+                   const std::vector<std::string>& arguments) {
+  const auto name = std::find(arguments.begin(), arguments.end(), command);
+  return option.starts_with('-') && name != arguments.end() &&
+         std::find(arguments.begin(), name, option) != name;
+}
+
 }  // namespace
 
 std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments) {
@@ -210,7 +218,10 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
   } else if (&command == &app && error.get_name() == "RequiredError") {
     message = "a command is missing";
   }
-  if (std::string hint = list_hint(command, error, unknown); !hint.empty()) {
+  if (&command != &app && stands_before(unknown, command.get_name(), arguments)) {
+    notes.push_back("options of a command stand behind its name: cleave " + command.get_name() +
+                    " " + escaped(unknown) + " ...");
+  } else if (std::string hint = list_hint(command, error, unknown); !hint.empty()) {
     notes.push_back(std::move(hint));
   }
   const std::string name = &command == &app ? "cleave" : "cleave " + command.get_name();
