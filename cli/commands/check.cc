@@ -228,10 +228,10 @@ class CheckCommand : public Command {
       return std::move(checked);
     };
     auto model = read_model(asked.path, asked.bindings, asked.limits);
-    if (!model) return fail({FaultCause::input, model.error()});
+    if (!model) return fail(input_fault(model.error()));
     checked.messages = model->warnings;
     const auto costs = read_costs_and_shapes(costs_of(request_), *model);
-    if (!costs) return fail({FaultCause::input, costs.error()});
+    if (!costs) return fail(input_fault(costs.error()));
     checked.messages.insert(checked.messages.end(), costs->warnings.begin(), costs->warnings.end());
     const auto names = columns();
     for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -113,27 +113,27 @@ class CutCommand : public Command {
     const auto to = values_of(model, "--to", to_);
     if (!to) return to.error();
     auto nodes = nodes_between(model.graph, *from, *to);
-    if (auto vain = unread(model, *from, nodes); !vain.empty()) return vain;
+    if (auto vain = unread(model, *from, *to, nodes); !vain.empty()) return vain;
     if (!nodes.empty()) return nodes;
     return Diagnostics{diagnostic_of(model.source.path(), "no node is between these tensors")};
   }
 
   // A fault for each tensor of --from that none of these nodes reads: the piece would not begin there.
   Diagnostics unread(const LoadedModel& model, const std::vector<ValueId>& from,
-                     const std::vector<NodeId>& nodes) const {
+                     const std::vector<ValueId>& to, const std::vector<NodeId>& nodes) const {
+    if (to.empty() || nodes.empty()) return {};
     ValueSet read(model.graph.value_count());
     for (const NodeId node : nodes) {
       for (const Operand& operand : model.graph.operands(node)) read.insert(operand.value);
     }
     Diagnostics faults;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      if (to_.empty() || nodes.empty() || read.contains(from[i])) continue;
+      if (read.contains(from[i])) continue;
       faults.push_back(diagnostic_of(model.source.path(), "nothing that --to needs reads --from " +
                                                               escaped_in_quotes(from_[i])));
-      faults.back().notes.push_back(
-          nodes_between(model.graph, *values_of(model, "--to", to_), from).empty()
-              ? "leave it out, or name a tensor before --to"
-              : "it comes after --to: are the two the other way round?");
+      faults.back().notes.push_back(nodes_between(model.graph, to, std::span(&from[i], 1)).empty()
+                                        ? "leave it out, or name a tensor before --to"
+                                        : "it comes after --to: are the two the other way round?");
     }
     return faults;
   }

@@ -173,7 +173,8 @@ double ChangedScore::total_us() {
     const bool has_moved = levels_[position] != kept_levels_[position];
     if (!has_moved && shift_ == 0) continue;
     for (const std::uint32_t value : values_of_.of(position)) {
-      // Of a unit that did not move, only a value that one behind end_ reads is apart from it now.
+      // Units from end_ on have all moved alike: a value of one that stayed may cross anew only if they
+      // read it.
       if (!has_moved && values_[value].last_reader < end_) continue;
       if (seen_value_[value] > begin) continue;
       link_us += crossing_us(value) - costs_[value];

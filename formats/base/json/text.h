@@ -1,6 +1,6 @@
-// JsonText: writes JSON front to back into a string, or piece by piece to whoever takes it, indented by one space a level. Short things
-// that people read at a glance (a value, a pair) go on one line: objects and lists begun with
-// Layout::one_line.
+// JsonText: writes JSON front to back, indented by one space a level, into a string or, piece by piece,
+// into a file. Short things that people read at a glance (a value, a pair) go on one line: objects and
+// lists begun with Layout::one_line.
 #pragma once
 
 #include <concepts>

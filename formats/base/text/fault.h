@@ -38,6 +38,12 @@ struct Fault {
 inline Fault input_fault(Diagnostics faults) { return {FaultCause::input, std::move(faults)}; }
 inline Fault output_fault(Diagnostics faults) { return {FaultCause::output, std::move(faults)}; }
 
+// The fault, preceded by the warnings that came before it.
+inline Fault after(const Diagnostics& warnings, Fault fault) {
+  fault.faults.insert(fault.faults.begin(), warnings.begin(), warnings.end());
+  return fault;
+}
+
 // A fault that does not concern a file.
 inline Fault fault_of(FaultCause cause, std::string message, std::vector<std::string> notes = {}) {
   return {cause,

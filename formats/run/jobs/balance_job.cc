@@ -22,14 +22,7 @@ template <class T>
 using OrFault = Result<T, Fault>;
 
 Fault wrong_request(std::string message, std::vector<std::string> notes = {}) {
-  return fault_of(FaultCause::request,
-                  Error{.message = std::move(message), .notes = std::move(notes)});
-}
-
-// The fault, preceded by the warnings that came before it.
-Fault after(const Diagnostics& warnings, Fault fault) {
-  fault.faults.insert(fault.faults.begin(), warnings.begin(), warnings.end());
-  return fault;
+  return fault_of(FaultCause::request, std::move(message), std::move(notes));
 }
 
 // ---- what both kinds of runs do ----
@@ -89,7 +82,7 @@ OrFault<Measurements> read_measurements(const Graph& graph, const BalanceRequest
   if (request.devices_path.empty()) return read;
   auto devices = read_device_list(request.devices_path);
   if (!devices) {
-    return after(read.costs.warnings, {FaultCause::input, std::move(devices).error()});
+    return after(read.costs.warnings, input_fault(std::move(devices).error()));
   }
   read.devices = *std::move(devices);
   return read;

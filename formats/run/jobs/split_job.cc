@@ -180,7 +180,7 @@ class SplitJobMaker {
   static Fault input_fault_of(const Loaded<ListsRead>& lists, const Loaded<LoadedModel>& model) {
     Diagnostics faults = lists ? lists->warnings : lists.error();
     append(faults, model ? model->warnings : model.error());
-    return {FaultCause::input, std::move(faults)};
+    return input_fault(std::move(faults));
   }
 
   Status<Fault> take(ListsRead lists) {
@@ -202,10 +202,8 @@ class SplitJobMaker {
   // Only the placement by cost asks what is gained.
   static Status<Fault> check_gain(const SplitOptions& options) {
     if (!options.min_gain || options.place == PlaceBy::cost) return Done{};
-    return fault_of(FaultCause::request,
-                    Error{"--min-gain is for placement by cost",
-                          std::nullopt,
-                          {"give --place cost, too, or leave --min-gain out"}});
+    return fault_of(FaultCause::request, "--min-gain is for placement by cost",
+                    {"give --place cost, too, or leave --min-gain out"});
   }
 
   bool has_targets() const { return job_.targets_.size() > 1; }
@@ -275,11 +273,11 @@ class SplitJobMaker {
     auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
                                : split_graph(input, job_.options_, progress_);
     if (!split) {
-      return after_warnings(fault_of(FaultCause::request, split.error()));
+      return after(job_.warnings_, fault_of(FaultCause::request, split.error()));
     }
     if (split->unfit) {
-      return after_warnings(
-          fault_of(FaultCause::infeasible, does_not_fit(*split->unfit, job_.options_)));
+      return after(job_.warnings_,
+                   fault_of(FaultCause::infeasible, does_not_fit(*split->unfit, job_.options_)));
     }
     job_.split_ = *std::move(split);
     job_.options_.min_acc_size = job_.split_->min_acc_size;
@@ -306,11 +304,6 @@ class SplitJobMaker {
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
-  }
-
-  Fault after_warnings(Fault fault) const {
-    fault.faults.insert(fault.faults.begin(), job_.warnings_.begin(), job_.warnings_.end());
-    return fault;
   }
 
   Error does_not_fit(const Unfit& unfit, const SplitOptions& options) const {

@@ -159,8 +159,9 @@ Result<StagePlan, Fault> plan_stages(const Graph& graph, const StagePlanRequest&
                                      const Progress& progress) {
   const bool has_map = !request.map_path.empty();
   if (int{request.has_policy()} + int{has_cuts(request.cuts)} + int{has_map} > 1) {
-    return fault_of(FaultCause::request, Error{"stages are either cut at modules and nodes, given "
-                                               "by a map, or balanced: not two of these"});
+    return fault_of(FaultCause::request,
+                    "stages are either cut at modules and nodes, given by a map, or balanced: not "
+                    "two of these");
   }
   auto plan = plan_by_request(graph, request, progress);
   if (!plan || request.ties.whole.empty()) return plan;

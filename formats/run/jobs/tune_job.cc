@@ -68,9 +68,8 @@ class Tuner {
     journal_.emplace(*std::move(journal));
     folder_ = Temporary::folder_in(std::filesystem::temp_directory_path().string());
     if (!folder_.is_there()) {
-      return fault_of(FaultCause::output, Error{"the folder for temporary files cannot be written",
-                                                std::nullopt,
-                                                {"set TMPDIR to another"}});
+      return fault_of(FaultCause::output, "the folder for temporary files cannot be written",
+                      {"set TMPDIR to another"});
     }
     std::map<std::vector<bool>, std::size_t> seen;  // rounds by their placement
     while (true) {
@@ -101,14 +100,12 @@ class Tuner {
  private:
   Fault without_times() const {
     if (made_.end == TuneEnd::budget) {
-      return fault_of(FaultCause::request, Error{"the budget ended before a partition was timed",
-                                                 std::nullopt,
-                                                 {"--budget gives it more"}});
+      return fault_of(FaultCause::request, "the budget ended before a partition was timed",
+                      {"--budget gives it more"});
     }
     return fault_of(FaultCause::request,
-                    Error{"no partition is on the accelerator, so there is nothing to time",
-                          std::nullopt,
-                          {"cleave preview shows why"}});
+                    "no partition is on the accelerator, so there is nothing to time",
+                    {"cleave preview shows why"});
   }
 
   std::optional<Fault> read() {
@@ -117,9 +114,8 @@ class Tuner {
     if (!model) return input_fault(std::move(model).error());
     model_.emplace(*std::move(model));
     if (model_->format() != ModelFormat::onnx) {
-      return Fault{
-          FaultCause::input,
-          {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")}};
+      return input_fault(
+          {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")});
     }
     auto costs = read_costs_and_shapes(request_.split.costs, *model_);
     if (!costs) return input_fault(std::move(costs).error());
@@ -229,8 +225,8 @@ class Tuner {
       const std::string said(last_line(result.err.empty() ? result.out : result.err));
       std::vector<std::string> notes;
       if (!said.empty()) notes.push_back("it says: " + said);
-      return fault_of(FaultCause::program, Error{"the command for " + name + " " + what,
-                                                 std::nullopt, std::move(notes)});
+      return fault_of(FaultCause::program, "the command for " + name + " " + what,
+                      std::move(notes));
     };
     if (result.end == ChildEnd::timed_out) return fault("took too long: --timeout gives it more");
     if (result.end != ChildEnd::exited || result.code != 0) return fault("failed");

@@ -160,10 +160,9 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
                                           const OnnxWriteOptions& options,
                                           const OutputFolder& folder) {
   if (folder.would_remove(model.source.path())) {
-    return Fault{
-        FaultCause::output,
+    return output_fault(
         {diagnostic_of(folder.final_path(),
-                       "holds the model itself, and would be replaced: give another folder")}};
+                       "holds the model itself, and would be replaced: give another folder")});
   }
   if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);

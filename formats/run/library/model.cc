@@ -10,10 +10,10 @@ namespace cleave {
 namespace {
 
 Fault wrong_size(const std::string& input, std::int64_t size) {
-  return fault_of(FaultCause::request,
-                  Error{.message = "shape of input " + escaped_in_quotes(input) + ": " +
-                                   std::to_string(size) + " is not a size",
-                        .notes = {"-1 leaves a dim open"}});
+  return fault_of(
+      FaultCause::request,
+      "shape of input " + escaped_in_quotes(input) + ": " + std::to_string(size) + " is not a size",
+      {"-1 leaves a dim open"});
 }
 
 }  // namespace

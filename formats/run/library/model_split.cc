@@ -79,8 +79,7 @@ Result<std::unique_ptr<MeasuredModel>, Fault> measured_model(
   if (sources.empty()) return measured;
   auto again = read_again(model, model.bindings);
   if (!again) {
-    return Fault{FaultCause::input,
-                 {diagnostic_of(model.source.path(), std::string(kInputChanged))}};
+    return input_fault({diagnostic_of(model.source.path(), std::string(kInputChanged))});
   }
   measured = std::make_unique<MeasuredModel>(MeasuredModel{*std::move(again), {}});
   auto costs = read_costs_and_shapes(sources, measured->model);

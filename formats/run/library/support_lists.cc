@@ -13,8 +13,8 @@ SupportLists::~SupportLists() = default;
 
 Result<SupportLists, Fault> SupportLists::read(const ListsRequest& request) {
   if (request.accepts_nothing()) {
-    return fault_of(FaultCause::request, Error{.message = "no support list is given",
-                                               .notes = {"give the path of at least one"}});
+    return fault_of(FaultCause::request, "no support list is given",
+                    {"give the path of at least one"});
   }
   auto lists = read_lists(request);
   if (!lists) return input_fault(std::move(lists).error());
