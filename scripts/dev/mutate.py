@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Mutation test: changes one operator at a time and checks that some test fails.
 
-For each of N random mutants (the same for the same seed), one operator of one source of core or formats
-is replaced, the library is built, and the tests that can see it are run, those named like the source
+For each of N random mutants (the same for the same seed), one operator of one source of core, formats or
+cli is replaced, the library is built, and the tests that can see it are run, those named like the source
 first; last the tests of whole commands that ctest has for its folder. A mutant that does not compile is
 replaced by another. Mutants that no test notices are listed as diffs; a person must judge whether they
 change behaviour. The source is restored after each mutant, also if the script is stopped.
 
-All tests are run once without a change: they must pass, and a mutant with which one of them takes ten times
-as long counts as noticed, since it hangs.
+All tests are run once without a change: they must pass, and a mutant with which a program of tests takes ten
+times as long, or a test of whole commands longer than ctest allows, counts as noticed, since it hangs.
 
-usage: mutate.py BUILD [--count N] [--seed S] [--skip N] [--only PATTERN] [--again LOG] [--list]
+usage: mutate.py BUILD [--count N] [--seed S] [--share I/OF] [--skip N] [--only PATTERN] [--again LOG] [--list]
   BUILD          a configured build folder; -O2 is best: the tests take longer than to compile one file
+  --share I/OF   each OF-th mutant of the seed, from the I-th on: so that OF work trees try one sample side by side
   --skip N       leave out the first N mutants of the seed, which an earlier run has tried
   --only PATTERN sources whose path matches the glob, as 'core/split/*'
   --again LOG    only the mutants that survived in what an earlier run printed
@@ -57,7 +58,7 @@ def mutants_of(path):
 
 
 def sources(pattern):
-    paths = [path for folder in ("core", "formats") for path in sorted((ROOT / folder).rglob("*.cc"))]
+    paths = [path for folder in ("core", "formats", "cli") for path in sorted((ROOT / folder).rglob("*.cc"))]
     return [path for path in paths if fnmatch.fnmatch(str(path.relative_to(ROOT)), pattern)]
 
 
@@ -78,6 +79,7 @@ WHOLE_COMMANDS = [
     ("formats/run/lowering", "lower:"), ("formats/run/backend", "lower:"), ("formats/lists/costs", "costs:"),
     ("formats/base/io", "faults:|hostile:"), ("formats/lists/settings", "hostile:"), ("formats/run/jobs", "real:|faults: no"),
     ("formats/report", "check:|page:|overlays:|schemas:|real:"), ("formats", "hostile:|lint-support:|rules:"),
+    ("cli", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands"),
 ]
 
 
@@ -105,28 +107,32 @@ class Trial:
             return "hangs"
         return "fails" if done.returncode else ""
 
-    def steps(self):
-        """(target to build, name, command) of the tests, in the order in which they are run."""
+    def steps(self, library):
+        """(target to build, name, command) of the tests that see a source of the library, in the order in which they
+        are run. Each stops at its first failure."""
         tests, cleave = self.build / "tests", self.build / "cleave"
-        return [("core_tests", "core_tests", (tests / "core_tests",)),
-                ("formats_tests", "formats_tests", (tests / "formats_tests",)),
-                ("pt2_tests", "pt2_tests", (tests / "pt2_tests",)),
-                ("cases_runner", "compact cases",
-                 (ROOT / "tests/cases/run_cases.sh", tests / "cases_runner", ROOT / "tests/cases/compact.jsonl.gz")),
-                ("cleave", "golden", (sys.executable, ROOT / "tests/golden/run.py", cleave))]
+        every = [("core_tests", "core_tests", (tests / "core_tests", "--abort")),
+                 ("formats_tests", "formats_tests", (tests / "formats_tests", "--abort")),
+                 ("pt2_tests", "pt2_tests", (tests / "pt2_tests", "--abort")),
+                 ("cases_runner", "compact cases",
+                  (ROOT / "tests/cases/run_cases.sh", tests / "cases_runner", ROOT / "tests/cases/compact.jsonl.gz")),
+                 ("cleave", "golden", (sys.executable, ROOT / "tests/golden/run.py", cleave, "--abort"))]
+        return every[{"core": 0, "formats": 1, "cli": 4}[library]:]
 
     def whole_commands(self, path):
         """The ctest command for the source's folder."""
         place = str(path.relative_to(ROOT))
         pattern = next(names for folder, names in WHOLE_COMMANDS if place.startswith(folder + "/"))
-        return ("ctest", "--test-dir", self.build, "--stop-on-failure", "-R", pattern)
+        return ("ctest", "--test-dir", self.build, "--stop-on-failure", "--timeout", "600", "-R", pattern)
 
     def check_baseline(self, paths):
         for target in self.TARGETS:
             if not self.make(target):
                 sys.exit(f"{target} does not build")
-        commands = [words for _, _, words in self.steps()] + [self.whole_commands(path) for path in paths]
-        for words in dict.fromkeys(commands):
+        whole = dict.fromkeys(self.whole_commands(path) for path in paths)
+        patterns = "|".join(command[-1] for command in whole)
+        self.limits = dict.fromkeys(whole, 3600)
+        for words in [words for _, _, words in self.steps("core")] + [(*next(iter(whole))[:-1], patterns)]:
             begin = time.monotonic()
             self.limits[words] = 3600
             if self.run(*words):
@@ -135,15 +141,16 @@ class Trial:
 
     def notices(self, path):
         """What noticed the mutant in the source; "" when nothing does, None when it does not compile."""
-        library = "core" if path.is_relative_to(ROOT / "core") else "formats"
-        if not self.make(f"{library}_tests"):
+        library = path.relative_to(ROOT).parts[0]
+        own_tests = "cleave" if library == "cli" else f"{library}_tests"
+        if not self.make(own_tests):
             return None
-        if list((ROOT / "tests").rglob(f"{path.stem}_test.cc")):
+        if library != "cli" and list((ROOT / "tests").rglob(f"{path.stem}_test.cc")):
             own = f"[#{path.stem}_test]"
-            how = self.run(self.build / "tests" / f"{library}_tests", "-#", own)
+            how = self.run(self.build / "tests" / own_tests, "-#", own)
             if how:
-                return f"{library}_tests {own} {how}"
-        for target, name, words in self.steps()[library == "formats":]:
+                return f"{own_tests} {own} {how}"
+        for target, name, words in self.steps(library):
             if self.make(target):
                 how = self.run(*words)
                 if how:
@@ -174,13 +181,15 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*")
+    parser.add_argument("--share", default="1/1")
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--again", metavar="LOG")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     trial = Trial(options.build)
-    mutants = draw(sources(options.only), options.seed)[options.skip:]
+    share, of = map(int, options.share.split("/"))
+    mutants = draw(sources(options.only), options.seed)[options.skip:][share - 1::of]
     if options.again:
         wanted = survivors_in(options.again)
         mutants = [(path, mutant) for path, mutant in mutants

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Golden tests: compares the output of commands with files.
 
-usage: run.py CLEAVE [FILES...] [--update] [--without WORD,WORD...]
+usage: run.py CLEAVE [FILES...] [--update] [--abort] [--without WORD,WORD...]
 
 A golden file has blocks. A block is a line `$ command`, then its output: lines of standard output as they
 are, lines of standard error after `! `, and last `[exit N]` if N is not 0. Commands run in bash from the
 project's folder; `cleave` is the binary under test and $TMP a new folder, one for each file. Lines before
-the first block are a comment. --update writes the actual output. --without leaves out the blocks whose command has
-one of these words, later ones of their files that read what these wrote, and the folder `usage`: of a program that is built
-without some commands.
+the first block are a comment. --update writes the actual output, --abort stops after the first file that differs.
+--without leaves out the blocks whose command has one of these words, later ones of their files that read what these
+wrote, and the folder `usage`: of a program that is built without some commands.
 
 Prints a line for each block that differs, then 'N passed, M failed'. Exit status 1 if one differs.
 """
@@ -83,6 +83,7 @@ def main():
     parser.add_argument("cleave")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--update", action="store_true", help="write what was printed")
+    parser.add_argument("--abort", action="store_true", help="stop after the first file that differs")
     parser.add_argument("--without", default="", help="words of commands that are left out")
     options = parser.parse_args()
     cleave = os.path.abspath(options.cleave)
@@ -95,6 +96,8 @@ def main():
         good, bad = check(path.resolve(), cleave, options.update, without)
         passed += good
         failed += bad
+        if failed and options.abort:
+            break
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 
