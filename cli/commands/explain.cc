@@ -9,8 +9,8 @@
 #include "cli/options/choice.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/capped_list.h"
 #include "core/support/glob.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/report/split/explain_text.h"
 #include "formats/run/jobs/try_options.h"
 

@@ -10,15 +10,15 @@
 #include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/number_text.h"
 #include "core/graph/op_name.h"
 #include "core/measures/outcome.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/fault.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/models/model_file.h"
 #include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/write/cutter.h"
-#include "formats/models/written_out.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {
@@ -49,8 +49,8 @@ class FixCommand : public Command {
     if (const ExitCode code = try_step("as it is", step, *lists); code != ExitCode::done) {
       return code;
     }
-    writes_out_ = !model_->onnx()->functions.empty();
-    if (writes_out_) {
+    inlines_ = !model_->onnx()->functions.empty();
+    if (inlines_) {
       const ExitCode code = try_step("functions written out", step, *lists);
       if (code != ExitCode::done) return code;
     }
@@ -90,7 +90,7 @@ class FixCommand : public Command {
     const ExitCode code = convert_opset(folder, file, opset_);
     if (code != ExitCode::done) return code;
     request_.model.path = folder.path_of(file);
-    writes_out_ = false;
+    inlines_ = false;
     ShapeBindings bindings;
     bindings.inference = request_.model.bindings.inference;
     bindings.folding = Folding::write;
@@ -101,8 +101,8 @@ class FixCommand : public Command {
   ExitCode try_step(std::string name, const ShapeBindings& bindings, const ListsRead& lists) {
     SplitRequest request = request_;
     request.model.bindings = bindings;
-    auto read = writes_out_ ? read_written_out(*model_, bindings)
-                            : read_model(request.model.path, bindings, request.model.limits);
+    auto read = inlines_ ? read_inlined(*model_, bindings)
+                         : read_model(request.model.path, bindings, request.model.limits);
     if (!read) return refuse(read.error());
     model_ = *std::move(read);
     if (model_->format() != ModelFormat::onnx) {
@@ -175,7 +175,7 @@ class FixCommand : public Command {
   bool force_ = false;
   std::uint32_t opset_ = 0;           // 0: the model's
   std::optional<LoadedModel> model_;  // of the last step
-  bool writes_out_ = false;           // it has functions, whose calls are written out
+  bool inlines_ = false;              // it has functions, whose calls are written out
   std::vector<Step> steps_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/report/guide/guide.h"
 #include "formats/report/words/page.h"
 

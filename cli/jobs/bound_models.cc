@@ -6,7 +6,7 @@
 
 #include "cli/options/config_file.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/run/lowering/piece_cutter.h"
 
 namespace cleave {

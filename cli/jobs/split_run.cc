@@ -7,8 +7,8 @@
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {

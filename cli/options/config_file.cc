@@ -14,8 +14,8 @@
 
 #include "cli/options/request_args.h"
 #include "core/base/decimal.h"
+#include "core/base/number_text.h"
 #include "core/support/glob.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

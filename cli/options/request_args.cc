@@ -5,9 +5,9 @@
 #include "cli/options/file_option.h"
 #include "cli/options/refuse_option.h"
 #include "cli/options/whole_number.h"
+#include "core/base/number_text.h"
 #include "core/base/quotes.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/models/pt2/op_schemas.h"
 

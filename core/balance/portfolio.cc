@@ -7,6 +7,7 @@
 
 #include "core/balance/capacity.h"
 #include "core/base/decimal.h"
+#include "core/base/number_text.h"
 #include "core/base/quantity.h"
 
 namespace cleave::balance {
@@ -19,10 +20,6 @@ namespace cleave::balance {
 
 namespace {
 
-std::string count_text(std::size_t count, const char* thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
 std::string item_name(const BalanceProblem& problem, std::uint32_t item) {
   return problem.item_name ? "\"" + problem.item_name(item) + "\"" : "item " + std::to_string(item);
 }
@@ -31,7 +28,8 @@ std::string item_name(const BalanceProblem& problem, std::uint32_t item) {
 std::string group_text(const Instance& instance, std::uint32_t group) {
   const auto items = instance.items_of.of(group);
   std::string text = item_name(*instance.problem, items.front());
-  if (items.size() > 1) text += " with " + count_text(items.size() - 1, "node") + " tied to it";
+  if (items.size() > 1)
+    text += " with " + counted(items.size() - 1, "node", "nodes") + " tied to it";
   return text;
 }
 
@@ -108,7 +106,7 @@ std::optional<Error> find_too_little_memory(const Instance& instance) {
   const double bytes = all_parameter_bytes(instance);
   if (bytes <= room) return std::nullopt;
   Error error{"the parameters need " + byte_amount(bytes) + ", " + byte_amount(bytes - room) +
-              " more than " + count_text(fleet.device_count(), "device") +
+              " more than " + counted(fleet.device_count(), "device", "devices") +
               (fleet.device_count() == 1 ? " has (" : " have (") + byte_amount(room) + ")"};
   if (fleet.is_uniform()) {
     const double least = std::ceil(bytes / fleet.kinds().front().memory);
@@ -129,8 +127,8 @@ std::string time_text(const BalanceProblem& problem, double time) {
 }
 
 Error too_few_to_stand_apart(std::uint32_t stages, std::size_t apart) {
-  return Error{"exactly " + count_text(stages, "stage") + " asked for, but the graph has " +
-               count_text(apart, "node") + " that can be in different stages"};
+  return Error{"exactly " + counted(stages, "stage", "stages") + " asked for, but the graph has " +
+               counted(apart, "node", "nodes") + " that can be in different stages"};
 }
 
 std::optional<Error> find_obstacle(const Instance& instance) {
@@ -146,7 +144,7 @@ std::optional<Error> find_obstacle(const Instance& instance) {
 }
 
 Error no_room(const Instance& instance, bool is_proved, double excess_bytes) {
-  Error error{"no assignment to " + count_text(instance.fleet->device_count(), "device") +
+  Error error{"no assignment to " + counted(instance.fleet->device_count(), "device", "devices") +
               (is_proved ? " " : " was found that ") +
               (instance.fleet->has_caps() ? "fits their memory" : "holds what each takes")};
   if (excess_bytes > 0) {

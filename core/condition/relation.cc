@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/quotes.h"
 #include "core/base/spelling.h"
 
 namespace cleave {
@@ -159,8 +160,6 @@ const Operator* find_operator(const Token& token) {
                    [&](const Operator& known) { return known.text == token.text; });
   return found == kOperators.end() ? nullptr : found;
 }
-
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 // Empty when no name is near.
 template <class Names>

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/capped_list.h"
 #include "core/base/quotes.h"
 #include "core/base/spelling.h"
 #include "core/graph/graph_builder.h"
@@ -150,8 +151,9 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
   text += in_quotes(node_name(cycle.front()));
   fault(GraphFault::Kind::cycle, std::move(text), graph.nodes[cycle.front()].source, {});
 
-  constexpr std::size_t kMostNotes = 100;
-  for (std::size_t i = 0; i < std::min(cycle.size(), kMostNotes); ++i) {
+  CappedList edges(100);
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    if (!edges.shows_next()) continue;
     const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
     const auto operands = graph.operands_of(reader);
     const auto edge = std::find_if(operands.begin(), operands.end(), [&](const Operand& operand) {
@@ -161,9 +163,8 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
                                   in_quotes(value_name(index(edge->value))) + ", which " +
                                   in_quotes(node_name(reader)) + " reads");
   }
-  if (cycle.size() > kMostNotes) {
-    faults.back().notes.push_back("... " + std::to_string(cycle.size() - kMostNotes) +
-                                  " more edges");
+  if (edges.left_out() > 0) {
+    faults.back().notes.push_back(edges.rest("... # more edge", "... # more edges"));
   }
 }
 

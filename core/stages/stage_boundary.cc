@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/capped_list.h"
+#include "core/base/quotes.h"
 #include "core/base/spelling.h"
 #include "core/cost/cost.h"
 
@@ -289,12 +291,9 @@ class StageBoundaryFinder {
   // Names the first few.
   std::string names_of(const std::vector<ValueId>& parameters) const {
     constexpr std::size_t kMostNamed = 5;
-    std::string names = parameters.size() == 1 ? "parameter" : "parameters";
-    for (std::size_t i = 0; i < std::min(parameters.size(), kMostNamed); ++i) {
-      names += (i == 0 ? " \"" : ", \"") + std::string(graph_.value(parameters[i]).name) + '"';
-    }
-    const std::size_t more = parameters.size() - std::min(parameters.size(), kMostNamed);
-    return names + (more == 0 ? "" : " and " + std::to_string(more) + " more");
+    return (parameters.size() == 1 ? "parameter " : "parameters ") +
+           capped_list(parameters, kMostNamed,
+                       [&](ValueId value) { return in_quotes(graph_.value(value).name); });
   }
 
   const Graph& graph_;

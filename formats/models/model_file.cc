@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/number_text.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/text/limits.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/infer/schema.h"
 #include "formats/models/onnx/read/reader.h"
-#include "formats/models/onnx/read/written_out.h"
 #include "formats/models/onnx/view/runtime_view.h"
 #include "formats/models/pt2/model.h"
 #include "formats/models/pt2/reader.h"
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/model_reader.h"
 #include "formats/models/tflite/reader.h"
-#include "formats/models/written_out.h"
 
 namespace cleave {
 namespace {
@@ -213,10 +211,10 @@ std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindi
   return *std::move(again);
 }
 
-Loaded<LoadedModel> read_written_out(const LoadedModel& model, const ShapeBindings& bindings) {
+Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& bindings) {
   Loaded<SourceFile> source = SourceFile::open(model.source.path_again(), model.limits.file_bytes);
   if (!source) return std::move(source).error();
-  auto onnx = read_onnx_written_out(*source, bindings, model.limits);
+  auto onnx = read_onnx(*source, bindings, model.limits, {}, OnnxCalls::inlined);
   auto read = onnx_model(*std::move(source), std::move(onnx));
   if (read) read->bindings = bindings;
   if (read) read->limits = model.limits;

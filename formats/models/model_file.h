@@ -22,6 +22,10 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
 // for standard input, too.
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
 
+// Reads the file of an ONNX model again, standard input, too, with calls of its own functions replaced by their
+// nodes. Calls that stay are named in the notes.
+Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& bindings);
+
 // "json", "onnx", "pt2", "tflite"
 std::string_view model_format_name(ModelFormat format);
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 namespace cleave::bench {
 namespace {

@@ -83,7 +83,7 @@ MAY_INCLUDE = {
     "formats/report/guide": "core/base formats/base/text",
     "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/split": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/ci": "core/graph formats/base/json formats/base/text",
+    "formats/report/ci": "core/base core/graph formats/base/json formats/base/text",
     "formats/report/lint": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/check": LIBRARY + " " + READERS + " formats/report/words formats/report/ci formats/report/drawings",
     "formats/report/stages": LIBRARY + " " + READERS + " formats/report/words "

@@ -11,7 +11,7 @@
 #include <set>
 #include <system_error>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {

@@ -1,8 +1,8 @@
 #include "formats/base/io/source_file.h"
 
+#include "core/base/number_text.h"
 #include "formats/base/io/descriptor.h"
 #include "formats/base/io/input_record.h"
-#include "formats/base/text/number_text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

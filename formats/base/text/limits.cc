@@ -5,8 +5,8 @@
 #include <charconv>
 #include <vector>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

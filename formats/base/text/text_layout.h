@@ -24,6 +24,18 @@ std::string wrapped(std::string_view text, std::size_t first, std::size_t rest);
 // As many items as fit into `columns`, joined by ", ", then "..." when there are more. At least one
 // item, complete.
 std::string some_of(const std::vector<std::string>& items, std::size_t columns);
+// The same of texts that are made here, of those that fit and one more.
+template <class Items, class TextOf>
+std::string some_of(const Items& items, std::size_t columns, TextOf text_of) {
+  std::vector<std::string> texts;
+  std::size_t used = 0;
+  for (const auto& item : items) {
+    if (used > columns && texts.size() > 1) break;
+    texts.push_back(text_of(item));
+    used += text_columns(texts.back()) + (texts.size() > 1 ? 2 : 0);
+  }
+  return some_of(texts, columns);
+}
 
 enum class Align { left, right };
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/base/white_space.h"
 #include "core/graph/node_lookup.h"
 #include "core/graph/op_name.h"
@@ -15,10 +17,8 @@
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/json/walk.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/faults.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/base/text/utf8.h"
 #include "formats/lists/support/rule_json.h"

@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/capped_list.h"
 #include "formats/base/io/named_files.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/utf8.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {

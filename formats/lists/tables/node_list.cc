@@ -4,11 +4,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/capped_list.h"
 #include "core/base/spelling.h"
 #include "core/base/white_space.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/walk.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/utf8.h"
 

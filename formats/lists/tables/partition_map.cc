@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/capped_list.h"
 #include "core/base/name_table.h"
+#include "core/base/number_text.h"
 #include "core/base/spelling.h"
 #include "core/base/white_space.h"
 #include "core/graph/scope.h"
@@ -11,9 +13,7 @@
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/walk.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/csv_rows.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
 #include "formats/lists/support/support_reader.h"
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "core/base/adjacency.h"
+#include "core/base/capped_list.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/fields.h"
-#include "formats/base/text/capped_list.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 
 namespace cleave {
 

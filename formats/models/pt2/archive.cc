@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/pieces.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/pt2/pickle.h"
 #include "formats/models/pt2/zip_directory.h"
 

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/capped_list.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/op_name.h"
 #include "formats/base/json/fields.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/models/pt2/arguments.h"

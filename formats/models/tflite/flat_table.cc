@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 namespace cleave {
 namespace {

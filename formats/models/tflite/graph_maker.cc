@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/state.h"
 #include "formats/models/tflite/tensor_type.h"

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/utf8.h"
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/state.h"

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/json/fields.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/models/tflite/fields.h"
@@ -70,15 +71,15 @@ class InputShapes {
 // "sizes are open: bytes and FLOPs are counted as converted, N = 1; ... --dim N=SIZE sets them ..."
 std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
   if (traced.empty()) return {};
-  std::string sizes, options;
-  std::size_t count = 0;
-  for (const auto& [symbol, size] : traced) {
-    if (++count > kMostNamed) break;
-    const std::string text = escaped(symbol);
-    sizes += (sizes.empty() ? "" : ", ") + text + " = " + std::to_string(size);
-    options += (options.empty() ? "--dim " : " --dim ") + text + "=SIZE";
-  }
-  if (count > kMostNamed) sizes += " and " + std::to_string(traced.size() - kMostNamed) + " more";
+  const std::string sizes = capped_list(traced, kMostNamed, [](const auto& symbol_and_size) {
+    return escaped(symbol_and_size.first) + " = " + std::to_string(symbol_and_size.second);
+  });
+  const std::string options = capped_list(
+      traced, kMostNamed,
+      [](const auto& symbol_and_size) {
+        return "--dim " + escaped(symbol_and_size.first) + "=SIZE";
+      },
+      "", " ");
   return "sizes are open: bytes and FLOPs are counted as converted, " + sizes +
          ", and lists that want known sizes refuse them; " + options +
          " sets them, also in the files that are written";

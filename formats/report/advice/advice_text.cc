@@ -5,11 +5,11 @@
 #include <set>
 #include <span>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
+#include "core/base/number_text.h"
 #include "core/support/rule_check.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/advice/advice_report.h"

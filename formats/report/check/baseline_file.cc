@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/base/number_text.h"
 #include "core/split/targets.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/gzip_text.h"
-#include "formats/base/text/number_text.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/lists/support/support_file.h"
 

@@ -7,14 +7,14 @@
 #include <set>
 #include <unordered_set>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/check/comparison.h"
 #include "core/graph/fingerprint.h"
 #include "core/graph/op_name.h"
 #include "core/support/glob.h"
 #include "core/support/required_nodes.h"
 #include "core/support/support_list.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/lists/support/support_file.h"

@@ -5,11 +5,11 @@
 #include <map>
 #include <tuple>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
-#include "formats/base/text/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/check/check_words.h"
 
 namespace cleave {

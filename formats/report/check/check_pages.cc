@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/check/check_words.h"
 #include "formats/report/drawings/content_page.h"
 #include "formats/report/words/report_values.h"

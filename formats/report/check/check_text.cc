@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/check/check_words.h"
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
-#include "formats/base/text/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 
 namespace cleave {

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/reason_text.h"
 

@@ -4,11 +4,11 @@
 #include <iterator>
 #include <optional>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/check/comparison.h"
 #include "core/graph/fingerprint.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/models/model_file.h"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/graph/fingerprint.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/markup_text.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

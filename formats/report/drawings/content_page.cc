@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/html_page.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_parts.h"
 #include "formats/report/drawings/dot_style.h"

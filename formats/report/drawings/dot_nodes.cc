@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
 

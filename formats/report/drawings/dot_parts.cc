@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"

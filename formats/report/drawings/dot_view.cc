@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_parts.h"
 #include "formats/report/drawings/dot_style.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "core/measures/views.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/content_page.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"

@@ -33,9 +33,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/number_text.h"
 #include "formats/base/io/descriptor.h"
 #include "formats/base/io/worker_process.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/edge_routes.h"
 
 namespace cleave {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 namespace cleave {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/tflite/model.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"

@@ -4,10 +4,10 @@
 #include <limits>
 #include <tuple>
 
+#include "core/base/number_text.h"
 #include "core/support/glob.h"
 #include "core/support/rule_index.h"
 #include "core/support/unused_rules.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/onnx/infer/names.h"
 #include "formats/models/tflite/schema.h"
 #include "formats/report/words/failed_part_text.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/number_text.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/support/rule_json.h"
 #include "formats/report/words/cost_words.h"

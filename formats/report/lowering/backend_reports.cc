@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/number_text.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/support/rule_json.h"
 #include "formats/report/lowering/lowering_report.h"

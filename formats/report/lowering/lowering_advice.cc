@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/graph/op_name.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/models/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/markup_text.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/lowering/lowering_report.h"
 

@@ -2,9 +2,9 @@
 #include <map>
 #include <set>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/models/open_shapes.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "core/support/support.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/page.h"

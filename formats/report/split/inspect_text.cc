@@ -6,13 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "core/graph/op_name.h"
 #include "core/support/support.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/open_size_words.h"
 #include "formats/report/words/report_values.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "core/graph/op_name.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/value_text.h"
 

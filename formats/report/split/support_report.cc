@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "core/graph/node_lookup.h"
 #include "core/graph/op_name.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/report/drawings/html_page.h"
 
 namespace cleave {

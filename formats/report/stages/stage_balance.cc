@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
+#include "core/base/number_text.h"
 #include "core/stages/stages.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/cost_words.h"
 

@@ -1,8 +1,8 @@
 // The page on parts or stages for a browser.
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/content_page.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report_values.h"

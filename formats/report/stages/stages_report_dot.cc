@@ -1,9 +1,9 @@
 // The drawing of parts or stages: one column each, and the values that flow between them.
 #include <algorithm>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_stages.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/drawings/flow_graph.h"

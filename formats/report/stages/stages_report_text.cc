@@ -3,11 +3,11 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "core/stages/stage_boundary.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/page.h"

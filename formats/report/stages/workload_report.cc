@@ -5,10 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/json/text.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/drawings/content_page.h"
 #include "formats/report/drawings/dot_stages.h"

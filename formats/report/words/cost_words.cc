@@ -5,11 +5,11 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
+#include "core/base/number_text.h"
 #include "core/base/quantity.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/value_text.h"

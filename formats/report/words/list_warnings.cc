@@ -6,9 +6,9 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/support/unused_rules.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -1,6 +1,6 @@
 #include "formats/report/words/option_words.h"
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {

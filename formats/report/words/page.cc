@@ -1,6 +1,6 @@
 #include "formats/report/words/page.h"
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/text_layout.h"
 
 namespace cleave {

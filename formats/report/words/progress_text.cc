@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 
 namespace cleave {

@@ -7,13 +7,13 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "core/condition/relation_value.h"
 #include "core/graph/op_name.h"
 #include "core/split/targets.h"
 #include "core/support/rule_check.h"
 #include "core/support/support.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/report.h"

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/models/model_file.h"

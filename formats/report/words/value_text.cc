@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "core/base/capped_list.h"
 #include "core/base/decimal.h"
-#include "formats/base/text/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/report/words/open_size_words.h"
 #include "formats/report/words/value_text.h"
 

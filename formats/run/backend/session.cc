@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/base/number_text.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/run/backend/backend_file.h"
 #include "formats/run/backend/tensor_files.h"

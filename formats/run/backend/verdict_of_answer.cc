@@ -8,8 +8,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 
 namespace cleave {
@@ -108,9 +109,9 @@ void take_extent(const Json& json, Attempt& attempt) {
     attempt.message =
         attempt.left.front().node + " (" + attempt.left.front().op + ") is left out: " +
         (attempt.left.front().why.empty() ? "no reason given" : attempt.left.front().why);
-    if (attempt.left.size() > 1) {
-      attempt.message += "; and " + std::to_string(attempt.left.size() - 1) + " more";
-    }
+    CappedList others(0);
+    others.leave_out(attempt.left.size() - 1);
+    attempt.message += others.rest("; and # more");
   } else if (is_nothing) {
     attempt.verdict = LowerVerdict::nothing;
   }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "formats/base/io/side_file.h"
-#include "formats/base/text/number_text.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/tables/device_file.h"
 #include "formats/report/stages/stage_balance.h"

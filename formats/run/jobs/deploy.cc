@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/capped_list.h"
 #include "core/graph/op_name.h"
 #include "core/graph/random_ops.h"
 #include "formats/base/io/source_file.h"
@@ -186,11 +187,13 @@ class Deployment {
   }
 
   static std::vector<std::string> first_of(std::vector<std::string> all) {
-    if (all.size() <= kMostPartitions) return all;
-    const std::size_t more = all.size() - kMostPartitions;
-    all.resize(kMostPartitions);
-    all.push_back("and " + std::to_string(more) + " more (lowering.json has all)");
-    return all;
+    CappedList list(kMostPartitions);
+    std::vector<std::string> shown;
+    for (std::string& one : all) {
+      if (list.shows_next()) shown.push_back(std::move(one));
+    }
+    if (list.left_out() > 0) shown.push_back(list.rest("and # more (lowering.json has all)"));
+    return shown;
   }
 
   bool is_compiled(PartId part) const { return !contexts_[index(part)].empty(); }

@@ -16,7 +16,7 @@
 #include "core/split/targets.h"
 #include "core/support/required_nodes.h"
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"

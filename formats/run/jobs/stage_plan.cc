@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "core/stages/stages.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "formats/run/jobs/tune_text.h"
 
 #include "core/base/decimal.h"
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 #include "formats/base/text/text_layout.h"
 
 namespace cleave {

@@ -3,10 +3,10 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/graph_json/graph_json.h"
 
 namespace cleave {

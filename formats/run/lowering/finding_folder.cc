@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/run/backend/backend_file.h"

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/capped_list.h"
 #include "core/graph/op_name.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/models/onnx/index/encoding.h"
 #include "formats/models/onnx/index/fields.h"
 #include "formats/models/onnx/index/index.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/adjacency.h"
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 
 namespace cleave {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/models/onnx/infer/element_rules.h"
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/capped_list.h"
 #include "core/graph/op_name.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/infer/constants.h"
 #include "formats/models/onnx/infer/element_rules.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/shell_word.h"
 

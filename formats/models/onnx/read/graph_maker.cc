@@ -6,11 +6,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/capped_list.h"
 #include "core/base/name_table.h"
 #include "core/base/white_space.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/op_name.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/attributes.h"

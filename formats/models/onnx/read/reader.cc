@@ -14,14 +14,14 @@
 #include <utility>
 
 #include "core/base/adjacency.h"
+#include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/base/progress.h"
 #include "core/graph/op_name.h"
 #include "core/graph/shape.h"
-#include "formats/base/text/capped_list.h"
 #include "formats/base/text/limits.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/onnx/fold/fold.h"
-#include "formats/models/onnx/fold/functions.h"
+#include "formats/models/onnx/fold/inline_functions.h"
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/index/external.h"
 #include "formats/models/onnx/index/index.h"
@@ -30,7 +30,6 @@
 #include "formats/models/onnx/infer/elements.h"
 #include "formats/models/onnx/infer/infer_shapes.h"
 #include "formats/models/onnx/read/graph_maker.h"
-#include "formats/models/onnx/read/written_out.h"
 
 namespace cleave {
 
@@ -259,12 +258,8 @@ void append(std::vector<T>& to, std::vector<T> more) {
 
 }  // namespace
 
-namespace {
-
-enum class OnnxCalls : std::uint8_t { kept, written_out };
-
-Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
-                        const ModelLimits& limits, const Progress& progress, OnnxCalls calls) {
+Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
+                             const ModelLimits& limits, const Progress& progress, OnnxCalls calls) {
   Loaded<OnnxModel> indexed = index_onnx(source, limits);
   if (!indexed) return std::move(indexed).error();
   std::unique_ptr<OnnxModel, DeleteOnnxModel> model(new OnnxModel(*std::move(indexed)));
@@ -273,8 +268,8 @@ Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
   Diagnostics errors = checker.run();
   if (!errors.empty()) return errors;
 
-  OnnxWrittenOut written_out;
-  if (calls == OnnxCalls::written_out) written_out = write_out_functions(*model);
+  OnnxInlined inlined;
+  if (calls == OnnxCalls::inlined) inlined = inline_functions(*model);
   Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
   if (!inferred) return std::move(inferred).error();
   OnnxTypes& types = inferred->types;
@@ -289,23 +284,11 @@ Loaded<OnnxLoaded> read(const SourceFile& source, const ShapeBindings& bindings,
   append(out.warnings, std::move(of_links));
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
-  append(out.notes, std::move(written_out.kept));
+  append(out.notes, std::move(inlined.kept));
   append(out.notes, std::move(inferred->notes));
   append(out.notes, std::move(types.notes));
   out.misfits = types.misfits;
   return out;
-}
-
-}  // namespace
-
-Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
-                             const ModelLimits& limits, const Progress& progress) {
-  return read(source, bindings, limits, progress, OnnxCalls::kept);
-}
-
-Loaded<OnnxLoaded> read_onnx_written_out(const SourceFile& source, const ShapeBindings& bindings,
-                                         const ModelLimits& limits) {
-  return read(source, bindings, limits, {}, OnnxCalls::written_out);
 }
 
 namespace {

@@ -29,10 +29,14 @@ struct OnnxLoaded {
   std::size_t misfits = 0;  // nodes and values whose shapes contradict each other
 };
 
+// What becomes of calls of the model's own functions: see formats/models/onnx/fold/inline_functions.h.
+enum class OnnxCalls : std::uint8_t { kept, inlined };
+
 // Reads index, shapes and graph. Linear in the records of the file; does not read weights. Errors
 // name the node: `m.onnx: node "x": reads "y", which nothing produces`.
 Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
-                             const ModelLimits& limits = {}, const Progress& progress = {});
+                             const ModelLimits& limits = {}, const Progress& progress = {},
+                             OnnxCalls calls = OnnxCalls::kept);
 
 // A model's own functions: which of them a set of nodes calls, directly or through others.
 

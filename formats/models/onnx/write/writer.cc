@@ -10,10 +10,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/number_text.h"
 #include "core/graph/op_name.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/onnx/write/source.h"
 #include "formats/models/onnx/write/split_job.h"
 #include "formats/models/onnx/write/written_models.h"

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/pt2/reader.h"
 

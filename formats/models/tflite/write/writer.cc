@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "core/base/number_text.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/io/weight_files.h"
-#include "formats/base/text/number_text.h"
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/model_reader.h"
 #include "formats/models/tflite/write/part_file.h"

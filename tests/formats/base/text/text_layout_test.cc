@@ -55,5 +55,27 @@ TEST_CASE("a wide first cell gets a line of its own if the table asks for it") {
         "           3\n");
 }
 
+TEST_CASE("items that fit into the columns are named as if all texts were at hand") {
+  for (std::size_t count = 0; count < 8; ++count) {
+    for (std::size_t columns = 4; columns < 60; ++columns) {
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < count; ++i) names.emplace_back(3 + 7 * i % 11, 'n');
+      CAPTURE(count, columns);
+      CHECK(some_of(names, columns, [](const std::string& item) { return item; }) ==
+            some_of(names, columns));
+    }
+  }
+}
+
+TEST_CASE("texts are made for items that fit and for one more, not for all") {
+  std::size_t made = 0;
+  const auto count = [&](const std::string& item) {
+    ++made;
+    return item;
+  };
+  CHECK(some_of(std::vector<std::string>(1000, "name"), 16, count) == "name, name, ...");
+  CHECK(made <= 4);
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,7 +1,7 @@
 #include "formats/report/words/report.h"
 
+#include "core/base/number_text.h"
 #include "core/graph/graph_builder.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/split/print_text.h"

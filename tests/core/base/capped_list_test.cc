@@ -1,4 +1,4 @@
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 
 #include "tests/catch2.h"
 
@@ -67,20 +67,6 @@ TEST_CASE("texts are made for items that are shown, not for all") {
   const std::vector<std::string> names(1000, "name");
   CHECK(capped_list(names, 2, count) == "name, name and 998 more");
   CHECK(made == 2);
-  made = 0;
-  CHECK(some_of(names, 16, count) == "name, name, ...");
-  CHECK(made <= 4);
-}
-
-TEST_CASE("items that fit into the columns are named as if all texts were at hand") {
-  for (std::size_t count = 0; count < 8; ++count) {
-    for (std::size_t columns = 4; columns < 60; ++columns) {
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < count; ++i) names.emplace_back(3 + 7 * i % 11, 'n');
-      CAPTURE(count, columns);
-      CHECK(some_of(names, columns, kSame) == some_of(names, columns));
-    }
-  }
 }
 
 }  // namespace

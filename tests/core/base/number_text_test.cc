@@ -1,4 +1,4 @@
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Writes calls of a model's own functions out: the nodes of the function take the call's place, with the
+// Inlines calls of a model's own functions: the nodes of the function take the call's place, with the
 // attributes that the call gives. Lists, which judge operators, then see what is inside.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-struct OnnxWrittenOut {
+struct OnnxInlined {
   std::size_t calls = 0;
   std::vector<std::string> kept;  // for each function that stays a call: why
 };
@@ -18,6 +18,6 @@ struct OnnxWrittenOut {
 // In the main graph; calls in bodies of nodes stay. Names inside become "CALL/NAME", with a number where
 // that is taken. Functions may call others, in no cycle (checked by the reader). Linear in the nodes of each
 // level of calls; of more than 100 levels or 10 million nodes the rest stays.
-OnnxWrittenOut write_out_functions(OnnxModel& model);
+OnnxInlined inline_functions(OnnxModel& model);
 
 }  // namespace cleave

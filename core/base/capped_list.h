@@ -11,9 +11,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 
@@ -53,19 +50,6 @@ std::string capped_list(const Items& items, std::size_t most, TextOf text_of,
     text += text_of(item);
   }
   return text + list.rest(rest);
-}
-
-// As some_of(): as many texts as fit into the columns. `text_of` is called for these and one more.
-template <class Items, class TextOf>
-std::string some_of(const Items& items, std::size_t columns, TextOf text_of) {
-  std::vector<std::string> texts;
-  std::size_t used = 0;
-  for (const auto& item : items) {
-    if (used > columns && texts.size() > 1) break;
-    texts.push_back(text_of(item));
-    used += text_columns(texts.back()) + (texts.size() > 1 ? 2 : 0);
-  }
-  return some_of(texts, columns);
 }
 
 }  // namespace cleave

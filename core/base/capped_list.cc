@@ -1,6 +1,6 @@
-#include "formats/base/text/capped_list.h"
+#include "core/base/capped_list.h"
 
-#include "formats/base/text/number_text.h"
+#include "core/base/number_text.h"
 
 namespace cleave {
 

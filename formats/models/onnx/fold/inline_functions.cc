@@ -1,4 +1,4 @@
-#include "formats/models/onnx/fold/functions.h"
+#include "formats/models/onnx/fold/inline_functions.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -98,9 +98,9 @@ std::string with_name(std::string_view payload, std::string_view name) {
 
 // ---- calls ----
 
-class FunctionWriter {
+class FunctionInliner {
  public:
-  explicit FunctionWriter(OnnxModel& model) : model_(model), nodes_(model.graph.nodes.emptied()) {
+  explicit FunctionInliner(OnnxModel& model) : model_(model), nodes_(model.graph.nodes.emptied()) {
     for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
       const OnnxFunction& function = model.functions[i];
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload), i);
@@ -108,7 +108,7 @@ class FunctionWriter {
     for (const auto& [domain, version] : model.opsets) opsets_[plain_domain(domain)] = version;
   }
 
-  OnnxWrittenOut run() {
+  OnnxInlined run() {
     if (functions_.empty()) return {};
     take_names();
     std::size_t level = 0;
@@ -159,7 +159,7 @@ class FunctionWriter {
       const OnnxNode& names = nodes.read_names(i, room);
       const auto found =
           functions_.find(onnx_function_key(names.domain, names.op_type, names.overload));
-      if (found == functions_.end() || !may_write_out(found->second)) {
+      if (found == functions_.end() || !may_inline(found->second)) {
         nodes.move_to(i, nodes_);
         continue;
       }
@@ -169,7 +169,7 @@ class FunctionWriter {
         nodes.move_to(i, nodes_);
         continue;
       }
-      write_out(call, model_.functions[found->second]);
+      inline_call(call, model_.functions[found->second]);
     }
     nodes = std::move(nodes_);
     nodes_ = nodes.emptied();
@@ -182,7 +182,7 @@ class FunctionWriter {
   }
 
   // Its operators must mean the same in the model.
-  bool may_write_out(std::uint32_t i) {
+  bool may_inline(std::uint32_t i) {
     const OnnxFunction& function = model_.functions[i];
     if (made_nodes_ + function.nodes.size() > kMostNodes) {
       kept_.emplace(i, "the model would have too many nodes");
@@ -237,7 +237,7 @@ class FunctionWriter {
     return names;
   }
 
-  void write_out(const OnnxNode& call, const OnnxFunction& function) {
+  void inline_call(const OnnxNode& call, const OnnxFunction& function) {
     ++out_.calls;
     const std::string_view called = !call.name.empty()      ? call.name
                                     : !call.outputs.empty() ? call.outputs[0]
@@ -287,11 +287,11 @@ class FunctionWriter {
   std::map<std::uint32_t, std::string> kept_;  // by function: why it stays
   std::size_t made_nodes_ = 0;
   OnnxNodes nodes_;
-  OnnxWrittenOut out_;
+  OnnxInlined out_;
 };
 
 }  // namespace
 
-OnnxWrittenOut write_out_functions(OnnxModel& model) { return FunctionWriter(model).run(); }
+OnnxInlined inline_functions(OnnxModel& model) { return FunctionInliner(model).run(); }
 
 }  // namespace cleave
