@@ -73,12 +73,15 @@ def draw(paths, seed):
 # Tests of whole commands by folder: a pattern of their names for ctest. The first folder that fits counts.
 WHOLE_COMMANDS = [
     ("core/balance", "workloads:"), ("core/placement", "placement:"), ("core/lowering", "lower:"),
-    ("core/advice", "advice:"), ("core", "conformance: every|hostile: each"),
+    ("core/advice", "advice:"),
+    ("core", "conformance: every|hostile: each|options:|schemas:|structure: the commands|advice:"),
+    ("formats/models/tflite", "tflite:|hostile:"), ("formats/models/pt2", "^pt2: |hostile:"),
     ("formats/models/onnx/infer", "conformance: types|types of larger|inferred shapes|implied attributes"),
     ("formats/models/onnx", "ONNX|conformance: (calls|every|larger)|real:"),
     ("formats/run/lowering", "lower:"), ("formats/run/backend", "lower:"), ("formats/lists/costs", "costs:"),
     ("formats/base/io", "faults:|hostile:"), ("formats/lists/settings", "hostile:"), ("formats/run/jobs", "real:|faults: no"),
-    ("formats/report", "check:|page:|overlays:|schemas:|real:"), ("formats", "hostile:|lint-support:|rules:"),
+    ("formats/report", "check:|page:|overlays:|schemas:|real:"),
+    ("formats", "hostile:|lint-support:|rules:|schemas:|structure: the commands"),
     ("cli", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands"),
 ]
 
