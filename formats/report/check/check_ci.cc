@@ -10,6 +10,7 @@
 #include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/report/check/check_words.h"
 
 namespace cleave {
