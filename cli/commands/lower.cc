@@ -181,7 +181,7 @@ class LowerCommand : public Command {
     if (!folder_) return;
     const std::size_t verdicts = count_journaled(journal());
     if (verdicts == 0) return;
-    print_info("continues with " + counted(verdicts, "verdict", "verdicts") + " from " + journal() +
+    print_info("continues with " + counted(verdicts, "verdict") + " from " + journal() +
                ", the last of " + time_of_file(journal()));
   }
 
@@ -380,8 +380,7 @@ class LowerCommand : public Command {
       return;
     }
     for (const Deployed& one : *written) {
-      print_info(one.file + ": " +
-                 counted(one.compiled, "compiled partition", "compiled partitions") +
+      print_info(one.file + ": " + counted(one.compiled, "compiled partition") +
                  (one.tried.empty() ? "" : "; " + escaped(one.tried)));
       for (const std::string& why : one.not_compiled)
         print_info("  by ONNX Runtime: " + escaped(why));

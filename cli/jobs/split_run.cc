@@ -59,11 +59,11 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
   print_diagnostics(job->warnings());
   for (const SupportList& list : job->lists()) {
     print_detail("list " + list.path + ": " +
-                 counted(list.allow.size() + list.deny.size(), "rule", "rules"));
+                 counted(list.allow.size() + list.deny.size(), "rule"));
   }
   print_detail("split " + subject_of(job->model().source.path()) + ": " +
-               counted(job->graph().node_count(), "node", "nodes") + " into " +
-               counted(job->report().split.partition.count(), "partition", "partitions") + ", " +
+               counted(job->graph().node_count(), "node") + " into " +
+               counted(job->report().split.partition.count(), "partition") + ", " +
                time_since(begin));
   return *std::move(job);
 }
@@ -84,7 +84,7 @@ std::optional<LoadedModel> load_model(const ModelRequest& request) {
   print_diagnostics(loaded ? loaded->warnings : loaded.error());
   if (!loaded) return std::nullopt;
   print_detail("read " + subject_of(request.path) + ": " +
-               counted(loaded->graph.node_count(), "node", "nodes") + ", " + time_since(begin));
+               counted(loaded->graph.node_count(), "node") + ", " + time_since(begin));
   return *std::move(loaded);
 }
 

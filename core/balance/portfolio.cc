@@ -28,8 +28,7 @@ std::string item_name(const BalanceProblem& problem, std::uint32_t item) {
 std::string group_text(const Instance& instance, std::uint32_t group) {
   const auto items = instance.items_of.of(group);
   std::string text = item_name(*instance.problem, items.front());
-  if (items.size() > 1)
-    text += " with " + counted(items.size() - 1, "node", "nodes") + " tied to it";
+  if (items.size() > 1) text += " with " + counted(items.size() - 1, "node") + " tied to it";
   return text;
 }
 
@@ -106,7 +105,7 @@ std::optional<Error> find_too_little_memory(const Instance& instance) {
   const double bytes = all_parameter_bytes(instance);
   if (bytes <= room) return std::nullopt;
   Error error{"the parameters need " + byte_amount(bytes) + ", " + byte_amount(bytes - room) +
-              " more than " + counted(fleet.device_count(), "device", "devices") +
+              " more than " + counted(fleet.device_count(), "device") +
               (fleet.device_count() == 1 ? " has (" : " have (") + byte_amount(room) + ")"};
   if (fleet.is_uniform()) {
     const double least = std::ceil(bytes / fleet.kinds().front().memory);
@@ -127,8 +126,8 @@ std::string time_text(const BalanceProblem& problem, double time) {
 }
 
 Error too_few_to_stand_apart(std::uint32_t stages, std::size_t apart) {
-  return Error{"exactly " + counted(stages, "stage", "stages") + " asked for, but the graph has " +
-               counted(apart, "node", "nodes") + " that can be in different stages"};
+  return Error{"exactly " + counted(stages, "stage") + " asked for, but the graph has " +
+               counted(apart, "node") + " that can be in different stages"};
 }
 
 std::optional<Error> find_obstacle(const Instance& instance) {
@@ -144,7 +143,7 @@ std::optional<Error> find_obstacle(const Instance& instance) {
 }
 
 Error no_room(const Instance& instance, bool is_proved, double excess_bytes) {
-  Error error{"no assignment to " + counted(instance.fleet->device_count(), "device", "devices") +
+  Error error{"no assignment to " + counted(instance.fleet->device_count(), "device") +
               (is_proved ? " " : " was found that ") +
               (instance.fleet->has_caps() ? "fits their memory" : "holds what each takes")};
   if (excess_bytes > 0) {

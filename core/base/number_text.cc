@@ -44,6 +44,10 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
   return count_text(count) + " " + std::string(count == 1 ? one : many);
 }
 
+std::string counted(std::uint64_t count, std::string_view thing) {
+  return count_text(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
+
 std::string percent_text(double ratio) {
   double percent = ratio * 100;
   if (ratio < 1) percent = std::min(percent, 99.9);

@@ -25,6 +25,8 @@ std::string joules_text(double millijoules);
 
 // "1 node", "1,024 nodes"
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+// The same of a word whose plural ends in s.
+std::string counted(std::uint64_t count, std::string_view thing);
 
 // "87.1%". Never rounds to 100% or to 0%.
 std::string percent_text(double ratio);

@@ -229,18 +229,18 @@ Loaded<ListImport> import_list(const std::string& path, const ImportOptions& opt
 std::string import_text(const ListImport& import) {
   const TableImport& result = import.result;
   if (import.kind == ImportKind::devices) {
-    return counted(result.list.allow.size(), "node", "nodes") + " on the accelerator, " +
-           counted(result.list.deny.size(), "node", "nodes") + " on the CPU\n";
+    return counted(result.list.allow.size(), "node") + " on the accelerator, " +
+           counted(result.list.deny.size(), "node") + " on the CPU\n";
   }
-  std::string text = counted(result.list.allow.size(), "rule", "rules") + " from " +
-                     counted(result.rows, "row", "rows");
+  std::string text =
+      counted(result.list.allow.size(), "rule") + " from " + counted(result.rows, "row");
   if (result.unsupported_rows > 0) {
     text += ", " + count_text(result.unsupported_rows) + " of which say that it is not supported";
   }
   text += '\n';
   if (result.sentences > 0) {
-    text += counted(result.sentences, "sentence", "sentences") +
-            " of notes: " + count_text(result.conditions) + " became conditions, " +
+    text += counted(result.sentences, "sentence") + " of notes: " + count_text(result.conditions) +
+            " became conditions, " +
             count_text(result.sentences - result.conditions - result.remarks) + " are unchecked" +
             (result.remarks > 0 ? ", " + count_text(result.remarks) + " ask nothing\n" : "\n");
   }
@@ -281,10 +281,6 @@ void add_types(const Signature& signature, bool is_first, Rule& rule) {
   }
 }
 
-std::string plural(std::size_t count, const std::string& what) {
-  return count_text(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string list_skeleton(std::span<const Graph* const> graphs, const std::string& name) {
@@ -317,7 +313,7 @@ std::string list_skeleton(std::span<const Graph* const> graphs, const std::strin
   json.text("name", name);
   json.begin_list("allow");
   for (MetOp& met : ops) {
-    met.rule.why = plural(met.nodes, "node") + " of " + plural(met.models.size(), "model");
+    met.rule.why = counted(met.nodes, "node") + " of " + counted(met.models.size(), "model");
     write_allow_rule(json, met.rule);
   }
   json.end_list();

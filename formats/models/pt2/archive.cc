@@ -98,8 +98,7 @@ class ArchiveReader {
           return std::string_view(record.name).ends_with(".tflite");
         }));
     if (tflite > 0) {
-      return "is a zip archive of " +
-             counted(tflite, "TensorFlow Lite model", "TensorFlow Lite models") +
+      return "is a zip archive of " + counted(tflite, "TensorFlow Lite model") +
              ", such as a .task file: unzip it and give one of them";
     }
     return "is a zip archive, but not one of torch.export's: it has no record \"archive_format\"";

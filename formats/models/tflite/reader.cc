@@ -99,7 +99,7 @@ std::string names_note(const TfliteSubgraph& graph) {
 std::string state_note(const TfliteState& state) {
   if (state.variables.empty()) return {};
   const std::size_t count = state.variables.size();
-  return "the model keeps " + counted(count, "variable", "variables") +
+  return "the model keeps " + counted(count, "variable") +
          " from call to call, which are inputs and outputs here, behind its own";
 }
 

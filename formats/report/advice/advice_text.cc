@@ -151,14 +151,14 @@ class AdviceText {
   std::string models_text() const {
     const std::string first = fitted(model_name(report_.models.front()), 40);
     const std::size_t others = report_.models.size() - 1;
-    return others == 0 ? first : first + " and " + counted(others, "more model", "more models");
+    return others == 0 ? first : first + " and " + counted(others, "more model");
   }
 
   // The value that the goal measures.
   std::string goal_value(const Outcome& outcome) const {
     switch (report_.options.goal) {
       case Goal::subgraphs:
-        return counted(outcome.acc_subgraphs, "accelerator subgraph", "accelerator subgraphs");
+        return counted(outcome.acc_subgraphs, "accelerator subgraph");
       case Goal::bytes:
         return link_bytes_text(outcome) + " over the link";
       case Goal::qps:
@@ -193,7 +193,7 @@ class AdviceText {
           "; no addition to " + escaped(support_name(report_.lists)) + " gets nearer to the goal";
     } else if (!advice_.steps.empty()) {
       line += " now, " + goal_value(advice_.steps.back().then) + " with " +
-              counted(count_additions(needed_steps()), "addition", "additions") + " to " +
+              counted(count_additions(needed_steps()), "addition") + " to " +
               escaped(support_name(report_.lists));
     }
     page_.line(line);
@@ -466,7 +466,7 @@ class AdviceText {
     page_.line(
         "Every row is a split made with it. --json has each remedy as a rule for a support list.");
     if (advice_.now.unknown_bytes > 0) {
-      page_.line("note: the bytes of " + counted(advice_.now.unknown_bytes, "value", "values") +
+      page_.line("note: the bytes of " + counted(advice_.now.unknown_bytes, "value") +
                  " over the link are not known and left out; see --dim");
     }
   }

@@ -203,8 +203,8 @@ class CheckMaker {
     for (const Cause& cause : causes) {
       if (!list.shows_next()) continue;
       const auto name = [&](NodeId node) { return escaped(name_of(node)); };
-      text += (text.empty() ? "" : "; ") + counted(cause.nodes.size(), "node", "nodes") + ": " +
-              cause.text + " (" + some_of(cause.nodes, kColumns, name) + ")";
+      text += (text.empty() ? "" : "; ") + counted(cause.nodes.size(), "node") + ": " + cause.text +
+              " (" + some_of(cause.nodes, kColumns, name) + ")";
     }
     return text + list.rest("; and # more cause", "; and # more causes");
   }

@@ -154,7 +154,7 @@ CiAlert alert_of(const CheckRun& run, const MoveGroup& group) {
   const std::string names = some_of(
       group.moves, 200, [](const CheckedMove* move) { return fitted(move->node.name, 60); });
   return {place_of_alert(run, first.place),
-          "cleave check: " + counted(group.moves.size(), "node", "nodes") + " newly on the CPU",
+          "cleave check: " + counted(group.moves.size(), "node") + " newly on the CPU",
           run_title(run) + ": " + names + ": " + change_text(group.change, run.settings) + "; " +
               (group.moves.size() == 1 ? first.detail : group.cause)};
 }
@@ -202,8 +202,8 @@ CiFinding finding_of(const CheckRun& run, const NodeGroup& group) {
       .rule = rule,
       .level = first.breaks_gate ? "error" : "note",
       .message =
-          (is_one ? name(&first) : counted(group.size(), "node", "nodes")) + " (" +
-          escaped(first.op) + ") of " + run_title(run) + (is_one ? " runs on " : " run on ") +
+          (is_one ? name(&first) : counted(group.size(), "node")) + " (" + escaped(first.op) +
+          ") of " + run_title(run) + (is_one ? " runs on " : " run on ") +
           (first.runs_on.empty() ? "the CPU" : first.runs_on) + ": " +
           (is_one ? first.detail : first.cause + " (" + capped_list(group, kMostNamed, name) + ")"),
       .place = place_of_model(run),
@@ -266,7 +266,7 @@ std::string names_of(const MoveGroup& group) {
 std::string moves_text(const CheckRun& run, const std::vector<CheckedMove>& moves,
                        const std::string& what) {
   if (moves.empty()) return {};
-  std::string text = "\n**" + counted(moves.size(), "node", "nodes") + " " + what + "**\n\n";
+  std::string text = "\n**" + counted(moves.size(), "node") + " " + what + "**\n\n";
   CappedList list(20);
   const MoveGroup* last = nullptr;
   const std::vector<MoveGroup> groups = group_moves(moves);

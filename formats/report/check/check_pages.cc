@@ -230,7 +230,7 @@ std::vector<PageShare> shares_of(const Check& check) {
     }
     if (sum.total <= 0) continue;
     shares.push_back({"of " + count_text(static_cast<std::uint64_t>(sum.total)) + " nodes of " +
-                          counted(models, "model", "models") + " with " + escaped(list),
+                          counted(models, "model") + " with " + escaped(list),
                       sum.ratio()});
   }
   return shares;
@@ -257,7 +257,7 @@ PageShare share_of(std::string_view when, const Measures& measures) {
   const auto total = static_cast<std::uint64_t>(measures.nodes.total);
   return {
       std::string(when) + ": of " + count_text(total) + " nodes on the accelerator, in " +
-          counted(measures.acc_subgraphs, "partition", "partitions") +
+          counted(measures.acc_subgraphs, "partition") +
           (measures.flops.total > 0 ? "; " + share_text(measures.flops) + " of known FLOPs" : ""),
       measures.nodes.ratio()};
 }

@@ -72,7 +72,7 @@ std::string run_text(const CheckRun& run) {
     }
   }
   if (run.removed > 0) {
-    text += "\n  " + counted(run.removed, "node", "nodes") + " of the baseline no longer there\n";
+    text += "\n  " + counted(run.removed, "node") + " of the baseline no longer there\n";
   }
   return text;
 }

@@ -76,7 +76,7 @@ std::string coverage_words(const CheckRun& run, const Gate& gate) {
   const Coverage& coverage = coverage_of(run, gate);
   if (gate.kind == GateKind::min_node_coverage) {
     return share + " (" + count_text(whole(coverage.acc)) + " of " +
-           counted(whole(coverage.total), "node", "nodes") + ")";
+           counted(whole(coverage.total), "node") + ")";
   }
   if (gate.kind == GateKind::min_flops_coverage) {
     return share + (run.now.unknown_flops > 0 ? " of the known " : " of ") +
@@ -153,7 +153,7 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
     if (!gate.actual) return "no such node";
     const std::string target = required_target(run, gate);
     if (gate.passed()) return target.empty() ? "on the accelerator" : "on " + target;
-    return counted(whole(*gate.actual), "node", "nodes") +
+    return counted(whole(*gate.actual), "node") +
            (target.empty() ? " on the CPU" : " not on " + target);
   }
   if (!gate.actual) {
@@ -234,7 +234,7 @@ std::string verdict_text(const Check& check) {
                       [](const CheckedGate& checked) { return !checked.gate.passed(); }));
   }
   const std::string errors =
-      check.errors.empty() ? "" : counted(check.errors.size(), "model", "models") + " not checked";
+      check.errors.empty() ? "" : counted(check.errors.size(), "model") + " not checked";
   if (gates == 0) return errors.empty() ? "baseline written; nothing was checked" : errors;
   const std::string held = failed > 0
                                ? (gates == 1 ? "the gate fails"
@@ -313,8 +313,7 @@ std::vector<MovesBetween> moves_between(const std::vector<CheckedMove>& moves,
 std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view what,
                        const std::vector<std::string>& settings) {
   if (moves.empty()) return {};
-  std::string text =
-      "\n  " + counted(moves.size(), "node", "nodes") + " " + std::string(what) + "\n";
+  std::string text = "\n  " + counted(moves.size(), "node") + " " + std::string(what) + "\n";
   const std::vector<MoveGroup> groups = group_moves(moves);
   CappedList list(kMostGroups);
   for (std::size_t i = 0; i < groups.size(); ++i) {

@@ -211,14 +211,14 @@ std::string removed_text(const Diff& diff) {
                                     : target.empty()           ? ""
                                                                : " (" + target + ")");
   };
-  return "\n  " + counted(diff.removed.size(), "node", "nodes") + " removed\n" +
+  return "\n  " + counted(diff.removed.size(), "node") + " removed\n" +
          wrapped(some_of(diff.removed, kTextColumns - 6, name), 6, 8);
 }
 
 std::string headline(const Diff& diff) {
   const std::size_t moved = diff.to_cpu.size() + diff.to_acc.size() + diff.moved.size();
   if (moved + diff.added.size() + diff.removed.size() == 0) return "no node moved";
-  std::string text = counted(diff.to_cpu.size(), "node", "nodes") + " moved to the CPU, " +
+  std::string text = counted(diff.to_cpu.size(), "node") + " moved to the CPU, " +
                      count_text(diff.to_acc.size()) +
                      (diff.targets.empty() ? " to the accelerator" : " from it to a target, ");
   if (!diff.targets.empty()) text += count_text(diff.moved.size()) + " between targets";

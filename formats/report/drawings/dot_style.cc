@@ -202,10 +202,6 @@ std::string left_out_text(std::size_t edges) {
   return counted(edges, "edge is", "edges are") + " left out: they span the most boxes";
 }
 
-std::string counted(std::size_t count, std::string_view thing) {
-  return count_text(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
-}
-
 std::vector<OpCount> count_ops(const Graph& graph, std::span<const NodeId> nodes) {
   std::vector<NameId> names;
   names.reserve(nodes.size());

@@ -79,9 +79,6 @@ std::string device_text(const Report& report, PartId part);
 // "12 edges are left out: they span the most boxes"
 std::string left_out_text(std::size_t edges);
 
-// "1 node", "2,431 nodes"; `thing` in the singular.
-std::string counted(std::size_t count, std::string_view thing);
-
 // An op type of many nodes, for drawings that do not show single nodes.
 struct OpCount {
   NameId op;

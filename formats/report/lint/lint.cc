@@ -357,7 +357,7 @@ class Linter {
     if (inputs <= op.inputs) return;
     add(LintKind::unused_condition, Severity::warning, rule,
         rule_text(rule, ref.is_deny) + " has a condition on input " + std::to_string(inputs - 1) +
-            ", but the op has at most " + counted(op.inputs, "input", "inputs"));
+            ", but the op has at most " + counted(op.inputs, "input"));
   }
 
   // A deny rule whose only condition is on an input that may be left out denies nothing there.
@@ -407,7 +407,7 @@ class Linter {
     }
     if (count.held > 0) return;
     add(LintKind::never_held, Severity::warning, rule,
-        subject + " names " + counted(count.named, "node", "nodes") +
+        subject + " names " + counted(count.named, "node") +
             " of the models, but its conditions hold for none",
         escaped(count.example) + ": " + failed_parts_text(count.failed));
   }
@@ -473,9 +473,8 @@ std::string lint_text(const Lint& lint) {
   }
   const std::size_t errors = lint.count(Severity::error);
   const std::size_t warnings = lint.count(Severity::warning);
-  text += escaped(lint.list) + ": " + counted(errors, "error", "errors") + ", " +
-          counted(warnings, "warning", "warnings") + ", " +
-          counted(lint.count(Severity::note), "note", "notes");
+  text += escaped(lint.list) + ": " + counted(errors, "error") + ", " +
+          counted(warnings, "warning") + ", " + counted(lint.count(Severity::note), "note");
   if (!lint.is_onnx) text += "; the ops are not ONNX's: their names were not looked up";
   return text + "\n";
 }

@@ -80,9 +80,8 @@ class ListText {
                       [](const Rule& rule) { return !rule.unchecked.empty(); }) +
         std::count_if(list_.patterns.begin(), list_.patterns.end(),
                       [](const Pattern& pattern) { return !pattern.unchecked.empty(); });
-    return counted(list_.allow.size(), "rule", "rules") + ", " +
-           counted(list_.patterns.size(), "pattern", "patterns") + ", " +
-           counted(list_.deny.size(), "denial", "denials") + "; " +
+    return counted(list_.allow.size(), "rule") + ", " + counted(list_.patterns.size(), "pattern") +
+           ", " + counted(list_.deny.size(), "denial") + "; " +
            counted(static_cast<std::uint64_t>(on_trust), "accepts", "accept") +
            " on trust what the vendor asks for and no rule checks";
   }

@@ -155,11 +155,10 @@ std::string help_text(const ProbeReport& report) {
 std::string probe_text(const ProbeReport& report) {
   const ProbeOutcome& outcome = report.outcome;
   const std::size_t taken = count_taken(outcome);
-  std::string text = backend_text(report) + " takes " + count_text(taken) + " of " +
-                     counted(outcome.cases.size(), "case", "cases") + " of " +
-                     counted(outcome.nodes, "node", "nodes") + "; " +
-                     counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
-                     duration_text(outcome.seconds * 1e6);
+  std::string text =
+      backend_text(report) + " takes " + count_text(taken) + " of " +
+      counted(outcome.cases.size(), "case") + " of " + counted(outcome.nodes, "node") + "; " +
+      counted(outcome.compiler_runs, "compiler run") + ", " + duration_text(outcome.seconds * 1e6);
   if (!report.list_path.empty()) text += "; see " + escaped(report.list_path);
   text = wrapped(text, 0, 2);
   TextTable table(
@@ -244,9 +243,9 @@ std::string backend_text(const ReduceReport& report) {
 std::string reduce_text(const ReduceReport& report) {
   const ReduceOutcome& outcome = report.outcome;
   const LoweredPart& part = outcome.part;
-  const std::string nodes = counted(part.nodes.size(), "node", "nodes");
-  const std::string cost = counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
-                           duration_text(outcome.seconds * 1e6);
+  const std::string nodes = counted(part.nodes.size(), "node");
+  const std::string cost =
+      counted(outcome.compiler_runs, "compiler run") + ", " + duration_text(outcome.seconds * 1e6);
   if (part.is_lowered) return backend_text(report) + " lowers the " + nodes + "; " + cost + "\n";
   std::string text;
   if (!outcome.finding) {
@@ -257,7 +256,7 @@ std::string reduce_text(const ReduceReport& report) {
   }
   const Finding& finding = outcome.finding->finding;
   const std::size_t least = finding.within.empty() ? finding.nodes.size() : finding.within.size();
-  text = wrapped(backend_text(report) + " fails on " + counted(least, "node", "nodes") + " of " +
+  text = wrapped(backend_text(report) + " fails on " + counted(least, "node") + " of " +
                      count_text(part.nodes.size()) +
                      " as on all: " + culprit_text(report.input.model.graph, *outcome.finding),
                  0, 2);

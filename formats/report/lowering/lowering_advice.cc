@@ -128,9 +128,8 @@ class AdviceWriter {
       nodes += part.nodes.size();
     }
     if (parts == 0) return;
-    advice_.push_back(counted(parts, "partition", "partitions") + " of " +
-                      counted(nodes, "node", "nodes") + (parts == 1 ? " is" : " are") +
-                      " refused only because inputs are open (" +
+    advice_.push_back(counted(parts, "partition") + " of " + counted(nodes, "node") +
+                      (parts == 1 ? " is" : " are") + " refused only because inputs are open (" +
                       input_names(graph_, open_inputs(graph_)) +
                       "), so no op is denied for it. With sizes all compile: add " +
                       words_text(size_options(outcome_.sizes)) +
@@ -148,7 +147,7 @@ class AdviceWriter {
     }
     if (open == 0) return;
     const auto inputs = open_inputs(graph_);
-    std::string text = count_text(open) + " of " + counted(all, "culprit", "culprits") + " " +
+    std::string text = count_text(open) + " of " + counted(all, "culprit") + " " +
                        (open == 1 ? "has" : "have") + " open shapes, which may be why " +
                        (open == 1 ? "it is" : "they are") + " refused";
     const std::string pattern = size_pattern(graph_);

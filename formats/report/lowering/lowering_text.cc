@@ -138,8 +138,8 @@ class TextWriter {
     const auto failing = std::count_if(round.parts.begin(), round.parts.end(),
                                        [](const LoweredPart& part) { return !part.is_lowered; });
     page_.add("round " + std::to_string(index + 1) + ": " +
-              counted(round.acc_parts, "accelerator partition", "accelerator partitions") + ", " +
-              counted(round.acc_nodes, "node", "nodes") + ", " +
+              counted(round.acc_parts, "accelerator partition") + ", " +
+              counted(round.acc_nodes, "node") + ", " +
               (round.acc_parts == 0 ? "nothing to lower\n"
                : failing == 0
                    ? "all lowered\n"
@@ -260,7 +260,7 @@ class TextWriter {
     });
     const auto number = [](double value) { return rounded_text(value, 3); };
     if (!tested.empty()) {
-      page_.line("values: " + counted(tested.size(), "output", "outputs") +
+      page_.line("values: " + counted(tested.size(), "output") +
                  " compared; the largest differences, with the largest number of the reference: " +
                  capped_list(tested, kMostSizes, [&](const ComparedOutput& one) {
                    return escaped(one.name) + " " + number(one.most_apart) + " of " +
@@ -292,18 +292,16 @@ class TextWriter {
       if (own.parts == 0) {
         text += "no node";
       } else if (own.backends.empty()) {
-        text += counted(own.parts, "partition", "partitions") + " of " +
-                counted(own.nodes, "node", "nodes") +
+        text += counted(own.parts, "partition") + " of " + counted(own.nodes, "node") +
                 " not compiled: it has no backend (--backend " + own.target + "=NAME)";
       } else {
-        text += count_text(own.lowered_parts) + " of " +
-                counted(own.parts, "partition", "partitions") + " lowered, " +
-                count_text(own.lowered_nodes) + " of " + counted(own.nodes, "node", "nodes");
+        text += count_text(own.lowered_parts) + " of " + counted(own.parts, "partition") +
+                " lowered, " + count_text(own.lowered_nodes) + " of " + counted(own.nodes, "node");
       }
       page_.line(text);
     }
     if (!outcome_.targets.empty()) {
-      page_.line("CPU: " + counted(on_cpu, "node", "nodes"));
+      page_.line("CPU: " + counted(on_cpu, "node"));
     }
   }
 
@@ -442,7 +440,7 @@ std::string doubt_text(const LoweringReport& report, std::size_t finding) {
   const LowerFinding& found = report.outcome.findings[finding];
   const bool is_by_chance = fails_by_chance(report.outcome, found.backend);
   if (found.rule.empty() || !(found.is_weak || is_by_chance)) return {};
-  std::string text = counted(found.cases, "case", "cases");
+  std::string text = counted(found.cases, "case");
   if (is_by_chance)
     text += ", and " + escaped(report.backends[found.backend].name) + " fails by chance, too";
   const std::string path = finding_path(report, finding);
@@ -458,13 +456,13 @@ std::string conclusion_text(const LoweringReport& report) {
            "these lists tells why";
   }
   std::string line = outcome.is_clean ? "lowered " : "NOT clean: lowered ";
-  line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node", "nodes") +
-          " (" + percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";
+  line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node") + " (" +
+          percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";
   for (std::size_t i = 0; i < report.backends.size(); ++i) {
     line += (i == 0 ? "" : " and ") + backend_name(report, i);
   }
-  line += " in " + counted(outcome.rounds.size(), "round", "rounds") + ", " +
-          counted(outcome.compiler_runs, "compiler run", "compiler runs") +
+  line += " in " + counted(outcome.rounds.size(), "round") + ", " +
+          counted(outcome.compiler_runs, "compiler run") +
           (outcome.artefact_runs == 0
                ? ""
                : " and " + count_text(outcome.artefact_runs) + " more to keep what was compiled") +
@@ -473,9 +471,9 @@ std::string conclusion_text(const LoweringReport& report) {
     line += " (" + std::to_string(report.pool.jobs) + " at once)";
   }
   if (outcome.cache_hits > 0) {
-    line += ", " + counted(outcome.cache_hits, "verdict", "verdicts") + " known";
+    line += ", " + counted(outcome.cache_hits, "verdict") + " known";
   }
-  line += "; " + counted(outcome.learned.size(), "rule", "rules");
+  line += "; " + counted(outcome.learned.size(), "rule");
   if (outcome.most_nodes) line += " and max_nodes " + count_text(*outcome.most_nodes);
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
   std::size_t more = 0, in_part = 0;
@@ -485,12 +483,11 @@ std::string conclusion_text(const LoweringReport& report) {
     in_part += part.nodes.size() - std::min(left_out(part.attempt), part.nodes.size());
   }
   if (in_part > 0) {
-    line += "; the compiler also takes " + counted(in_part, "node", "nodes") +
+    line += "; the compiler also takes " + counted(in_part, "node") +
             " of partitions that it lowers in part";
   }
   if (more > 0) {
-    line += "; " + counted(more, "more node", "more nodes") + " with " +
-            words_text(size_options(outcome.sizes));
+    line += "; " + counted(more, "more node") + " with " + words_text(size_options(outcome.sizes));
   }
   return line;
 }
@@ -500,8 +497,8 @@ std::string blocked_text(const Graph& graph, const Finding& finding) {
   const auto name = [&](NodeId node) { return escaped(graph.node(node).name); };
   std::string text = "the piece " + name(finding.blocked.front());
   if (finding.blocked.size() > 1) {
-    text += " to " + name(finding.blocked.back()) + " (" +
-            counted(finding.blocked.size(), "node", "nodes") + ")";
+    text += " to " + name(finding.blocked.back()) + " (" + counted(finding.blocked.size(), "node") +
+            ")";
   }
   text += " could not be run";
   return finding.blocked_why.empty() ? text
@@ -513,14 +510,14 @@ std::string remedy_text(const LoweredPart& part) {
   if (!part.attempt.before.empty())
     texts.push_back("a second try: at first " + part.attempt.before);
   if (!part.pinned.empty()) {
-    texts.push_back("the shapes of " + counted(part.pinned.size(), "input", "inputs") +
+    texts.push_back("the shapes of " + counted(part.pinned.size(), "input") +
                     (part.needs_sizes ? " known" : " pinned"));
   }
   if (part.remedies.state_inside) {
     texts.emplace_back("the reference's shapes written inside, also in bodies");
   }
   if (part.frozen > 0) {
-    texts.push_back(counted(part.frozen, "shape value", "shape values") + " frozen");
+    texts.push_back(counted(part.frozen, "shape value") + " frozen");
   }
   if (part.remedies.opset) texts.push_back("opset " + std::to_string(*part.remedies.opset));
   std::string text;
@@ -537,8 +534,7 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
       return names + " (" + how_found(finding.by) + ", fails alone)";
     case FindingKind::together:
       return names + " (" + how_found(finding.by) +
-             ", fails together with others: " + counted(finding.within.size(), "node", "nodes") +
-             ")";
+             ", fails together with others: " + counted(finding.within.size(), "node") + ")";
     case FindingKind::remedy:
       return counted(finding.nodes.size(), "node compiles", "nodes compile") + " with " +
              remedies_text(finding.remedies) + "; no op is to blame";
@@ -550,7 +546,7 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
     case FindingKind::left_out:
       return names + " (left out by the backend: " + escaped(finding.signature) + ")";
     case FindingKind::size:
-      return "too many nodes: other pieces of " + counted(finding.within.size(), "node", "nodes") +
+      return "too many nodes: other pieces of " + counted(finding.within.size(), "node") +
              " fail, too, and those of " + count_text(finding.most_nodes) + " pass";
   }
   return {};

@@ -60,7 +60,7 @@ std::string accepting_pattern(const Report& report, std::uint32_t match) {
     names += (names.empty() ? ": " : ", ") + escaped(report.graph.node(node).name);
   }
   return pattern_place(reason_context(report), matches.matches[match]) + ", which matches " +
-         counted(nodes.size(), "node", "nodes") + names +
+         counted(nodes.size(), "node") + names +
          unchecked_of(
              report.lists[matches.matches[match].list].patterns[matches.matches[match].pattern]);
 }

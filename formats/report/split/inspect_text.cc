@@ -212,9 +212,9 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph, sizes);
   std::string text = wrapped(
-      model_name(model) + ": " + counted(graph.node_count(), "node", "nodes") + ", " +
+      model_name(model) + ": " + counted(graph.node_count(), "node") + ", " +
           (sizes == nullptr ? total_work_text(inspection) : open_flops_text(*sizes, sizes->flops)) +
-          ", " + counted(inspection.parameters, "parameter", "parameters") + " of " +
+          ", " + counted(inspection.parameters, "parameter") + " of " +
           (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
       0, 2);
   if (!graph.opsets().empty()) text += wrapped("opset " + opsets_text(graph), 0, 2);
@@ -246,9 +246,8 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
     if (count > 0) unknown += (unknown.empty() ? "" : ", ") + what;
   };
   add_unknown(inspection.unknown_shapes,
-              "shapes of " + counted(inspection.unknown_shapes, "tensor", "tensors"));
-  add_unknown(inspection.unknown_flops,
-              "FLOPs of " + counted(inspection.unknown_flops, "node", "nodes"));
+              "shapes of " + counted(inspection.unknown_shapes, "tensor"));
+  add_unknown(inspection.unknown_flops, "FLOPs of " + counted(inspection.unknown_flops, "node"));
   if (!unknown.empty()) {
     text += '\n' + wrapped("not known: " + unknown, 0, 2);
     const std::string dims = size_options_text(model, graph);

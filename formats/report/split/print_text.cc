@@ -188,7 +188,7 @@ std::string references(const Graph& graph, std::span<const ValueId> values) {
 
 std::string title(const Graph& graph) {
   const std::string name = graph.name().empty() ? "model" : escaped(graph.name());
-  return name + ": " + counted(graph.node_count(), "node", "nodes");
+  return name + ": " + counted(graph.node_count(), "node");
 }
 
 // The side of the split that the part is on; empty when the split has no sides.
@@ -200,8 +200,7 @@ std::string side_of(const Partition& partition, PartId part) {
 void add_part_head(Printer& printer, const Partition& partition, const Boundaries& boundaries,
                    PartId part, std::string_view device) {
   printer.add(escaped(partition.name(part)) + ": " + escaped(device) +
-              (device.empty() ? "" : ", ") +
-              counted(partition.nodes(part).size(), "node", "nodes") + '\n');
+              (device.empty() ? "" : ", ") + counted(partition.nodes(part).size(), "node") + '\n');
   const auto add_list = [&](std::string_view label, std::span<const ValueId> values) {
     for (const ValueId value : values) {
       printer.add("  " + std::string(label) + printer.typed(value) + '\n');
@@ -272,7 +271,7 @@ std::string print_model(const Graph& graph) {
 std::string print_split(const Graph& graph, const Partition& partition,
                         const Boundaries& boundaries) {
   Printer printer(graph);
-  printer.add(title(graph) + " in " + counted(partition.count(), "part", "parts") + '\n');
+  printer.add(title(graph) + " in " + counted(partition.count(), "part") + '\n');
   printer.add_values("\ninputs", graph.inputs());
   if (partition.count() > 0) printer.add("\ncalls\n");
   for (const PartId part : partition.parts()) {

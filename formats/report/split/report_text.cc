@@ -86,7 +86,7 @@ class TextReport {
     std::string line = model_name(report_.model) + ": " + coverage;
     if (acc_count() > 0) {
       const std::size_t cpu = partition_.count() - acc_count();
-      line += ", in " + counted(acc_count(), "accelerator partition", "accelerator partitions");
+      line += ", in " + counted(acc_count(), "accelerator partition");
       if (has_targets()) line += " (" + parts_by_target(partition_) + ")";
       if (cpu > 0) line += ", with " + count_text(cpu) + " on the CPU";
     }
@@ -128,10 +128,10 @@ class TextReport {
     }
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
-    if (values > 0) text = "bytes of " + counted(values, "value", "values") + " between partitions";
+    if (values > 0) text = "bytes of " + counted(values, "value") + " between partitions";
     if (!is_mostly_known(preview_.coverage) && preview_.coverage.unknown_flops > 0) {
       text += (text.empty() ? "" : " and ") + std::string("FLOPs of ") +
-              counted(preview_.coverage.unknown_flops, "node", "nodes");
+              counted(preview_.coverage.unknown_flops, "node");
     }
     if (text.empty()) return text;
     const std::string dims = size_options_text(report_.model, graph_);
@@ -185,9 +185,9 @@ class TextReport {
     const auto groups =
         runtime_groups(graph_, split_.support.supported, report_.lists, report_.facts);
     if (groups) {
-      add_fact("ONNX Runtime", "makes " + counted(groups->partitions, "partition", "partitions") +
-                                   " of " + count_text(groups->accepted) + " of its " +
-                                   counted(groups->nodes, "node", "nodes"));
+      add_fact("ONNX Runtime", "makes " + counted(groups->partitions, "partition") + " of " +
+                                   count_text(groups->accepted) + " of its " +
+                                   counted(groups->nodes, "node"));
     }
     write_subgraphs();
     write_cap();
@@ -293,7 +293,7 @@ class TextReport {
       fact += "; " + subgraphs_text(partition_);
       fact += split_.cap.subgraphs > 0          ? " under the cap"
               : split_.limit_cuts.subgraphs > 0 ? " within the lists' limits on a partition"
-              : least > 1 ? " after merging those below " + counted(least, "node", "nodes")
+              : least > 1 ? " after merging those below " + counted(least, "node")
                           : " after the extension";
     }
     if (split_.least_acc_parts > 0 && split_.limit_cuts.subgraphs == 0) {
@@ -308,17 +308,16 @@ class TextReport {
   void write_cap() {
     const CapCost& cap = split_.cap;
     if (cap.subgraphs == 0) return;
-    add_fact("cap", counted(cap.kept, "accelerator subgraph", "accelerator subgraphs") +
-                        " kept by " + keep_by_text() + "; " + count_text(cap.subgraphs) + " with " +
-                        counted(cap.nodes, "node", "nodes") + " and " + flops_text(cap.flops) +
-                        " go to the CPU, and " + bytes_text(cap.link_bytes) +
-                        " no longer cross the link");
+    add_fact("cap", counted(cap.kept, "accelerator subgraph") + " kept by " + keep_by_text() +
+                        "; " + count_text(cap.subgraphs) + " with " + counted(cap.nodes, "node") +
+                        " and " + flops_text(cap.flops) + " go to the CPU, and " +
+                        bytes_text(cap.link_bytes) + " no longer cross the link");
   }
 
   void write_limit_cuts() {
     const LimitCuts& cuts = split_.limit_cuts;
     if (cuts.subgraphs == 0) return;
-    std::string fact = counted(cuts.subgraphs, "accelerator subgraph", "accelerator subgraphs") +
+    std::string fact = counted(cuts.subgraphs, "accelerator subgraph") +
                        " beyond the lists' limits cut into " + count_text(cuts.pieces);
     if (cuts.nodes > 0) fact += "; " + counted(cuts.nodes, "node goes", "nodes go") + " to the CPU";
     add_fact("part limits", fact);
@@ -327,14 +326,14 @@ class TextReport {
   void write_extension() {
     const auto& left_out = split_.extensions_left_out;
     if (split_.extended.empty() && left_out.empty()) return;
-    std::string fact = counted(split_.extended.size(), "node", "nodes") + " moved";
+    std::string fact = counted(split_.extended.size(), "node") + " moved";
     const auto text_of = [&](const ExtensionLeftOut& left) {
       return escaped(acc_name(left.subgraph, report_.options)) + " (" +
              std::string(part_limit_name(left.limit)) + ")";
     };
     if (!left_out.empty()) {
       fact +=
-          "; " + counted(left_out.size(), "extension", "extensions") +
+          "; " + counted(left_out.size(), "extension") +
           " left out, beyond the lists' limits: " + capped_list(left_out, kMostExtensions, text_of);
     }
     add_fact("extension", fact);
@@ -604,12 +603,12 @@ class TextReport {
     };
     const auto op_name = [&](NodeId node) { return escaped(graph_.op(node)); };
     if (!values.empty()) {
-      page_.line("bytes of " + counted(values.size(), "value", "values") +
+      page_.line("bytes of " + counted(values.size(), "value") +
                      " that cross the link: " + some_of(values, 150, value_name),
                  2);
     }
     if (coverage.unknown_flops > 0) {
-      page_.line("FLOPs of " + counted(coverage.unknown_flops, "node", "nodes") + ": " +
+      page_.line("FLOPs of " + counted(coverage.unknown_flops, "node") + ": " +
                      some_of(coverage.unknown_flops_ops, 150, op_name),
                  2);
     }

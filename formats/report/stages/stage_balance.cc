@@ -96,9 +96,8 @@ std::string times_known(const Graph& graph, std::size_t measured, bool is_scaled
   const std::string roofline = "the longer of FLOPs at " + rates;
   if (measured == 0) return "estimated: " + roofline;
   if (measured == graph.node_count()) return "measured";
-  return "measured for " + count_text(measured) + " of " +
-         counted(graph.node_count(), "node", "nodes") + ", for the others " + roofline +
-         (is_scaled ? ", scaled to what was measured" : "");
+  return "measured for " + count_text(measured) + " of " + counted(graph.node_count(), "node") +
+         ", for the others " + roofline + (is_scaled ? ", scaled to what was measured" : "");
 }
 
 std::string times_line(const BalanceFacts& facts) {
@@ -109,7 +108,7 @@ std::string times_line(const BalanceFacts& facts) {
 
 std::string times_line(const BalanceFacts& facts, const TargetOfStages& target) {
   return "times      " + target.name + " takes " + count_text(target.takes) + " of " +
-         counted(facts.graph.node_count(), "node", "nodes") + ", " +
+         counted(facts.graph.node_count(), "node") + ", " +
          times_known(facts.graph, target.measured, target.is_scaled,
                      flops_text(target.flops_per_second) + "/s and bytes at " +
                          rounded_text(target.bytes_per_second / 1e9, 3) + " GB/s");
@@ -222,13 +221,13 @@ std::vector<std::string> caveats_of(const BalanceFacts& facts) {
       static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
         return !is_stage_marker(facts.graph, node);
       }));
-  return {what + count_text(unknown) + " of " + counted(all, "node", "nodes") +
+  return {what + count_text(unknown) + " of " + counted(all, "node") +
           " is not known and counts as 0: " + remedy(facts.costs.by)};
 }
 
 std::vector<std::string> notes_of(const BalanceFacts& facts) {
   if (facts.made.unknown_sizes == 0) return {};
-  return {"the size of " + counted(facts.made.unknown_sizes, "tensor", "tensors") +
+  return {"the size of " + counted(facts.made.unknown_sizes, "tensor") +
           " is not known: moving and keeping them counts as 0; give shapes with --dim"};
 }
 

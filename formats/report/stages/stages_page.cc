@@ -21,10 +21,9 @@ std::vector<PageStripPart> strip_of(const StagesReport& report) {
     const double amount = report.balance ? report.balance->loads[index(part)].load : numbers.flops;
     const std::string text =
         report.balance ? amount_text(*report.balance, amount) : work_text(numbers);
-    strip.push_back(
-        {.name = escaped(report.partition.name(part)),
-         .more = counted(report.partition.nodes(part).size(), "node", "nodes") + ", " + text,
-         .amount = amount});
+    strip.push_back({.name = escaped(report.partition.name(part)),
+                     .more = counted(report.partition.nodes(part).size(), "node") + ", " + text,
+                     .amount = amount});
     if (amount > most) {
       for (PageStripPart& other : strip) other.is_marked = false;
       strip.back().is_marked = true;

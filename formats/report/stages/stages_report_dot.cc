@@ -39,7 +39,7 @@ class StagesDrawer {
     const auto nodes = report_.partition.nodes(part);
     StageColumn column{.name = escaped(report_.partition.name(part)), .lines = {}, .share = 0};
     if (!report_.devices.empty()) column.lines.push_back(escaped(report_.devices[index(part)]));
-    column.lines.push_back(counted(nodes.size(), "node", "nodes"));
+    column.lines.push_back(counted(nodes.size(), "node"));
     if (report_.balance) {
       const StageLoad& load = report_.balance->loads[index(part)];
       column.lines.push_back(amount_text(*report_.balance, load.load));
@@ -82,7 +82,7 @@ class StagesDrawer {
 
   static std::string label_of(const FlowSum& sum, bool are_parameters) {
     if (are_parameters) {
-      return counted(sum.values, "parameter", "parameters") + ", " + sum.bytes_words();
+      return counted(sum.values, "parameter") + ", " + sum.bytes_words();
     }
     return (sum.values == 1 ? "" : count_text(sum.values) + " values, ") + sum.bytes_words();
   }

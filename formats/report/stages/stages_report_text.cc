@@ -57,9 +57,8 @@ class StagesText {
 
   void write_headline() {
     const std::string word(report_.part_word);
-    page_.line(model_name(report_.model) + ": " +
-               counted(partition_.members.size(), "node", "nodes") + " in " +
-               counted(partition_.count(), word, word + "s"));
+    page_.line(model_name(report_.model) + ": " + counted(partition_.members.size(), "node") +
+               " in " + counted(partition_.count(), word, word + "s"));
     if (!report_.balance) return;
     std::vector<std::string> names;
     for (const PartId part : partition_.parts()) names.push_back(name_text(part));
@@ -197,7 +196,7 @@ class StagesText {
     const SkipCosts& costs = report_.skips->costs;
     const auto sent = [&](std::size_t transfers, std::uint64_t bytes) {
       const bool none_known = costs.unknown_sizes == costs.values;
-      return counted(transfers, "transfer", "transfers") + ", " +
+      return counted(transfers, "transfer") + ", " +
              (none_known ? "size unknown" : bytes_text(bytes)) +
              (!none_known && costs.unknown_sizes > 0 ? "+" : "");
     };
@@ -268,7 +267,7 @@ class StagesText {
     const std::size_t sums = report_.backward->steps.size() - calls;
     page_.blank();
     page_.line("backward from " + escaped_in_quotes(graph_.value(report_.backward->loss).name) +
-               ": " + counted(calls, "stage", "stages") + " called backwards, " +
+               ": " + counted(calls, "stage") + " called backwards, " +
                counted(sums, "gradient is a sum", "gradients are sums"));
   }
 

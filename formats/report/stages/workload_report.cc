@@ -195,8 +195,8 @@ std::string transfer_text(const StageBalance& balance, double amount) {
 
 std::string headline(const WorkloadReport& report) {
   return fitted(escaped(file_name(report.path)), 40) + ": " +
-         counted(report.problem.items.size(), "node", "nodes") + " in " +
-         counted(report.result.stages.size(), "stage", "stages");
+         counted(report.problem.items.size(), "node") + " in " +
+         counted(report.result.stages.size(), "stage");
 }
 
 }  // namespace
@@ -267,7 +267,7 @@ std::string draw_workload(const WorkloadReport& report) {
     drawing.columns.push_back(
         {.name = workload_stage_name(stage),
          .lines = {report.problem.devices[made.device].name + ", " +
-                       counted(made.items.size(), "node", "nodes"),
+                       counted(made.items.size(), "node"),
                    amount_text(report.balance, load.load),
                    bytes_text(whole_bytes(load.memory_bytes.value_or(0)))},
          .share = report.balance.objective > 0 ? load.load / report.balance.objective : 0});
@@ -277,7 +277,7 @@ std::string draw_workload(const WorkloadReport& report) {
     for (const Flow& net : nets) cost += report.problem.nets[index(net.value)].cost;
     drawing.flows.push_back(
         {nets.front().from, nets.front().to,
-         counted(nets.size(), "value", "values") + ", " + amount_text(report.balance, cost)});
+         counted(nets.size(), "value") + ", " + amount_text(report.balance, cost)});
   });
   return draw_stages(drawing);
 }

@@ -117,23 +117,23 @@ std::string costs_text(const ModelCosts& costs) {
   const CostMatch& match = costs.match;
   std::string text = escaped(costs.path) + " (" + std::string(cost_format_name(costs.format));
   if (match.total_us == 0 && !costs.op_times.empty()) {
-    return text + "): calibrated times of " + counted(costs.op_times.size(), "op", "ops");
+    return text + "): calibrated times of " + counted(costs.op_times.size(), "op");
   }
-  if (costs.runs > 1) text += ", median of " + counted(costs.runs, "run", "runs");
+  if (costs.runs > 1) text += ", median of " + counted(costs.runs, "run");
   text += "): " + percent_text(match.share()) + " of " + duration_text(match.total_us) +
           " matched" + rules_text(match) + ", " + count_text(match.measured_nodes) + " of " +
-          counted(match.us.size(), "node", "nodes");
+          counted(match.us.size(), "node");
   if (match.fused_nodes > 0) text += ", " + count_text(match.fused_nodes) + " of them as fused";
   if (costs.used_nodes < match.measured_nodes) {
     text += ", " + (costs.used_nodes == 0 ? std::string("none") : count_text(costs.used_nodes)) +
             " of them used: files before this one have the others";
   }
   if (!costs.shapes.empty()) {
-    text += "; " + counted(costs.shapes.size(), "shape", "shapes") + " observed";
+    text += "; " + counted(costs.shapes.size(), "shape") + " observed";
   }
   if (!costs.dims.empty()) text += "; inputs had " + dims_text(costs.dims);
   if (costs.contradicted > 0) {
-    text += "; shapes of " + counted(costs.contradicted, "kernel", "kernels") +
+    text += "; shapes of " + counted(costs.contradicted, "kernel") +
             " left out, which differ from the model's";
   }
   return text;
@@ -205,8 +205,8 @@ std::string rate_of(double us_per, std::string (*text)(double)) {
 std::string bytes_amount(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
 
 std::string headline(const Calibration& calibration) {
-  std::string line = counted(calibration.kernels, "kernel", "kernels") + " of " +
-                     counted(calibration.models, "model", "models") + "; ";
+  std::string line =
+      counted(calibration.kernels, "kernel") + " of " + counted(calibration.models, "model") + "; ";
   if (!calibration.error) {
     return line +
            "the error is not known: that takes two models or more, each predicted from the others";
@@ -408,8 +408,8 @@ std::string device_text(const Graph& graph, const DeviceTimes& times, const Devi
           : std::string();
   if (counts.measured == counts.nodes) return "measured" + left;
   if (counts.measured > 0) {
-    text = "measured for " + count_text(counts.measured) + " of " +
-           counted(counts.nodes, "node", "nodes") + ", the others estimated" +
+    text = "measured for " + count_text(counts.measured) + " of " + counted(counts.nodes, "node") +
+           ", the others estimated" +
            (counts.calibrated > 0      ? " by calibration"
             : unmatched.profile_us > 0 ? " within what the profile leaves"
                                        : " and scaled to these") +

@@ -46,7 +46,7 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
     std::string ops;
     for (const UsedOp& op : idle.ops) {
       ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op_text(op.domain, op.op)) + " (" +
-             counted(op.nodes, "node", "nodes") + ")";
+             counted(op.nodes, "node") + ")";
     }
     warnings.push_back(
         {.severity = Severity::warning,

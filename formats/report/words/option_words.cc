@@ -43,8 +43,8 @@ std::string best_option_text(const OptionTrials& trials) {
         duration_text(*now.latency()));
   }
   if (then.acc_subgraphs != now.acc_subgraphs) {
-    add(counted(then.acc_subgraphs, "accelerator partition", "accelerator partitions") +
-        " instead of " + count_text(now.acc_subgraphs));
+    add(counted(then.acc_subgraphs, "accelerator partition") + " instead of " +
+        count_text(now.acc_subgraphs));
   }
   const bool has_flops = now.flops.total > 0 && then.flops.total > 0;
   const std::string was = share_text(has_flops ? now.flops : now.nodes);

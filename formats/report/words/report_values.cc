@@ -175,8 +175,8 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   const std::string at(where);
   if (coverage.nodes.total == 0) return "no nodes";
   std::string text = count(coverage.nodes.acc) + " of " +
-                     counted(static_cast<std::uint64_t>(coverage.nodes.total), "node", "nodes") +
-                     " (" + percent_text(coverage.nodes.ratio()) + ")";
+                     counted(static_cast<std::uint64_t>(coverage.nodes.total), "node") + " (" +
+                     percent_text(coverage.nodes.ratio()) + ")";
   if (coverage.flops.total > 0 && is_mostly_known(coverage)) {
     text += " and " + percent_text(coverage.flops.ratio()) + " of " +
             (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
@@ -239,7 +239,7 @@ std::string host_shapes_note(const Split& split, const SplitOptions& options) {
   const std::size_t without = split.count_without_host_shapes;
   const bool is_less = with <= without;
   const std::size_t change = is_less ? without - with : with - without;
-  return "host shapes: " + counted(split.host_shapes.nodes.count(), "node", "nodes") + ", " +
+  return "host shapes: " + counted(split.host_shapes.nodes.count(), "node") + ", " +
          (change == 0 ? "as many subgraphs as without"
                       : counted(change, is_less ? "fewer subgraph" : "more subgraph",
                                 is_less ? "fewer subgraphs" : "more subgraphs"));
@@ -278,7 +278,7 @@ std::vector<std::string> target_notes(std::span<const Target> targets, const Pre
     const std::size_t parts = preview.by_device.devices[i].parts;
     if (machine.most_acc_parts && parts > *machine.most_acc_parts) {
       const std::string most = count_text(*machine.most_acc_parts);
-      notes.push_back(targets[i].name + " has " + counted(parts, "partition", "partitions") + ", " +
+      notes.push_back(targets[i].name + " has " + counted(parts, "partition") + ", " +
                       count_text(parts - *machine.most_acc_parts) +
                       " more than max-subgraphs=" + most + ": --keep-acc-subgraphs " +
                       targets[i].name + "=" + most + " or --place cost keeps to it");

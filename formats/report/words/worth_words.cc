@@ -45,9 +45,8 @@ std::string criterion_text(const WorthVerdict& verdict, const Coverages& coverag
       return (verdict.is_at_least ? "at least " : "") + percent_text(criterion.value) + " of the " +
              (is_of_nodes ? "nodes are" : "work is") + " on the accelerator";
     case WorthCriterion::Kind::partitions:
-      return counted(whole(criterion.value), "round trip", "round trips") +
-             " to the accelerator for " +
-             (is_of_nodes ? counted(whole(verdict.acc_work), "node", "nodes")
+      return counted(whole(criterion.value), "round trip") + " to the accelerator for " +
+             (is_of_nodes ? counted(whole(verdict.acc_work), "node")
                           : flops_text(verdict.acc_work));
     case WorthCriterion::Kind::intensity:
       return rate_text(criterion.value) + " FLOPs for each byte over the link";
@@ -92,8 +91,7 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
     const NodeId node = verdict.blamed;
     text += "; " + escaped(op_text(report.graph.domain(node), report.graph.op(node))) +
             " alone makes " + count_text(verdict.blamed_partitions) + " of " +
-            counted(static_cast<std::uint64_t>(cpu), "CPU partition", "CPU partitions") +
-            " (cleave advise)";
+            counted(static_cast<std::uint64_t>(cpu), "CPU partition") + " (cleave advise)";
   }
   return text;
 }

@@ -222,7 +222,7 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
   }
   if (stages > listed && listed > 0) {
     return wrong_request("--stages asks for " + count_text(stages) + ", but " +
-                         request.devices_path + " has " + counted(listed, "device", "devices"));
+                         request.devices_path + " has " + counted(listed, "device"));
   }
   add_devices(read.devices, stages, request, costs, on_targets.target_of, run.problem);
   if (const std::string idle = idle_option(request, read.devices); !idle.empty()) {
@@ -285,8 +285,8 @@ void describe(BalanceRun& run, const WorkloadDevices& devices, CommModel comm) {
         "because no accelerator can run them"};
   }
   run.balance.assumptions = {
-      "devices    " + counted(devices.accelerators, "accelerator", "accelerators") + memory +
-          (devices.hosts > 0 ? ", " + counted(devices.hosts, "CPU", "CPUs") : ""),
+      "devices    " + counted(devices.accelerators, "accelerator") + memory +
+          (devices.hosts > 0 ? ", " + counted(devices.hosts, "CPU") : ""),
       "transfers  the file's costs, each tensor once a stage, none to and from a CPU; " +
           comm_text(comm)};
 }

@@ -321,7 +321,7 @@ class SplitJobMaker {
       const std::size_t most = std::min(machine.most_acc_parts.value_or(SplitOptions::kUnlimited),
                                         job_.targets_[i].most_kept);
       if (unfit.parts[i] > most) {
-        add(counted(unfit.parts[i], "partition", "partitions"), count_text(most));
+        add(counted(unfit.parts[i], "partition"), count_text(most));
       }
     }
     return {"no placement keeps to what the targets can hold: " + needs,

@@ -59,8 +59,7 @@ StagePlan plan_by_parameters(const Graph& graph, std::uint32_t stages) {
   plan.notes.push_back("a stage ends once it holds more than " + count_text(shards.share) +
                        " parameters; the fullest holds " + count_text(shards.largest));
   if (shards.count < stages) {
-    plan.notes.push_back(counted(shards.count, "stage", "stages") + " instead of " +
-                         std::to_string(stages) +
+    plan.notes.push_back(counted(shards.count, "stage") + " instead of " + std::to_string(stages) +
                          ": a node that reads from an earlier stage joins it, with all nodes in "
                          "between, and a large node fills the share of several stages");
   }
@@ -306,11 +305,11 @@ ScheduleInput input_of(const ScheduleBasis& basis, const NodeTimes& times,
 std::string unknown_times(const NodeTimes& times) {
   std::string what;
   if (times.made.unknown_costs > 0) {
-    what = "the time of " + counted(times.made.unknown_costs, "node", "nodes");
+    what = "the time of " + counted(times.made.unknown_costs, "node");
   }
   if (times.unknown_transfers > 0) {
     what += (what.empty() ? "" : " and ") + std::string("the size of ") +
-            counted(times.unknown_transfers, "tensor", "tensors") + " between stages";
+            counted(times.unknown_transfers, "tensor") + " between stages";
   }
   return what + (times.made.unknown_costs > 0 && times.unknown_transfers > 0 ? " are" : " is") +
          " not known, so the schedules' times are not: give shapes with --input-shape or --dim, "

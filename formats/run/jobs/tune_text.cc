@@ -16,8 +16,8 @@ std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
 std::string headline(const TuneJob& job) {
   if (job.rounds.empty()) return "the budget was spent in the first round: latency not known";
   const TunedRound& best = job.rounds[job.best];
-  std::string line = "latency " + time_text(best.total_us) + " after " +
-                     counted(job.rounds.size(), "round", "rounds");
+  std::string line =
+      "latency " + time_text(best.total_us) + " after " + counted(job.rounds.size(), "round");
   if (job.best + 1 != job.rounds.size()) line += ", in round " + count_text(job.best + 1);
   if (best.all_cpu_us && best.total_us && *best.total_us > 0) {
     const bool is_slower =

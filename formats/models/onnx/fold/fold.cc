@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/capped_list.h"
+#include "core/base/number_text.h"
 #include "core/graph/op_name.h"
 #include "formats/models/onnx/index/encoding.h"
 #include "formats/models/onnx/index/fields.h"
@@ -589,9 +590,6 @@ class FoldNotes {
   }
 
  private:
-  static std::string counted(std::size_t count, std::string_view one, std::string_view several) {
-    return std::to_string(count) + " " + std::string(count == 1 ? one : several);
-  }
   void name_first(std::vector<std::string>& texts, std::string_view rest) {
     CappedList list(kFoldsNamed);
     for (std::string& text : texts) {
