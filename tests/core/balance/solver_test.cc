@@ -382,7 +382,7 @@ TEST_CASE("a million devices count as one for each item; exactly a million stage
   CHECK(result.curve.back().objective == 2);
   CHECK(result.enough_stages == 2);
   CHECK(refusal(problem, {.exact_stages = true}) ==
-        "exactly 1000000 stages asked for, but the graph has 2 nodes that can be in different "
+        "exactly 1,000,000 stages asked for, but the graph has 2 nodes that can be in different "
         "stages");
   BalanceProblem in_order = problem;
   in_order.devices_in_order = true;
