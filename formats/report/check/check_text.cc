@@ -187,8 +187,9 @@ std::string check_table(const Check& check) {
 }
 
 std::string check_text(const Check& check) {
-  const bool is_asked = std::any_of(check.runs.begin(), check.runs.end(),
-                                    [](const CheckRun& run) { return !run.gates.empty(); });
+  const bool is_asked =
+      !check.errors.empty() || std::any_of(check.runs.begin(), check.runs.end(),
+                                           [](const CheckRun& run) { return !run.gates.empty(); });
   std::string text =
       is_asked ? std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n'
                : "baseline written; nothing was checked\n";

@@ -24,6 +24,7 @@
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
+#include "formats/run/jobs/open_times.h"
 
 namespace cleave {
 namespace {
@@ -272,8 +273,13 @@ class SplitJobMaker {
     warn_of_lists(input);
     auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
                                : split_graph(input, job_.options_, progress_);
-    if (!split) {
+    auto open = open_times_fault(*job_.model_, input.graph, split ? &*split : nullptr,
+                                 job_.options_, basis.times);
+    if (!split && (!open || !have_all_rates(basis))) {
       return after(job_.warnings_, fault_of(FaultCause::request, split.error()));
+    }
+    if (open) {
+      return after(job_.warnings_, *std::move(open));
     }
     if (split->unfit) {
       return after(job_.warnings_,
@@ -393,6 +399,14 @@ class SplitJobMaker {
     const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
     if (colon == text.npos || is_domain) return nullptr;
     return find_target(job_.targets_, text.substr(0, colon));
+  }
+
+  // Where they have, times can be missing only because sizes are.
+  static bool have_all_rates(const TimeBasis& basis) {
+    const auto& later = basis.later;
+    return has_rates(basis.machine.cpu) && has_rates(basis.machine.acc) &&
+           std::all_of(later.begin(), later.end(),
+                       [](const Machine& machine) { return has_rates(machine.acc); });
   }
 
   void warn_of_requirements() {
