@@ -107,11 +107,9 @@ CiCase case_of(const CheckRun& run, const CheckedGate& checked) {
     test.outcome = CiCase::Outcome::skipped;
     test.message = gate_actual(run, gate);
   } else if (!gate.passed()) {
-    const std::string limit = gate_limit(gate);
     test.outcome = CiCase::Outcome::failure;
     test.type = gate_kind_name(gate.kind);
-    test.message = gate_title(gate) + ": " + gate_actual(run, gate) +
-                   (limit.empty() ? "" : ", must be " + limit);
+    test.message = gate_title(gate) + ": " + gate_outcome(run, gate);
     test.details = broken_by(run, checked);
   }
   return test;
@@ -286,8 +284,9 @@ std::string gates_text(const CheckRun& run) {
   std::string text = "\n| | gate | is | must be |\n| --- | --- | --- | --- |\n";
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
-    text += markdown_row({markdown_mark(gate.passed()), markdown_text(gate_title(gate)),
-                          markdown_text(gate_actual(run, gate)), markdown_text(gate_limit(gate))});
+    text +=
+        markdown_row({markdown_mark(gate.passed()), markdown_text(gate_title(gate)),
+                      markdown_text(gate_actual(run, gate)), markdown_text(gate_limit(run, gate))});
   }
   for (const CheckedGate& checked : run.gates) {
     if (checked.detail.empty() || checked.gate.kind == GateKind::max_new_cpu_nodes) continue;

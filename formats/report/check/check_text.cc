@@ -28,8 +28,8 @@ std::string gates_text(const CheckRun& run) {
                   {Align::left, Align::left, Align::left, Align::left});
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
-    table.add_row(
-        {std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate), gate_limit(gate)});
+    table.add_row({std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate),
+                   gate_limit(run, gate)});
   }
   std::string text = indented(table.text(), 2);
   for (const CheckedGate& checked : run.gates) {

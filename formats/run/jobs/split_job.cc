@@ -300,7 +300,7 @@ class SplitJobMaker {
     job_.notes_ = job_.model_->notes;
     const Split& split = *job_.split_;
     std::vector<std::string> notes = {start_note(split), gain_note(split),
-                                      host_shapes_note(split, job_.options_)};
+                                      host_shapes_note(split, job_.options_), duplex_note()};
     if (!has_targets()) {
       notes.push_back(memory_note(*job_.preview_, machine));
       notes.push_back(part_count_note(split, machine));
@@ -310,6 +310,23 @@ class SplitJobMaker {
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
+  }
+
+  // QPS is that of a full-duplex link, as everywhere; a user who states half duplex may take it for another.
+  std::string duplex_note() const {
+    const auto is_half = [](const TargetSpec& spec) { return spec.duplex == Duplex::half; };
+    const auto& lists = job_.lists_;
+    const bool is_stated = std::any_of(request_.targets.begin(), request_.targets.end(), is_half) ||
+                           std::any_of(lists.begin(), lists.end(), [&](const SupportList& list) {
+                             const auto target = list_target(list);
+                             return target && is_half(*target);
+                           });
+    if (!is_stated || !job_.preview_->bound) return {};
+    return "QPS is for a link that carries both directions at once: duplex=half counts for times "
+           "and placement only" +
+           std::string(has_targets() || job_.preview_->link.is_assumed
+                           ? ""
+                           : "; \"half duplex\" has the rate with it");
   }
 
   Error does_not_fit(const Unfit& unfit, const SplitOptions& options) const {
