@@ -65,19 +65,23 @@ constexpr std::array<CiRule, kReasonCodeCount> kRules = {{
 // ---- tests: a suite for each model and list ----
 
 std::vector<std::pair<std::string, std::string>> properties_of(const Measures& now) {
+  const auto flops_text = [&](const Coverage& flops) {
+    return now.are_flops_known() ? shortest_text(flops.ratio()) : "unknown";
+  };
   std::vector<std::pair<std::string, std::string>> properties = {
       {"coverage.nodes", shortest_text(now.nodes.ratio())},
-      {"coverage.flops", shortest_text(now.flops.ratio())},
+      {"coverage.flops", flops_text(now.flops)},
       {"coverage.flops.unknown_nodes", std::to_string(now.unknown_flops)},
       {"coverage.params", shortest_text(now.parameter_bytes.ratio())},
       {"acc_subgraphs", std::to_string(now.acc_subgraphs)},
       {"cpu_nodes", std::to_string(now.cpu_nodes)},
-      {"boundary_bytes", std::to_string(now.boundary_bytes)}};
-  if (now.qps) properties.emplace_back("qps", shortest_text(*now.qps));
+      {"boundary_bytes",
+       now.is_any_boundary_known() ? std::to_string(now.boundary_bytes) : "unknown"}};
+  if (now.qps && now.is_boundary_known) properties.emplace_back("qps", shortest_text(*now.qps));
   for (const TargetMeasures& target : now.targets) {
     const std::string prefix = target.name + ".";
     properties.emplace_back(prefix + "coverage.nodes", shortest_text(target.nodes.ratio()));
-    properties.emplace_back(prefix + "coverage.flops", shortest_text(target.flops.ratio()));
+    properties.emplace_back(prefix + "coverage.flops", flops_text(target.flops));
     properties.emplace_back(prefix + "coverage.params",
                             shortest_text(target.parameter_bytes.ratio()));
     properties.emplace_back(prefix + "partitions", std::to_string(target.parts));
