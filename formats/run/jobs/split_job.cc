@@ -20,6 +20,7 @@
 #include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"
+#include "formats/models/format_options.h"
 #include "formats/report/words/list_warnings.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
@@ -155,6 +156,7 @@ class SplitJobMaker {
     if (!lists || !model) return input_fault_of(lists, model);
     if (auto done = take(*std::move(lists)); !done) return std::move(done).error();
     append(job_.warnings_, model->warnings);
+    append(job_.warnings_, idle_option_warnings(*model));
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
     auto costs = read_costs_and_shapes(costs_of(request_), *job_.own_model_);
@@ -271,6 +273,7 @@ class SplitJobMaker {
                                                     : std::span<const Target>(),
                            .found = job_.found_placements()};
     warn_of_lists(input);
+    warn_of_view();
     auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
                                : split_graph(input, job_.options_, progress_);
     auto open = open_times_fault(*job_.model_, input.graph, split ? &*split : nullptr,
@@ -424,6 +427,16 @@ class SplitJobMaker {
     return has_rates(basis.machine.cpu) && has_rates(basis.machine.acc) &&
            std::all_of(later.begin(), later.end(),
                        [](const Machine& machine) { return has_rates(machine.acc); });
+  }
+
+  // Only ONNX Runtime makes another graph of a model.
+  void warn_of_view() {
+    if (request_.lists.as != GraphView::onnxruntime) return;
+    const std::string misfit = option_misfit("--as onnxruntime", job_.model_->format());
+    if (misfit.empty()) return;
+    job_.warnings_.push_back({.severity = Severity::warning,
+                              .file = job_.model_->source.path(),
+                              .message = misfit + ": it does nothing here"});
   }
 
   void warn_of_requirements() {
