@@ -18,6 +18,7 @@
 #include "formats/base/io/input_record.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/output_file.h"
+#include "formats/models/format_options.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_pages.h"
 #include "formats/run/jobs/measured_shapes.h"
@@ -230,6 +231,10 @@ class CheckCommand : public Command {
     auto model = read_model(asked.path, asked.bindings, asked.limits);
     if (!model) return fail(input_fault(model.error()));
     checked.messages = model->warnings;
+    if (models_.size() == 1) {
+      const Diagnostics idle = idle_option_warnings(*model);
+      checked.messages.insert(checked.messages.end(), idle.begin(), idle.end());
+    }
     const auto costs = read_costs_and_shapes(costs_of(request_), *model);
     if (!costs) return fail(input_fault(costs.error()));
     checked.messages.insert(checked.messages.end(), costs->warnings.begin(), costs->warnings.end());

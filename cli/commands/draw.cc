@@ -2,6 +2,8 @@
 // SVG.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <filesystem>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
@@ -12,6 +14,7 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
+#include "formats/base/text/shell_word.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/words/cost_words.h"
 
@@ -28,7 +31,8 @@ class DrawCommand : public Command {
     add_split_options(app, request_, Lists::required, Targets::several);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
-    app.add_flag("--svg", svg_, "lay the drawing out and write SVG");
+    app.add_flag("--svg", svg_,
+                 "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it");
     layout_.add_to(app);
     app.add_option("--what", what_,
                    "support: the whole model; preview: partitions and what flows between them; or "
@@ -49,6 +53,11 @@ class DrawCommand : public Command {
 
   ExitCode run() override {
     if (output_ == "-") output_.clear();  // standard output
+    if (const std::string kind = kind_of_picture(output_); kind == "svg") {
+      svg_ = true;
+    } else if (!kind.empty()) {
+      return no_such_picture(kind);
+    }
     if (!output_.empty()) {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
@@ -86,6 +95,25 @@ class DrawCommand : public Command {
   }
 
  private:
+  // The ending of a file's name, in lower case, if it is that of a picture; else "".
+  static std::string kind_of_picture(const std::string& path) {
+    constexpr std::array<std::string_view, 11> kPictures = {
+        "svg", "png", "pdf", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff", "ps"};
+    std::string kind = std::filesystem::path(path).extension().string();
+    if (kind.empty()) return {};
+    kind = CLI::detail::to_lower(kind.substr(1));
+    const bool is_picture = std::find(kPictures.begin(), kPictures.end(), kind) != kPictures.end();
+    return is_picture ? kind : "";
+  }
+
+  ExitCode no_such_picture(const std::string& kind) const {
+    print_error(
+        "-o " + escaped(output_) + ": drawings are written as DOT or SVG, not as " + kind,
+        {"Graphviz makes it of DOT: cleave draw ... | dot -T" + kind + " -o " + shell_word(output_),
+         "or name the file FILE.svg"});
+    return ExitCode::usage;
+  }
+
   static ExitCode no_times(const Report& report) {
     print_error("--color-by time: no node's time is known",
                 {missing_number_text(report.graph, *report.time)});

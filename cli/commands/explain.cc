@@ -12,6 +12,7 @@
 #include "core/base/capped_list.h"
 #include "core/support/glob.h"
 #include "formats/report/split/explain_text.h"
+#include "formats/report/words/value_text.h"
 #include "formats/run/jobs/try_options.h"
 
 namespace cleave {
@@ -121,6 +122,41 @@ class ExplainCommand : public Command {
     return owners;
   }
 
+  // What has this name, where no node has: a tensor, an operator. With the nodes to ask about instead.
+  static std::vector<std::string> what_else(const Graph& graph, const std::string& name) {
+    std::vector<std::string> notes;
+    const auto node_name = [&](NodeId node) { return escaped_in_quotes(graph.node(node).name); };
+    for (std::size_t i = 0; i < graph.value_count(); ++i) {
+      const auto value = id_at<ValueId>(i);
+      const Value& record = graph.value(value);
+      if (record.name != name) continue;
+      if (record.producer != kNone<NodeId>) {
+        notes.push_back("it is a tensor, which node " + node_name(record.producer) + " makes");
+        return notes;
+      }
+      const auto users = graph.users(value);
+      const std::string what = record.kind == ValueKind::input ? "an input" : "a parameter";
+      notes.push_back("it is " + what + " of the model, which " +
+                      (users.empty() ? std::string("no node reads")
+                                     : "is read by " + capped_list(users, kMostShown, node_name)));
+      return notes;
+    }
+    std::vector<NodeId> nodes;
+    for (const NodeId node : graph.nodes()) {
+      const std::string_view op = graph.op(node);
+      const bool is_last_part = op.ends_with("." + name);
+      if (name == op || is_last_part || name == op_text(graph.domain(node), op)) {
+        nodes.push_back(node);
+      }
+    }
+    if (!nodes.empty()) {
+      notes.push_back("it is an operator, that of " + capped_list(nodes, kMostShown, node_name));
+    }
+    return notes;
+  }
+
+  static constexpr std::size_t kMostShown = 5;
+
   ExitCode no_such_nodes(const Graph& graph) const {
     std::vector<std::string_view> names;
     for (const NodeId node : graph.nodes()) names.push_back(graph.node(node).name);
@@ -128,8 +164,8 @@ class ExplainCommand : public Command {
     CappedList shown(kMostNamed);
     for (const std::string& pattern : unknown_) {
       if (!shown.shows_next()) continue;
-      const std::string near = nearest_name(pattern, names);
-      std::vector<std::string> notes;
+      std::vector<std::string> notes = what_else(graph, pattern);
+      const std::string near = notes.empty() ? nearest_name(pattern, names) : "";
       if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
       const bool is_glob = pattern.find_first_of("*?") != pattern.npos;
       print_error((is_glob ? "no node of the model matches " : "the model has no node ") +

@@ -71,6 +71,7 @@ class FixCommand : public Command {
     if (const auto done = folder->commit(); !done) {
       return refuse(done.error(), ExitCode::cannot_write);
     }
+    print_info("wrote " + output_);
     report();
     return ExitCode::done;
   }

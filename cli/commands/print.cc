@@ -76,6 +76,7 @@ class PrintCommand : public Command {
   ExitCode print_stages(const LoadedModel& model) const {
     const auto plan = plan_stages(model.graph, {.stages = stages_, .ties = model_ties(model)});
     if (!plan) return refuse(plan.error());
+    for (const std::string& caveat : plan->balance->caveats) print_warning(caveat);
     return print_parts(model.graph, form_stages(model.graph, plan->stage_of));
   }
 

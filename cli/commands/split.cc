@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
@@ -21,6 +22,7 @@
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/shell_word.h"
+#include "formats/models/format_options.h"
 #include "formats/models/open_shapes.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/split/plans.h"
@@ -112,14 +114,10 @@ class SplitCommand : public Command {
     auto run = split_with_progress(request_);
     if (!run) return run.error();
     const ModelFormat format = run->model().format();
-    if (capture_.is_wanted && format != ModelFormat::onnx && format != ModelFormat::pt2) {
-      return refuse({diagnostic_of(request_.model.path,
-                                   "is neither an ONNX model nor one of torch.export: --capture "
-                                   "only runs these")});
-    }
-    if (opset_ > 0 && run->model().format() != ModelFormat::onnx) {
-      return refuse(
-          {diagnostic_of(request_.model.path, "is not an ONNX model: --opset is for ONNX")});
+    for (const auto& [option, is_given] :
+         {std::pair("--capture", capture_.is_wanted), std::pair("--opset", opset_ > 0)}) {
+      const std::string misfit = is_given ? option_misfit(option, format) : "";
+      if (!misfit.empty()) return refuse({diagnostic_of(request_.model.path, misfit)});
     }
     warn_of_sizes_within(run->model());
     const Boundaries& boundaries = run->split().boundaries;

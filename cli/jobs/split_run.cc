@@ -9,6 +9,7 @@
 #include "cli/terminal/terminal.h"
 #include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/format_options.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
@@ -83,6 +84,7 @@ std::optional<LoadedModel> load_model(const ModelRequest& request) {
   }();
   print_diagnostics(loaded ? loaded->warnings : loaded.error());
   if (!loaded) return std::nullopt;
+  print_diagnostics(idle_option_warnings(*loaded));
   print_detail("read " + subject_of(request.path) + ": " +
                counted(loaded->graph.node_count(), "node") + ", " + time_since(begin));
   return *std::move(loaded);

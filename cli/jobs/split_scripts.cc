@@ -107,9 +107,9 @@ std::optional<ChildResult> run_script(const std::string& option, const std::stri
   return std::nullopt;
 }
 
-// The absolute path of the folder in which the output is made.
+// The absolute path of the folder in which the output is made, as scripts print it.
 std::string made_folder(const OutputFolder& folder) {
-  return fs::absolute(fs::path(folder.path_of("x")).parent_path()).string();
+  return fs::absolute(fs::path(folder.path_of("x")).parent_path()).lexically_normal().string();
 }
 
 // What the script said, with the folder's final path.

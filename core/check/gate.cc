@@ -37,9 +37,7 @@ class Evaluator {
 
  private:
   // When the FLOPs of no node are known, their share is meaningless.
-  bool are_flops_known() const {
-    return facts_.now.flops.total > 0 || facts_.now.unknown_flops == 0;
-  }
+  bool are_flops_known() const { return facts_.now.are_flops_known(); }
 
   void add_coverage(GateKind kind, std::optional<double> least, const Coverage& coverage,
                     bool is_known) {
@@ -80,6 +78,7 @@ class Evaluator {
   void add_boundary_bytes() {
     if (!limits_.boundary_bytes) return;
     add_most(GateKind::max_boundary_bytes, limits_.boundary_bytes, facts_.now.boundary_bytes);
+    if (!facts_.now.is_any_boundary_known()) gates_.back().actual.reset();
     leave_open_unless_failed();
   }
 

@@ -206,6 +206,8 @@ InferenceTime inference_time(const Graph& graph, const Split& split, const Split
   time.with = latency_with(Residency::on);
   time.in_order_cost = split.in_order_cost;
   time.goal = options.place_goal;
+  time.is_placed_by_cost = split.placement.has_value();
+  time.keeps_for_gain = split.placement && split.placement->is_too_little;
   if (!split.targets.empty()) {
     time.use = device_use(graph, split.partition, input_with(time.residency));
     const auto& cpu = time.basis.machine.cpu.energy;

@@ -84,6 +84,9 @@ struct InferenceTime {
   // Of several targets, where what each device draws is known.
   std::optional<double> all_cpu_mj = {};
   std::optional<double> bound_mj = {};  // placed for energy: no placement takes less
+  // The nodes were placed by cost already; `keeps_for_gain`: and stay, for they would gain less than asked for.
+  bool is_placed_by_cost = false;
+  bool keeps_for_gain = false;
   MeasuredShares measured = {};
   std::optional<DeviceUse> use = {};  // of several targets
   bool is_overlap_asked = false;      // reports have the schedule of `use`

@@ -43,6 +43,11 @@ struct Measures {
   double cpu_unmatched_us = 0;
   double acc_unmatched_us = 0;
   std::vector<TargetMeasures> targets = {};  // of several, in the order in which they are asked
+
+  // False: no node's FLOPs are known, so there is no share of them, here or of a target.
+  bool are_flops_known() const { return flops.total > 0 || unknown_flops == 0; }
+  // False: of no tensor that enters or leaves an accelerator part is the size known.
+  bool is_any_boundary_known() const { return boundary_bytes > 0 || is_boundary_known; }
 };
 
 // Linear.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/base/number_text.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/text/limits.h"
 #include "formats/base/text/utf8.h"
+#include "formats/models/format_options.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/infer/schema.h"
@@ -159,15 +161,10 @@ Diagnostics with_way_out(Diagnostics faults, const ModelLimits& limits) {
 
 namespace {
 
-// Names the signature that was taken where runtimes would take another subgraph by themselves, and says
-// which options do nothing.
+// Names the signature that was taken where runtimes would take another subgraph by themselves.
 void complete_tflite(LoadedModel& model) {
   const TfliteModel& tflite = *model.tflite();
   if (tflite.main != 0) model.bindings.signature = tflite.signature.bytes(tfl::signature::key);
-  if (model.bindings.folding == Folding::write) {
-    model.notes.emplace_back(
-        "--fold write is for ONNX models: operators that only compute sizes stay nodes here");
-  }
 }
 
 }  // namespace
@@ -181,15 +178,11 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
   if (find_stranger(bytes) == nullptr) {
     for (const FormatRow& row : kFormats) {
       if (!row.probe(bytes)) continue;
-      if (row.format != ModelFormat::onnx && !bindings.values.empty()) {
-        return Diagnostics{diagnostic_of(
-            source->path(), "--set-input is for ONNX models, whose shapes are inferred")};
-      }
-      const bool has_several = row.format == ModelFormat::tflite || row.format == ModelFormat::pt2;
-      if (!has_several && !bindings.signature.empty()) {
-        return Diagnostics{diagnostic_of(
-            source->path(),
-            "--signature is for TensorFlow Lite and torch.export models, which may have several")};
+      for (const auto& [option, is_given] :
+           {std::pair("--set-input", !bindings.values.empty()),
+            std::pair("--signature", !bindings.signature.empty())}) {
+        const std::string misfit = is_given ? option_misfit(option, row.format) : "";
+        if (!misfit.empty()) return Diagnostics{diagnostic_of(source->path(), misfit)};
       }
       Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
       if (model) model->bindings = bindings;

@@ -23,7 +23,8 @@ bool has_unnamed_dim(const Graph& graph, ValueId value) {
 // Assumed sizes. A symbol has the same size everywhere: that of its first use.
 class Assumption {
  public:
-  explicit Assumption(const Graph& graph) : graph_(graph) {}
+  // `as_traced`: sizes as traced, where there are such.
+  Assumption(const Graph& graph, bool as_traced) : graph_(graph), as_traced_(as_traced) {}
 
   std::optional<Sizes> shape_of(ValueId input) {
     if (!graph_.has_rank(input)) return std::nullopt;
@@ -31,8 +32,10 @@ class Assumption {
     const Shape shape = graph_.shape(input);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const bool is_of_image = shape.size() == 4 && axis > 0;
-      const std::int64_t size = is_of_image ? kImageSize : 1;
       const Dim dim = shape[axis];
+      const std::int64_t size = as_traced_ && dim.counted_size() >= 0 ? dim.counted_size()
+                                : is_of_image                         ? kImageSize
+                                                                      : 1;
       if (dim.is_fixed()) {
         sizes.push_back(dim.size());
       } else if (dim.is_symbol()) {
@@ -46,6 +49,7 @@ class Assumption {
 
  private:
   const Graph& graph_;
+  bool as_traced_;
   std::map<std::string_view, std::int64_t> symbols_;
 };
 
@@ -254,12 +258,16 @@ std::vector<std::string> sizes_within(const LoadedModel& model) {
 }
 
 std::optional<AssumedShapes> assume_shapes(const LoadedModel& model) {
-  Assumption assumption(model.graph);
   AssumedShapes assumed;
-  assumed.sizes =
-      sizes_of_inputs(model.graph, [&](ValueId input) { return assumption.shape_of(input); });
-  if (size_options(assumed.sizes).empty()) return std::nullopt;
-  const auto bound = read_again(model, with_sizes(model.bindings, assumed.sizes));
+  std::optional<LoadedModel> bound;
+  for (const bool as_traced : {false, true}) {
+    Assumption assumption(model.graph, as_traced);
+    assumed.sizes =
+        sizes_of_inputs(model.graph, [&](ValueId input) { return assumption.shape_of(input); });
+    if (size_options(assumed.sizes).empty()) return std::nullopt;
+    bound = read_again(model, with_sizes(model.bindings, assumed.sizes));
+    if (bound) break;
+  }
   if (!bound) return std::nullopt;
   const Graph& graph = bound->graph;
   for (std::size_t i = 0; i < graph.value_count(); ++i) {

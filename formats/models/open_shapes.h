@@ -66,8 +66,8 @@ struct AssumedShapes {
   std::unordered_map<std::string, Sizes> shapes;  // by name of the value: where all dims follow
 };
 
-// Assumes 1 for open dims, and 224 for the height and width of images, and infers the shapes of all
-// values. nullopt when no input is open, or the model cannot take these sizes. Reads the model
+// Assumes 1 for open dims, and 224 for the height and width of images, or the sizes as traced where the model cannot
+// take these, and infers the shapes of all values. nullopt when no input is open, or the model cannot take these sizes. Reads the model
 // again: linear in its nodes.
 std::optional<AssumedShapes> assume_shapes(const LoadedModel& model);
 

@@ -541,13 +541,13 @@ def names_that_attack_their_reader(bench):
         node = EVIL[3] + ("3" if name == "m.json" else "")
         for command in (["preview", *base], ["support", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
                         ["print", *base], ["print", name], ["lint-support", "evil.json", name], ["advise", *base],
-                        ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2"],
+                        ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, *OTHER_OPTIONS["check"]]):
             run = bench.run(*command)
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             fits_terminal(run.out, run.what)
         for command in (["preview", *base], ["support", *base], ["explain", *base], ["advise", *base], ["lint-support", "evil.json", name],
-                        ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2"],
+                        ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, "--max-cpu-nodes", "0"]):
             run = bench.run(*command, "--json")
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")

@@ -17,6 +17,7 @@
 #include "formats/models/pt2/arguments.h"
 #include "formats/models/pt2/effects.h"
 #include "formats/models/pt2/size_expression.h"
+#include "formats/models/pt2/size_ranges.h"
 
 namespace cleave {
 
@@ -504,6 +505,7 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   maker.make(progress);
   JsonFaults faults(source);
   maker.binder().report_faults(faults);
+  report_sizes_out_of_range(model->program, *bound, faults);
   if (!faults.empty()) return faults.errors();
   auto graph = maker.finish();
   if (!graph) return faults_of(source, graph.error());

@@ -75,7 +75,15 @@ std::string qps_text(const Outcome& outcome) { return qps_text(outcome, outcome.
 std::string shared_text(const Outcome& outcome) { return qps_text(outcome, outcome.shared_qps()); }
 
 std::string link_bytes_text(const Outcome& outcome) {
-  return bytes_text(outcome.link_bytes) + (outcome.unknown_bytes > 0 ? "+" : "");
+  return known_bytes_text(outcome.link_bytes, outcome.unknown_bytes == 0);
+}
+
+// How the known bytes over the link change.
+std::string link_change_text(const Outcome& before, const Outcome& after) {
+  const bool is_none_known =
+      before.link_bytes + after.link_bytes == 0 && before.unknown_bytes + after.unknown_bytes > 0;
+  if (is_none_known) return "?";
+  return change_text(before.link_bytes, after.link_bytes, bytes_text);
 }
 
 // "(float32 x3, int64)": runs of one dtype counted.
@@ -358,8 +366,8 @@ class AdviceText {
           {"  " + row_title(remedy), count_text(remedy.nodes),
            report_.target().empty() ? count_text(remedy.models.size()) : off_cpu_text(remedy),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
-           change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
-           shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())},
+           link_change_text(now, remedy.then), qps_text(remedy.then), shared_text(remedy.then),
+           points_text(now.flops.ratio(), remedy.then.flops.ratio())},
           remedy.then, row_obstacle(remedy));
       obstacles.push_back(row_obstacle(remedy));
     }

@@ -93,9 +93,8 @@ std::string failures_of(const CheckRun& run) {
   std::string text;
   for (const CheckedGate& checked : run.gates) {
     if (checked.gate.passed()) continue;
-    const std::string limit = gate_limit(checked.gate);
     text += (text.empty() ? "" : ", ") + gate_title(checked.gate) + " " +
-            gate_actual(run, checked.gate) + (limit.empty() ? "" : ", must be " + limit);
+            gate_outcome(run, checked.gate);
   }
   if (has_no_op(run))
     text += std::string(text.empty() ? "" : "; ") + "the list has no op of this model";
@@ -153,7 +152,7 @@ PageTable gates_of(const Check& check) {
         if (checked.gate.passed() != passes) continue;
         add_row(table, {.cells = {escaped(run.model), std::string(gate_mark(checked.gate)),
                                   gate_title(checked.gate), gate_actual(run, checked.gate),
-                                  gate_limit(checked.gate), escaped(run.list)},
+                                  gate_limit(run, checked.gate), escaped(run.list)},
                         .note = passes ? "" : with_short_list(checked.detail, run.list_place.file),
                         .fails = !passes});
       }

@@ -28,8 +28,8 @@ std::string gates_text(const CheckRun& run) {
                   {Align::left, Align::left, Align::left, Align::left});
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
-    table.add_row(
-        {std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate), gate_limit(gate)});
+    table.add_row({std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate),
+                   gate_limit(run, gate)});
   }
   std::string text = indented(table.text(), 2);
   for (const CheckedGate& checked : run.gates) {
@@ -187,8 +187,9 @@ std::string check_table(const Check& check) {
 }
 
 std::string check_text(const Check& check) {
-  const bool is_asked = std::any_of(check.runs.begin(), check.runs.end(),
-                                    [](const CheckRun& run) { return !run.gates.empty(); });
+  const bool is_asked =
+      !check.errors.empty() || std::any_of(check.runs.begin(), check.runs.end(),
+                                           [](const CheckRun& run) { return !run.gates.empty(); });
   std::string text =
       is_asked ? std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n'
                : "baseline written; nothing was checked\n";

@@ -171,7 +171,8 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
     case GateKind::max_boundary_bytes:
       return (run.now.is_boundary_known ? "" : "more than ") + bytes_text(whole(*gate.actual));
     case GateKind::min_qps:
-      return (run.now.is_boundary_known ? "" : "below ") + rate_text(*gate.actual) + " QPS";
+      return (run.now.is_boundary_known ? "" : "below ") + rate_text(*gate.actual) +
+             " QPS (full duplex)";
     case GateKind::faster_than_cpu:
       if (run.now.acc_subgraphs == 0) return "all of it on the CPU";
       return duration_text(*gate.actual);
@@ -182,10 +183,12 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
   }
 }
 
-std::string gate_limit(const Gate& gate) {
+std::string gate_limit(const CheckRun& run, const Gate& gate) {
   switch (gate.kind) {
-    case GateKind::require:
-      return {};
+    case GateKind::require: {
+      const std::string target = required_target(run, gate);
+      return target.empty() ? "on the accelerator" : "on " + target;
+    }
     case GateKind::min_node_coverage:
     case GateKind::min_flops_coverage:
     case GateKind::min_parameter_coverage:
@@ -211,11 +214,14 @@ std::string gate_limit(const Gate& gate) {
   }
 }
 
+std::string gate_outcome(const CheckRun& run, const Gate& gate) {
+  const std::string limit = gate.kind == GateKind::require ? "" : gate_limit(run, gate);
+  return gate_actual(run, gate) + (limit.empty() ? "" : ", must be " + limit);
+}
+
 std::string gate_sentence(const CheckRun& run, const CheckedGate& checked) {
-  const std::string limit = gate_limit(checked.gate);
   return gate_title(checked.gate) + (checked.gate.kind == GateKind::require ? ": " : " is ") +
-         gate_actual(run, checked.gate) + (limit.empty() ? "" : ", must be " + limit) +
-         (checked.detail.empty() ? "" : "; " + checked.detail);
+         gate_outcome(run, checked.gate) + (checked.detail.empty() ? "" : "; " + checked.detail);
 }
 
 std::string_view gate_mark(const Gate& gate) { return gate.passed() ? "ok" : "FAIL"; }

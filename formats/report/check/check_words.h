@@ -20,8 +20,11 @@ std::string gate_title(const Gate& gate);
 // "95.7% (66 of 69 nodes)", "not known", "3"
 std::string gate_actual(const CheckRun& run, const Gate& gate);
 
-// "at least 97%", "at most 4"; empty when the gate has no number.
-std::string gate_limit(const Gate& gate);
+// "at least 97%", "at most 4", "on the accelerator"; empty when there is nothing to compare with.
+std::string gate_limit(const CheckRun& run, const Gate& gate);
+
+// "3, must be at most 2"; of a requirement only what is: it says where the node is not.
+std::string gate_outcome(const CheckRun& run, const Gate& gate);
 
 // `node coverage is 95.7% (66 of 69 nodes), must be at least 97%; conv1, conv2`
 std::string gate_sentence(const CheckRun& run, const CheckedGate& checked);

@@ -138,10 +138,11 @@ Diff diff_reports(const Report& before, const Report& after) {
 namespace {
 
 std::string boundary_text(const Measures& measures) {
-  return bytes_text(measures.boundary_bytes) + (measures.is_boundary_known ? "" : "+");
+  return known_bytes_text(measures.boundary_bytes, measures.is_boundary_known);
 }
 
 std::string qps_text(const Measures& measures) {
+  if (!measures.is_any_boundary_known()) return "?";
   if (!measures.qps) return "-";
   return (measures.is_boundary_known ? "" : "<") + rate_text(*measures.qps);
 }

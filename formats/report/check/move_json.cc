@@ -6,10 +6,10 @@ namespace {
 
 // Of all accelerators, or of one of several.
 template <class Shares>
-void write_coverage(JsonText& json, const Shares& shares) {
+void write_coverage(JsonText& json, const Shares& shares, bool are_flops_known) {
   json.begin_object("coverage", JsonText::Layout::one_line);
   json.number("nodes", shares.nodes.ratio());
-  json.number("flops", shares.flops.ratio());
+  json.number("flops", are_flops_known ? std::optional(shares.flops.ratio()) : std::nullopt);
   json.number("parameter_bytes", shares.parameter_bytes.ratio());
   json.end_object();
 }
@@ -17,10 +17,12 @@ void write_coverage(JsonText& json, const Shares& shares) {
 }  // namespace
 
 void write_measures(JsonText& json, const Measures& measures) {
-  write_coverage(json, measures);
+  const bool are_flops_known = measures.are_flops_known();
+  write_coverage(json, measures, are_flops_known);
   json.number("acc_subgraphs", measures.acc_subgraphs);
   json.number("cpu_nodes", measures.cpu_nodes);
-  json.number("boundary_bytes", measures.boundary_bytes);
+  json.key("boundary_bytes");
+  measures.is_any_boundary_known() ? json.number(measures.boundary_bytes) : json.null();
   json.flag("boundary_known", measures.is_boundary_known);
   json.number("qps", measures.is_boundary_known ? measures.qps : std::nullopt);
   json.number("latency_us", measures.latency_us);
@@ -30,7 +32,7 @@ void write_measures(JsonText& json, const Measures& measures) {
   for (const TargetMeasures& target : measures.targets) {
     json.begin_object();
     json.text("name", target.name);
-    write_coverage(json, target);
+    write_coverage(json, target, are_flops_known);
     json.number("partitions", target.parts);
     json.end_object();
   }

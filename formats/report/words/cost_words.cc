@@ -352,7 +352,11 @@ std::string best_text(const InferenceTime& time) {
     const bool is_cpu_best =
         latency.all_cpu_us && *latency.best_us >= *latency.all_cpu_us * (1 - 1e-9);
     if (is_cpu_best) return "; no faster placement than the CPU alone was found";
-    return "; " + duration_text(*latency.best_us) + " is possible (--place cost)";
+    const std::string best = "; " + duration_text(*latency.best_us) + " is possible (";
+    if (time.keeps_for_gain) return best + "--min-gain 0%)";
+    return best + (time.is_placed_by_cost
+                       ? "as --place cost placed the nodes: other options and limits moved some)"
+                       : "--place cost)");
   }
   const double gap = *latency.total_us / *latency.bound_us - 1;
   if (*latency.bound_us <= 0) return {};

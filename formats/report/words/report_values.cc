@@ -107,10 +107,14 @@ void write_file(JsonText& json, std::span<const std::string> files, PartId part)
   files.empty() || files[index(part)].empty() ? json.null() : json.text(files[index(part)]);
 }
 
+std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
+  if (is_all_known) return bytes_text(bytes);
+  return bytes == 0 ? "?" : bytes_text(bytes) + "+";
+}
+
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
                           std::uint64_t bytes) {
-  if (has_unknown_size(graph, values)) return bytes == 0 ? "?" : bytes_text(bytes) + "+";
-  return bytes_text(bytes);
+  return known_bytes_text(bytes, !has_unknown_size(graph, values));
 }
 
 std::string crossing_words(const Graph& graph, std::span<const ValueId> values,

@@ -50,6 +50,9 @@ void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
 // Writes the field "file": the entry of `files` (by part) for the part; null when none was written.
 void write_file(JsonText& json, std::span<const std::string> files, PartId part);
 
+// A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
+std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
+
 // The sum of bytes of values that cross; "?" or a trailing "+" when some are unknown.
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
 

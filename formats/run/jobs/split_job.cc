@@ -20,10 +20,12 @@
 #include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"
+#include "formats/models/format_options.h"
 #include "formats/report/words/list_warnings.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
+#include "formats/run/jobs/open_times.h"
 
 namespace cleave {
 namespace {
@@ -154,6 +156,7 @@ class SplitJobMaker {
     if (!lists || !model) return input_fault_of(lists, model);
     if (auto done = take(*std::move(lists)); !done) return std::move(done).error();
     append(job_.warnings_, model->warnings);
+    append(job_.warnings_, idle_option_warnings(*model));
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
     auto costs = read_costs_and_shapes(costs_of(request_), *job_.own_model_);
@@ -270,10 +273,16 @@ class SplitJobMaker {
                                                     : std::span<const Target>(),
                            .found = job_.found_placements()};
     warn_of_lists(input);
+    warn_of_view();
     auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
                                : split_graph(input, job_.options_, progress_);
-    if (!split) {
+    auto open = open_times_fault(*job_.model_, input.graph, split ? &*split : nullptr,
+                                 job_.options_, basis.times);
+    if (!split && (!open || !have_all_rates(basis))) {
       return after(job_.warnings_, fault_of(FaultCause::request, split.error()));
+    }
+    if (open) {
+      return after(job_.warnings_, *std::move(open));
     }
     if (split->unfit) {
       return after(job_.warnings_,
@@ -294,7 +303,7 @@ class SplitJobMaker {
     job_.notes_ = job_.model_->notes;
     const Split& split = *job_.split_;
     std::vector<std::string> notes = {start_note(split), gain_note(split),
-                                      host_shapes_note(split, job_.options_)};
+                                      host_shapes_note(split, job_.options_), duplex_note()};
     if (!has_targets()) {
       notes.push_back(memory_note(*job_.preview_, machine));
       notes.push_back(part_count_note(split, machine));
@@ -304,6 +313,23 @@ class SplitJobMaker {
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
+  }
+
+  // QPS is that of a full-duplex link, as everywhere; a user who states half duplex may take it for another.
+  std::string duplex_note() const {
+    const auto is_half = [](const TargetSpec& spec) { return spec.duplex == Duplex::half; };
+    const auto& lists = job_.lists_;
+    const bool is_stated = std::any_of(request_.targets.begin(), request_.targets.end(), is_half) ||
+                           std::any_of(lists.begin(), lists.end(), [&](const SupportList& list) {
+                             const auto target = list_target(list);
+                             return target && is_half(*target);
+                           });
+    if (!is_stated || !job_.preview_->bound) return {};
+    return "QPS is for a link that carries both directions at once: duplex=half counts for times "
+           "and placement only" +
+           std::string(has_targets() || job_.preview_->link.is_assumed
+                           ? ""
+                           : "; \"half duplex\" has the rate with it");
   }
 
   Error does_not_fit(const Unfit& unfit, const SplitOptions& options) const {
@@ -393,6 +419,24 @@ class SplitJobMaker {
     const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
     if (colon == text.npos || is_domain) return nullptr;
     return find_target(job_.targets_, text.substr(0, colon));
+  }
+
+  // Where they have, times can be missing only because sizes are.
+  static bool have_all_rates(const TimeBasis& basis) {
+    const auto& later = basis.later;
+    return has_rates(basis.machine.cpu) && has_rates(basis.machine.acc) &&
+           std::all_of(later.begin(), later.end(),
+                       [](const Machine& machine) { return has_rates(machine.acc); });
+  }
+
+  // Only ONNX Runtime makes another graph of a model.
+  void warn_of_view() {
+    if (request_.lists.as != GraphView::onnxruntime) return;
+    const std::string misfit = option_misfit("--as onnxruntime", job_.model_->format());
+    if (misfit.empty()) return;
+    job_.warnings_.push_back({.severity = Severity::warning,
+                              .file = job_.model_->source.path(),
+                              .message = misfit + ": it does nothing here"});
   }
 
   void warn_of_requirements() {

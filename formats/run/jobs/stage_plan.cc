@@ -8,6 +8,7 @@
 #include "core/cost/cost.h"
 #include "core/stages/stages.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -113,6 +114,20 @@ std::string order_note(const BalanceProblem& problem, const std::vector<std::str
          "slower or not fit; another order may be faster";
 }
 
+// Why there are no stages, where several were asked for and the balance has one, since no cost is known.
+std::optional<Fault> nothing_known(const Graph& graph, const BalanceRun& run) {
+  const StageBalance& balance = run.balance;
+  if (balance.objective > 0 || balance.caveats.empty() || run.result.stages.size() > 1) {
+    return std::nullopt;
+  }
+  std::vector<std::string> notes = balance.caveats;
+  const std::string sizes =
+      dim_options(graph, [](ValueId, std::size_t) { return std::optional<std::int64_t>(); });
+  if (!sizes.empty()) notes.push_back("sizes are open: give " + sizes);
+  return fault_of(FaultCause::input, "nothing to balance: no cost above 0 is known",
+                  std::move(notes));
+}
+
 Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequest& request,
                                          const Progress& progress) {
   const bool has_number = request.stages > 0 || !request.balance.devices_path.empty();
@@ -123,6 +138,9 @@ Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequ
       has_number || balance.asks_fewest() ? request.stages : kMostForTarget;
   auto run = balance_model(graph, stages, balance, progress);
   if (!run) return std::move(run).error();
+  if (stages > 1) {
+    if (auto unknown = nothing_known(graph, *run)) return *std::move(unknown);
+  }
   StagePlan plan{.stage_of = PerNode<std::uint32_t>(graph.node_count()),
                  .balance = std::move(run->balance),
                  .devices = device_names(run->problem, run->result),

@@ -2,11 +2,13 @@
 
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "core/base/capped_list.h"
 #include "core/base/number_text.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
+#include "formats/models/format_options.h"
 #include "formats/models/graph_json/graph_json.h"
 
 namespace cleave {
@@ -128,6 +130,19 @@ std::string renamed_note(const std::vector<std::string>& names,
          capped_list(renamed, 5, text, " and # more (manifest.json: \"file\")");
 }
 
+// Refuses options that ask for what models of this format cannot be written with.
+Status<Fault> check_options(const LoadedModel& model, const ModelPieces& pieces,
+                            const OnnxWriteOptions& options) {
+  for (const auto& [option, is_given] :
+       {std::pair("--annotate", options.annotate),
+        std::pair("--bundle", pieces.files == PartFiles::bundle),
+        std::pair("--lift-state", pieces.tflite_lift == TfliteLift::all)}) {
+    const std::string misfit = is_given ? option_misfit(option, model.format()) : "";
+    if (!misfit.empty()) return input_fault({diagnostic_of(model.source.path(), misfit)});
+  }
+  return Done{};
+}
+
 // Refuses to write very many copies of constants. Each partition holds the constants that it needs,
 // with the nodes that make them, so a small model could become gigabytes of files.
 Status<Fault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
@@ -164,14 +179,13 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
         {diagnostic_of(folder.final_path(),
                        "holds the model itself, and would be replaced: give another folder")});
   }
+  if (auto fit = check_options(model, pieces, options); !fit) return std::move(fit).error();
   if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);
   if (!written) return std::move(written).error();
-  const bool is_bundle =
-      pieces.files == PartFiles::bundle &&
-      (model.format() == ModelFormat::pt2 || model.format() == ModelFormat::tflite);
-  const std::string note =
-      is_bundle ? "" : renamed_note(pieces.partition.names, written->part_files);
+  const std::string note = pieces.files == PartFiles::bundle
+                               ? ""
+                               : renamed_note(pieces.partition.names, written->part_files);
   if (!note.empty()) written->notes.push_back(note);
   return *std::move(written);
 }

@@ -135,6 +135,15 @@ TEST_CASE("bytes and rates hold only when all that crosses the link is known") {
   CHECK(evaluated({.qps = 10}, {.now = now}) == "min-qps holds: 10\n");
 }
 
+TEST_CASE("of bytes of which none is known there is no sum") {
+  Measures now = some_measures();
+  now.boundary_bytes = 0;
+  now.is_boundary_known = false;
+  const Gate gate = evaluate_gates({.boundary_bytes = 1000}, {.now = now}).front();
+  CHECK(gate.verdict == GateVerdict::not_known);
+  CHECK_FALSE(gate.actual);
+}
+
 TEST_CASE("the share of FLOPs is unknown if no node's FLOPs are known") {
   Measures now = some_measures();
   now.flops = {};

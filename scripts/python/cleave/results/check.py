@@ -11,7 +11,7 @@ class CheckRunCoverage:
     """Shares from 0 to 1."""
 
     nodes: float
-    flops: float
+    flops: float | None
     parameter_bytes: float
 
     @classmethod
@@ -26,7 +26,7 @@ class CheckRunCoverage:
 @dataclass(frozen=True, kw_only=True)
 class CheckRunTargetCoverage:
     nodes: float
-    flops: float
+    flops: float | None
     parameter_bytes: float
 
     @classmethod
@@ -62,8 +62,8 @@ class CheckRun:
     coverage: CheckRunCoverage
     acc_subgraphs: int
     cpu_nodes: int
-    # Into and out of accelerator subgraphs, for tensors of known size.
-    boundary_bytes: int
+    # Into and out of accelerator subgraphs, for tensors of known size. null: there is none.
+    boundary_bytes: int | None
     # All sizes are known.
     boundary_known: bool
     # When all partitions share the link. null: it does not limit it, or sizes are not known.

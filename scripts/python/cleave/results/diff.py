@@ -22,7 +22,7 @@ class DiffSideOpset:
 @dataclass(frozen=True, kw_only=True)
 class DiffSideCoverage:
     nodes: float
-    flops: float
+    flops: float | None
     parameter_bytes: float
 
     @classmethod
@@ -37,7 +37,7 @@ class DiffSideCoverage:
 @dataclass(frozen=True, kw_only=True)
 class DiffSideTargetCoverage:
     nodes: float
-    flops: float
+    flops: float | None
     parameter_bytes: float
 
     @classmethod
@@ -73,7 +73,8 @@ class DiffSide:
     coverage: DiffSideCoverage
     acc_subgraphs: int
     cpu_nodes: int
-    boundary_bytes: int
+    # null: of no tensor is the size known.
+    boundary_bytes: int | None
     boundary_known: bool
     qps: float | None
     # Of several targets: what each has of the model.

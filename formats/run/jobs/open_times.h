@@ -1,0 +1,22 @@
+// Times of nodes that are not known because sizes of the model's inputs are open. A choice by times would count
+// them as 0, and send every node to the CPU.
+#pragma once
+
+#include <optional>
+
+#include "core/cost/target_times.h"
+#include "core/split/split.h"
+#include "formats/base/text/fault.h"
+#include "formats/models/bind/loaded_model.h"
+
+namespace cleave {
+
+// Why a split by times cannot be made, with the options that give the sizes; nullopt where it can: the options do
+// not ask for times, no size is open, or every node has a time on each device that may run it, as measured times
+// give it. `graph`: the model's, with observed shapes. `split`: null where none was made: then only times on the
+// CPU are looked at. Linear.
+std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split* split, const SplitOptions& options,
+                                      const TargetTimes& times);
+
+}  // namespace cleave
