@@ -8,9 +8,10 @@ replaced by another. Mutants that no test notices are listed as diffs; a person 
 change behaviour. The source is restored after each mutant, also if the script is stopped.
 
 All tests are run once without a change: they must pass, and a mutant with which a program of tests takes ten
-times as long, or a test of whole commands longer than ctest allows, counts as noticed, since it hangs.
+times as long, or a test of whole commands longer than ctest allows, counts as noticed, since it hangs. With
+--trust they are only built, since they have passed in another work tree of the same state; five minutes are long.
 
-usage: mutate.py BUILD [--count N] [--seed S] [--share I/OF] [--skip N] [--only PATTERN] [--again LOG] [--list]
+usage: mutate.py BUILD [--count N] [--seed S] [--share I/OF] [--skip N] [--only PATTERN] [--again LOG] [--trust] [--list]
   BUILD          a configured build folder; -O2 is best: the tests take longer than to compile one file
   --share I/OF   each OF-th mutant of the seed, from the I-th on: so that OF work trees try one sample side by side
   --skip N       leave out the first N mutants of the seed, which an earlier run has tried
@@ -93,6 +94,8 @@ class Trial:
     """Builds, and runs the tests."""
 
     LEAST_SECONDS = 60
+    TRUSTED_SECONDS = 300
+    MOST_SECONDS = 3600
     TARGETS = ("core_tests", "formats_tests", "pt2_tests", "cases_runner", "cleave", "dump_types", "failing_calls",
                "print_placements", "cleave_make_graph")
 
@@ -108,7 +111,7 @@ class Trial:
         """"" when the command succeeds, else "fails" or "hangs"."""
         try:
             done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False,
-                                  timeout=self.limits.get(words, self.LEAST_SECONDS))
+                                  timeout=self.limits.get(words, self.TRUSTED_SECONDS))
         except subprocess.TimeoutExpired:
             return "hangs"
         return "fails" if done.returncode else ""
@@ -131,16 +134,18 @@ class Trial:
         pattern = next(names for folder, names in WHOLE_COMMANDS if place.startswith(folder))
         return ("ctest", "--test-dir", self.build, "--stop-on-failure", "--timeout", "600", "-R", pattern)
 
-    def check_baseline(self, paths):
+    def build_all(self):
         for target in self.TARGETS:
             if not self.make(target):
                 sys.exit(f"{target} does not build")
+
+    def check_baseline(self, paths):
         whole = dict.fromkeys(self.whole_commands(path) for path in paths)
         patterns = "|".join(command[-1] for command in whole)
-        self.limits = dict.fromkeys(whole, 3600)
+        self.limits = dict.fromkeys(whole, self.MOST_SECONDS)
         for words in [words for _, _, words in self.steps("core")] + [(*next(iter(whole))[:-1], patterns)]:
             begin = time.monotonic()
-            self.limits[words] = 3600
+            self.limits[words] = self.MOST_SECONDS
             if self.run(*words):
                 sys.exit(f"fails without a change: {' '.join(map(str, words))}")
             self.limits[words] = max(self.LEAST_SECONDS, 10 * (time.monotonic() - begin))
@@ -162,6 +167,7 @@ class Trial:
                 if how:
                     return f"{name} {how}"
         whole = self.whole_commands(path)
+        self.limits.setdefault(whole, self.MOST_SECONDS)
         if not all(self.make(target) for target in self.TARGETS):
             return ""
         how = self.run(*whole)
@@ -190,6 +196,7 @@ def main():
     parser.add_argument("--share", default="1/1")
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--again", metavar="LOG")
+    parser.add_argument("--trust", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
@@ -201,6 +208,8 @@ def main():
         mutants = [(path, mutant) for path, mutant in mutants
                    if shown(path, path.read_text(encoding="utf-8"), *mutant) in wanted]
     if not options.list:
+        trial.build_all()
+    if not options.list and not options.trust:
         trial.check_baseline([path for path, _ in mutants[:options.count]])
     tried, survivors = 0, []
     for path, (offset, old, new) in mutants:
