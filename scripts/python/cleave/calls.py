@@ -246,18 +246,22 @@ def finished(arguments: Sequence[str]) -> tuple[int, bytes, str]:
     """Runs the program: its exit code, output and messages. At an interrupt it ends the program and waits until that has
     removed what it began to write."""
     import subprocess
+    from concurrent.futures import ThreadPoolExecutor
 
     from .program import environment
 
-    try:
-        child = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 env=environment())
-    except OSError as error:
-        raise Error(5, f"{arguments[0]} cannot be run: {error.strerror} ($CLEAVE_PROGRAM names another)") from error
-    with child:
+    # Another thread starts it, since an interrupt reaches the main thread alone: one that comes while the program
+    # starts would leave it running, with nobody who knows it.
+    with ThreadPoolExecutor(1) as starter:
+        starting = starter.submit(subprocess.Popen, arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=environment())
         try:
+            child = starting.result()
             printed, said = child.communicate()
+        except OSError as error:
+            raise Error(5, f"{arguments[0]} cannot be run: {error.strerror} ($CLEAVE_PROGRAM names another)") from error
         except BaseException:
+            child = starting.result()
             child.terminate()
             child.communicate()
             raise
