@@ -244,8 +244,9 @@ class CheckCommand : public Command {
       request.model = asked;
       request.lists.paths = names[i];
       request.require = gates_.request.require;
-      const auto job =
-          run_split(request, {}, {.model = &*model, .costs = &*costs, .lists = &lists[i]});
+      const auto job = run_split(
+          request, {},
+          {.model = &*model, .costs = &*costs, .lists = &lists[i], .are_requirements_told = true});
       if (!job) return fail(job.error());
       const Diagnostics& warnings = job->warnings();
       checked.messages.insert(checked.messages.end(), warnings.begin(), warnings.end());

@@ -16,6 +16,7 @@
 #include "core/split/targets.h"
 #include "core/support/required_nodes.h"
 
+#include "core/base/capped_list.h"
 #include "core/base/number_text.h"
 #include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/list_target.h"
@@ -259,7 +260,7 @@ class SplitJobMaker {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
     job_.required_ = required_set();
-    if (read_.lists == nullptr) warn_of_requirements();  // else an earlier run has, or a gate does
+    if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {
       if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
     }
@@ -295,6 +296,7 @@ class SplitJobMaker {
     job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis),
                                 job_.found_placements());
     job_.time_->is_overlap_asked = request_.overlap;
+    if (!read_.are_requirements_told) warn_of_unmet_requirements();
     add_notes(machine);
     return std::move(job_);
   }
@@ -306,7 +308,7 @@ class SplitJobMaker {
                                       host_shapes_note(split, job_.options_), duplex_note()};
     if (!has_targets()) {
       notes.push_back(memory_note(*job_.preview_, machine));
-      notes.push_back(part_count_note(split, machine));
+      notes.push_back(part_count_note(split, machine, job_.options_, job_.required() != nullptr));
     } else {
       append(notes, target_notes(job_.targets_, *job_.preview_, *job_.time_));
     }
@@ -397,6 +399,7 @@ class SplitJobMaker {
       const std::string pattern = target == nullptr ? text : text.substr(target->name.size() + 1);
       const std::vector<NodeId> found = nodes.of(pattern);
       if (found.empty()) required_in_vain_.push_back(text);
+      requirements_.push_back({text, target, found});
       if (target == nullptr || !has_targets()) {
         for (const NodeId node : found) required.insert(node);
       } else {
@@ -456,10 +459,79 @@ class SplitJobMaker {
     }
   }
 
+  // The placement by cost leaves nodes where they may be: it puts none where the lists do not allow it,
+  // and limits on partitions are kept after it.
+  void warn_of_unmet_requirements() {
+    if (job_.options_.place != PlaceBy::cost) return;
+    const Report report = job_.report();
+    for (const Requirement& requirement : requirements_) {
+      const TargetId wanted = requirement.target == nullptr || !has_targets()
+                                  ? kNone<TargetId>
+                                  : id_at<TargetId>(static_cast<std::size_t>(requirement.target -
+                                                                             job_.targets_.data()));
+      std::vector<NodeId> unmet;
+      std::copy_if(requirement.nodes.begin(), requirement.nodes.end(), std::back_inserter(unmet),
+                   [&](NodeId node) { return !is_on(report.split.partition, node, wanted); });
+      if (unmet.empty()) continue;
+      const std::string where = wanted == kNone<TargetId>
+                                    ? has_targets() ? "any target" : "the accelerator"
+                                    : requirement.target->name;
+      Diagnostic warning{.severity = Severity::warning, .file = "--require"};
+      warning.message =
+          escaped_in_quotes(requirement.text) + " is not met: " +
+          (requirement.nodes.size() == 1
+               ? std::string("the node is")
+               : count_text(unmet.size()) + " of " + counted(requirement.nodes.size(), "node") +
+                     (unmet.size() == 1 ? " is" : " are")) +
+          " not on " + where;
+      CappedList list(kMostUnmet);
+      for (const NodeId node : unmet) {
+        if (list.shows_next()) {
+          warning.notes.push_back(escaped(report.graph.node(node).name) + ": " +
+                                  why_not_on(report, node, wanted));
+        }
+      }
+      if (list.left_out() > 0) warning.notes.push_back(list.rest("and # more: see cleave explain"));
+      job_.warnings_.push_back(std::move(warning));
+    }
+  }
+
+  // Whether the node is on that target; for kNone, on any.
+  static bool is_on(const Partition& partition, NodeId node, TargetId wanted) {
+    const PartId part = partition.part_of[node];
+    return wanted == kNone<TargetId> ? partition.is_acc(part) : partition.target(part) == wanted;
+  }
+
+  // The reason of the wanted target; where any would do, of each: "npu: ...; gpu: ...".
+  static std::string why_not_on(const Report& report, NodeId node, TargetId wanted) {
+    if (report.targets.empty()) {
+      return reason_text(reason_context(report), node, report.split.reasons[node]);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < report.targets.size(); ++i) {
+      const auto target = id_at<TargetId>(i);
+      if (wanted != kNone<TargetId> && target != wanted) continue;
+      const Reason& reason = report.split.targets[i].reasons[node];
+      text += (text.empty() ? "" : "; ") + report.targets[i].name + ": " +
+              reason_text(reason_context(report, target), node, reason);
+    }
+    return text;
+  }
+
+  static constexpr std::size_t kMostUnmet = 3;  // nodes that a warning names
+
+  // One --require: its text, the target that it names or null, and the nodes that it matches.
+  struct Requirement {
+    std::string text;
+    const Target* target;
+    std::vector<NodeId> nodes;
+  };
+
   const SplitRequest& request_;
   const Progress& progress_;
   const InputsRead& read_;
   SplitJob job_;
+  std::vector<Requirement> requirements_;
   std::vector<std::string> required_in_vain_;     // that match no node
   std::vector<std::vector<NodeId>> required_on_;  // by target
 };
