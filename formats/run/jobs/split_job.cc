@@ -80,6 +80,22 @@ void set_for_target(const TargetSetting& given, Target& target) {
   }
 }
 
+// Refuses a name of --extend that only ends like that of an accelerator subgraph: "2,4", _run_on_cpu_2.
+Status<> check_extended_name(const SplitRequest& request, const SplitOptions& options) {
+  if (options.extend.which != ExtendOptions::Which::one) return Done{};
+  const std::string number = std::to_string(options.extend.subgraph);
+  for (const TargetSetting& given : request.target_settings) {
+    const bool is_of_other = !given.target.empty() || !given.value.ends_with(number);
+    if (is_of_other || given.value == options.acc_prefix + number) continue;
+    return Error{"--extend: " + escaped_in_quotes(given.value) +
+                     " is not the number or name of one accelerator subgraph",
+                 std::nullopt,
+                 {"give one, such as " + number + " or " + escaped(options.acc_prefix + number) +
+                  ", or all, or auto"}};
+  }
+  return Done{};
+}
+
 // The targets with their settings. One target has those of `options`, as if it had no name.
 Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<Target> targets,
                                        SplitOptions& options) {
@@ -90,6 +106,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     if (!is_one) options.target_prefixes.push_back("_run_on_" + target.name + "_");
   }
   for (const TargetSetting& given : request.target_settings) {
+    if (given.target.empty()) continue;  // the name of a subgraph
     const SplitSetting* const setting = find_split_setting(given.name);
     Target* const target = find_target(targets, given.target);
     const std::string option = setting == nullptr ? "--prefix" : option_name(*setting);
@@ -103,6 +120,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
       set_for_target(given, *target);
     }
   }
+  if (const auto fine = check_extended_name(request, options); !fine) return fine.error();
   for (const TargetSpec& spec : request.targets) {
     const bool is_known = spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
                           find_target(targets, spec.name) != nullptr;
@@ -476,14 +494,15 @@ class SplitJobMaker {
       const std::string where = wanted == kNone<TargetId>
                                     ? has_targets() ? "any target" : "the accelerator"
                                     : requirement.target->name;
-      Diagnostic warning{.severity = Severity::warning, .file = "--require"};
-      warning.message =
+      std::string message =
           escaped_in_quotes(requirement.text) + " is not met: " +
           (requirement.nodes.size() == 1
                ? std::string("the node is")
                : count_text(unmet.size()) + " of " + counted(requirement.nodes.size(), "node") +
                      (unmet.size() == 1 ? " is" : " are")) +
           " not on " + where;
+      Diagnostic warning{
+          .severity = Severity::warning, .file = "--require", .message = std::move(message)};
       CappedList list(kMostUnmet);
       for (const NodeId node : unmet) {
         if (list.shows_next()) {
