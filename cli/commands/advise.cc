@@ -13,6 +13,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/try_options.h"
 
 namespace cleave {
@@ -60,6 +61,9 @@ class AdviseCommand : public Command {
     if (const std::string fault = target_fault(); !fault.empty()) {
       print_error(fault, {"try: cleave advise --help"});
       return ExitCode::usage;
+    }
+    if (const auto fine = check_cost_targets(request_); !fine) {
+      return cleave::refuse(fault_of(FaultCause::request, fine.error()));
     }
     if (const auto may = page_.check(); !may) {
       return cleave::refuse(may.error(), ExitCode::cannot_write);

@@ -68,6 +68,9 @@ class CheckCommand : public Command {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;
     }
+    if (const auto fine = check_cost_targets(request_); !fine) {
+      return refuse(fault_of(FaultCause::request, fine.error()));
+    }
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }

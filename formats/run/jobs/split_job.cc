@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -62,11 +61,6 @@ Error for_several(const std::string& option) {
   return {option + " is for several targets, and there is one",
           std::nullopt,
           {"name them with their lists: -s npu=LIST -s gpu=LIST"}};
-}
-
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
 }
 
 // Sets what the setting sets, in `target`.
@@ -128,12 +122,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
   }
   if (is_one && request.overlap) return for_several("--overlap");
   if (is_one && options.place_goal == PlaceGoal::energy) return for_several("--place-goal energy");
-  for (const CostSource& source : request.costs) {
-    const std::string name = list_source_of(source.path).target;
-    const bool is_known = name.empty() || find_target(targets, name) != nullptr;
-    if (is_known || is_file(source.path)) continue;
-    return no_such_target("--costs", name, targets);
-  }
+  if (const auto fine = check_cost_targets(request); !fine) return fine.error();
   for (const LinkSpec& link : request.links) {
     const Target* const one = find_target(targets, link.one);
     const Target* const other = find_target(targets, link.other);
