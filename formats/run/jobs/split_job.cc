@@ -649,7 +649,33 @@ class ListsReader {
       own.back().is_view_given = true;
     }
     append(read_.warnings, overruled_list_warnings(own));
+    append(read_.warnings, left_out_numbers(own));
     for (SupportList& list : own) read_.lists.push_back(std::move(list));
+  }
+
+  // Of the lists of one target the first that states numbers, or a link, counts for all nodes.
+  static Diagnostics left_out_numbers(const std::vector<SupportList>& own) {
+    Diagnostics warnings;
+    const auto warn = [&](std::string_view what, auto text_of) {
+      const SupportList* counts = nullptr;
+      for (const SupportList& list : own) {
+        const std::string text = text_of(list);
+        if (text.empty()) continue;
+        if (counts == nullptr) counts = &list;
+        if (text == text_of(*counts)) continue;
+        warnings.push_back({.severity = Severity::warning,
+                            .file = list.path,
+                            .message = "its " + std::string(what) + " is left out: that of " +
+                                       escaped_in_quotes(counts->path) +
+                                       ", the first list of the target that has one, counts",
+                            .notes = {"where the lists are of two devices, name them: -s "
+                                      "npu=LIST -s gpu=LIST"}});
+      }
+    };
+    warn("\"target\"", [](const SupportList& list) { return list_target_text(list); });
+    warn("\"link\"",
+         [](const SupportList& list) { return list.link ? list.link->name : std::string(); });
+    return warnings;
   }
 
   // "npu" of "NPU=npu.json", as OpenVINO spells it; "" for any other text.
