@@ -253,6 +253,8 @@ class CheckCommand : public Command {
       if (!job) return fail(job.error());
       const Diagnostics& warnings = job->warnings();
       checked.messages.insert(checked.messages.end(), warnings.begin(), warnings.end());
+      const Diagnostics limits = limit_warnings(*job);
+      checked.messages.insert(checked.messages.end(), limits.begin(), limits.end());
       hold(asked.path, column_name(names[i]), job->report(), checked);
     }
     return checked;
