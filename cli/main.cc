@@ -59,12 +59,20 @@ void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
              "how much to print on standard error");
 }
 
-// The first argument that is no flag of the terminal; the end when there is none.
+// The first argument that is no option of the program as a whole; the end when there is none.
 std::vector<std::string>::const_iterator first_word(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kFlags[] = {"-q", "--quiet", "-v", "--verbose"};
-  return std::find_if_not(arguments.begin(), arguments.end(), [](const std::string& text) {
-    return std::find(std::begin(kFlags), std::end(kFlags), text) != std::end(kFlags);
-  });
+  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
+    const bool has_value_behind = *word == "--config" || *word == "--log-level";
+    if (has_value_behind && word + 1 != arguments.end()) {
+      ++word;
+      continue;
+    }
+    const bool is_flag = std::find(std::begin(kFlags), std::end(kFlags), *word) != std::end(kFlags);
+    const bool has_value = word->starts_with("--config=") || word->starts_with("--log-level=");
+    if (!is_flag && !has_value) return word;
+  }
+  return arguments.end();
 }
 
 bool is_command(std::string_view word) {

@@ -13,6 +13,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/try_options.h"
 
 namespace cleave {
@@ -61,16 +62,21 @@ class AdviseCommand : public Command {
       print_error(fault, {"try: cleave advise --help"});
       return ExitCode::usage;
     }
+    if (const auto fine = check_cost_targets(request_); !fine) {
+      return cleave::refuse(fault_of(FaultCause::request, fine.error()));
+    }
     if (const auto may = page_.check(); !may) {
       return cleave::refuse(may.error(), ExitCode::cannot_write);
     }
-    const auto lists = load_lists(request_.lists);
+    auto lists = load_lists(request_.lists);
     if (!load_models() || !lists) return ExitCode::bad_input;
+    lists->warnings.clear();  // they are printed
     std::vector<SplitJob> jobs;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       auto job =
           run_split(request_, {}, {.model = &models_[i], .costs = &costs_[i], .lists = &*lists});
       if (!job) return cleave::refuse(job.error());
+      print_warnings(*job);
       jobs.push_back(*std::move(job));
     }
     if (options_.goal == Goal::latency) {
@@ -120,6 +126,15 @@ class AdviseCommand : public Command {
       costs_.push_back(std::move(model->costs));
     }
     return models_.size() == paths_.size() && bound.are_all_bound();
+  }
+
+  // What is idle in one of several models may have its use in another.
+  void print_warnings(const SplitJob& job) const {
+    Diagnostics warnings = job.warnings();
+    if (models_.size() > 1) {
+      std::erase_if(warnings, [](const auto& warning) { return warning.file != "--require"; });
+    }
+    print_diagnostics(warnings);
   }
 
   static std::vector<ModelToSplit> models_of(const std::vector<SplitJob>& jobs) {

@@ -68,6 +68,9 @@ class CheckCommand : public Command {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;
     }
+    if (const auto fine = check_cost_targets(request_); !fine) {
+      return refuse(fault_of(FaultCause::request, fine.error()));
+    }
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
@@ -244,11 +247,14 @@ class CheckCommand : public Command {
       request.model = asked;
       request.lists.paths = names[i];
       request.require = gates_.request.require;
-      const auto job =
-          run_split(request, {}, {.model = &*model, .costs = &*costs, .lists = &lists[i]});
+      const auto job = run_split(
+          request, {},
+          {.model = &*model, .costs = &*costs, .lists = &lists[i], .are_requirements_told = true});
       if (!job) return fail(job.error());
       const Diagnostics& warnings = job->warnings();
       checked.messages.insert(checked.messages.end(), warnings.begin(), warnings.end());
+      const Diagnostics limits = limit_warnings(*job);
+      checked.messages.insert(checked.messages.end(), limits.begin(), limits.end());
       hold(asked.path, column_name(names[i]), job->report(), checked);
     }
     return checked;

@@ -4,6 +4,7 @@
 //   cleave diff old.onnx new.onnx -s npu.json
 //   cleave diff m.onnx -s old.json to -s new.json --min-acc-module-size 3
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
@@ -12,6 +13,8 @@
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/capped_list.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/report/check/check_pages.h"
 #include "formats/report/check/diff.h"
 
@@ -47,6 +50,11 @@ class DiffCommand : public Command {
                    "try: cleave diff --help"});
       return ExitCode::usage;
     }
+    if (other_.empty() && !is_any_given_after_to()) {
+      print_error("nothing follows \"to\": both splits would be the same",
+                  {"give what differs: cleave diff MODEL -s LIST to -s OTHER"});
+      return ExitCode::usage;
+    }
     if (const auto may = page_.check(); !may) return refuse(may.error(), ExitCode::cannot_write);
     inherit_options();
     second_.model.path = other_.empty() ? first_.model.path : other_;
@@ -55,7 +63,9 @@ class DiffCommand : public Command {
     if (!before) return before.error();
     const auto after = make_second(*before);
     if (!after) return after.error();
+    print_limits(*before, *after);
     Diff diff = diff_reports(before->report(), after->report());
+    add_requirements(diff);
     name(first_, diff.before);
     name(second_, diff.after);
     if (page_.is_asked()) {
@@ -68,6 +78,12 @@ class DiffCommand : public Command {
   }
 
  private:
+  bool is_any_given_after_to() const {
+    const auto options = to_->get_options();
+    return std::any_of(options.begin(), options.end(),
+                       [](const CLI::Option* option) { return option->count() > 0; });
+  }
+
   // Gives the second side each option that was only given for the first.
   void inherit_options() {
     for (CLI::Option* const option : to_->get_options()) {
@@ -86,7 +102,30 @@ class DiffCommand : public Command {
     if (request.model.path == first_.model.path) {
       request.model.path = before.model().source.path_again();
     }
-    return split_with_progress(request);
+    return split_with_progress(request, {}, before.warnings());
+  }
+
+  static void print_limits(const SplitJob& before, const SplitJob& after) {
+    const Diagnostics first = limit_warnings(before);
+    Diagnostics second = limit_warnings(after);
+    print_diagnostics(first);
+    std::erase_if(second, [&](const Diagnostic& warning) {
+      return std::any_of(first.begin(), first.end(), [&](const Diagnostic& other) {
+        return format_diagnostic(other) == format_diagnostic(warning);
+      });
+    });
+    print_diagnostics(second);
+  }
+
+  // Reports have no requirements of their own.
+  void add_requirements(Diff& diff) const {
+    const auto text_of = [](const std::vector<std::string>& patterns) {
+      const auto quoted = [](const std::string& pattern) { return escaped_in_quotes(pattern); };
+      return patterns.empty() ? std::string("none") : capped_list(patterns, 5, quoted);
+    };
+    if (first_.require == second_.require) return;
+    diff.settings.push_back("require: " + text_of(second_.require) + ", was " +
+                            text_of(first_.require));
   }
 
   static void name(const SplitRequest& side, DiffSide& to) {

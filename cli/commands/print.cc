@@ -23,6 +23,7 @@ namespace {
 class PrintCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_split_options(app, request_, Lists::optional);
 #if CLEAVE_WITH_STAGES
     auto* const map =
@@ -46,6 +47,11 @@ class PrintCommand : public Command {
 
   ExitCode run() override {
     if (request_.lists.accepts_nothing()) {
+      if (const std::string option = option_of_split(); !option.empty()) {
+        print_error(option + " is for a split, and there is no support list",
+                    {"give -s LIST, or leave " + option + " out"});
+        return ExitCode::usage;
+      }
       const auto model = load_model(request_.model);
       if (!model) return ExitCode::bad_input;
 #if CLEAVE_WITH_STAGES
@@ -62,6 +68,20 @@ class PrintCommand : public Command {
   }
 
  private:
+  // The first option that was given, and that only a split by lists reads; "" if none was.
+  std::string option_of_split() const {
+    std::vector<std::string> names = {"--deny",       "--all-of",  "--as",       "--require",
+                                      "--costs",      "--target",  "--prefix",   "--link",
+                                      "--place-goal", "--overlap", "--min-gain", "--pcie-bw"};
+    for (const SplitSetting& setting : split_settings()) names.push_back(option_name(setting));
+    for (const std::string& name : names) {
+      const CLI::Option* const option = app_->get_option_no_throw(name);
+      if (option != nullptr && option->count() > 0) return name;
+    }
+    return {};
+  }
+
+  CLI::App* app_ = nullptr;
 #if CLEAVE_WITH_STAGES
   ExitCode print_map(const LoadedModel& model) const {
     const bool is_folder = std::filesystem::is_directory(map_path_);

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/base/number_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/format_options.h"
+#include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
@@ -48,8 +50,8 @@ ExitCode exit_code_of(FaultCause cause) {
 
 ExitCode refuse(const Fault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
 
-Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
-                                               const InputsRead& read) {
+Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, const InputsRead& read,
+                                               const Diagnostics& told) {
   const Clock::time_point begin = Clock::now();
   auto job = [&] {
     ProgressBar bar(
@@ -57,7 +59,13 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
     return run_split(request, bar.observer(), read);
   }();
   if (!job) return refuse(job.error());
-  print_diagnostics(job->warnings());
+  Diagnostics warnings = job->warnings();
+  std::erase_if(warnings, [&](const Diagnostic& warning) {
+    return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
+      return format_diagnostic(other) == format_diagnostic(warning);
+    });
+  });
+  print_diagnostics(warnings);
   for (const SupportList& list : job->lists()) {
     print_detail("list " + list.path + ": " +
                  counted(list.allow.size() + list.deny.size(), "rule"));
@@ -67,6 +75,26 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
                counted(job->report().split.partition.count(), "partition") + ", " +
                time_since(begin));
   return *std::move(job);
+}
+
+Diagnostics limit_warnings(const SplitJob& job) {
+  const Report report = job.report();
+  std::vector<std::string> notes;
+  if (report.targets.empty()) {
+    const Machine machine = machine_of(report.options, report.preview.link);
+    notes = {memory_note(report.preview, machine),
+             part_count_note(report.split, machine, report.options, job.required() != nullptr)};
+  } else {
+    notes = target_notes(report.targets, report.preview, *report.time);
+  }
+  Diagnostics warnings;
+  for (std::string& note : notes) {
+    if (note.empty()) continue;
+    warnings.push_back({.severity = Severity::warning,
+                        .file = job.model().source.path(),
+                        .message = std::move(note)});
+  }
+  return warnings;
 }
 
 std::optional<ListsRead> load_lists(const ListsRequest& request) {

@@ -20,10 +20,14 @@ struct MeasuredModel {
   CostSet costs;
 };
 
-// run_split() with a progress bar. Prints warnings. On failure the faults are printed, and the error
-// is the exit code.
+// run_split() with a progress bar. Prints warnings, but for those of `told`. On failure the faults are
+// printed, and the error is the exit code.
 Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
-                                               const InputsRead& read = {});
+                                               const InputsRead& read = {},
+                                               const Diagnostics& told = {});
+
+// Warnings of targets that hold more than they can, for commands whose report has no notes.
+Diagnostics limit_warnings(const SplitJob& job);
 
 // Reads the lists and prints warnings; nullopt when a list has faults, which are printed.
 std::optional<ListsRead> load_lists(const ListsRequest& request);

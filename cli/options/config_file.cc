@@ -262,6 +262,11 @@ const ConfigFile* config_of(const CLI::App& command) {
 
 namespace {
 
+// "m/x.onnx" of "./m/x.onnx"
+std::string plain_path(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
 template <class Bindings>
 void override_with(Bindings& bindings, const Bindings& own) {
   for (const auto& binding : own) {
@@ -288,7 +293,7 @@ void bind_by_config(const CLI::App& command, ModelRequest& model) {
   const ConfigFile* const config = config_of(command);
   if (config == nullptr) return;
   for (const ModelOptions& own : config->models()) {
-    if (!glob_match(own.path, model.path)) continue;
+    if (!glob_match(plain_path(own.path), plain_path(model.path))) continue;
     override_with(model.bindings.dims, own.bindings.dims);
     override_with(model.bindings.inputs, own.bindings.inputs);
     override_with(model.bindings.values, own.bindings.values);

@@ -7,6 +7,7 @@
 
 #include "cli/options/file_option.h"
 #include "cli/options/refuse_option.h"
+#include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "core/base/link.h"
 #include "core/base/quantity.h"
@@ -94,7 +95,8 @@ void GateArgs::add_to(CLI::App& app, const ListsRequest& lists) {
          "node (a name or glob) or op that must be on the accelerator, or with npu: on that "
          "one of several targets; repeatable")
       ->type_name("NODE|OP")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(names_no_node, ""));
   app.add_flag("--no-unknown-shapes", limits.no_unknown_shapes,
                "the shape of every tensor must be known (--dim binds symbolic dims)");
   CLI::Option* const earlier = app.add_option("--baseline", baseline,

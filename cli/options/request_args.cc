@@ -223,6 +223,10 @@ void add_costs_option(CLI::App& app, std::vector<CostSource>& costs) {
                 FileRole::input);
 }
 
+std::string names_no_node(const std::string& text) {
+  return text.empty() ? "names no node: the text is empty" : "";
+}
+
 void add_list_options(CLI::App& app, ListsRequest& lists, Lists need, Targets targets) {
   const auto take = [&app, &lists, targets](const std::vector<std::string>& given) {
     if (given.size() > kMostSupportLists) {
@@ -255,11 +259,7 @@ void add_list_options(CLI::App& app, ListsRequest& lists, Lists need, Targets ta
                  "repeatable")
       ->type_name("NODE|OP")
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.empty() ? std::string("names no node: the text is empty") : std::string();
-          },
-          ""));
+      ->check(CLI::Validator(names_no_node, ""));
   add_input_option(app, "--verdicts", lists.verdicts,
                    "JSON or CSV that decides single nodes and overrides all rules: node, true or "
                    "false, why; repeatable")
@@ -340,7 +340,8 @@ void add_require_option(CLI::App& app, std::vector<std::string>& require) {
                  "node (a name or glob) or op that --place cost leaves on the accelerator; "
                  "repeatable")
       ->type_name("NODE|OP")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(names_no_node, ""));
 }
 
 void add_split_options(CLI::App& app, SplitRequest& request, Lists need, Targets targets) {

@@ -38,6 +38,8 @@ void add_list_options(CLI::App& app, ListsRequest& lists, Lists need = Lists::re
 // The settings of the split, --target, --pcie-bw; --require where the command has no gate of that
 // name.
 void add_setting_options(CLI::App& app, SplitRequest& request);
+// What is wrong with the name of a node or op; "" if nothing is.
+std::string names_no_node(const std::string& text);
 void add_require_option(CLI::App& app, std::vector<std::string>& require);
 
 // All of the above: what a command takes that splits one model.

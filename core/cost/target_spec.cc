@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
@@ -131,15 +132,24 @@ Result<TargetSpec> parse_target(std::string_view text) {
   TargetSpec spec;
   spec.target = name == "cpu" ? TargetName::cpu : TargetName::acc;
   if (spec.target == TargetName::acc) spec.name = name;
+  std::vector<std::string_view> given;
   for (std::string_view rest = text.substr(colon + 1); !trimmed(rest).empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view part = trimmed(rest.substr(0, comma));
     const std::size_t equals = part.find('=');
     const std::string_view value =
         equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
-    auto set = set_target_number(trimmed(part.substr(0, equals)), value, spec);
+    const std::string_view key = trimmed(part.substr(0, equals));
+    auto set = set_target_number(key, value, spec);
     if (!set) return std::move(set).error();
+    if (std::find(given.begin(), given.end(), key) != given.end()) {
+      return Error{in_quotes(text) + " states " + in_quotes(key) + " twice"};
+    }
+    given.push_back(key);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  if (given.empty()) {
+    return Error{in_quotes(text) + " states no number: there are " + key_names(spec.target)};
   }
   return spec;
 }

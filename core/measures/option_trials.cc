@@ -35,6 +35,7 @@ class Ranking {
   explicit Ranking(const Outcome& now) : now_(now) {}
 
   bool gains(const Outcome& then) const {
+    if (then.required_on_cpu > now_.required_on_cpu) return false;
     if (is_by_time(then)) return *then.latency() < *now_.latency() * kLessTime;
     if (loses_work(then)) return false;
     if (brings_work(then) || then.acc_subgraphs < now_.acc_subgraphs) return true;

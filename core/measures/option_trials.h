@@ -51,7 +51,7 @@ struct OptionTrials {
 // than 1% of the accelerator's work off it, and must bring 10% of the work to it, or give fewer
 // accelerator subgraphs, or as many and 5% fewer bytes over the link. The best is by the same: less
 // time; else who brings work first, then fewest subgraphs, bytes, and most nodes on the accelerator.
-// Refuses what split_graph refuses.
+// None gains that takes required nodes off the accelerator. Refuses what split_graph refuses.
 //
 // A newer opset is tried where rules fail on the opset alone: the lowest that such a rule takes, the
 // four newest of them. The nodes stay as they are, so an operator that a converter writes in another way

@@ -80,6 +80,12 @@ Outcome outcome_of(const ModelToSplit& model, const Split& split, const Preview&
   }
   outcome.latency_us = total.value_or(0);
   outcome.unknown_latencies = total ? 0 : 1;
+  if (model.required != nullptr) {
+    for (const NodeId node : model.graph.nodes()) {
+      const bool is_on_cpu = !split.partition.is_acc(split.partition.part_of[node]);
+      if (is_on_cpu && model.required->contains(node)) ++outcome.required_on_cpu;
+    }
+  }
   return outcome;
 }
 
@@ -104,6 +110,7 @@ void Outcome::add(const Outcome& other) {
   latency_us += other.latency_us;
   unknown_latencies += other.unknown_latencies;
   supported += other.supported;
+  required_on_cpu += other.required_on_cpu;
   add_to(nodes, other.nodes);
   add_to(flops, other.flops);
 }

@@ -38,7 +38,8 @@ struct Outcome {
   std::size_t unknown_latencies = 0;  // models
   std::size_t supported = 0;          // nodes that the lists accept
   Coverage nodes;
-  Coverage flops;  // of nodes whose FLOPs are known
+  Coverage flops;                   // of nodes whose FLOPs are known
+  std::size_t required_on_cpu = 0;  // nodes of ModelToSplit::required
 
   void add(const Outcome& other);
   // Inferences per second when every model runs once for each; nullopt when the link bounds no

@@ -172,7 +172,7 @@ SettingValue extended(const SplitOptions& options) {
   return "auto";
 }
 
-// The number of a subgraph may follow a name: _run_on_acc_3 is 3.
+// A name is resolved where the prefix of names is known: set_in_request().
 bool set_extended(SplitOptions& options, const SettingValue& value) {
   using Which = ExtendOptions::Which;
   const std::string* const text = std::get_if<std::string>(&value);
@@ -187,8 +187,7 @@ bool set_extended(SplitOptions& options, const SettingValue& value) {
     options.extend = {.which = which};
     return true;
   }
-  const auto number =
-      whole_number(std::string_view(*text).substr(text->find_last_not_of("0123456789") + 1));
+  const auto number = whole_number(*text);
   if (number) options.extend = {.which = Which::one, .subgraph = *number};
   return number.has_value();
 }
@@ -259,7 +258,7 @@ constexpr SplitSetting kSettings[] = {
      .help = "extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto "
              "(only where fewer bytes cross the link)",
      .placeholder = "WHICH",
-     .refusal = "is not a subgraph's number, all or auto",
+     .refusal = "is not a subgraph's number or name, all or auto",
      .get = extended,
      .set = set_extended},
     prefix_setting<&SplitOptions::acc_prefix>("acc_prefix",

@@ -23,9 +23,33 @@ TargetSpec read_target_numbers(JsonWalk& json, TextFaults& faults) {
   return target;
 }
 
+namespace {
+
+bool may_state_target(const SupportList& list) {
+  return list.text.find("\"target\"") != std::string::npos &&
+         list.text.find_first_not_of(" \t\r\n") == list.text.find('{');
+}
+
+}  // namespace
+
+std::string list_target_text(const SupportList& list) {
+  if (!may_state_target(list)) return {};
+  TextFaults faults(list.path, list.text);
+  JsonWalk json(list.text, faults);
+  std::string text;
+  json.each_field("the list", "an object", [&](const std::string& key, std::size_t) {
+    const std::size_t begin = json.offset();
+    json.skip();
+    if (key != "target") return;
+    // What follows the value is a comma or the end of the list.
+    text = list.text.substr(begin, json.offset() - begin);
+    text.erase(text.rfind('}') + 1);
+  });
+  return text;
+}
+
 std::optional<TargetSpec> list_target(const SupportList& list) {
-  if (list.text.find("\"target\"") == std::string::npos) return std::nullopt;
-  if (list.text.find_first_not_of(" \t\r\n") != list.text.find('{')) return std::nullopt;
+  if (!may_state_target(list)) return std::nullopt;
   TextFaults faults(list.path, list.text);
   JsonWalk json(list.text, faults);
   std::optional<TargetSpec> target;

@@ -210,13 +210,15 @@ class AdviceText {
     std::string names;
     for (const Target& target : report_.options.target.targets) names += target.name + ", ";
     page_.line(goal + "; additions to what " + report_.target() + " takes, of " + names +
-               "which are asked in this order");
+               (report_.split.place == PlaceBy::cost ? "placed by cost"
+                                                     : "which are asked in this order"));
   }
 
   // ---- gaps ----
 
   std::string title_of(const Gap& gap) const {
     if (gap.kind == Gap::Kind::denied) {
+      if (gap.rule.line == 0) return "leave out what --deny says";
       return "remove the deny rule on line " + std::to_string(gap.rule.line);
     }
     return gap_name(gap, limits_.name_columns);

@@ -129,11 +129,18 @@ class CheckMaker {
     const std::vector<std::string> numbers =
         changed_targets(before_->targets, before_->options, report_);
     run_.settings.insert(run_.settings.end(), numbers.begin(), numbers.end());
+    note_link();
     note_times();
     run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());
     for (const std::string& name : before_->other_settings) {
       run_.settings.push_back(escaped(name) + ": not known to this version");
     }
+  }
+
+  void note_link() {
+    if (!before_->link_bandwidth) return;
+    std::string link = changed_link(before_->targets, *before_->link_bandwidth, report_);
+    if (!link.empty()) run_.settings.push_back(std::move(link));
   }
 
   // The baseline has no times of nodes, but their sum.

@@ -170,6 +170,17 @@ std::vector<std::string> changed_targets(std::span<const Target> before,
   return changes;
 }
 
+std::string changed_link(std::span<const Target> before, double bytes_per_second_before,
+                         const Report& now) {
+  if (!before.empty() || !now.targets.empty()) return {};
+  const auto text_of = [](double bytes_per_second) {
+    return rate_text(bytes_per_second / 1e9) + " GB/s";
+  };
+  const std::string was = text_of(bytes_per_second_before);
+  const std::string is = text_of(now.preview.link.bytes_per_second);
+  return was == is ? std::string() : "pcie-bw: " + is + ", was " + was;
+}
+
 std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves) {
   std::vector<MoveGroup> groups;
   std::map<std::pair<Change, std::string>, std::size_t> places;

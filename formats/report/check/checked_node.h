@@ -49,6 +49,10 @@ std::vector<std::string> target_names(std::span<const Target> targets);
 std::vector<std::string> changed_targets(std::span<const Target> before,
                                          const SplitOptions& before_numbers, const Report& now);
 
+// Whether the link of the one target is another: "pcie-bw: 0.25 GB/s, was 7.88 GB/s"; else "".
+std::string changed_link(std::span<const Target> before, double bytes_per_second_before,
+                         const Report& now);
+
 // The numbers of the report's split, with the time of an inference where it is known.
 Measures measures_of(const Report& report);
 

@@ -43,6 +43,7 @@ class DiffMaker {
     diff_.is_same_list = are_same_lists(before_, after_);
     diff_.settings = changed_settings(before_.options, after_.options, after_.targets.size() > 1);
     add_to(diff_.settings, changed_targets(before_.targets, before_.options, after_));
+    add_to(diff_.settings, changed_placement());
     std::string times =
         changed_times(diff_.before.measures.all_cpu_us, diff_.after.measures.all_cpu_us);
     if (!times.empty()) diff_.settings.push_back(std::move(times));
@@ -56,6 +57,20 @@ class DiffMaker {
   }
 
  private:
+  // What decides a placement beside the settings of the table and the numbers of targets.
+  std::vector<std::string> changed_placement() const {
+    std::vector<std::string> changes;
+    std::string link = changed_link(before_.targets, before_.preview.link.bytes_per_second, after_);
+    if (!link.empty()) changes.push_back(std::move(link));
+    const auto gain = [](const SplitOptions& options) {
+      return options.min_gain ? percent_text(*options.min_gain) : std::string("not given");
+    };
+    if (before_.options.min_gain != after_.options.min_gain) {
+      changes.push_back("min-gain: " + gain(after_.options) + ", was " + gain(before_.options));
+    }
+    return changes;
+  }
+
   static void add_opsets(const Graph& graph, DiffSide& side) {
     side.opsets.assign(graph.opsets().begin(), graph.opsets().end());
     side.opsets_text = opsets_text(graph);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "formats/base/json/text.h"
+#include "formats/lists/support/list_target.h"
 #include "formats/lists/support/rule_json.h"
 #include "formats/models/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"
@@ -403,10 +404,15 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   json.text("format", "cleave.support");
   json.number("version", 1);
   json.text("name", list.name + std::string(kLearnedSuffix));
+  if (!list.source.empty()) json.text("source", list.source);
   if (list.link) {
     json.begin_object("link", Layout::one_line);
     json.text("bandwidth", list.link->name);
     json.end_object();
+  }
+  if (const std::string target = list_target_text(list); !target.empty()) {
+    json.key("target");
+    json.document(target);
   }
   json.begin_list("allow");
   for (const Rule& rule : list.allow) write_allow_rule(json, rule);

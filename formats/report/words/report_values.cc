@@ -257,7 +257,8 @@ std::string memory_note(const Preview& preview, const Machine& machine) {
          bytes_text(used - *machine.acc_memory) + " more: no option places nodes by memory";
 }
 
-std::string part_count_note(const Split& split, const Machine& machine) {
+std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
+                            bool has_requirements) {
   const auto& devices = split.partition.devices;
   const auto count =
       static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
@@ -265,7 +266,11 @@ std::string part_count_note(const Split& split, const Machine& machine) {
   const std::string most = count_text(*machine.most_acc_parts);
   return counted(count, "partition is", "partitions are") + " on the accelerator, " +
          count_text(count - *machine.most_acc_parts) + " more than max-subgraphs=" + most +
-         ": --keep-acc-subgraphs " + most + " or --place cost keeps to it";
+         (options.place != PlaceBy::cost
+              ? ": --keep-acc-subgraphs " + most + " or --place cost keeps to it"
+          : has_requirements
+              ? ": nodes of --require take them; without them --place cost keeps to it"
+              : ": --keep-acc-subgraphs " + most + " keeps to it");
 }
 
 std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,

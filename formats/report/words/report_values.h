@@ -108,8 +108,10 @@ std::string host_shapes_note(const Split& split, const SplitOptions& options);
 // not look at memory.
 std::string memory_note(const Preview& preview, const Machine& machine);
 
-// A note on more accelerator partitions than the accelerator holds; "" if there are not.
-std::string part_count_note(const Split& split, const Machine& machine);
+// A note on more accelerator partitions than the accelerator holds; "" if there are not. It names no way out
+// that was taken.
+std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
+                            bool has_requirements);
 
 // Of several targets: a note on each that would hold more bytes or partitions than it can.
 std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,

@@ -642,7 +642,10 @@ void add_learned(SupportList& list, const Learned& learned) {
 Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned) {
   const ListsRead lists = with_denied(split, learned);
   auto again = run_split(split.request(), {},
-                         {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
+                         {.model = &split.model(),
+                          .costs = &split.costs(),
+                          .lists = &lists,
+                          .are_requirements_told = true});
   if (again) return *std::move(again);
   const Diagnostic& fault = again.error().faults.back();
   return fault_of(FaultCause::input, fault.message, fault.notes);

@@ -7,8 +7,10 @@
 #include "formats/run/jobs/measured_shapes.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -152,6 +154,19 @@ Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, Loade
   costs->inferred = new_shapes(model.graph, bound->graph);
   model.notes = std::move(bound->notes);
   return matched_again(*std::move(costs), *files, model.graph);
+}
+
+Status<> check_cost_targets(const SplitRequest& request) {
+  const std::vector<std::string> targets = request.lists.targets();
+  for (const CostSource& source : request.costs) {
+    const std::string name = list_source_of(source.path).target;
+    std::error_code error;
+    const bool is_known = name.empty() ||
+                          std::find(targets.begin(), targets.end(), name) != targets.end() ||
+                          std::filesystem::exists(source.path, error);
+    if (!is_known) return no_such_target("--costs", name, targets);
+  }
+  return Done{};
 }
 
 }  // namespace cleave

@@ -7,8 +7,13 @@
 
 #include "formats/lists/costs/cost_set.h"
 #include "formats/models/bind/loaded_model.h"
+#include "formats/run/jobs/split_request.h"
 
 namespace cleave {
+
+// Refuses --costs NAME=FILE where no list makes a target NAME, and there is no file of that whole name. To be
+// asked before the files are read.
+Status<> check_cost_targets(const SplitRequest& request);
 
 // The costs, matched with the shapes that follow; `inferred` has these, and
 // observed_shapes() has all. The model's graph keeps the declared shapes. The model's notes on shapes that stay unknown are

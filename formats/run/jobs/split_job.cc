@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "core/split/targets.h"
 #include "core/support/required_nodes.h"
 
+#include "core/base/capped_list.h"
 #include "core/base/number_text.h"
 #include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/list_target.h"
@@ -63,11 +63,6 @@ Error for_several(const std::string& option) {
           {"name them with their lists: -s npu=LIST -s gpu=LIST"}};
 }
 
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
-
 // Sets what the setting sets, in `target`.
 void set_for_target(const TargetSetting& given, Target& target) {
   SplitOptions set;
@@ -77,6 +72,22 @@ void set_for_target(const TargetSetting& given, Target& target) {
   } else {
     target.min_acc_size = set.min_acc_size;
   }
+}
+
+// Refuses a name of --extend that only ends like that of an accelerator subgraph: "2,4", _run_on_cpu_2.
+Status<> check_extended_name(const SplitRequest& request, const SplitOptions& options) {
+  if (options.extend.which != ExtendOptions::Which::one) return Done{};
+  const std::string number = std::to_string(options.extend.subgraph);
+  for (const TargetSetting& given : request.target_settings) {
+    const bool is_of_other = !given.target.empty() || !given.value.ends_with(number);
+    if (is_of_other || given.value == options.acc_prefix + number) continue;
+    return Error{"--extend: " + escaped_in_quotes(given.value) +
+                     " is not the number or name of one accelerator subgraph",
+                 std::nullopt,
+                 {"give one, such as " + number + " or " + escaped(options.acc_prefix + number) +
+                  ", or all, or auto"}};
+  }
+  return Done{};
 }
 
 // The targets with their settings. One target has those of `options`, as if it had no name.
@@ -89,6 +100,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     if (!is_one) options.target_prefixes.push_back("_run_on_" + target.name + "_");
   }
   for (const TargetSetting& given : request.target_settings) {
+    if (given.target.empty()) continue;  // the name of a subgraph
     const SplitSetting* const setting = find_split_setting(given.name);
     Target* const target = find_target(targets, given.target);
     const std::string option = setting == nullptr ? "--prefix" : option_name(*setting);
@@ -102,6 +114,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
       set_for_target(given, *target);
     }
   }
+  if (const auto fine = check_extended_name(request, options); !fine) return fine.error();
   for (const TargetSpec& spec : request.targets) {
     const bool is_known = spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
                           find_target(targets, spec.name) != nullptr;
@@ -109,12 +122,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
   }
   if (is_one && request.overlap) return for_several("--overlap");
   if (is_one && options.place_goal == PlaceGoal::energy) return for_several("--place-goal energy");
-  for (const CostSource& source : request.costs) {
-    const std::string name = list_source_of(source.path).target;
-    const bool is_known = name.empty() || find_target(targets, name) != nullptr;
-    if (is_known || is_file(source.path)) continue;
-    return no_such_target("--costs", name, targets);
-  }
+  if (const auto fine = check_cost_targets(request); !fine) return fine.error();
   for (const LinkSpec& link : request.links) {
     const Target* const one = find_target(targets, link.one);
     const Target* const other = find_target(targets, link.other);
@@ -259,7 +267,7 @@ class SplitJobMaker {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
     job_.required_ = required_set();
-    if (read_.lists == nullptr) warn_of_requirements();  // else an earlier run has, or a gate does
+    if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {
       if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
     }
@@ -295,6 +303,7 @@ class SplitJobMaker {
     job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis),
                                 job_.found_placements());
     job_.time_->is_overlap_asked = request_.overlap;
+    if (!read_.are_requirements_told) warn_of_unmet_requirements();
     add_notes(machine);
     return std::move(job_);
   }
@@ -306,7 +315,7 @@ class SplitJobMaker {
                                       host_shapes_note(split, job_.options_), duplex_note()};
     if (!has_targets()) {
       notes.push_back(memory_note(*job_.preview_, machine));
-      notes.push_back(part_count_note(split, machine));
+      notes.push_back(part_count_note(split, machine, job_.options_, job_.required() != nullptr));
     } else {
       append(notes, target_notes(job_.targets_, *job_.preview_, *job_.time_));
     }
@@ -397,6 +406,7 @@ class SplitJobMaker {
       const std::string pattern = target == nullptr ? text : text.substr(target->name.size() + 1);
       const std::vector<NodeId> found = nodes.of(pattern);
       if (found.empty()) required_in_vain_.push_back(text);
+      requirements_.push_back({text, target, found});
       if (target == nullptr || !has_targets()) {
         for (const NodeId node : found) required.insert(node);
       } else {
@@ -456,10 +466,80 @@ class SplitJobMaker {
     }
   }
 
+  // The placement by cost leaves nodes where they may be: it puts none where the lists do not allow it,
+  // and limits on partitions are kept after it.
+  void warn_of_unmet_requirements() {
+    if (job_.options_.place != PlaceBy::cost) return;
+    const Report report = job_.report();
+    for (const Requirement& requirement : requirements_) {
+      const TargetId wanted = requirement.target == nullptr || !has_targets()
+                                  ? kNone<TargetId>
+                                  : id_at<TargetId>(static_cast<std::size_t>(requirement.target -
+                                                                             job_.targets_.data()));
+      std::vector<NodeId> unmet;
+      std::copy_if(requirement.nodes.begin(), requirement.nodes.end(), std::back_inserter(unmet),
+                   [&](NodeId node) { return !is_on(report.split.partition, node, wanted); });
+      if (unmet.empty()) continue;
+      const std::string where = wanted == kNone<TargetId>
+                                    ? has_targets() ? "any target" : "the accelerator"
+                                    : requirement.target->name;
+      std::string message =
+          escaped_in_quotes(requirement.text) + " is not met: " +
+          (requirement.nodes.size() == 1
+               ? std::string("the node is")
+               : count_text(unmet.size()) + " of " + counted(requirement.nodes.size(), "node") +
+                     (unmet.size() == 1 ? " is" : " are")) +
+          " not on " + where;
+      Diagnostic warning{
+          .severity = Severity::warning, .file = "--require", .message = std::move(message)};
+      CappedList list(kMostUnmet);
+      for (const NodeId node : unmet) {
+        if (list.shows_next()) {
+          warning.notes.push_back(escaped(report.graph.node(node).name) + ": " +
+                                  why_not_on(report, node, wanted));
+        }
+      }
+      if (list.left_out() > 0) warning.notes.push_back(list.rest("and # more: see cleave explain"));
+      job_.warnings_.push_back(std::move(warning));
+    }
+  }
+
+  // Whether the node is on that target; for kNone, on any.
+  static bool is_on(const Partition& partition, NodeId node, TargetId wanted) {
+    const PartId part = partition.part_of[node];
+    return wanted == kNone<TargetId> ? partition.is_acc(part) : partition.target(part) == wanted;
+  }
+
+  // The reason of the wanted target; where any would do, of each: "npu: ...; gpu: ...".
+  static std::string why_not_on(const Report& report, NodeId node, TargetId wanted) {
+    if (report.targets.empty()) {
+      return reason_text(reason_context(report), node, report.split.reasons[node]);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < report.targets.size(); ++i) {
+      const auto target = id_at<TargetId>(i);
+      if (wanted != kNone<TargetId> && target != wanted) continue;
+      const Reason& reason = report.split.targets[i].reasons[node];
+      text += (text.empty() ? "" : "; ") + report.targets[i].name + ": " +
+              reason_text(reason_context(report, target), node, reason);
+    }
+    return text;
+  }
+
+  static constexpr std::size_t kMostUnmet = 3;  // nodes that a warning names
+
+  // One --require: its text, the target that it names or null, and the nodes that it matches.
+  struct Requirement {
+    std::string text;
+    const Target* target;
+    std::vector<NodeId> nodes;
+  };
+
   const SplitRequest& request_;
   const Progress& progress_;
   const InputsRead& read_;
   SplitJob job_;
+  std::vector<Requirement> requirements_;
   std::vector<std::string> required_in_vain_;     // that match no node
   std::vector<std::vector<NodeId>> required_on_;  // by target
 };
@@ -569,7 +649,33 @@ class ListsReader {
       own.back().is_view_given = true;
     }
     append(read_.warnings, overruled_list_warnings(own));
+    append(read_.warnings, left_out_numbers(own));
     for (SupportList& list : own) read_.lists.push_back(std::move(list));
+  }
+
+  // Of the lists of one target the first that states numbers, or a link, counts for all nodes.
+  static Diagnostics left_out_numbers(const std::vector<SupportList>& own) {
+    Diagnostics warnings;
+    const auto warn = [&](std::string_view what, auto text_of) {
+      const SupportList* counts = nullptr;
+      for (const SupportList& list : own) {
+        const std::string text = text_of(list);
+        if (text.empty()) continue;
+        if (counts == nullptr) counts = &list;
+        if (text == text_of(*counts)) continue;
+        warnings.push_back({.severity = Severity::warning,
+                            .file = list.path,
+                            .message = "its " + std::string(what) + " is left out: that of " +
+                                       escaped_in_quotes(counts->path) +
+                                       ", the first list of the target that has one, counts",
+                            .notes = {"where the lists are of two devices, name them: -s "
+                                      "npu=LIST -s gpu=LIST"}});
+      }
+    };
+    warn("\"target\"", [](const SupportList& list) { return list_target_text(list); });
+    warn("\"link\"",
+         [](const SupportList& list) { return list.link ? list.link->name : std::string(); });
+    return warnings;
   }
 
   // "npu" of "NPU=npu.json", as OpenVINO spells it; "" for any other text.

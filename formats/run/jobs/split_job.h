@@ -84,6 +84,8 @@ struct InputsRead {
   const LoadedModel* model = nullptr;
   const CostSet* costs = nullptr;
   const ListsRead* lists = nullptr;
+  // An earlier run has warned of requirements that are not met, or a gate tells of them.
+  bool are_requirements_told = false;
 };
 
 // On error: the faults of all lists and of the model, or why the options cannot be met.

@@ -39,6 +39,7 @@ Status<> add_costs(SplitRequest& request, const std::string& text) {
 }
 
 Status<> add_required(SplitRequest& request, const std::string& text) {
+  if (text.empty()) return Error{"names no node: the text is empty"};
   request.require.push_back(text);
   return Done{};
 }
@@ -59,6 +60,17 @@ void add_target_setting(SplitRequest& request, std::string_view setting, std::st
 }
 
 constexpr std::string_view kPrefix = "prefix";
+
+// Where the text ends in a number after other text, as _run_on_acc_3 does: sets the number, and keeps the
+// name, which targets_of() compares with that of the subgraph.
+bool set_extended_by_name(SplitRequest& request, const SplitSetting& setting,
+                          const std::string& text) {
+  const std::size_t digits = text.find_last_not_of("0123456789") + 1;
+  if (digits == 0 || digits == text.size()) return false;
+  if (!setting.set(request.options, text.substr(digits))) return false;
+  request.target_settings.push_back({"", setting.name, text});
+  return true;
+}
 
 Status<> add_prefix(SplitRequest& request, const std::string& text) {
   if (target_named_in(text).empty()) {
@@ -234,6 +246,10 @@ Status<> set_in_request(SplitRequest& request, std::string_view name, const Sett
     const std::string own = text->substr(target_named_in(*text).size() + 1);
     if (!setting->set(tried, own)) return Error{in_quotes(own) + " " + refusal_of(*setting)};
     add_target_setting(request, setting->name, *text);
+    return Done{};
+  }
+  if (setting->name == "extend" && text != nullptr &&
+      set_extended_by_name(request, *setting, *text)) {
     return Done{};
   }
   if (setting->set(request.options, value)) return Done{};

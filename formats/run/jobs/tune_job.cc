@@ -110,6 +110,9 @@ class Tuner {
 
   std::optional<Fault> read() {
     const ModelRequest& from = request_.split.model;
+    if (const auto fine = check_cost_targets(request_.split); !fine) {
+      return fault_of(FaultCause::request, fine.error());
+    }
     auto model = read_model(from.path, from.bindings, from.limits, progress_);
     if (!model) return input_fault(std::move(model).error());
     model_.emplace(*std::move(model));
@@ -117,7 +120,7 @@ class Tuner {
       return input_fault(
           {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")});
     }
-    auto costs = read_costs_and_shapes(request_.split.costs, *model_);
+    auto costs = read_costs_and_shapes(costs_of(request_.split), *model_);
     if (!costs) return input_fault(std::move(costs).error());
     costs_ = *std::move(costs);
     made_.warnings = model_->warnings;

@@ -57,6 +57,10 @@ TEST_CASE("An unknown target, number or value is refused with the remedy") {
       refusal_of("cpu:memory=1GiB") ==
       "\"memory\" is not a number of target cpu: there are flops, bandwidth, node, launch, energy");
   CHECK(refusal_of("acc:launch=100") == "\"100\" is not a value of \"launch\": write launch=100us");
+  CHECK(refusal_of("acc:launch=1us,launch=2us") ==
+        "\"acc:launch=1us,launch=2us\" states \"launch\" twice");
+  CHECK(refusal_of("cpu:") ==
+        "\"cpu:\" states no number: there are flops, bandwidth, node, launch, energy");
   CHECK(refusal_of("acc:duplex") == "\"\" is not a value of \"duplex\": write duplex=half");
 }
 

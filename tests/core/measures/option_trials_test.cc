@@ -45,6 +45,24 @@ TEST_CASE("A minimum size that drops parts without work is the best option") {
   CHECK(trials.best()->then.acc_subgraphs == 2);
 }
 
+TEST_CASE("An option that takes a required node off the accelerator gains nothing") {
+  const Graph graph = graph_from_text(kSmallPart);
+  SupportList list;
+  list.allow.emplace_back().op = "MatMul";
+  NodeSet required(graph.node_count());
+  for (const NodeId node : graph.nodes()) {
+    if (graph.node(node).name == "d") required.insert(node);
+  }
+  const std::vector<ModelToSplit> models = {{graph, kNothing, nullptr, &required}};
+  const auto trials = try_options(models, {}, {list}, {}, default_link());
+  REQUIRE(trials);
+  CHECK(trials->now.required_on_cpu == 0);
+  for (const OptionTrial& trial : trials->trials) {
+    if (trial.then.required_on_cpu > 0) CHECK_FALSE(trial.gains);
+  }
+  CHECK((trials->best() == nullptr || trials->best()->then.required_on_cpu == 0));
+}
+
 TEST_CASE("A minimum size that takes work off the accelerator gains nothing") {
   const Graph graph = graph_from_text(kSmallPart);
   const OptionTrials trials = tried(graph, "MatMul");

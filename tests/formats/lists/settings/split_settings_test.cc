@@ -54,7 +54,7 @@ TEST_CASE("counts are numbers, or the words that the setting has") {
   CHECK(with("keep_acc_subgraphs", "unlimited").most_kept == SplitOptions::kUnlimited);
   CHECK(with("keep_acc_subgraphs", nullptr).most_kept == SplitOptions::kUnlimited);
   CHECK(with("keep_acc_subgraphs", "auto").keep_only_gaining);
-  CHECK(with("extend", "_run_on_acc_12").extend ==
+  CHECK(with("extend", "12").extend ==
         ExtendOptions{.which = ExtendOptions::Which::one, .subgraph = 12});
 }
 
@@ -65,13 +65,14 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK_FALSE(setting_of("min_acc_module_size").set(options, nullptr));
   CHECK_FALSE(setting_of("keep_qdq").set(options, "yes"));
   CHECK_FALSE(setting_of("extend").set(options, "acc"));
+  CHECK_FALSE(setting_of("extend").set(options, "2,4"));
   CHECK_FALSE(setting_of("acc_prefix").set(options, false));
   CHECK(options == SplitOptions{});
   CHECK(refusal_of(setting_of("start")) == "is not reference, cpu, acc or fewest");
   CHECK(refusal_of(setting_of("keep_qdq")) == "is neither true nor false");
   CHECK(refusal_of(setting_of("acc_prefix")) ==
         "is not UTF-8 text, as names of partitions must be");
-  CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number, all or auto");
+  CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number or name, all or auto");
 }
 
 TEST_CASE("differences between two settings are reported, except for names of parts") {

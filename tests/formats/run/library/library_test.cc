@@ -327,6 +327,32 @@ TEST_CASE("library: each setting takes its words by its name") {
   CHECK(request_of({{"extend", 3}}));
 }
 
+TEST_CASE(
+    "library: an accelerator subgraph to extend is a number or a whole name, and nothing that ends "
+    "in one") {
+  const auto request = request_of({{"extend", "_run_on_acc_12"}});
+  REQUIRE(request);
+  CHECK(request->options.extend ==
+        ExtendOptions{.which = ExtendOptions::Which::one, .subgraph = 12});
+  const LibraryCase files;
+  const Model model = files.model();
+  const SupportLists lists = files.lists();
+  const auto fault_of_split = [&](const std::string& text) {
+    auto made = request_of({{"extend", text}});
+    REQUIRE(made);
+    const auto split = split_model(model, lists, *made);
+    return split ? std::string() : split.error().faults.front().message;
+  };
+  for (const char* text : {"2,4", "foo2", "_run_on_cpu_2", "2.0", "-1"}) {
+    CHECK(fault_of_split(text).find("is not the number or name of one accelerator subgraph") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("library: a requirement of no node is refused") {
+  CHECK_FALSE(refusal_of({{"require", ""}}).empty());
+}
+
 TEST_CASE("library: headers and library are of one version") {
   CHECK(linked_version() == std::to_string(kVersionMajor) + "." + std::to_string(kVersionMinor) +
                                 "." + std::to_string(kVersionPatch));
