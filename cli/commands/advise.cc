@@ -65,6 +65,7 @@ class AdviseCommand : public Command {
       return cleave::refuse(may.error(), ExitCode::cannot_write);
     }
     const auto lists = load_lists(request_.lists);
+    print_diagnostics(idle_request_warnings(request_));
     if (!load_models() || !lists) return ExitCode::bad_input;
     std::vector<SplitJob> jobs;
     for (std::size_t i = 0; i < models_.size(); ++i) {
@@ -88,8 +89,7 @@ class AdviseCommand : public Command {
     const SplitOptions split =
         has_targets ? first.options
                     : with_devices(request_.options, lists->lists, request_.targets, {});
-    const Link link = has_targets ? first.targets[place_of_target()].link
-                                  : choose_link(request_.link, lists->lists);
+    const Link link = has_targets ? first.targets[place_of_target()].link : jobs.front().link();
     if (has_targets) options_.target = {first.lists, first.targets, place_of_target()};
     const std::vector<SupportList> own = has_targets ? options_.target.own() : first.lists;
     const auto advice = advise_with_progress(jobs, own, split, link);
