@@ -236,6 +236,11 @@ Diagnostics idle_request_warnings(const SplitRequest& request) {
                           ": --target " + spec->name + ":link=" + spec->link->name +
                           " is the link");
   }
+  const auto has_energy = [](const TargetSpec& spec) { return spec.energy.has_value(); };
+  if (targets.size() < 2 &&
+      std::any_of(request.targets.begin(), request.targets.end(), has_energy)) {
+    warn("--target", "energy= is for several targets, and there is one: nothing is said of energy");
+  }
   return warnings;
 }
 

@@ -96,8 +96,8 @@ std::vector<CostSource> costs_of(const SplitRequest& request);
 // The last --target with a link for the target: one that names it before one for all (acc:link=). Null: none.
 const TargetSpec* link_spec_of(const SplitRequest& request, std::string_view target);
 
-// Warnings about options of the request that do nothing: --pcie-bw beside a link= of --target. They are the
-// same for every model.
+// Warnings about options of the request that do nothing beside others: --pcie-bw beside a link= of --target, and
+// energy= of a single target. They are the same for every model.
 Diagnostics idle_request_warnings(const SplitRequest& request);
 
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
