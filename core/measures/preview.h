@@ -72,6 +72,9 @@ struct DeviceNumbersOfSplit {
 
 // The devices of a split for several targets: the targets, and last the CPU.
 struct DevicesOfSplit {
+  bool has_unknown_bytes = false;     // a tensor that crosses its link has no known size
+
+  bool is_work_known() const { return flops > 0 || unknown_flops == 0; }
   std::vector<DeviceNumbersOfSplit> devices = {};
   // From one device to another, row by row: values that one makes and the other reads, once for each
   // accelerator part that reads them, and once for the CPU, which also makes the model's inputs and
@@ -81,7 +84,11 @@ struct DevicesOfSplit {
   std::uint64_t bytes_between(std::size_t from, std::size_t to) const {
     return bytes[from * devices.size() + to];
   }
+  std::vector<bool> has_unknown = {};  // the same: the bytes leave out a tensor of unknown size
 };
+  bool are_bytes_known(std::size_t from, std::size_t to) const {
+    return !has_unknown[from * devices.size() + to];
+  }
 
 struct Preview {
   Link link;

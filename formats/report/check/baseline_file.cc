@@ -347,7 +347,8 @@ void take_target(const Field& field, std::size_t lists, EarlierResult& result) {
   measures.name = target.name;
   const Measures& all = result.measures;
   measures.nodes = {field["nodes"].number(), all.nodes.total};
-  measures.flops = {field["flops"].number(), all.flops.total};
+  const bool is_known = !field["flops"].json().is_null();
+  measures.flops = {is_known ? field["flops"].number() : 0, all.flops.total};
   measures.parameter_bytes = {field["parameter_bytes"].number(), all.parameter_bytes.total};
   measures.parts = field["partitions"].count();
   result.measures.targets.push_back(std::move(measures));

@@ -112,6 +112,12 @@ std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
   return bytes == 0 ? "?" : bytes_text(bytes) + "+";
 }
 
+std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to) {
+  const std::uint64_t bytes = devices.bytes_between(from, to);
+  const bool is_known = devices.are_bytes_known(from, to);
+  return bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known);
+}
+
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
                           std::uint64_t bytes) {
   return known_bytes_text(bytes, !has_unknown_size(graph, values));
@@ -268,16 +274,25 @@ std::string part_count_note(const Split& split, const Machine& machine) {
          ": --keep-acc-subgraphs " + most + " or --place cost keeps to it";
 }
 
-std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,
+std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
+                                      std::span<const Target> targets, const Preview& preview,
                                       const InferenceTime& time) {
+    const bool is_known = time.use->is_peak_known[i];
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Machine& machine = time.basis.machine_with(i);
     const std::uint64_t held = time.use->peak_bytes[i];
     if (machine.acc_memory && held > *machine.acc_memory) {
-      notes.push_back(targets[i].name + " would hold " + bytes_text(held) + " at once, " +
-                      bytes_text(held - *machine.acc_memory) + " more than its memory=" +
-                      bytes_text(*machine.acc_memory) + ": --place cost keeps to it");
+      notes.push_back(targets[i].name + " would hold " + (is_known ? "" : "at least ") +
+                      bytes_text(held) + " at once, " + bytes_text(held - *machine.acc_memory) +
+                      " more than its memory=" + bytes_text(*machine.acc_memory) +
+                      ": --place cost keeps to it");
+    } else if (machine.acc_memory && !is_known) {
+      const std::string dims = size_options_text(model, graph);
+      notes.push_back("whether " + targets[i].name +
+                      " keeps to its memory=" + bytes_text(*machine.acc_memory) +
+                      " is not known, since sizes of tensors that it holds are not" +
+                      (dims.empty() ? "" : ": give " + dims));
     }
     const std::size_t parts = preview.by_device.devices[i].parts;
     if (machine.most_acc_parts && parts > *machine.most_acc_parts) {

@@ -53,6 +53,9 @@ void write_file(JsonText& json, std::span<const std::string> files, PartId part)
 // A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
 
+// The bytes that one of several devices makes and another reads; "-" where nothing crosses.
+std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to);
+
 // The sum of bytes of values that cross; "?" or a trailing "+" when some are unknown.
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
 
@@ -111,8 +114,10 @@ std::string memory_note(const Preview& preview, const Machine& machine);
 // A note on more accelerator partitions than the accelerator holds; "" if there are not.
 std::string part_count_note(const Split& split, const Machine& machine);
 
-// Of several targets: a note on each that would hold more bytes or partitions than it can.
-std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,
+// Of several targets: a note on each that would hold more bytes or partitions than it can, or of which that is
+// not known. Reads the model again where an input has a dim without a name.
+std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
+                                      std::span<const Target> targets, const Preview& preview,
                                       const InferenceTime& time);
 
 }  // namespace cleave

@@ -325,7 +325,8 @@ class SplitJobMaker {
       notes.push_back(memory_note(*job_.preview_, machine));
       notes.push_back(part_count_note(split, machine));
     } else {
-      append(notes, target_notes(job_.targets_, *job_.preview_, *job_.time_));
+      append(notes,
+             target_notes(*job_.model_, job_.graph(), job_.targets_, *job_.preview_, *job_.time_));
     }
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
