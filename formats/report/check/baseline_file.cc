@@ -397,6 +397,8 @@ EarlierResult take_report(const Field& report) {
   measures.parameter_bytes = take_coverage(coverage["parameter_bytes"]);
   if (coverage["flops"].has("unknown_nodes")) {
     measures.unknown_flops = coverage["flops"]["unknown_nodes"].count();
+    const Field flops = coverage["flops"];
+    measures.are_flops_mostly_known = !flops.has("ratio") || !flops["ratio"].json().is_null();
   }
   if (!report["link"].json().is_null()) {
     measures.qps = report["link"]["shared_qps"].number();

@@ -129,7 +129,7 @@ class TextReport {
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
     if (values > 0) text = "bytes of " + counted(values, "value") + " between partitions";
-    if (!is_mostly_known(preview_.coverage) && preview_.coverage.unknown_flops > 0) {
+    if (!preview_.coverage.are_flops_known()) {
       text += (text.empty() ? "" : " and ") + std::string("FLOPs of ") +
               counted(preview_.coverage.unknown_flops, "node");
     }

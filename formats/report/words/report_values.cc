@@ -176,10 +176,6 @@ std::string share_text(const Coverage& coverage) {
   return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
 }
 
-bool is_mostly_known(const Coverages& coverage) {
-  return coverage.unknown_flops <= coverage.computing;
-}
-
 std::string coverage_text(const Coverages& coverage, std::string_view where) {
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
   const std::string at(where);
@@ -187,7 +183,7 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   std::string text = count(coverage.nodes.acc) + " of " +
                      counted(static_cast<std::uint64_t>(coverage.nodes.total), "node") + " (" +
                      percent_text(coverage.nodes.ratio()) + ")";
-  if (coverage.flops.total > 0 && is_mostly_known(coverage)) {
+  if (coverage.flops.total > 0 && coverage.are_flops_known()) {
     text += " and " + percent_text(coverage.flops.ratio()) + " of " +
             (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
   }
@@ -203,7 +199,7 @@ void write_coverage(JsonText& json, const Coverages& coverage) {
   json.begin_object("flops", kOneLine);
   write_ratio(json, coverage.flops);
   json.key("ratio");
-  is_mostly_known(coverage) ? json.number(coverage.flops.ratio()) : json.null();
+  coverage.are_flops_known() ? json.number(coverage.flops.ratio()) : json.null();
   json.number("unknown_ops", coverage.unknown_flops_ops.size());
   json.number("unknown_nodes", coverage.unknown_flops);
   json.end_object();
@@ -277,11 +273,11 @@ std::string part_count_note(const Split& split, const Machine& machine) {
 std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
                                       std::span<const Target> targets, const Preview& preview,
                                       const InferenceTime& time) {
-    const bool is_known = time.use->is_peak_known[i];
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Machine& machine = time.basis.machine_with(i);
     const std::uint64_t held = time.use->peak_bytes[i];
+    const bool is_known = time.use->is_peak_known[i];
     if (machine.acc_memory && held > *machine.acc_memory) {
       notes.push_back(targets[i].name + " would hold " + (is_known ? "" : "at least ") +
                       bytes_text(held) + " at once, " + bytes_text(held - *machine.acc_memory) +

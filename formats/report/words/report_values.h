@@ -78,10 +78,6 @@ std::string part_qps_text(const PartNumbers& numbers);
 // FLOPs of a part; "?" or a trailing "+" when some are unknown.
 std::string work_text(const PartNumbers& numbers);
 
-// True if the FLOPs of most nodes that compute are known; otherwise their share would mislead. Nodes
-// without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
-bool is_mostly_known(const Coverages& coverage);
-
 // `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
 std::string coverage_text(const Coverages& coverage, std::string_view where);
 
