@@ -211,8 +211,9 @@ def check_targets(options, manifest, values, wanted):
     for target in manifest["targets"][:-1]:
         name, said, memory = target["name"], target["peak_bytes"], target["machine"]["acc"]["memory"]
         held = peaks.get(name, 0)
-        lines.append(f"{name} held       {size_text(held)} with weights, the manifest says {size_text(said)}")
-        if held > said:
+        wants = "nothing of it" if said is None else size_text(said)
+        lines.append(f"{name} held       {size_text(held)} with weights, the manifest says {wants}")
+        if said is not None and held > said:
             faults.append(f"{name} held {held} bytes, the manifest says {said}")
         if memory is not None and held > memory:
             faults.append(f"{name} held {held} bytes, and its memory is {memory}")

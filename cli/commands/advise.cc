@@ -12,7 +12,9 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/number_text.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/try_options.h"
 
@@ -69,6 +71,7 @@ class AdviseCommand : public Command {
       return cleave::refuse(may.error(), ExitCode::cannot_write);
     }
     auto lists = load_lists(request_.lists);
+    print_diagnostics(idle_request_warnings(request_));
     if (!load_models() || !lists) return ExitCode::bad_input;
     lists->warnings.clear();  // they are printed
     std::vector<SplitJob> jobs;
@@ -89,13 +92,17 @@ class AdviseCommand : public Command {
         }
       }
     }
+    if (options_.goal == Goal::flops) {
+      for (const SplitJob& job : jobs) {
+        if (auto fault = open_flops_fault(job)) return cleave::refuse(*fault);
+      }
+    }
     const Report first = jobs.front().report();
     const bool has_targets = !first.targets.empty();
     const SplitOptions split =
         has_targets ? first.options
                     : with_devices(request_.options, lists->lists, request_.targets, {});
-    const Link link = has_targets ? first.targets[place_of_target()].link
-                                  : choose_link(request_.link, lists->lists);
+    const Link link = has_targets ? first.targets[place_of_target()].link : jobs.front().link();
     if (has_targets) options_.target = {first.lists, first.targets, place_of_target()};
     const std::vector<SupportList> own = has_targets ? options_.target.own() : first.lists;
     const auto advice = advise_with_progress(jobs, own, split, link);
@@ -116,6 +123,22 @@ class AdviseCommand : public Command {
   }
 
  private:
+  // That the sizes on which the model's FLOPs depend are open; nullopt where its FLOPs are known, or no option
+  // gives them.
+  static std::optional<Fault> open_flops_fault(const SplitJob& job) {
+    const Report report = job.report();
+    const Coverages& coverage = report.preview.coverage;
+    if (coverage.are_flops_known()) return std::nullopt;
+    const std::string sizes = size_options_text(report.model, report.graph);
+    if (sizes.empty()) return std::nullopt;
+    return input_fault({{.file = report.model.source.path(),
+                         .message = "--goal flops goes by FLOPs, and those of " +
+                                    count_text(coverage.unknown_flops) + " of " +
+                                    counted(report.graph.node_count(), "node") +
+                                    " are not known, since sizes are open",
+                         .notes = {"give " + sizes}}});
+  }
+
   // False when a model could not be read; the reason is then printed.
   bool load_models() {
     BoundModels bound(*app_, request_.model, paths_.size() > 1);

@@ -204,6 +204,7 @@ class CheckCommand : public Command {
       lists.push_back(*std::move(read));
       lists.back().warnings.clear();  // they are printed
     }
+    print_diagnostics(idle_request_warnings(request_));
     std::vector<Checked> all(models_.size());
     {
       ProgressBar bar("");

@@ -135,8 +135,7 @@ class LowerCommand : public Command {
   // What preview says of this split, before compilers run for long: what the accelerator gets of the nodes and of
   // the work, which sizes are open, and whether another option gives more, which the report says again.
   void say_of_split(const SplitJob& split) {
-    std::optional<OpenSizes> sizes;
-    if (split.costs().empty()) sizes = find_open_sizes(split.model(), &split.split());
+    const auto sizes = open_sizes_of(split);
     Report report = split.report({});
     report.open_sizes = sizes ? &*sizes : nullptr;
     const std::string text = report_text(report);

@@ -51,12 +51,6 @@ class PreviewCommand : public Command {
     write_stdout(json_ ? report_json(report) : report_text(report), files_.written());
   }
 
-  // Where times, or shapes of profiles, are those of certain sizes, there are no products.
-  static std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {
-    if (!job.costs().empty()) return std::nullopt;
-    return find_open_sizes(job.model(), &job.split());
-  }
-
   // Text is printed before compilers run, so that it is there whatever becomes of them. JSON is one
   // object.
   ExitCode lower(const SplitJob& job, const Report& report) {

@@ -26,6 +26,7 @@
 #include "formats/models/open_shapes.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/split/plans.h"
+#include "formats/run/jobs/open_sizes.h"
 #include "formats/run/jobs/write_models.h"
 
 namespace cleave {
@@ -138,6 +139,8 @@ class SplitCommand : public Command {
                       std::to_string(*opset));
     }
     Report report = run->report(std::move(notes));
+    const auto sizes = open_sizes_of(*run);
+    report.open_sizes = sizes ? &*sizes : nullptr;
     report.part_files = models->part_files;
     report.chain = models->chain;
     auto written = folder->write("report.txt", report_text(report));

@@ -130,7 +130,8 @@ class Sweep {
   }
 
   static double coverage_of(const Outcome& outcome) {
-    return outcome.flops.total > 0 ? outcome.flops.acc : outcome.nodes.acc;
+    return outcome.flops.total > 0 && outcome.are_flops_known() ? outcome.flops.acc
+                                                                : outcome.nodes.acc;
   }
 
   static std::size_t knee_of(const std::vector<Setting>& settings) {

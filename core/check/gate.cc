@@ -36,7 +36,7 @@ class Evaluator {
   }
 
  private:
-  // When the FLOPs of no node are known, their share is meaningless.
+  // When the FLOPs of no node are known, or of few, their share is meaningless.
   bool are_flops_known() const { return facts_.now.are_flops_known(); }
 
   void add_coverage(GateKind kind, std::optional<double> least, const Coverage& coverage,
@@ -159,7 +159,7 @@ class Evaluator {
                       .verdict = verdict_of(now >= least - kRounding * before)});
   }
 
-  // A baseline without known FLOPs cannot be compared with. If FLOPs known to the baseline are now
+  // A baseline without known FLOPs, or with few, cannot be compared with. If FLOPs known to the baseline are now
   // unknown, the share of the rest is meaningless.
   void add_flops_fall(const Measures& before) {
     const Measures& now = facts_.now;
@@ -171,7 +171,7 @@ class Evaluator {
       gate.verdict = GateVerdict::not_known;
       gate.actual = std::nullopt;
     }
-    if (before.flops.total <= 0 && before.unknown_flops > 0) {
+    if (!before.are_flops_known()) {
       gate = {.kind = gate.kind, .verdict = GateVerdict::not_applicable};
     }
   }

@@ -23,6 +23,7 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
                     .flops = coverage.flops,
                     .parameter_bytes = coverage.parameter_bytes,
                     .unknown_flops = coverage.unknown_flops};
+  measures.are_flops_mostly_known = coverage.are_flops_known();
   const auto is_unknown = [&](ValueId value) {
     return graph.value(value).is_tensor() && !value_bytes(graph, value);
   };

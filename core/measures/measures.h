@@ -43,9 +43,12 @@ struct Measures {
   double cpu_unmatched_us = 0;
   double acc_unmatched_us = 0;
   std::vector<TargetMeasures> targets = {};  // of several, in the order in which they are asked
+  bool are_flops_mostly_known = true;        // Coverages::are_flops_known()
 
-  // False: no node's FLOPs are known, so there is no share of them, here or of a target.
-  bool are_flops_known() const { return flops.total > 0 || unknown_flops == 0; }
+  // False: there is no share of the FLOPs, here or of a target, since too few are known.
+  bool are_flops_known() const {
+    return are_flops_mostly_known && (flops.total > 0 || unknown_flops == 0);
+  }
   // False: of no tensor that enters or leaves an accelerator part is the size known.
   bool is_any_boundary_known() const { return boundary_bytes > 0 || is_boundary_known; }
 };

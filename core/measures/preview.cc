@@ -60,6 +60,7 @@ class DeviceCounter {
         read_by_host_(graph.value_count()) {
     result_.devices.resize(host_ + 1);
     result_.bytes.resize((host_ + 1) * (host_ + 1));
+    result_.has_unknown.resize(result_.bytes.size());
   }
 
   DevicesOfSplit run() && {
@@ -81,6 +82,9 @@ class DeviceCounter {
     numbers.nodes += partition_.nodes(part).size();
     numbers.flops += parts_[part].flops;
     numbers.unknown_flops += parts_[part].unknown_flops;
+    for (const Hazard& hazard : parts_[part].hazards) {
+      numbers.has_unknown_bytes |= hazard.kind == Hazard::Kind::unknown_bytes;
+    }
     for (const ValueId value : boundaries_.inputs[part]) count_read(value, device_of(part));
   }
 
@@ -91,8 +95,10 @@ class DeviceCounter {
     if (is_made && !graph_.nodes().contains(record.producer)) return;  // a constant's output
     const std::size_t maker = is_made ? device_of(partition_.part_of[record.producer]) : host_;
     if (maker == reader || (reader == host_ && !read_by_host_.insert(value))) return;
-    std::uint64_t& bytes = result_.bytes[maker * (host_ + 1) + reader];
-    bytes = saturating_add(bytes, value_bytes(graph_, value).value_or(0));
+    const std::size_t place = maker * (host_ + 1) + reader;
+    const auto bytes = value_bytes(graph_, value);
+    result_.bytes[place] = saturating_add(result_.bytes[place], bytes.value_or(0));
+    if (!bytes && record.is_tensor()) result_.has_unknown[place] = true;
   }
 
   void count_parameters(std::size_t device) {

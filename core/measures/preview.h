@@ -58,6 +58,10 @@ struct Coverages {
   std::size_t computing = 0;              // nodes of known FLOPs, not 0
   std::size_t unknown_flops = 0;          // nodes without known FLOPs
   std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them
+
+  // False where the FLOPs of most nodes that compute are unknown: the share of the others would mislead. Nodes
+  // without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
+  bool are_flops_known() const { return unknown_flops <= computing; }
 };
 
 // What one of several devices has.
@@ -68,6 +72,9 @@ struct DeviceNumbersOfSplit {
   std::size_t unknown_flops = 0;
   std::uint64_t parameter_bytes = 0;  // each once, however many of its parts read it
   std::optional<double> qps = {};     // that its link allows; nullopt: no part of it is bound
+  bool has_unknown_bytes = false;     // a tensor that crosses its link has no known size
+
+  bool is_work_known() const { return flops > 0 || unknown_flops == 0; }
 };
 
 // The devices of a split for several targets: the targets, and last the CPU.
@@ -77,7 +84,11 @@ struct DevicesOfSplit {
   // accelerator part that reads them, and once for the CPU, which also makes the model's inputs and
   // reads its outputs. Tensors of known size.
   std::vector<std::uint64_t> bytes = {};
+  std::vector<bool> has_unknown = {};  // the same: the bytes leave out a tensor of unknown size
 
+  bool are_bytes_known(std::size_t from, std::size_t to) const {
+    return !has_unknown[from * devices.size() + to];
+  }
   std::uint64_t bytes_between(std::size_t from, std::size_t to) const {
     return bytes[from * devices.size() + to];
   }

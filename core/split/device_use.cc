@@ -1,5 +1,7 @@
 #include "core/split/device_use.h"
 
+#include <algorithm>
+
 #include "core/cost/cost.h"
 #include "core/devices/energy.h"
 #include "core/devices/graph_problem.h"
@@ -37,6 +39,27 @@ struct SplitRounds {
   Devices devices;
   Rounds rounds;
 };
+
+// By target: whether all tensors that its nodes read and make have a known size.
+std::vector<bool> known_peaks(const Graph& graph, const Partition& partition,
+                              std::size_t target_count) {
+  std::vector<bool> are_known(target_count, true);
+  const auto is_unknown = [&](ValueId value) {
+    return graph.value(value).is_tensor() && !graph.is_parameter(value) &&
+           !value_bytes(graph, value);
+  };
+  for (const NodeId node : graph.nodes()) {
+    const TargetId target = partition.target(partition.part_of[node]);
+    if (target == kNone<TargetId> || !are_known[index(target)]) continue;
+    const auto operands = graph.operands(node);
+    const auto outputs = graph.outputs(node);
+    are_known[index(target)] =
+        std::none_of(operands.begin(), operands.end(),
+                     [&](const Operand& operand) { return is_unknown(operand.value); }) &&
+        std::none_of(outputs.begin(), outputs.end(), is_unknown);
+  }
+  return are_known;
+}
 
 }  // namespace
 
@@ -77,6 +100,7 @@ DeviceUse device_use(const Graph& graph, const Partition& partition, const Laten
     if (!partition.is_acc(part)) score.part_costs[index(part)] += input.machine.cpu_launch_us;
   }
   DeviceUse use{.peak_bytes = score.peak_bytes,
+                .is_peak_known = known_peaks(graph, partition, input.target_count()),
                 .schedule = schedule_parts(split.rounds.devices,
                                            needed_parts(scorer.unit_readers(), split.rounds),
                                            score.part_costs)};

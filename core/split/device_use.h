@@ -19,6 +19,7 @@ struct DeviceUse {
   // and values from the node that makes them, or the part that they enter, to the last that reads them.
   // A tensor of unknown size takes none.
   std::vector<std::uint64_t> peak_bytes;
+  std::vector<bool> is_peak_known = {};  // by target: every tensor that it holds has a known size
   // Each device runs its parts in order, and each part when what it reads is there. A node of unknown
   // time takes none.
   PartSchedule schedule;

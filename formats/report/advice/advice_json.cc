@@ -78,11 +78,11 @@ class AdviceWriter {
     json_.end_object();
   }
 
-  void write_coverage_of(std::string_view key, const Coverage& coverage) {
+  void write_coverage_of(std::string_view key, const Coverage& coverage, bool is_known = true) {
     json_.begin_object(key);
     json_.number("acc", coverage.acc);
     json_.number("total", coverage.total);
-    json_.number("ratio", coverage.ratio());
+    json_.number("ratio", is_known ? std::optional(coverage.ratio()) : std::nullopt);
     json_.end_object();
   }
 
@@ -97,7 +97,7 @@ class AdviceWriter {
     json_.number("latency_us", outcome.latency());
     json_.number("supported_nodes", outcome.supported);
     write_coverage_of("nodes", outcome.nodes);
-    write_coverage_of("flops", outcome.flops);
+    write_coverage_of("flops", outcome.flops, outcome.are_flops_known());
     json_.end_object();
   }
 

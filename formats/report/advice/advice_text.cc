@@ -57,6 +57,11 @@ std::string change_text(std::uint64_t before, std::uint64_t after,
 }
 
 // "+6.5%", in percentage points.
+// The share of the FLOPs on the accelerator; "?" where too few are known.
+std::string work_share_text(const Outcome& outcome) {
+  return outcome.are_flops_known() ? share_text(outcome.flops) : "?";
+}
+
 std::string points_text(double before, double after) {
   const double points = (after - before) * 100;
   if (points == 0) return "=";
@@ -173,7 +178,7 @@ class AdviceText {
         if (outcome.unknown_bytes > 0) return "unknown QPS";
         return outcome.qps() ? qps_text(outcome) + " QPS" : "no bound by the link";
       case Goal::flops:
-        if (outcome.flops.total == 0) return "no FLOPs known";
+        if (outcome.flops.total == 0 || !outcome.are_flops_known()) return "no FLOPs known";
         return share_text(outcome.flops) + " of the FLOPs on the accelerator";
       case Goal::latency:
         return outcome.latency() ? "latency " + duration_text(*outcome.latency())
@@ -324,7 +329,7 @@ class AdviceText {
     const auto add = [&](const std::string& title, const Outcome& outcome, std::string note = {}) {
       table.add(
           {title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome), qps_text(outcome),
-           shared_text(outcome), share_text(outcome.nodes), share_text(outcome.flops)},
+           shared_text(outcome), share_text(outcome.nodes), work_share_text(outcome)},
           outcome, std::move(note));
     };
     add("    now", advice_.now);
@@ -369,7 +374,8 @@ class AdviceText {
            report_.target().empty() ? count_text(remedy.models.size()) : off_cpu_text(remedy),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            link_change_text(now, remedy.then), qps_text(remedy.then), shared_text(remedy.then),
-           points_text(now.flops.ratio(), remedy.then.flops.ratio())},
+           now.are_flops_known() ? points_text(now.flops.ratio(), remedy.then.flops.ratio())
+                                 : std::string("?")},
           remedy.then, row_obstacle(remedy));
       obstacles.push_back(row_obstacle(remedy));
     }
@@ -443,7 +449,7 @@ class AdviceText {
       table.add({"  --min-acc-module-size " + count_text(size),
                  std::string(start_side_name(setting.start)), count_text(outcome.acc_subgraphs),
                  link_bytes_text(outcome), qps_text(outcome), shared_text(outcome),
-                 share_text(outcome.nodes), share_text(outcome.flops), is_knee ? "<- knee" : ""},
+                 share_text(outcome.nodes), work_share_text(outcome), is_knee ? "<- knee" : ""},
                 outcome);
       first = last;
     }
@@ -460,7 +466,7 @@ class AdviceText {
     for (const OptionTrial& trial : report_.trials->trials) {
       const Outcome& then = trial.then;
       table.add({"  " + option_text(trial), count_text(then.acc_subgraphs), link_bytes_text(then),
-                 qps_text(then), shared_text(then), share_text(then.nodes), share_text(then.flops),
+                 qps_text(then), shared_text(then), share_text(then.nodes), work_share_text(then),
                  &trial == report_.trials->best() ? "<- best" : ""},
                 then);
     }

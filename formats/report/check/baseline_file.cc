@@ -347,7 +347,8 @@ void take_target(const Field& field, std::size_t lists, EarlierResult& result) {
   measures.name = target.name;
   const Measures& all = result.measures;
   measures.nodes = {field["nodes"].number(), all.nodes.total};
-  measures.flops = {field["flops"].number(), all.flops.total};
+  const bool is_known = !field["flops"].json().is_null();
+  measures.flops = {is_known ? field["flops"].number() : 0, all.flops.total};
   measures.parameter_bytes = {field["parameter_bytes"].number(), all.parameter_bytes.total};
   measures.parts = field["partitions"].count();
   result.measures.targets.push_back(std::move(measures));
@@ -396,6 +397,8 @@ EarlierResult take_report(const Field& report) {
   measures.parameter_bytes = take_coverage(coverage["parameter_bytes"]);
   if (coverage["flops"].has("unknown_nodes")) {
     measures.unknown_flops = coverage["flops"]["unknown_nodes"].count();
+    const Field flops = coverage["flops"];
+    measures.are_flops_mostly_known = !flops.has("ratio") || !flops["ratio"].json().is_null();
   }
   if (!report["link"].json().is_null()) {
     measures.qps = report["link"]["shared_qps"].number();

@@ -179,7 +179,13 @@ class CheckMaker {
       }
       const std::string dims = size_options_text(report_.model, graph_);
       const std::string mend = dims.empty() ? "" : "; give " + dims;
-      if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known" + mend;
+      if (gate.kind == GateKind::min_flops_coverage) {
+        return (run_.now.flops.total > 0
+                    ? "the FLOPs of " + counted(run_.now.unknown_flops, "node") +
+                          " are not known, more than are"
+                    : "no node's FLOPs are known") +
+               mend;
+      }
       if (gate.kind == GateKind::flops_coverage_regression) {
         return "FLOPs that the baseline knows are not known now" + mend;
       }

@@ -200,7 +200,10 @@ KeptTable diff_numbers(const Diff& diff) {
   table.add_row({"nodes", count(before.nodes.total), count(after.nodes.total)});
   table.add_row({"on the CPU", count_text(before.cpu_nodes), count_text(after.cpu_nodes)});
   table.add_row({"node coverage", share_text(before.nodes), share_text(after.nodes)});
-  table.add_row({"FLOPs coverage", share_text(before.flops), share_text(after.flops)});
+  const auto flops = [](const Measures& measures) {
+    return measures.are_flops_known() ? share_text(measures.flops) : "?";
+  };
+  table.add_row({"FLOPs coverage", flops(before), flops(after)});
   table.add_row({"parameter coverage", share_text(before.parameter_bytes),
                  share_text(after.parameter_bytes)});
   table.add_row(

@@ -413,7 +413,7 @@ class DataWriter {
         const std::uint64_t count = preview_.by_device.bytes_between(i, to);
         json_.begin_list();
         json_.number(count);
-        json_.text(count == 0 ? "-" : bytes_text(count));
+        json_.text(bytes_between_text(preview_.by_device, i, to));
         json_.end_list();
       }
       json_.end_list();
@@ -436,7 +436,8 @@ class DataWriter {
     const std::uint64_t peak = report_.time->use->peak_bytes[target];
     const auto memory = report_.time->basis.machine_with(target).acc_memory;
     pair("peak", static_cast<double>(peak),
-         bytes_text(peak) + (memory ? " of " + bytes_text(*memory) : std::string()));
+         known_bytes_text(peak, report_.time->use->is_peak_known[target]) +
+             (memory ? " of " + bytes_text(*memory) : std::string()));
   }
 
   void write_times_of(std::size_t device) {

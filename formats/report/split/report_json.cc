@@ -337,7 +337,7 @@ class ReportWriter {
       json_.end_list();
       json_.number("partitions", numbers.parts);
       json_.number("nodes", numbers.nodes);
-      json_.number("flops", numbers.flops);
+      json_.number("flops", numbers.is_work_known() ? std::optional(numbers.flops) : std::nullopt);
       json_.number("parameter_bytes", numbers.parameter_bytes);
       if (!is_host) write_target_settings(report_.targets[i]);
       if (!is_host) write_target_times(i);
@@ -345,7 +345,9 @@ class ReportWriter {
       for (std::size_t to = 0; to < count; ++to) {
         const bool is_to_host = to == report_.targets.size();
         json_.text_key(target_name(is_to_host ? kNone<TargetId> : id_at<TargetId>(to)));
-        json_.number(preview_.by_device.bytes_between(i, to));
+        preview_.by_device.are_bytes_known(i, to)
+            ? json_.number(preview_.by_device.bytes_between(i, to))
+            : json_.null();
       }
       json_.end_object();
       json_.end_object();
@@ -361,9 +363,12 @@ class ReportWriter {
   }
 
   void write_target_times(std::size_t target) {
-    json_.number("qps", preview_.by_device.devices[target].qps);
+    const DeviceNumbersOfSplit& numbers = preview_.by_device.devices[target];
+    json_.number("qps", numbers.has_unknown_bytes ? std::nullopt : numbers.qps);
     if (report_.time == nullptr) return;
-    json_.number("peak_bytes", report_.time->use->peak_bytes[target]);
+    const DeviceUse& use = *report_.time->use;
+    json_.number("peak_bytes",
+                 use.is_peak_known[target] ? std::optional(use.peak_bytes[target]) : std::nullopt);
     write_machine(json_, report_.time->basis.machine_with(target));
     const TargetLatency& latency = report_.time->asked().targets[target];
     json_.begin_object("latency", Layout::one_line);

@@ -129,7 +129,7 @@ class TextReport {
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
     if (values > 0) text = "bytes of " + counted(values, "value") + " between partitions";
-    if (!is_mostly_known(preview_.coverage) && preview_.coverage.unknown_flops > 0) {
+    if (!preview_.coverage.are_flops_known()) {
       text += (text.empty() ? "" : " and ") + std::string("FLOPs of ") +
               counted(preview_.coverage.unknown_flops, "node");
     }
@@ -451,7 +451,9 @@ class TextReport {
                                       count_text(devices[i].parts),
                                       bytes_text(devices[i].parameter_bytes),
                                       peak_text(i),
-                                      devices[i].qps ? rate_text(*devices[i].qps) : "-"};
+                                      devices[i].has_unknown_bytes ? "?"
+                                      : devices[i].qps             ? rate_text(*devices[i].qps)
+                                                                   : "-"};
       if (has_times_) add_times_of(i, row);
       table.add_row(std::move(row));
     }
@@ -462,7 +464,8 @@ class TextReport {
   // "6.1 MiB", "6.1 MiB of 8 MiB": what the target holds at once.
   std::string peak_text(std::size_t device) const {
     if (report_.time == nullptr || device == report_.targets.size()) return "-";
-    const std::string held = bytes_text(report_.time->use->peak_bytes[device]);
+    const DeviceUse& use = *report_.time->use;
+    const std::string held = known_bytes_text(use.peak_bytes[device], use.is_peak_known[device]);
     const auto memory = report_.time->basis.machine_with(device).acc_memory;
     return memory ? held + " of " + bytes_text(*memory) : held;
   }
@@ -489,8 +492,7 @@ class TextReport {
     for (std::size_t from = 0; from < count; ++from) {
       std::vector<std::string> row = {name_of_device(from)};
       for (std::size_t to = 0; to < count; ++to) {
-        const std::uint64_t bytes = preview_.by_device.bytes_between(from, to);
-        row.push_back(bytes == 0 ? "-" : bytes_text(bytes));
+        row.push_back(bytes_between_text(preview_.by_device, from, to));
       }
       table.add_row(std::move(row));
     }

@@ -112,6 +112,12 @@ std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
   return bytes == 0 ? "?" : bytes_text(bytes) + "+";
 }
 
+std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to) {
+  const std::uint64_t bytes = devices.bytes_between(from, to);
+  const bool is_known = devices.are_bytes_known(from, to);
+  return bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known);
+}
+
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
                           std::uint64_t bytes) {
   return known_bytes_text(bytes, !has_unknown_size(graph, values));
@@ -170,10 +176,6 @@ std::string share_text(const Coverage& coverage) {
   return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
 }
 
-bool is_mostly_known(const Coverages& coverage) {
-  return coverage.unknown_flops <= coverage.computing;
-}
-
 std::string coverage_text(const Coverages& coverage, std::string_view where) {
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
   const std::string at(where);
@@ -181,7 +183,7 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   std::string text = count(coverage.nodes.acc) + " of " +
                      counted(static_cast<std::uint64_t>(coverage.nodes.total), "node") + " (" +
                      percent_text(coverage.nodes.ratio()) + ")";
-  if (coverage.flops.total > 0 && is_mostly_known(coverage)) {
+  if (coverage.flops.total > 0 && coverage.are_flops_known()) {
     text += " and " + percent_text(coverage.flops.ratio()) + " of " +
             (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
   }
@@ -197,7 +199,7 @@ void write_coverage(JsonText& json, const Coverages& coverage) {
   json.begin_object("flops", kOneLine);
   write_ratio(json, coverage.flops);
   json.key("ratio");
-  is_mostly_known(coverage) ? json.number(coverage.flops.ratio()) : json.null();
+  coverage.are_flops_known() ? json.number(coverage.flops.ratio()) : json.null();
   json.number("unknown_ops", coverage.unknown_flops_ops.size());
   json.number("unknown_nodes", coverage.unknown_flops);
   json.end_object();
@@ -273,16 +275,25 @@ std::string part_count_note(const Split& split, const Machine& machine, const Sp
               : ": --keep-acc-subgraphs " + most + " keeps to it");
 }
 
-std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,
+std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
+                                      std::span<const Target> targets, const Preview& preview,
                                       const InferenceTime& time) {
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Machine& machine = time.basis.machine_with(i);
     const std::uint64_t held = time.use->peak_bytes[i];
+    const bool is_known = time.use->is_peak_known[i];
     if (machine.acc_memory && held > *machine.acc_memory) {
-      notes.push_back(targets[i].name + " would hold " + bytes_text(held) + " at once, " +
-                      bytes_text(held - *machine.acc_memory) + " more than its memory=" +
-                      bytes_text(*machine.acc_memory) + ": --place cost keeps to it");
+      notes.push_back(targets[i].name + " would hold " + (is_known ? "" : "at least ") +
+                      bytes_text(held) + " at once, " + bytes_text(held - *machine.acc_memory) +
+                      " more than its memory=" + bytes_text(*machine.acc_memory) +
+                      ": --place cost keeps to it");
+    } else if (machine.acc_memory && !is_known) {
+      const std::string dims = size_options_text(model, graph);
+      notes.push_back("whether " + targets[i].name +
+                      " keeps to its memory=" + bytes_text(*machine.acc_memory) +
+                      " is not known, since sizes of tensors that it holds are not" +
+                      (dims.empty() ? "" : ": give " + dims));
     }
     const std::size_t parts = preview.by_device.devices[i].parts;
     if (machine.most_acc_parts && parts > *machine.most_acc_parts) {

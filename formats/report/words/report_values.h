@@ -53,6 +53,9 @@ void write_file(JsonText& json, std::span<const std::string> files, PartId part)
 // A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
 
+// The bytes that one of several devices makes and another reads; "-" where nothing crosses.
+std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to);
+
 // The sum of bytes of values that cross; "?" or a trailing "+" when some are unknown.
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
 
@@ -74,10 +77,6 @@ std::string part_qps_text(const PartNumbers& numbers);
 
 // FLOPs of a part; "?" or a trailing "+" when some are unknown.
 std::string work_text(const PartNumbers& numbers);
-
-// True if the FLOPs of most nodes that compute are known; otherwise their share would mislead. Nodes
-// without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
-bool is_mostly_known(const Coverages& coverage);
 
 // `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
 std::string coverage_text(const Coverages& coverage, std::string_view where);
@@ -113,8 +112,10 @@ std::string memory_note(const Preview& preview, const Machine& machine);
 std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
                             bool has_requirements);
 
-// Of several targets: a note on each that would hold more bytes or partitions than it can.
-std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,
+// Of several targets: a note on each that would hold more bytes or partitions than it can, or of which that is
+// not known. Reads the model again where an input has a dim without a name.
+std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
+                                      std::span<const Target> targets, const Preview& preview,
                                       const InferenceTime& time);
 
 }  // namespace cleave

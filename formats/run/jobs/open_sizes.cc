@@ -254,7 +254,7 @@ class Interpolation {
   const std::vector<OpenDim>& dims_;
 };
 
-OpenSizes open_sizes_of(Attempt attempt, const std::vector<OpenDim>& dims, const Split* split) {
+OpenSizes made_of(Attempt attempt, const std::vector<OpenDim>& dims, const Split* split) {
   OpenSizes sizes;
   for (const OpenDim& dim : dims) sizes.names.push_back(dim.name);
   sizes.grid = std::move(attempt.grid);
@@ -290,7 +290,7 @@ std::optional<OpenSizes> find_with(const LoadedModel& model, const Split* split,
     if (best && best->exact == best->numbers.size()) break;
   }
   if (!best) return std::nullopt;
-  return open_sizes_of(*std::move(best), dims, split);
+  return made_of(*std::move(best), dims, split);
 }
 
 // The numbers at the sizes that fit the model best, without any polynomial.
@@ -320,7 +320,7 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
     attempt.numbers.push_back(
         {.at_first = number.value, .exact = {}, .is_partial = number.is_partial});
   }
-  return open_sizes_of(std::move(attempt), dims, split);
+  return made_of(std::move(attempt), dims, split);
 }
 
 }  // namespace
@@ -341,6 +341,10 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
     }
   }
   return dims.empty() ? std::nullopt : find_at_one(model, split, dims);
+}
+
+std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {
+  return job.costs().empty() ? find_open_sizes(job.model(), &job.split()) : std::nullopt;
 }
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include "core/measures/open_sizes.h"
 #include "core/split/split.h"
 #include "formats/models/bind/loaded_model.h"
+#include "formats/run/jobs/split_job.h"
 
 namespace cleave {
 
@@ -14,5 +15,9 @@ namespace cleave {
 // sizes or becomes another graph, and for models so large that reading them 10 to 100 times takes long
 // (300,000 nodes in all). `split`: of the model's graph; null: only the FLOPs of the whole.
 std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* split);
+
+// The same of the job's split; nullopt also where times, or shapes of profiles, are those of certain sizes: then
+// there are no products.
+std::optional<OpenSizes> open_sizes_of(const SplitJob& job);
 
 }  // namespace cleave

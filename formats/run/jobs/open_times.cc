@@ -48,22 +48,16 @@ bool lacks_time(const Split* split, const TargetTimes& times, NodeId node) {
   return false;
 }
 
-}  // namespace
-
-std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
-                                      const Split* split, const SplitOptions& options,
-                                      const TargetTimes& times) {
-  if (!asks_for_latency(options)) return std::nullopt;
+std::vector<ValueId> inputs_without_size(const Graph& graph) {
   std::vector<ValueId> open = open_inputs(graph);
   std::erase_if(open, [&](ValueId input) { return !has_no_size(graph, input); });
-  if (open.empty()) return std::nullopt;
-  const auto nodes = graph.nodes();
-  const auto is_unknown = [&](NodeId node) {
-    return lacks_time(split, times, node) && touches_no_size(graph, node);
-  };
-  const auto unknown =
-      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
-  if (unknown == 0) return std::nullopt;
+  return open;
+}
+
+// The fault of `unknown` nodes without the numbers that `option` goes by, where these inputs are open.
+Fault open_fault(const LoadedModel& model, const Graph& graph, const std::vector<ValueId>& open,
+                 const std::string& option, const std::string& numbers, std::size_t unknown,
+                 const std::string& instead) {
   const auto shape_of = [&](ValueId input) {
     return escaped_in_quotes(graph.value(input).name) + " is " + type_text(graph, input);
   };
@@ -73,10 +67,59 @@ std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& gra
   }
   return input_fault(
       {{.file = model.source.path(),
-        .message = asking_option(options) + " goes by times, and those of " + count_text(unknown) +
-                   " of " + counted(nodes.size(), "node") +
+        .message = option + " goes by " + numbers + ", and those of " + count_text(unknown) +
+                   " of " + counted(graph.node_count(), "node") +
                    " are not known, since sizes are open: " + capped_list(open, 3, shape_of),
-        .notes = {"give " + sizes + ", or measured times of all nodes (--costs)"}}});
+        .notes = {"give " + sizes + ", or " + instead}}});
+}
+
+bool may_run_on_acc(const Split& split, NodeId node) {
+  if (split.targets.empty()) return split.acc_found.nodes.contains(node);
+  return std::any_of(split.targets.begin(), split.targets.end(), [&](const TargetVerdicts& target) {
+    return target.support.supported.contains(node);
+  });
+}
+
+}  // namespace
+
+std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split* split, const SplitOptions& options,
+                                      const TargetTimes& times) {
+  if (!asks_for_latency(options)) return std::nullopt;
+  const std::vector<ValueId> open = inputs_without_size(graph);
+  if (open.empty()) return std::nullopt;
+  const auto nodes = graph.nodes();
+  const auto is_unknown = [&](NodeId node) {
+    return lacks_time(split, times, node) && touches_no_size(graph, node);
+  };
+  const auto unknown =
+      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
+  if (unknown == 0) return std::nullopt;
+  return open_fault(model, graph, open, asking_option(options), "times", unknown,
+                    "measured times of all nodes (--costs)");
+}
+
+std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split& split, const SplitOptions& options) {
+  const bool is_by_time = options.keep_by == KeepBy::time;
+  if (split.cap.subgraphs == 0 || (options.keep_by != KeepBy::flops && !is_by_time)) {
+    return std::nullopt;
+  }
+  const std::vector<ValueId> open = inputs_without_size(graph);
+  if (open.empty()) return std::nullopt;
+  const PerNode<NodeCost> costs = node_costs(graph);
+  const auto is_unknown = [&](NodeId node) {
+    const MeasuredCost* const measured = graph.measured_cost(node);
+    const bool is_measured = is_by_time && measured != nullptr && measured->time_us >= 0;
+    return !costs[node].flops && !is_measured && may_run_on_acc(split, node) &&
+           touches_no_size(graph, node);
+  };
+  const auto nodes = graph.nodes();
+  const auto unknown =
+      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
+  if (unknown == 0) return std::nullopt;
+  return open_fault(model, graph, open, "--keep-acc-subgraphs", is_by_time ? "times" : "FLOPs",
+                    unknown, "--keep-by nodes");
 }
 
 }  // namespace cleave

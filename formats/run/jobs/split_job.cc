@@ -43,6 +43,20 @@ Machine with_lists(Machine machine, const std::vector<SupportList>& lists) {
   return machine;
 }
 
+// The link of a target, the first of these that is given: link= of --target, --pcie-bw, that of its lists, the
+// default.
+Link link_of(const SplitRequest& request, const std::string& target,
+             const std::vector<SupportList>& lists) {
+  if (const TargetSpec* const spec = link_spec_of(request, target)) return *spec->link;
+  if (request.link) return *request.link;
+  for (const SupportList& list : lists) {
+    if (list.link) return *list.link;
+    const auto numbers = list_target(list);
+    if (numbers && numbers->link) return *numbers->link;
+  }
+  return default_link();
+}
+
 Error no_such_target(std::string_view option, const std::string& name,
                      std::span<const Target> targets) {
   std::vector<std::string> names;
@@ -253,8 +267,8 @@ class SplitJobMaker {
     job_.graph_ = job_.model_->graph.with_shapes(observed_shapes(costs));
     job_.options_ = with_devices(job_.options_, job_.lists_, request_.targets, costs);
     if (has_targets()) set_machines(costs);
-    const Link link =
-        has_targets() ? job_.targets_.front().link : choose_link(request_.link, job_.lists_);
+    const Link link = has_targets() ? job_.targets_.front().link
+                                    : link_of(request_, job_.targets_.front().name, job_.lists_);
     const Machine machine = machine_of(job_.options_, link);
     MeasuredTargets measured = measured_targets(job_.graph(), machine, costs, job_.options_.later);
     TimeBasis basis{.times = std::move(measured.times),
@@ -267,6 +281,8 @@ class SplitJobMaker {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
     job_.required_ = required_set();
+    // Where lists are at hand, an earlier run has told, or a gate does.
+    if (read_.lists == nullptr) append(job_.warnings_, idle_request_warnings(request_));
     if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {
       if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
@@ -291,6 +307,9 @@ class SplitJobMaker {
     }
     if (open) {
       return after(job_.warnings_, *std::move(open));
+    }
+    if (auto unknown = open_worth_fault(*job_.model_, input.graph, *split, job_.options_)) {
+      return after(job_.warnings_, *std::move(unknown));
     }
     if (split->unfit) {
       return after(job_.warnings_,
@@ -317,7 +336,8 @@ class SplitJobMaker {
       notes.push_back(memory_note(*job_.preview_, machine));
       notes.push_back(part_count_note(split, machine, job_.options_, job_.required() != nullptr));
     } else {
-      append(notes, target_notes(job_.targets_, *job_.preview_, *job_.time_));
+      append(notes,
+             target_notes(*job_.model_, job_.graph(), job_.targets_, *job_.preview_, *job_.time_));
     }
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
@@ -375,13 +395,12 @@ class SplitJobMaker {
       const auto first = job_.lists_.begin() + static_cast<std::ptrdiff_t>(target.first_list);
       const std::vector<SupportList> own(
           first, first + static_cast<std::ptrdiff_t>(target.end_list - target.first_list));
-      target.link = choose_link(request_.link, own);
+      target.link = link_of(request_, target.name, own);
       Machine machine = with_lists(given, own);
       for (const TargetSpec& spec : request_.targets) {
         const bool is_own = spec.name == target.name || spec.name == kOnlyTarget;
         if (spec.target == TargetName::acc && !is_own) continue;
         machine = with_target(std::move(machine), spec);
-        if (spec.link && spec.name == target.name) target.link = *spec.link;
       }
       machine.link_bytes_per_second = target.link.bytes_per_second;
       machine.cpu.calibrated = costs.cpu_ops;
@@ -744,16 +763,6 @@ Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList
     }
   }
   return warnings;
-}
-
-Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists) {
-  if (asked) return *asked;
-  for (const SupportList& list : lists) {
-    if (list.link) return *list.link;
-    const auto target = list_target(list);
-    if (target && target->link) return *target->link;
-  }
-  return default_link();
 }
 
 SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,

@@ -35,6 +35,8 @@ class SplitJob {
   const Split& split() const { return *split_; }
   const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
   const InferenceTime& time() const { return *time_; }
+  // Between the host and the accelerator; of several targets that of the one whose link bounds the rate.
+  const Link& link() const { return preview_->link; }
   // What the split was made from, as it was asked for.
   const SplitRequest& request() const { return request_; }
   // The nodes that PlaceBy::cost leaves on the accelerator; null: none was named.
@@ -98,9 +100,6 @@ Loaded<ListsRead> read_lists(const ListsRequest& request);
 
 // Warnings about items of --deny that are neither an op nor the name of a node of the model.
 Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists);
-
-// `asked`, else the first link that a list names, else the default.
-Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);
 
 // The options with the numbers of the devices: those of the first list that has any, those of
 // `targets` instead where given, and the calibrated times of ops in `costs`.

@@ -22,7 +22,6 @@ Status<> add_target(SplitRequest& request, const std::string& text) {
   const auto target = parse_target(text);
   if (!target) return target.error();
   request.targets.push_back(*target);
-  if (target->link && target->name == kOnlyTarget) request.link = target->link;
   return Done{};
 }
 
@@ -221,6 +220,40 @@ Status<> check_targets(const ListsRequest& request) {
                  {"at most " + std::to_string(kMostTargets) + " are asked"}};
   }
   return Done{};
+}
+
+const TargetSpec* link_spec_of(const SplitRequest& request, std::string_view target) {
+  const TargetSpec* found = nullptr;
+  for (const TargetSpec& spec : request.targets) {
+    const bool is_own = spec.name == target;
+    if (spec.target != TargetName::acc || !spec.link || (!is_own && spec.name != kOnlyTarget)) {
+      continue;
+    }
+    if (is_own || found == nullptr || found->name != target) found = &spec;
+  }
+  return found;
+}
+
+Diagnostics idle_request_warnings(const SplitRequest& request) {
+  Diagnostics warnings;
+  const auto warn = [&](const char* option, std::string message) {
+    warnings.push_back(
+        {.severity = Severity::warning, .file = option, .message = std::move(message)});
+  };
+  const std::vector<std::string> targets = request.lists.targets();
+  for (const std::string& target : targets) {
+    const TargetSpec* const spec = request.link ? link_spec_of(request, target) : nullptr;
+    if (spec == nullptr) continue;
+    warn("--pcie-bw", "is not used" + (targets.size() > 1 ? " for " + target : std::string()) +
+                          ": --target " + spec->name + ":link=" + spec->link->name +
+                          " is the link");
+  }
+  const auto has_energy = [](const TargetSpec& spec) { return spec.energy.has_value(); };
+  if (targets.size() < 2 &&
+      std::any_of(request.targets.begin(), request.targets.end(), has_energy)) {
+    warn("--target", "energy= is for several targets, and there is one: nothing is said of energy");
+  }
+  return warnings;
 }
 
 std::vector<CostSource> costs_of(const SplitRequest& request) {

@@ -17,6 +17,7 @@
 #include "core/cost/target_spec.h"
 #include "core/split/options.h"
 #include "core/support/support_list.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/base/text/fault.h"
 #include "formats/base/text/limits.h"
 #include "formats/lists/costs/cost_set.h"
@@ -80,7 +81,7 @@ struct SplitRequest {
   ModelRequest model = {};
   ListsRequest lists = {};
   SplitOptions options = {};
-  std::optional<Link> link = {};  // nullopt: the first link that a list names, else the default
+  std::optional<Link> link = {};          // --pcie-bw: of targets that `targets` give no link
   std::vector<TargetSpec> targets = {};   // --target: they win over the numbers in lists
   std::vector<CostSource> costs = {};     // --costs; not read where the caller has read them
   std::vector<std::string> require = {};  // nodes, globs or ops that PlaceBy::cost leaves
@@ -91,6 +92,13 @@ struct SplitRequest {
 
 // The files of --costs: NAME=FILE is of the target NAME where the lists name one.
 std::vector<CostSource> costs_of(const SplitRequest& request);
+
+// The last --target with a link for the target: one that names it before one for all (acc:link=). Null: none.
+const TargetSpec* link_spec_of(const SplitRequest& request, std::string_view target);
+
+// Warnings about options of the request that do nothing beside others: --pcie-bw beside a link= of --target, and
+// energy= of a single target. They are the same for every model.
+Diagnostics idle_request_warnings(const SplitRequest& request);
 
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
 // the table in split_settings.h, "pcie_bw", "min_gain", "place_goal", "overlap", "target", "costs", "require",

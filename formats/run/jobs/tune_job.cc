@@ -125,6 +125,8 @@ class Tuner {
     costs_ = *std::move(costs);
     made_.warnings = model_->warnings;
     made_.warnings.insert(made_.warnings.end(), costs_.warnings.begin(), costs_.warnings.end());
+    const Diagnostics idle = idle_request_warnings(request_.split);
+    made_.warnings.insert(made_.warnings.end(), idle.begin(), idle.end());
     if (costs_.acc_us.empty()) costs_.acc_us = PerNode<double>(model_->graph.node_count(), -1);
     return std::nullopt;
   }

@@ -53,6 +53,17 @@ TEST_CASE(
   CHECK(verdict() == "faster-than-cpu fails: 100 of 100\n");
 }
 
+TEST_CASE("a share of FLOPs of which most are not known meets and breaks no limit") {
+  Measures now = some_measures();
+  now.unknown_flops = 15;
+  const auto verdict = [&] { return evaluated({.flops_coverage = 0.5}, {.now = now}); };
+  CHECK(verdict() == "min-coverage-flops holds: 0.75 of 0.5\n");
+  now.are_flops_mostly_known = false;
+  CHECK(verdict() == "min-coverage-flops not_known: 0.5\n");
+  now.flops = {0, 1};
+  CHECK(verdict() == "min-coverage-flops not_known: 0.5\n");
+}
+
 TEST_CASE("coverage of one of several targets is that target's share of the whole model") {
   Measures now = some_measures();
   now.targets = {{.name = "npu", .nodes = {15, 20}, .flops = {3e9, 4e9}, .parameter_bytes = {0, 1}},

@@ -68,6 +68,17 @@ TEST_CASE("A target holds its weights and the values of the part that runs") {
   CHECK(activation_peak(made.graph, made.partition.nodes(PartId{1})) == 1200);
 }
 
+TEST_CASE("What a target holds is not known where a tensor of its nodes has no known size") {
+  OnDevices made(graph_from_text(R"(
+    input x: float32[100]
+    a: float32[100] = n(x)
+    b: float32[N] = g(a)
+    c: float32[10] = h(b)
+    output c)"));
+  made.split({"n"}, {"g"});
+  CHECK(made.use().is_peak_known == std::vector<bool>{true, false});
+}
+
 TEST_CASE("Both counts of what a part holds agree") {
   OnDevices made(graph_from_text(R"(
     input x: float32[100]

@@ -55,8 +55,8 @@ class AdviceLink:
 class AdviceShare:
     acc: float
     total: float
-    # 1 where the total is 0.
-    ratio: float
+    # 1 where the total is 0; null where most FLOPs are not known.
+    ratio: float | None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> AdviceShare:

@@ -539,8 +539,8 @@ class ReportTarget:
     lists: list[int]
     partitions: int
     nodes: int
-    # Of nodes whose FLOPs are known.
-    flops: float
+    # Of nodes whose FLOPs are known; null: of none.
+    flops: float | None
     # Read by its partitions, each once.
     parameter_bytes: int
     min_acc_module_size: int | None = None
@@ -550,13 +550,14 @@ class ReportTarget:
     bandwidth: float | None = None
     # Inferences per second that its link allows; null: unknown, or no bound.
     qps: float | None = None
-    # The most that it holds at once: weights, and values while they are used.
+    # The most that it holds at once: weights, and values while they are used; null: sizes are not known.
     peak_bytes: int | None = None
     machine: ReportMachine | None = None
     # What its partitions take of an inference, in microseconds; null: not known.
     latency: ReportTargetLatency | None = None
-    # Target: bytes that this one makes and that one reads, for each partition that reads them, for the CPU once.
-    bytes_to: dict[str, int]
+    # Target: bytes that this one makes and that one reads, for each partition that reads them, for the CPU once; null:
+    # sizes are not known.
+    bytes_to: dict[str, int | None]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportTarget:

@@ -139,6 +139,21 @@ TEST_CASE("library: a link is taken as --link takes it") {
   CHECK(split.numbers().max_qps == 1000);
 }
 
+TEST_CASE("library: the link of a target comes before one for all, and both before --link") {
+  const SplitRequest request = request_of({{"pcie_bw", "1GB/s"},
+                                           {"target", "npu:link=2GB/s"},
+                                           {"target", "acc:link=3GB/s"},
+                                           {"target", "npu:link=4GB/s"},
+                                           {"target", "npu:launch=1us"}})
+                                   .value();
+  REQUIRE(link_spec_of(request, "npu") != nullptr);
+  CHECK(link_spec_of(request, "npu")->link->name == "4GB/s");
+  CHECK(link_spec_of(request, "gpu")->link->name == "3GB/s");
+  CHECK(link_spec_of(request, kOnlyTarget)->link->name == "3GB/s");
+  CHECK(link_spec_of({}, "npu") == nullptr);
+  CHECK(request.link->name == "1GB/s");
+}
+
 TEST_CASE("library: denied ops stay on the CPU") {
   const LibraryCase files;
   const Model model = files.model();
