@@ -18,6 +18,7 @@
 #include "core/split/split.h"
 #include "formats/models/model_file.h"
 #include "formats/report/words/report.h"
+#include "formats/run/jobs/lists_read.h"
 #include "formats/run/jobs/split_request.h"
 
 namespace cleave {
@@ -73,12 +74,6 @@ class SplitJob {
   Diagnostics warnings_;
 };
 
-struct ListsRead {
-  std::vector<SupportList> lists;
-  Diagnostics warnings;
-  std::vector<Target> targets = {};  // each with its lists; empty: one target has them all
-};
-
 // What the caller has read. Null: run_split() reads what the request names. With a model, `costs`
 // are those of that model, and null means that nothing was measured. The model and the costs must
 // outlive the job.
@@ -93,13 +88,6 @@ struct InputsRead {
 // On error: the faults of all lists and of the model, or why the options cannot be met.
 Result<SplitJob, Fault> run_split(const SplitRequest& request, const Progress& progress = {},
                                   const InputsRead& read = {});
-
-// Reads all lists, target after target, in this order: those of the paths, a list of what is denied,
-// the verdicts. On error: the faults of all files.
-Loaded<ListsRead> read_lists(const ListsRequest& request);
-
-// Warnings about items of --deny that are neither an op nor the name of a node of the model.
-Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists);
 
 // The options with the numbers of the devices: those of the first list that has any, those of
 // `targets` instead where given, and the calibrated times of ops in `costs`.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/adjacency.h"
+#include "core/base/append.h"
 #include "core/base/capped_list.h"
 #include "core/base/number_text.h"
 #include "core/base/progress.h"
@@ -249,11 +250,6 @@ std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const 
                                              "the data of # more tensors cannot be read")));
   }
   return out;
-}
-
-template <class T>
-void append(std::vector<T>& to, std::vector<T> more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
