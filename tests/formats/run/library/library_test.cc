@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/split/targets.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/run/jobs/split_job.h"
 #include "formats/run/library/cleave.h"
