@@ -78,17 +78,8 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
 }
 
 Diagnostics limit_warnings(const SplitJob& job) {
-  const Report report = job.report();
-  std::vector<std::string> notes;
-  if (report.targets.empty()) {
-    const Machine machine = machine_of(report.options, report.preview.link);
-    notes = {memory_note(report.preview, machine),
-             part_count_note(report.split, machine, report.options, job.required() != nullptr)};
-  } else {
-    notes = target_notes(report.targets, report.preview, *report.time);
-  }
   Diagnostics warnings;
-  for (std::string& note : notes) {
+  for (std::string& note : job.limit_notes()) {
     if (note.empty()) continue;
     warnings.push_back({.severity = Severity::warning,
                         .file = job.model().source.path(),

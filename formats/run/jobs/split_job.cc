@@ -317,22 +317,16 @@ class SplitJobMaker {
                                 job_.found_placements());
     job_.time_->is_overlap_asked = request_.overlap;
     if (!read_.are_requirements_told) warn_of_unmet_requirements();
-    add_notes(machine);
+    add_notes();
     return std::move(job_);
   }
 
-  void add_notes(const Machine& machine) {
+  void add_notes() {
     job_.notes_ = job_.model_->notes;
     const Split& split = *job_.split_;
     std::vector<std::string> notes = {start_note(split), gain_note(split),
                                       host_shapes_note(split, job_.options_), duplex_note()};
-    if (!has_targets()) {
-      notes.push_back(memory_note(*job_.preview_, machine));
-      notes.push_back(part_count_note(split, machine, job_.options_, job_.required() != nullptr));
-    } else {
-      append(notes,
-             target_notes(*job_.model_, job_.graph(), job_.targets_, *job_.preview_, *job_.time_));
-    }
+    append(notes, job_.limit_notes());
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
@@ -572,6 +566,13 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
           .time = &*time_,
           .targets =
               targets_.size() > 1 ? std::span<const Target>(targets_) : std::span<const Target>()};
+}
+
+std::vector<std::string> SplitJob::limit_notes() const {
+  if (targets_.size() > 1) return target_notes(*model_, graph(), targets_, *preview_, *time_);
+  const Machine machine = machine_of(options_, link());
+  return {memory_note(*preview_, machine),
+          part_count_note(*split_, machine, options_, required() != nullptr)};
 }
 
 std::string SplitJob::why_on_cpu(NodeId node) const {

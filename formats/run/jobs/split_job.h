@@ -50,6 +50,8 @@ class SplitJob {
 
   // A report with the job's notes and then `more_notes`.
   Report report(std::vector<std::string> more_notes = {}) const;
+  // Of each target that holds more than it can; some may be "".
+  std::vector<std::string> limit_notes() const;
   // The reason of a node on the CPU, in words; "" for a node on the accelerator.
   std::string why_on_cpu(NodeId node) const;
 
