@@ -25,7 +25,7 @@ NPU, TINY, ORT = "npu.json", "tiny_npu.txt", "ort_ops.config"
 CASES = [
     (["resnet18.json"], [NPU], [], [], []),
     (["dlrm.json", "transformer_encoder.json"], [NPU], [], [], ["--goal", "bytes"]),
-    (["attention.onnx"], [ORT], [], ["--start", "fewest"], ["--goal", "flops"]),
+    (["attention.onnx"], [ORT], ["--dim", "B=2", "--dim", "T=8"], ["--start", "fewest"], ["--goal", "flops"]),
     (["attention.onnx"], [TINY], [], ["--min-acc-module-size", "2"], []),
     (["mobile_block.onnx"], [NPU, TINY], ["--dim", "N=1"], [], ["--goal", "qps"]),
     (["resnet18.json", "dlrm.json", "mobile_block.onnx"], [NPU, TINY], [], [], ["--steps", "8"]),
