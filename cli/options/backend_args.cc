@@ -15,6 +15,7 @@
 #include "formats/base/io/input_record.h"
 #include "formats/run/backend/backend_file.h"
 #include "formats/run/backend/placeholders.h"
+#include "formats/run/jobs/split_request.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {

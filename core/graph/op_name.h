@@ -7,11 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/ids.h"
+
 namespace cleave {
+
+class Graph;
 
 // Operator domains. The default domain has two names in files, "" and "ai.onnx"; cleave uses "". It
 // also is the domain of the operators of TensorFlow Lite, "tflite", whose names differ from ONNX's.
-class Graph;
 
 // "" for "ai.onnx" and "tflite"; any other domain unchanged.
 std::string_view plain_domain(std::string_view domain);

@@ -3,14 +3,15 @@
 
 The table lists the rooms so that a room may include itself and the rooms named next to it, all of which
 are listed before it: so there is no cycle. Third-party headers appear in sources of formats and in cli,
-but not in headers of formats, and not in core. No room has more than 6,000 lines.
+but not in headers of formats, and not in core. No room has more than 6,000 lines. A file includes, itself or through another one, what
+declares each function that it calls and each type that it names: without that it builds only in one compilation with others.
 
 usage: includes_test.py PROJECT_FOLDER      exit status 1 when an include breaks a rule
 """
 
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 CORE_LOW = "core/base core/graph"
@@ -160,6 +161,50 @@ def faults_of_shelves(root, path, table):
             yield f'{path}: {own or "the splitter"} must not include "{header}" of {other}'
 
 
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
+TYPE = re.compile(r"^(?:struct|class|enum class) ([A-Z]\w*)[^;{]*\{|^using ([A-Z]\w*) =", re.M)
+FUNCTION = re.compile(r"^(?:inline |constexpr )*[A-Za-z_][\w:<>,*& ]*[ &*>]([a-z]\w*)\(", re.M)
+CALL = re.compile(r"(?<![\w.>:&*~])(?<!\w )([a-z]\w*)\(")
+
+
+class Declarations:
+    """What the headers declare at the start of a line, and the headers that a file reaches."""
+
+    def __init__(self, root):
+        self.text = {str(path.relative_to(root)): COMMENT_OR_TEXT.sub(
+            lambda found: found[0] if found[0].startswith('"') and found[0].endswith('.h"') else " ",
+            path.read_text(encoding="utf-8")) for top in ("core", "formats", "cli")
+            for path in sorted((root / top).rglob("*")) if path.suffix in (".h", ".cc")}
+        self.where = defaultdict(set)
+        for path, text in self.text.items():
+            if path.endswith(".h"):
+                for name in ["".join(found) for found in TYPE.findall(text)] + FUNCTION.findall(text):
+                    self.where[name].add(path)
+
+    def reached(self, path):
+        found, left = {path}, [path]
+        while left:
+            for header in re.findall(r'#include "([^"]+)"', self.text[left.pop()]):
+                if header in self.text and header not in found:
+                    found.add(header)
+                    left.append(header)
+        return found
+
+    def faults(self):
+        for path, text in self.text.items():
+            reached = self.reached(path)
+            named = set(re.findall(r"(?<![\w:.])[A-Z]\w*\b", text)) | set(CALL.findall(text))
+            for name in sorted(named & self.where.keys()):
+                if self.where[name] & reached:
+                    continue
+                # A type of a class, a parameter of a template, a local function or variable.
+                own = rf"[\w>&*] \*?&?{name}\(|\b{name}(?=[,;){{_ ])"
+                if name[0].isupper():
+                    own = rf"\b(?:struct|class|using|enum class|typename|size_t) {name}\b|\b{name}[,;}} ]*(?:=|,|\}})"
+                if not any(re.search(own, self.text[other]) for other in reached):
+                    yield f"{path}: names {name} and does not include {' or '.join(sorted(self.where[name]))}"
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -182,6 +227,7 @@ def main():
             faults += [f"{path.relative_to(root)}:{line}: {what}"
                        for line, what in faults_of(path, room)]
     faults += [f"{room} holds {count} lines, more than {MOST_LINES}" for room, count in lines.items() if count > MOST_LINES]
+    faults += Declarations(root).faults()
     print("\n".join(faults + [f"{lines.total()} lines, {len(faults)} faults"]))
     sys.exit(1 if faults or not lines else 0)
 

@@ -23,6 +23,7 @@
 #include "formats/report/check/checked_node.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {

@@ -1,6 +1,7 @@
 #include "formats/base/json/text.h"
 #include "formats/report/check/diff.h"
 #include "formats/report/check/move_json.h"
+#include "formats/report/words/report_values.h"
 
 namespace cleave {
 namespace {

@@ -138,7 +138,7 @@ Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequ
       has_number || balance.asks_fewest() ? request.stages : kMostForTarget;
   auto run = balance_model(graph, stages, balance, progress);
   if (!run) return std::move(run).error();
-  if (stages > 1) {
+  if (stages > 1 || (!balance.devices_path.empty() && run->problem.devices.size() > 1)) {
     if (auto unknown = nothing_known(graph, *run)) return *std::move(unknown);
   }
   StagePlan plan{.stage_of = PerNode<std::uint32_t>(graph.node_count()),
