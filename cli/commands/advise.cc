@@ -12,10 +12,10 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/number_text.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
+#include "formats/run/jobs/open_times.h"
 #include "formats/run/jobs/try_options.h"
 
 namespace cleave {
@@ -132,10 +132,8 @@ class AdviseCommand : public Command {
     const std::string sizes = size_options_text(report.model, report.graph);
     if (sizes.empty()) return std::nullopt;
     return input_fault({{.file = report.model.source.path(),
-                         .message = "--goal flops goes by FLOPs, and those of " +
-                                    count_text(coverage.unknown_flops) + " of " +
-                                    counted(report.graph.node_count(), "node") +
-                                    " are not known, since sizes are open",
+                         .message = open_numbers_text(report.graph, "--goal flops", "FLOPs",
+                                                      coverage.unknown_flops),
                          .notes = {"give " + sizes}}});
   }
 

@@ -15,6 +15,7 @@
 #include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/append.h"
 #include "formats/base/io/input_record.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/output_file.h"
@@ -236,8 +237,7 @@ class CheckCommand : public Command {
     if (!model) return fail(input_fault(model.error()));
     checked.messages = model->warnings;
     if (models_.size() == 1) {
-      const Diagnostics idle = idle_option_warnings(*model);
-      checked.messages.insert(checked.messages.end(), idle.begin(), idle.end());
+      append(checked.messages, idle_option_warnings(*model));
     }
     const auto costs = read_costs_and_shapes(costs_of(request_), *model);
     if (!costs) return fail(input_fault(costs.error()));
@@ -254,8 +254,7 @@ class CheckCommand : public Command {
       if (!job) return fail(job.error());
       const Diagnostics& warnings = job->warnings();
       checked.messages.insert(checked.messages.end(), warnings.begin(), warnings.end());
-      const Diagnostics limits = limit_warnings(*job);
-      checked.messages.insert(checked.messages.end(), limits.begin(), limits.end());
+      append(checked.messages, limit_warnings(*job));
       hold(asked.path, column_name(names[i]), job->report(), checked);
     }
     return checked;

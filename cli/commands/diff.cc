@@ -107,14 +107,8 @@ class DiffCommand : public Command {
 
   static void print_limits(const SplitJob& before, const SplitJob& after) {
     const Diagnostics first = limit_warnings(before);
-    Diagnostics second = limit_warnings(after);
     print_diagnostics(first);
-    std::erase_if(second, [&](const Diagnostic& warning) {
-      return std::any_of(first.begin(), first.end(), [&](const Diagnostic& other) {
-        return format_diagnostic(other) == format_diagnostic(warning);
-      });
-    });
-    print_diagnostics(second);
+    print_diagnostics(without_told(limit_warnings(after), first));
   }
 
   // Reports have no requirements of their own.

@@ -59,13 +59,7 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
     return run_split(request, bar.observer(), read);
   }();
   if (!job) return refuse(job.error());
-  Diagnostics warnings = job->warnings();
-  std::erase_if(warnings, [&](const Diagnostic& warning) {
-    return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
-      return format_diagnostic(other) == format_diagnostic(warning);
-    });
-  });
-  print_diagnostics(warnings);
+  print_diagnostics(without_told(job->warnings(), told));
   for (const SupportList& list : job->lists()) {
     print_detail("list " + list.path + ": " +
                  counted(list.allow.size() + list.deny.size(), "rule"));
@@ -75,6 +69,15 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
                counted(job->report().split.partition.count(), "partition") + ", " +
                time_since(begin));
   return *std::move(job);
+}
+
+Diagnostics without_told(Diagnostics warnings, const Diagnostics& told) {
+  std::erase_if(warnings, [&](const Diagnostic& warning) {
+    return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
+      return format_diagnostic(other) == format_diagnostic(warning);
+    });
+  });
+  return warnings;
 }
 
 Diagnostics limit_warnings(const SplitJob& job) {

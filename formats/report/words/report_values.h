@@ -112,8 +112,8 @@ std::string memory_note(const Preview& preview, const Machine& machine);
 std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
                             bool has_requirements);
 
-// Of several targets: a note on each that would hold more bytes or partitions than it can, or of which that is
-// not known. Reads the model again where an input has a dim without a name.
+// A note on each of several targets that would hold more bytes or partitions than it can, and on each of which
+// nobody knows, since sizes are open. Reads the model again where an input has a dim without a name.
 std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
                                       std::span<const Target> targets, const Preview& preview,
                                       const InferenceTime& time);

@@ -96,7 +96,8 @@ class ListsReader {
     for (SupportList& list : own) read_.lists.push_back(std::move(list));
   }
 
-  // Of the lists of one target the first that states numbers, or a link, counts for all nodes.
+  // Warns of lists whose numbers, or whose link, do not count. A target has one set of numbers and one link:
+  // those of its first list that states any.
   static Diagnostics left_out_numbers(const std::vector<SupportList>& own) {
     Diagnostics warnings;
     const auto warn = [&](std::string_view what, auto text_of) {

@@ -65,12 +65,10 @@ Fault open_fault(const LoadedModel& model, const Graph& graph, const std::vector
   if (sizes.empty()) {
     sizes = "--input-shape " + shell_word(escaped(graph.value(open.front()).name) + "=SIZES");
   }
-  return input_fault(
-      {{.file = model.source.path(),
-        .message = option + " goes by " + numbers + ", and those of " + count_text(unknown) +
-                   " of " + counted(graph.node_count(), "node") +
-                   " are not known, since sizes are open: " + capped_list(open, 3, shape_of),
-        .notes = {"give " + sizes + ", or " + instead}}});
+  return input_fault({{.file = model.source.path(),
+                       .message = open_numbers_text(graph, option, numbers, unknown) + ": " +
+                                  capped_list(open, 3, shape_of),
+                       .notes = {"give " + sizes + ", or " + instead}}});
 }
 
 bool may_run_on_acc(const Split& split, NodeId node) {
@@ -81,6 +79,12 @@ bool may_run_on_acc(const Split& split, NodeId node) {
 }
 
 }  // namespace
+
+std::string open_numbers_text(const Graph& graph, const std::string& option,
+                              const std::string& numbers, std::size_t unknown) {
+  return option + " goes by " + numbers + ", and those of " + count_text(unknown) + " of " +
+         counted(graph.node_count(), "node") + " are not known, since sizes are open";
+}
 
 std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
                                       const Split* split, const SplitOptions& options,

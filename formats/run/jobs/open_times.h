@@ -2,7 +2,9 @@
 // them as 0, and send every node to the CPU.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 
 #include "core/cost/target_times.h"
 #include "core/split/split.h"
@@ -10,6 +12,10 @@
 #include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
+
+// "--goal flops goes by FLOPs, and those of 42 of 58 nodes are not known, since sizes are open"
+std::string open_numbers_text(const Graph& graph, const std::string& option,
+                              const std::string& numbers, std::size_t unknown);
 
 // Why a split by times cannot be made, with the options that give the sizes; nullopt where it can: the options do
 // not ask for times, no size is open, or every node has a time on each device that may run it, as measured times

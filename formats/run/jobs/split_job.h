@@ -50,7 +50,7 @@ class SplitJob {
 
   // A report with the job's notes and then `more_notes`.
   Report report(std::vector<std::string> more_notes = {}) const;
-  // Of each target that holds more than it can; some may be "".
+  // A note on each target that holds more bytes or partitions than it can. A note that does not apply is "".
   std::vector<std::string> limit_notes() const;
   // The reason of a node on the CPU, in words; "" for a node on the accelerator.
   std::string why_on_cpu(NodeId node) const;
@@ -83,7 +83,7 @@ struct InputsRead {
   const LoadedModel* model = nullptr;
   const CostSet* costs = nullptr;
   const ListsRead* lists = nullptr;
-  // An earlier run has warned of requirements that are not met, or a gate tells of them.
+  // True: run_split() says nothing of requirements that are not met, since the caller has or will.
   bool are_requirements_told = false;
 };
 

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/append.h"
 #include "core/base/quantity.h"
 #include "core/base/white_space.h"
 #include "core/measures/same_shape.h"
@@ -125,8 +126,7 @@ class Tuner {
     costs_ = *std::move(costs);
     made_.warnings = model_->warnings;
     made_.warnings.insert(made_.warnings.end(), costs_.warnings.begin(), costs_.warnings.end());
-    const Diagnostics idle = idle_request_warnings(request_.split);
-    made_.warnings.insert(made_.warnings.end(), idle.begin(), idle.end());
+    append(made_.warnings, idle_request_warnings(request_.split));
     if (costs_.acc_us.empty()) costs_.acc_us = PerNode<double>(model_->graph.node_count(), -1);
     return std::nullopt;
   }
