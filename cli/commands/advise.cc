@@ -128,12 +128,12 @@ class AdviseCommand : public Command {
   static std::optional<Fault> open_flops_fault(const SplitJob& job) {
     const Report report = job.report();
     const Coverages& coverage = report.preview.coverage;
-    if (coverage.are_flops_known()) return std::nullopt;
+    if (coverage.flops.are_known()) return std::nullopt;
     const std::string sizes = size_options_text(report.model, report.graph);
     if (sizes.empty()) return std::nullopt;
     return input_fault({{.file = report.model.source.path(),
                          .message = open_numbers_text(report.graph, "--goal flops", "FLOPs",
-                                                      coverage.unknown_flops),
+                                                      coverage.flops.unknown),
                          .notes = {"give " + sizes}}});
   }
 

@@ -70,10 +70,8 @@ class PrintCommand : public Command {
  private:
   // The first option that was given, and that only a split by lists reads; "" if none was.
   std::string option_of_split() const {
-    std::vector<std::string> names = {"--deny",       "--all-of",  "--as",       "--require",
-                                      "--costs",      "--target",  "--prefix",   "--link",
-                                      "--place-goal", "--overlap", "--min-gain", "--pcie-bw"};
-    for (const SplitSetting& setting : split_settings()) names.push_back(option_name(setting));
+    std::vector<std::string> names = {"--deny", "--all-of", "--as"};
+    for (const std::string_view name : request_settings()) names.push_back(option_name(name));
     for (const std::string& name : names) {
       const CLI::Option* const option = app_->get_option_no_throw(name);
       if (option != nullptr && option->count() > 0) return name;

@@ -80,12 +80,12 @@ void set_for_targets(const std::string& option, const std::vector<std::string>& 
 
 // The option of a setting, which holds the default.
 CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitRequest& request) {
-  const std::string name = option_name(setting);
+  const std::string name = option_name(setting.name);
   const std::string help(setting.help);
   SplitOptions& options = request.options;
   const auto set = [&setting, &request](const std::string& text) {
     const auto done = set_in_request(request, setting.name, text);
-    if (!done) refuse_option(option_name(setting), done.error().message);
+    if (!done) refuse_option(option_name(setting.name), done.error().message);
   };
   CLI::Option* option = nullptr;
   if (setting.form == SettingForm::flag) {
@@ -313,22 +313,12 @@ void add_setting_options(CLI::App& app, SplitRequest& request) {
          "where they share their memory; repeatable")
       ->type_name("A-B=BANDWIDTH")
       ->allow_extra_args(false);
-  const std::vector<std::string> goals = {"latency", "energy"};
-  add_words(
-      app, "--place-goal", goals,
-      [set = take("--place-goal", "place_goal"), goals](std::size_t at) { set(goals[at]); },
-      "what --place cost makes small with several targets: latency (default) or energy");
   const std::vector<std::string> switches = {"off", "on"};
   add_words(
       app, "--overlap", switches,
       [set = take("--overlap", "overlap"), switches](std::size_t at) { set(switches[at]); },
       "also report the time in which partitions of several targets run at the same time: off "
       "(default) or on");
-  app.add_option_function<std::string>("--min-gain", take("--min-gain", "min_gain"),
-                                       "with --place cost: move nodes to the CPU only if an "
-                                       "inference takes at least this much less "
-                                       "time [3%, and 0% where all times are measured]")
-      ->type_name("PERCENT");
   app.add_option_function<std::string>(
          "--pcie-bw", take("--pcie-bw", "pcie_bw"),
          "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")

@@ -130,8 +130,7 @@ class Sweep {
   }
 
   static double coverage_of(const Outcome& outcome) {
-    return outcome.flops.total > 0 && outcome.are_flops_known() ? outcome.flops.acc
-                                                                : outcome.nodes.acc;
+    return outcome.flops.have_share() ? outcome.flops.acc : outcome.nodes.acc;
   }
 
   static std::size_t knee_of(const std::vector<Setting>& settings) {

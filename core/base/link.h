@@ -12,6 +12,9 @@ struct Link {
   std::string name;             // as the user wrote it: "gen4x16", "100GiB/s"
   double bytes_per_second = 0;  // one direction
   bool is_assumed = false;      // the default, which nobody chose: no conclusion rests on it
+
+  // However they are written.
+  bool operator==(const Link& other) const { return bytes_per_second == other.bytes_per_second; }
 };
 
 // The default: 100 GiB/s, the figure that the reference system uses.

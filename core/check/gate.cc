@@ -17,7 +17,7 @@ class Evaluator {
     const Measures& now = facts_.now;
     add_coverage(GateKind::min_node_coverage, limits_.node_coverage, now.nodes, true);
     add_coverage(GateKind::min_flops_coverage, limits_.flops_coverage, now.flops,
-                 are_flops_known());
+                 now.flops.are_known());
     add_coverage(GateKind::min_parameter_coverage, limits_.parameter_coverage, now.parameter_bytes,
                  true);
     for (const TargetCoverage& wanted : limits_.target_coverage) add_coverage_of_target(wanted);
@@ -36,9 +36,6 @@ class Evaluator {
   }
 
  private:
-  // When the FLOPs of no node are known, or of few, their share is meaningless.
-  bool are_flops_known() const { return facts_.now.are_flops_known(); }
-
   void add_coverage(GateKind kind, std::optional<double> least, const Coverage& coverage,
                     bool is_known) {
     if (!least) return;
@@ -62,7 +59,7 @@ class Evaluator {
                    wanted.kind == GateKind::min_node_coverage ? own->nodes
                    : is_of_flops                              ? own->flops
                                                               : own->parameter_bytes,
-                   !is_of_flops || are_flops_known());
+                   !is_of_flops || facts_.now.flops.are_known());
     }
     gates_.back().subject = wanted.target;
   }
@@ -166,12 +163,12 @@ class Evaluator {
     add_fall(GateKind::flops_coverage_regression, before.flops.ratio(), now.flops.ratio());
     Gate& gate = gates_.back();
     const bool are_lost =
-        now.unknown_flops > before.unknown_flops && now.flops.total < before.flops.total;
-    if (are_lost || !are_flops_known()) {
+        now.flops.unknown > before.flops.unknown && now.flops.total < before.flops.total;
+    if (are_lost || !now.flops.are_known()) {
       gate.verdict = GateVerdict::not_known;
       gate.actual = std::nullopt;
     }
-    if (!before.are_flops_known()) {
+    if (!before.flops.are_known()) {
       gate = {.kind = gate.kind, .verdict = GateVerdict::not_applicable};
     }
   }

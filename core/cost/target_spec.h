@@ -32,6 +32,8 @@ struct TargetSpec {
   std::optional<std::size_t> max_subgraphs;
   std::optional<Link> link;
   std::optional<Duplex> duplex;
+
+  bool operator==(const TargetSpec&) const = default;
 };
 
 // Refuses other texts: the error says which part is wrong and what to write.

@@ -21,9 +21,7 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
   const Coverages& coverage = preview.coverage;
   Measures measures{.nodes = coverage.nodes,
                     .flops = coverage.flops,
-                    .parameter_bytes = coverage.parameter_bytes,
-                    .unknown_flops = coverage.unknown_flops};
-  measures.are_flops_mostly_known = coverage.are_flops_known();
+                    .parameter_bytes = coverage.parameter_bytes};
   const auto is_unknown = [&](ValueId value) {
     return graph.value(value).is_tensor() && !value_bytes(graph, value);
   };

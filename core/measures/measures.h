@@ -27,9 +27,8 @@ struct TargetMeasures {
 
 struct Measures {
   Coverage nodes;
-  Coverage flops;  // of the nodes whose FLOPs are known
+  FlopsCoverage flops;  // where they are not known, neither is the share of a target
   Coverage parameter_bytes;
-  std::size_t unknown_flops = 0;  // nodes without known FLOPs
   std::size_t acc_subgraphs = 0;
   std::size_t cpu_nodes = 0;
   // in and out of accelerator parts, of the tensors with known sizes
@@ -43,12 +42,7 @@ struct Measures {
   double cpu_unmatched_us = 0;
   double acc_unmatched_us = 0;
   std::vector<TargetMeasures> targets = {};  // of several, in the order in which they are asked
-  bool are_flops_mostly_known = true;        // Coverages::are_flops_known()
 
-  // False: there is no share of the FLOPs, here or of a target, since too few are known.
-  bool are_flops_known() const {
-    return are_flops_mostly_known && (flops.total > 0 || unknown_flops == 0);
-  }
   // False: of no tensor that enters or leaves an accelerator part is the size known.
   bool is_any_boundary_known() const { return boundary_bytes > 0 || is_boundary_known; }
 };

@@ -26,8 +26,7 @@ using Kind = OptionTrial::Kind;
 
 // The share of the work on the accelerator.
 double share_of(const Outcome& outcome) {
-  return outcome.flops.total > 0 && outcome.are_flops_known() ? outcome.flops.ratio()
-                                                              : outcome.nodes.ratio();
+  return outcome.flops.have_share() ? outcome.flops.ratio() : outcome.nodes.ratio();
 }
 
 // How good an outcome is, compared with what it is without the option.

@@ -66,8 +66,6 @@ Outcome outcome_of(const Split& split, const Preview& preview) {
   outcome.supported = split.support.supported.count();
   outcome.nodes = preview.coverage.nodes;
   outcome.flops = preview.coverage.flops;
-  outcome.computing = preview.coverage.computing;
-  outcome.unknown_flops = preview.coverage.unknown_flops;
   return outcome;
 }
 
@@ -115,8 +113,8 @@ void Outcome::add(const Outcome& other) {
   required_on_cpu += other.required_on_cpu;
   add_to(nodes, other.nodes);
   add_to(flops, other.flops);
-  computing += other.computing;
-  unknown_flops += other.unknown_flops;
+  flops.computing += other.flops.computing;
+  flops.unknown += other.flops.unknown;
 }
 
 std::optional<double> Outcome::qps() const { return rate_of(link_seconds); }

@@ -38,13 +38,9 @@ struct Outcome {
   std::size_t unknown_latencies = 0;  // models
   std::size_t supported = 0;          // nodes that the lists accept
   Coverage nodes;
-  Coverage flops;             // of nodes whose FLOPs are known
-  std::size_t computing = 0;  // as in Coverages
-  std::size_t unknown_flops = 0;
+  FlopsCoverage flops;
   std::size_t required_on_cpu = 0;  // nodes of ModelToSplit::required
 
-  // As Coverages::are_flops_known(), over all models.
-  bool are_flops_known() const { return unknown_flops <= computing; }
   void add(const Outcome& other);
   // Inferences per second when every model runs once for each; nullopt when the link bounds no
   // model.

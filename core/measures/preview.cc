@@ -152,13 +152,13 @@ Coverages cover(const Graph& graph, const NodeSet& acc,
                     .total = static_cast<double>(graph.node_count())};
   for (const NodeId node : graph.nodes()) {
     if (!flops[node]) {
-      ++coverage.unknown_flops;
+      ++coverage.flops.unknown;
       const Node& record = graph.node(node);
       const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
       if (unknown_ops.insert(op).second) coverage.unknown_flops_ops.push_back(node);
       continue;
     }
-    if (*flops[node] > 0) ++coverage.computing;
+    if (*flops[node] > 0) ++coverage.flops.computing;
     coverage.flops.total += *flops[node];
     if (acc.contains(node)) coverage.flops.acc += *flops[node];
   }

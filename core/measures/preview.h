@@ -38,6 +38,18 @@ struct Coverage {
   double ratio() const { return total > 0 ? acc / total : 1.0; }
 };
 
+// The FLOPs of the nodes whose FLOPs are known, and of how many they are.
+struct FlopsCoverage : Coverage {
+  std::size_t computing = 0;  // nodes of known FLOPs, not 0
+  std::size_t unknown = 0;    // nodes without known FLOPs
+
+  // False where the FLOPs of most nodes that compute are unknown: the share of the others would mislead. Nodes
+  // without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
+  bool are_known() const { return unknown <= computing; }
+  // True where they are known and not 0.
+  bool have_share() const { return total > 0 && are_known(); }
+};
+
 // The inferences per second that the link allows. In reality parts share one link: `shared_qps` is
 // bw / max(sum in, sum out); half-duplex links add in and out instead of taking the larger.
 struct LinkBound {
@@ -51,17 +63,11 @@ struct LinkBound {
 // The share of the model in some nodes.
 struct Coverages {
   Coverage nodes;
-  Coverage flops;            // of the nodes whose FLOPs are known
+  FlopsCoverage flops;
   Coverage parameter_bytes;  // acc: what nodes read, also through constants; total: all of the
                              // file, and constants that read nothing. Aliases count once.
   std::uint64_t model_parameter_bytes = 0;
-  std::size_t computing = 0;              // nodes of known FLOPs, not 0
-  std::size_t unknown_flops = 0;          // nodes without known FLOPs
-  std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them
-
-  // False where the FLOPs of most nodes that compute are unknown: the share of the others would mislead. Nodes
-  // without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
-  bool are_flops_known() const { return unknown_flops <= computing; }
+  std::vector<NodeId> unknown_flops_ops;  // the first node of each op type without known FLOPs
 };
 
 // What one of several devices has.

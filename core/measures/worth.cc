@@ -42,7 +42,7 @@ struct KnownWork {
 // nullopt unless all FLOPs are known: the share of the known ones misleads.
 std::optional<KnownWork> known_work(const Partition& partition, const Preview& preview) {
   const Coverages& coverage = preview.coverage;
-  if (coverage.unknown_flops > 0 || coverage.flops.total <= 0) return std::nullopt;
+  if (coverage.flops.unknown > 0 || coverage.flops.total <= 0) return std::nullopt;
   KnownWork work{coverage.flops.acc, coverage.flops.total};
   for (const PartId part : partition.parts()) {
     if (!partition.is_acc(part)) continue;

@@ -11,6 +11,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/decimal.h"
+#include "core/base/number_text.h"
+#include "core/base/quantity.h"
 #include "formats/base/text/utf8.h"
 
 namespace cleave {
@@ -32,6 +35,8 @@ constexpr Words<KeepBy, 4> kKeepBy = {{{"flops", KeepBy::flops},
                                        {"latency", KeepBy::latency}}};
 constexpr Words<PlaceBy, 3> kPlaceBy = {
     {{"priority", PlaceBy::priority}, {"order", PlaceBy::priority}, {"cost", PlaceBy::cost}}};
+constexpr Words<PlaceGoal, 2> kPlaceGoals = {
+    {{"latency", PlaceGoal::latency}, {"energy", PlaceGoal::energy}}};
 constexpr Words<Residency, 2> kResidency = {{{"off", Residency::off}, {"on", Residency::on}}};
 constexpr std::array<std::string_view, 1> kAuto = {"auto"};
 constexpr std::array<std::string_view, 2> kUnlimitedOrAuto = {"unlimited", "auto"};
@@ -158,6 +163,20 @@ bool set_most_kept(SplitOptions& options, const SettingValue& value) {
   return count.has_value();
 }
 
+SettingValue min_gain(const SplitOptions& options) {
+  if (!options.min_gain) return "auto";
+  const std::string percent = percent_text(*options.min_gain);
+  return parse_share(percent) == options.min_gain ? percent : shortest_text(*options.min_gain);
+}
+
+bool set_min_gain(SplitOptions& options, const SettingValue& value) {
+  options.min_gain.reset();
+  if (is_word(value, "auto")) return true;
+  const std::string* const text = std::get_if<std::string>(&value);
+  if (text != nullptr) options.min_gain = parse_share(*text);
+  return options.min_gain.has_value();
+}
+
 SettingValue extended(const SplitOptions& options) {
   switch (options.extend.which) {
     case ExtendOptions::Which::none:
@@ -227,6 +246,17 @@ constexpr SplitSetting kSettings[] = {
         "place",
         "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
         "several targets that takes them (order), or so that an inference is fastest (cost)"),
+    word_setting<&SplitOptions::place_goal, kPlaceGoals>(
+        "place_goal", "what --place cost makes small with several targets: latency or energy"),
+    {.name = "min_gain",
+     .form = SettingForm::other,
+     .help = "with --place cost: move nodes to the CPU only if an inference takes at least this "
+             "much less time; "
+             "auto: 3%, and 0% where all times are measured",
+     .placeholder = "PERCENT",
+     .refusal = "is not a share: write 3% or 0.03",
+     .get = min_gain,
+     .set = set_min_gain},
     word_setting<&SplitOptions::residency, kResidency>(
         "residency",
         "whether the accelerator keeps values that it made or received until their last reader "
@@ -338,10 +368,10 @@ const SplitSetting* find_split_setting(std::string_view name) {
   return found == std::end(kSettings) ? nullptr : found;
 }
 
-std::string option_name(const SplitSetting& setting) {
-  std::string name = "--" + std::string(setting.name);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
+std::string option_name(std::string_view name) {
+  std::string option = "--" + std::string(name);
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
 }
 
 std::string refusal_of(const SplitSetting& setting) {
@@ -371,7 +401,7 @@ std::vector<std::string> changed_settings(const SplitOptions& before, const Spli
     const SettingValue old_value = setting.get(before);
     const SettingValue new_value = setting.get(now);
     if (old_value == new_value) continue;
-    changes.push_back(option_name(setting).substr(2) + ": " + text_of(setting, new_value) +
+    changes.push_back(option_name(setting.name).substr(2) + ": " + text_of(setting, new_value) +
                       ", was " + text_of(setting, old_value));
   }
   return changes;

@@ -46,7 +46,7 @@ std::span<const SplitSetting> split_settings();
 const SplitSetting* find_split_setting(std::string_view name);
 
 // "--keep-qdq"
-std::string option_name(const SplitSetting& setting);
+std::string option_name(std::string_view name);
 
 // What is wrong with a value that set() refuses: "is not flops, time or nodes".
 std::string refusal_of(const SplitSetting& setting);

@@ -97,7 +97,7 @@ class AdviceWriter {
     json_.number("latency_us", outcome.latency());
     json_.number("supported_nodes", outcome.supported);
     write_coverage_of("nodes", outcome.nodes);
-    write_coverage_of("flops", outcome.flops, outcome.are_flops_known());
+    write_coverage_of("flops", outcome.flops, outcome.flops.are_known());
     json_.end_object();
   }
 

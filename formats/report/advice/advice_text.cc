@@ -59,7 +59,7 @@ std::string change_text(std::uint64_t before, std::uint64_t after,
 // "+6.5%", in percentage points.
 // The share of the FLOPs on the accelerator; "?" where too few are known.
 std::string work_share_text(const Outcome& outcome) {
-  return outcome.are_flops_known() ? share_text(outcome.flops) : "?";
+  return outcome.flops.are_known() ? share_text(outcome.flops) : "?";
 }
 
 std::string points_text(double before, double after) {
@@ -178,7 +178,7 @@ class AdviceText {
         if (outcome.unknown_bytes > 0) return "unknown QPS";
         return outcome.qps() ? qps_text(outcome) + " QPS" : "no bound by the link";
       case Goal::flops:
-        if (outcome.flops.total == 0 || !outcome.are_flops_known()) return "no FLOPs known";
+        if (!outcome.flops.have_share()) return "no FLOPs known";
         return share_text(outcome.flops) + " of the FLOPs on the accelerator";
       case Goal::latency:
         return outcome.latency() ? "latency " + duration_text(*outcome.latency())
@@ -374,7 +374,7 @@ class AdviceText {
            report_.target().empty() ? count_text(remedy.models.size()) : off_cpu_text(remedy),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            link_change_text(now, remedy.then), qps_text(remedy.then), shared_text(remedy.then),
-           now.are_flops_known() ? points_text(now.flops.ratio(), remedy.then.flops.ratio())
+           now.flops.are_known() ? points_text(now.flops.ratio(), remedy.then.flops.ratio())
                                  : std::string("?")},
           remedy.then, row_obstacle(remedy));
       obstacles.push_back(row_obstacle(remedy));

@@ -124,6 +124,16 @@ Coverage take_coverage(const Field& share) {
   return coverage;
 }
 
+// Of the nodes whose FLOPs are known, a report does not say how many there are, but by its ratio whether they suffice.
+FlopsCoverage take_flops(const Field& share) {
+  FlopsCoverage coverage{take_coverage(share)};
+  if (!share.has("unknown_nodes")) return coverage;
+  coverage.unknown = share["unknown_nodes"].count();
+  const bool has_ratio = !share.has("ratio") || !share["ratio"].json().is_null();
+  if (has_ratio && coverage.total > 0) coverage.computing = coverage.unknown;
+  return coverage;
+}
+
 // Adds the tensors of a boundary; null as a tensor's bytes means unknown.
 void add_boundary(const Field& values, Measures& measures) {
   values.each([&](const Field& value) {
@@ -393,13 +403,8 @@ EarlierResult take_report(const Field& report) {
   const Field coverage = report["coverage"];
   Measures& measures = result.measures;
   measures.nodes = take_coverage(coverage["nodes"]);
-  measures.flops = take_coverage(coverage["flops"]);
+  measures.flops = take_flops(coverage["flops"]);
   measures.parameter_bytes = take_coverage(coverage["parameter_bytes"]);
-  if (coverage["flops"].has("unknown_nodes")) {
-    measures.unknown_flops = coverage["flops"]["unknown_nodes"].count();
-    const Field flops = coverage["flops"];
-    measures.are_flops_mostly_known = !flops.has("ratio") || !flops["ratio"].json().is_null();
-  }
   if (!report["link"].json().is_null()) {
     measures.qps = report["link"]["shared_qps"].number();
     result.link_bandwidth = report["link"]["bandwidth"].number();

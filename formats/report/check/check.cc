@@ -61,7 +61,6 @@ class CheckMaker {
   void take_targets(Origin& origin) const {
     origin.targets = before_->targets;
     origin.places = compared_.before;
-    if (before_->targets.size() > 1) origin.options.place_goal = report_.options.place_goal;
     std::vector<Machine>& later = origin.options.later;
     const std::vector<Machine>& later_now = report_.options.later;
     for (std::size_t i = 0; i < std::min(later.size(), later_now.size()); ++i) {
@@ -182,7 +181,7 @@ class CheckMaker {
       const std::string mend = dims.empty() ? "" : "; give " + dims;
       if (gate.kind == GateKind::min_flops_coverage) {
         return (run_.now.flops.total > 0
-                    ? "the FLOPs of " + counted(run_.now.unknown_flops, "node") +
+                    ? "the FLOPs of " + counted(run_.now.flops.unknown, "node") +
                           " are not known, more than are"
                     : "no node's FLOPs are known") +
                mend;

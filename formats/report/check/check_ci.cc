@@ -67,12 +67,12 @@ constexpr std::array<CiRule, kReasonCodeCount> kRules = {{
 
 std::vector<std::pair<std::string, std::string>> properties_of(const Measures& now) {
   const auto flops_text = [&](const Coverage& flops) {
-    return now.are_flops_known() ? shortest_text(flops.ratio()) : "unknown";
+    return now.flops.are_known() ? shortest_text(flops.ratio()) : "unknown";
   };
   std::vector<std::pair<std::string, std::string>> properties = {
       {"coverage.nodes", shortest_text(now.nodes.ratio())},
       {"coverage.flops", flops_text(now.flops)},
-      {"coverage.flops.unknown_nodes", std::to_string(now.unknown_flops)},
+      {"coverage.flops.unknown_nodes", std::to_string(now.flops.unknown)},
       {"coverage.params", shortest_text(now.parameter_bytes.ratio())},
       {"acc_subgraphs", std::to_string(now.acc_subgraphs)},
       {"cpu_nodes", std::to_string(now.cpu_nodes)},

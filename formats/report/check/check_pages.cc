@@ -256,9 +256,8 @@ PageShare share_of(std::string_view when, const Measures& measures) {
   const auto total = static_cast<std::uint64_t>(measures.nodes.total);
   return {std::string(when) + ": of " + count_text(total) + " nodes on the accelerator, in " +
               counted(measures.acc_subgraphs, "partition") +
-              (measures.flops.total > 0 && measures.are_flops_known()
-                   ? "; " + share_text(measures.flops) + " of known FLOPs"
-                   : ""),
+              (measures.flops.have_share() ? "; " + share_text(measures.flops) + " of known FLOPs"
+                                           : ""),
           measures.nodes.ratio()};
 }
 

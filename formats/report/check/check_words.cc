@@ -79,7 +79,7 @@ std::string coverage_words(const CheckRun& run, const Gate& gate) {
            counted(whole(coverage.total), "node") + ")";
   }
   if (gate.kind == GateKind::min_flops_coverage) {
-    return share + (run.now.unknown_flops > 0 ? " of the known " : " of ") +
+    return share + (run.now.flops.unknown > 0 ? " of the known " : " of ") +
            flops_text(coverage.total);
   }
   return share + " of " + bytes_text(whole(coverage.total));

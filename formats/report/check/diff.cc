@@ -43,7 +43,8 @@ class DiffMaker {
     diff_.is_same_list = are_same_lists(before_, after_);
     diff_.settings = changed_settings(before_.options, after_.options, after_.targets.size() > 1);
     add_to(diff_.settings, changed_targets(before_.targets, before_.options, after_));
-    add_to(diff_.settings, changed_placement());
+    std::string link = changed_link(before_.targets, before_.preview.link.bytes_per_second, after_);
+    if (!link.empty()) diff_.settings.push_back(std::move(link));
     std::string times =
         changed_times(diff_.before.measures.all_cpu_us, diff_.after.measures.all_cpu_us);
     if (!times.empty()) diff_.settings.push_back(std::move(times));
@@ -57,20 +58,6 @@ class DiffMaker {
   }
 
  private:
-  // What decides a placement beside the settings of the table and the numbers of targets.
-  std::vector<std::string> changed_placement() const {
-    std::vector<std::string> changes;
-    std::string link = changed_link(before_.targets, before_.preview.link.bytes_per_second, after_);
-    if (!link.empty()) changes.push_back(std::move(link));
-    const auto gain = [](const SplitOptions& options) {
-      return options.min_gain ? percent_text(*options.min_gain) : std::string("not given");
-    };
-    if (before_.options.min_gain != after_.options.min_gain) {
-      changes.push_back("min-gain: " + gain(after_.options) + ", was " + gain(before_.options));
-    }
-    return changes;
-  }
-
   static void add_opsets(const Graph& graph, DiffSide& side) {
     side.opsets.assign(graph.opsets().begin(), graph.opsets().end());
     side.opsets_text = opsets_text(graph);
@@ -201,7 +188,7 @@ KeptTable diff_numbers(const Diff& diff) {
   table.add_row({"on the CPU", count_text(before.cpu_nodes), count_text(after.cpu_nodes)});
   table.add_row({"node coverage", share_text(before.nodes), share_text(after.nodes)});
   const auto flops = [](const Measures& measures) {
-    return measures.are_flops_known() ? share_text(measures.flops) : "?";
+    return measures.flops.are_known() ? share_text(measures.flops) : "?";
   };
   table.add_row({"FLOPs coverage", flops(before), flops(after)});
   table.add_row({"parameter coverage", share_text(before.parameter_bytes),

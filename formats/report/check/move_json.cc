@@ -17,7 +17,7 @@ void write_coverage(JsonText& json, const Shares& shares, bool are_flops_known) 
 }  // namespace
 
 void write_measures(JsonText& json, const Measures& measures) {
-  const bool are_flops_known = measures.are_flops_known();
+  const bool are_flops_known = measures.flops.are_known();
   write_coverage(json, measures, are_flops_known);
   json.number("acc_subgraphs", measures.acc_subgraphs);
   json.number("cpu_nodes", measures.cpu_nodes);

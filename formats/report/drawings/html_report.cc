@@ -273,7 +273,7 @@ class DataWriter {
     const auto count = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
     const auto size = [](double value) { return bytes_text(static_cast<std::uint64_t>(value)); };
     write_covered("nodes", coverage.nodes, count(coverage.nodes.acc), count(coverage.nodes.total));
-    write_covered(coverage.unknown_flops > 0 ? "known FLOPs" : "FLOPs", coverage.flops,
+    write_covered(coverage.flops.unknown > 0 ? "known FLOPs" : "FLOPs", coverage.flops,
                   flops_text(coverage.flops.acc), flops_text(coverage.flops.total));
     write_covered("parameters", coverage.parameter_bytes, size(coverage.parameter_bytes.acc),
                   size(coverage.parameter_bytes.total));

@@ -129,9 +129,9 @@ class TextReport {
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
     if (values > 0) text = "bytes of " + counted(values, "value") + " between partitions";
-    if (!preview_.coverage.are_flops_known()) {
+    if (!preview_.coverage.flops.are_known()) {
       text += (text.empty() ? "" : " and ") + std::string("FLOPs of ") +
-              counted(preview_.coverage.unknown_flops, "node");
+              counted(preview_.coverage.flops.unknown, "node");
     }
     if (text.empty()) return text;
     const std::string dims = size_options_text(report_.model, graph_);
@@ -341,7 +341,7 @@ class TextReport {
 
   std::string keep_by_text() const {
     const KeepBy by = report_.options.keep_by;
-    const bool is_partly_known = by == KeepBy::flops && preview_.coverage.unknown_flops > 0;
+    const bool is_partly_known = by == KeepBy::flops && preview_.coverage.flops.unknown > 0;
     return (is_partly_known ? "known " : "") + std::string(keep_by_name(by));
   }
 
@@ -598,7 +598,7 @@ class TextReport {
   void write_unknown() {
     const Coverages& coverage = preview_.coverage;
     const std::vector<ValueId> values = values_of_unknown_size();
-    if (coverage.unknown_flops == 0 && values.empty()) return;
+    if (coverage.flops.unknown == 0 && values.empty()) return;
     page_.heading("not known");
     const auto value_name = [&](ValueId value) {
       return escaped(graph_.value(value).name) + " " + type_text(graph_, value);
@@ -609,8 +609,8 @@ class TextReport {
                      " that cross the link: " + some_of(values, 150, value_name),
                  2);
     }
-    if (coverage.unknown_flops > 0) {
-      page_.line("FLOPs of " + counted(coverage.unknown_flops, "node") + ": " +
+    if (coverage.flops.unknown > 0) {
+      page_.line("FLOPs of " + counted(coverage.flops.unknown, "node") + ": " +
                      some_of(coverage.unknown_flops_ops, 150, op_name),
                  2);
     }

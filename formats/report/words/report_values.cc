@@ -183,9 +183,9 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   std::string text = count(coverage.nodes.acc) + " of " +
                      counted(static_cast<std::uint64_t>(coverage.nodes.total), "node") + " (" +
                      percent_text(coverage.nodes.ratio()) + ")";
-  if (coverage.flops.total > 0 && coverage.are_flops_known()) {
+  if (coverage.flops.have_share()) {
     text += " and " + percent_text(coverage.flops.ratio()) + " of " +
-            (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
+            (coverage.flops.unknown > 0 ? "the known " : "") + flops_text(coverage.flops.total);
   }
   return text + " " + at;
 }
@@ -199,9 +199,9 @@ void write_coverage(JsonText& json, const Coverages& coverage) {
   json.begin_object("flops", kOneLine);
   write_ratio(json, coverage.flops);
   json.key("ratio");
-  coverage.are_flops_known() ? json.number(coverage.flops.ratio()) : json.null();
+  coverage.flops.are_known() ? json.number(coverage.flops.ratio()) : json.null();
   json.number("unknown_ops", coverage.unknown_flops_ops.size());
-  json.number("unknown_nodes", coverage.unknown_flops);
+  json.number("unknown_nodes", coverage.flops.unknown);
   json.end_object();
   json.begin_object("parameter_bytes", kOneLine);
   write_known_ratio(json, coverage.parameter_bytes);

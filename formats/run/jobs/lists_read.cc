@@ -100,13 +100,13 @@ class ListsReader {
   // those of its first list that states any.
   static Diagnostics left_out_numbers(const std::vector<SupportList>& own) {
     Diagnostics warnings;
-    const auto warn = [&](std::string_view what, auto text_of) {
+    const auto warn = [&](std::string_view what, auto numbers_of) {
       const SupportList* counts = nullptr;
       for (const SupportList& list : own) {
-        const std::string text = text_of(list);
-        if (text.empty()) continue;
+        const auto numbers = numbers_of(list);
+        if (!numbers) continue;
         if (counts == nullptr) counts = &list;
-        if (text == text_of(*counts)) continue;
+        if (numbers == numbers_of(*counts)) continue;
         warnings.push_back({.severity = Severity::warning,
                             .file = list.path,
                             .message = "its " + std::string(what) + " is left out: that of " +
@@ -116,9 +116,8 @@ class ListsReader {
                                       "npu=LIST -s gpu=LIST"}});
       }
     };
-    warn("\"target\"", [](const SupportList& list) { return list_target_text(list); });
-    warn("\"link\"",
-         [](const SupportList& list) { return list.link ? list.link->name : std::string(); });
+    warn("\"target\"", list_target);
+    warn("\"link\"", [](const SupportList& list) { return list.link; });
     return warnings;
   }
 

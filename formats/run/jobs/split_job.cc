@@ -111,7 +111,7 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
     if (given.target.empty()) continue;  // the name of a subgraph
     const SplitSetting* const setting = find_split_setting(given.name);
     Target* const target = find_target(targets, given.target);
-    const std::string option = setting == nullptr ? "--prefix" : option_name(*setting);
+    const std::string option = option_name(given.name);
     if (target == nullptr) return no_such_target(option, given.target, targets);
     if (setting == nullptr) {
       const auto at = static_cast<std::size_t>(target - targets.data());

@@ -25,13 +25,6 @@ Status<> add_target(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
-Status<> set_min_gain(SplitRequest& request, const std::string& text) {
-  const auto share = parse_share(text);
-  if (!share) return Error{in_quotes(text) + " is not a share: write 3% or 0.03"};
-  request.options.min_gain = share;
-  return Done{};
-}
-
 Status<> add_costs(SplitRequest& request, const std::string& text) {
   request.costs.push_back(cost_source_of(text));
   return Done{};
@@ -99,14 +92,6 @@ Status<> add_link(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
-Status<> set_goal(SplitRequest& request, const std::string& text) {
-  if (text != "latency" && text != "energy") {
-    return Error{in_quotes(text) + " is not latency or energy"};
-  }
-  request.options.place_goal = text == "energy" ? PlaceGoal::energy : PlaceGoal::latency;
-  return Done{};
-}
-
 Status<> set_overlap(SplitRequest& request, const std::string& text) {
   if (text != "on" && text != "off") return Error{in_quotes(text) + " is not off or on"};
   request.overlap = text == "on";
@@ -119,14 +104,12 @@ struct TextOption {
   bool is_repeatable;
   Status<> (*set)(SplitRequest&, const std::string&);
 };
-constexpr std::array<TextOption, 9> kTextOptions = {{{"pcie_bw", false, set_link},
-                                                     {"min_gain", false, set_min_gain},
+constexpr std::array<TextOption, 7> kTextOptions = {{{"pcie_bw", false, set_link},
                                                      {"target", true, add_target},
                                                      {"costs", true, add_costs},
                                                      {"require", true, add_required},
                                                      {kPrefix, true, add_prefix},
                                                      {"link", true, add_link},
-                                                     {"place_goal", false, set_goal},
                                                      {"overlap", false, set_overlap}}};
 
 const TextOption* find_text_option(std::string_view name) {
@@ -155,10 +138,7 @@ Error unknown_option(std::string_view name) {
             std::nullopt,
             {std::string(instead)}};
   }
-  std::vector<std::string_view> names;
-  for (const SplitSetting& setting : split_settings()) names.push_back(setting.name);
-  for (const TextOption& option : kTextOptions) names.push_back(option.name);
-  const std::string nearest = nearest_name(name, names);
+  const std::string nearest = nearest_name(name, request_settings());
   std::vector<std::string> notes;
   if (!nearest.empty()) notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
   return {escaped_in_quotes(name) + " is no setting of a split", std::nullopt, std::move(notes)};
@@ -178,6 +158,13 @@ bool is_repeatable(std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> request_settings() {
+  std::vector<std::string_view> names;
+  for (const SplitSetting& setting : split_settings()) names.push_back(setting.name);
+  for (const TextOption& option : kTextOptions) names.push_back(option.name);
+  return names;
+}
 
 ListSource list_source_of(std::string_view text) {
   const std::string_view target = target_named_in(text);

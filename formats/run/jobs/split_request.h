@@ -100,10 +100,12 @@ const TargetSpec* link_spec_of(const SplitRequest& request, std::string_view tar
 // energy= of a single target. They are the same for every model.
 Diagnostics idle_request_warnings(const SplitRequest& request);
 
-// Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
-// the table in split_settings.h, "pcie_bw", "min_gain", "place_goal", "overlap", "target", "costs", "require",
-// "prefix" or "link"; the last five add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
-// Refuses unknown names and values that the option refuses: the error does not name the option.
+// What set_in_request() sets: the settings of the table in split_settings.h, then "pcie_bw", "target", "costs",
+// "require", "prefix", "link" and "overlap".
+std::vector<std::string_view> request_settings();
+
+// Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. "target", "costs", "require", "prefix" and
+// "link" add to those that were given. Settings that hold for each target also take NAME=VALUE for one. Refuses unknown names and values that the option refuses: the error does not name the option.
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);
 
 // A request without a model and lists. Also refuses a name that is given twice, unless it adds.

@@ -134,7 +134,7 @@ SplitNumbers ModelSplit::numbers() const {
   }
   numbers.flops = coverage.flops.total;
   numbers.acc_flops = coverage.flops.acc;
-  numbers.unknown_flops = coverage.unknown_flops;
+  numbers.unknown_flops = coverage.flops.unknown;
   if (const auto bound = known_bound(report.preview)) numbers.max_qps = bound->max_qps;
   numbers.inference_us = job_->time().asked().total_us;
   return numbers;

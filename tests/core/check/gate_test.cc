@@ -55,12 +55,12 @@ TEST_CASE(
 
 TEST_CASE("a share of FLOPs of which most are not known meets and breaks no limit") {
   Measures now = some_measures();
-  now.unknown_flops = 15;
+  now.flops.computing = now.flops.unknown = 15;
   const auto verdict = [&] { return evaluated({.flops_coverage = 0.5}, {.now = now}); };
   CHECK(verdict() == "min-coverage-flops holds: 0.75 of 0.5\n");
-  now.are_flops_mostly_known = false;
+  now.flops.computing = 14;
   CHECK(verdict() == "min-coverage-flops not_known: 0.5\n");
-  now.flops = {0, 1};
+  now.flops.acc = 0;
   CHECK(verdict() == "min-coverage-flops not_known: 0.5\n");
 }
 
@@ -157,10 +157,9 @@ TEST_CASE("of bytes of which none is known there is no sum") {
 
 TEST_CASE("the share of FLOPs is unknown if no node's FLOPs are known") {
   Measures now = some_measures();
-  now.flops = {};
-  now.unknown_flops = 20;
+  now.flops = {{}, 0, 20};
   CHECK(evaluated({.flops_coverage = 0.0}, {.now = now}) == "min-coverage-flops not_known: 0\n");
-  now.unknown_flops = 0;
+  now.flops.unknown = 0;
   CHECK(evaluated({.flops_coverage = 1.0}, {.now = now}) == "min-coverage-flops holds: 1 of 1\n");
 }
 
@@ -182,15 +181,17 @@ TEST_CASE("a share of FLOPs is compared while the FLOPs of the baseline are stil
   const auto flops_gate = [&] {
     return describe({evaluate_gates({.regression = 0.1}, {.now = now, .before = before}).at(1)});
   };
-  now.unknown_flops = 2;  // of new nodes: what was known still is
+  now.flops.computing = 3;
+  before.flops.computing = 3;
+  now.flops.unknown = 2;  // of new nodes: what was known still is
   CHECK(flops_gate() == "regression-coverage-flops holds: 0.75 of 0.675\n");
-  now.flops = {1e9, 1e9};
+  now.flops.acc = now.flops.total = 1e9;
   CHECK(flops_gate() == "regression-coverage-flops not_known: 0.675\n");
-  before.unknown_flops = 2;  // they were not known then either: the model shrank
+  before.flops.unknown = 2;  // they were not known then either: the model shrank
   CHECK(flops_gate() == "regression-coverage-flops holds: 1 of 0.675\n");
-  now.flops = {};
+  now.flops = {{}, 0, 2};
   CHECK(flops_gate() == "regression-coverage-flops not_known: 0.675\n");
-  before.flops = {};
+  before.flops = {{}, 0, 2};
   CHECK(flops_gate() == "regression-coverage-flops not_applicable: 0\n");
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("coverage counts nodes, known FLOPs and parameter bytes") {
   CHECK(coverage.nodes.total == 4);
   CHECK(coverage.flops.acc == 10);
   CHECK(coverage.flops.total == 30);
-  CHECK(coverage.unknown_flops == 2);
+  CHECK(coverage.flops.unknown == 2);
   CHECK(names_of(graph, std::span(coverage.unknown_flops_ops)) == "a0b");
   CHECK(coverage.parameter_bytes.acc == 4 + 8 + 16);
   CHECK(coverage.parameter_bytes.total == 4 + 8 + 16);

@@ -53,6 +53,8 @@ class ReportSettings:
     keep_qdq: bool
     host_shapes: bool
     place: Literal["priority", "order", "cost"]
+    place_goal: Literal["latency", "energy"]
+    min_gain: str
     residency: Literal["off", "on"]
     start: Literal["reference", "cpu", "acc", "fewest"]
     pack: Literal["early", "bytes"]
@@ -78,6 +80,8 @@ class ReportSettings:
             keep_qdq=data["keep_qdq"],
             host_shapes=data["host_shapes"],
             place=data["place"],
+            place_goal=data["place_goal"],
+            min_gain=data["min_gain"],
             residency=data["residency"],
             start=data["start"],
             pack=data["pack"],

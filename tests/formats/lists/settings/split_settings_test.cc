@@ -22,7 +22,7 @@ SplitOptions with(std::string_view name, const SettingValue& value) {
 }
 
 TEST_CASE("an option is called like the setting, with dashes") {
-  CHECK(option_name(setting_of("keep_qdq")) == "--keep-qdq");
+  CHECK(option_name("keep_qdq") == "--keep-qdq");
   CHECK(find_split_setting("colour") == nullptr);
 }
 

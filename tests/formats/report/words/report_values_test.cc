@@ -10,9 +10,7 @@ namespace {
 Coverages coverage(std::size_t computing, std::size_t unknown) {
   Coverages made;
   made.nodes = {.acc = 9, .total = 10};
-  made.flops = {.acc = 1e9, .total = 2e9};
-  made.computing = computing;
-  made.unknown_flops = unknown;
+  made.flops = {{.acc = 1e9, .total = 2e9}, computing, unknown};
   return made;
 }
 
