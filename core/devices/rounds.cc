@@ -338,7 +338,8 @@ class Beam {
       return order != 0 ? order < 0 : a.second->ready < b.second->ready;
     });
     std::size_t count = 0;
-    for (const auto& [its_rank, state] : ranked_) {
+    for (const auto& ranked : ranked_) {
+      State* const state = ranked.second;
       const auto kept = std::span(layer_).first(std::min(count, layer_.size()));
       const bool is_there = std::any_of(kept.begin(), kept.end(), [&](const State& other) {
         return other.ready == state->ready;

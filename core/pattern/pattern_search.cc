@@ -154,16 +154,16 @@ bool PatternSearch::place_makers(std::size_t depth) {
 }
 
 bool PatternSearch::try_node(std::size_t depth, NodeId node) {
-  using Kind = PatternMiss::Kind;
+  using Miss = PatternMiss::Kind;
   const std::uint32_t op = plan_[depth].op;
   if (op_of(node) != query_.pattern.op_count) return false;
   const NodeFit fit = query_.fit(op, node);
   if (fit == NodeFit::other_op) return false;
   has_right_op_ = true;
   if (fit != NodeFit::fits) {
-    const Kind kind = fit == NodeFit::failing  ? Kind::failing
-                      : fit == NodeFit::denied ? Kind::denied
-                                               : Kind::taken;
+    const Miss kind = fit == NodeFit::failing  ? Miss::failing
+                      : fit == NodeFit::denied ? Miss::denied
+                                               : Miss::taken;
     note({.kind = kind, .op = op, .node = node});
     return false;
   }
@@ -175,7 +175,7 @@ bool PatternSearch::try_node(std::size_t depth, NodeId node) {
     if (nodes_[edge.from] == kNone<NodeId> || nodes_[edge.to] == kNone<NodeId>) continue;
     found = has_edge(i);
     if (!found) {
-      note({.kind = Kind::no_edge, .edge = i, .node = nodes_[edge.to], .other = nodes_[edge.from]});
+      note({.kind = Miss::no_edge, .edge = i, .node = nodes_[edge.to], .other = nodes_[edge.from]});
     }
   }
   if (found) {

@@ -75,7 +75,8 @@ def draw(paths, seed):
 WHOLE_COMMANDS = [
     ("core/balance/", "workloads:"), ("core/placement/", "placement:"), ("core/lowering/", "lower:"),
     ("core/advice/", "advice:"),
-    ("core/", "conformance: every|hostile: each|options:|schemas:|structure: the commands|advice:"),
+    ("core/", "conformance: every|hostile: each|options:|schemas:|structure: the commands|advice:|placement:|check:|"
+              "real:|overlays:|page:"),
     ("formats/models/tflite/", "tflite:|hostile:"), ("formats/models/pt2/", "^pt2: |hostile:"),
     ("formats/models/onnx/infer/", "conformance: types|types of larger|inferred shapes|implied attributes"),
     ("formats/models/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave fix"),
@@ -83,10 +84,12 @@ WHOLE_COMMANDS = [
     ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/costs/", "costs:"),
     ("formats/base/io/", "faults:|hostile:"), ("formats/lists/settings/", "hostile:"),
     ("formats/run/jobs/", "real:|faults: no|costs:|options:|lower:"),
-    ("formats/report/lowering/", "lower:"), ("formats/report/", "check:|page:|overlays:|schemas:|real:"),
-    ("formats/", "hostile:|lint-support:|rules:|schemas:|structure: the commands"),
+    ("formats/report/lowering/", "lower:"),
+    ("formats/report/", "check:|page:|overlays:|schemas:|real:|advice:|structure: the commands|hostile: names"),
+    ("formats/", "hostile:|lint-support:|rules:|schemas:|structure: the commands|lists:|check:|package:"),
     ("cli/commands/lower", "lower:"), ("cli/commands/probe", "lower:"), ("cli/commands/reduce", "lower:"),
-    ("cli/", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands"),
+    ("cli/", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands|advice:|"
+             "package:|structure: the guides"),
 ]
 
 

@@ -49,11 +49,12 @@ std::string range_text(const SymbolRange& range) {
 
 void report_sizes_out_of_range(const Pt2Program& program, const ShapeBindings& bound,
                                JsonFaults& faults) {
-  for (const auto& [symbol, span] : program.ranges) {
+  for (const auto& range_of_symbol : program.ranges) {
+    const std::string_view symbol = range_of_symbol.first;
     const auto given = std::find_if(bound.dims.begin(), bound.dims.end(),
                                     [&](const auto& dim) { return dim.first == symbol; });
     if (given == bound.dims.end() || given->second < 0) continue;
-    const SymbolRange range = range_in(program.text_of(span));
+    const SymbolRange range = range_in(program.text_of(range_of_symbol.second));
     const std::int64_t size = given->second;
     const bool fits =
         (!range.least || size >= *range.least) && (!range.most || size <= *range.most);

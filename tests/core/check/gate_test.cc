@@ -10,7 +10,7 @@ namespace {
 // 19 of 20 nodes, 3 of 4 GFLOP, half of the parameters; two subgraphs, 1000 bytes, 50 QPS.
 Measures some_measures() {
   return {.nodes = {19, 20},
-          .flops = {3e9, 4e9},
+          .flops = {{3e9, 4e9}},
           .parameter_bytes = {512, 1024},
           .acc_subgraphs = 2,
           .cpu_nodes = 1,
