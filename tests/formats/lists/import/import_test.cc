@@ -2,6 +2,7 @@
 #include "formats/lists/import/import.h"
 
 #include <cstdlib>
+#include <sstream>
 
 #include "formats/lists/support/support_file.h"
 #include "tests/catch2.h"
@@ -128,6 +129,94 @@ TEST_CASE("signs of numbers count, and what no reader knows stays unchecked") {
                                  {"Conv", "Only 2D Conv is not supported"}}) {
     CHECK(rule_for(op, note) ==
           R"({"op": ")" + std::string(op) + R"(", "unchecked": ")" + note + "\"}");
+  }
+}
+
+// The words of a sentence, between blanks.
+std::vector<std::string> words_between(const std::string& sentence) {
+  std::vector<std::string> words;
+  std::istringstream text(sentence);
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
+
+std::string with_blanks(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// What becomes of a sentence that is a condition, for each word: '=' the same condition, 'u' unchecked, 'r'
+// a remark that asks nothing, 'o' another condition. First without the word, then with another before it.
+std::string near_misses(const std::string& op, const std::string& sentence,
+                        const std::string& inserted) {
+  const std::string right = rule_for(op, sentence);
+  CHECK(right.find("unchecked") == std::string::npos);
+  CHECK(right != "{\"op\": \"" + op + "\"}");
+  const auto becomes = [&](const std::vector<std::string>& words) {
+    const std::string rule = rule_for(op, with_blanks(words));
+    if (rule.find("unchecked") != std::string::npos) return 'u';
+    return rule == right ? '=' : rule == "{\"op\": \"" + op + "\"}" ? 'r' : 'o';
+  };
+  const std::vector<std::string> words = words_between(sentence);
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::vector<std::string> without = words;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    all += becomes(without);
+  }
+  all += ' ';
+  for (std::size_t i = 0; i <= words.size(); ++i) {
+    std::vector<std::string> with = words;
+    with.insert(with.begin() + static_cast<std::ptrdiff_t>(i), inserted);
+    all += becomes(with);
+  }
+  return all;
+}
+
+TEST_CASE("a sentence that lacks a word of its form, or has one more, is no condition by chance") {
+  struct Case {
+    const char *op, *sentence, *inserted, *becomes;
+  };
+  const Case cases[] = {
+      {"Gemm", "Input B must be constant", "quickly", "=uu=u uuuuuu"},
+      {"Slice", "starts and ends should be constant initializers", "quickly", "o=ou=== uuuuuuuu"},
+      {"Conv", "Bias if provided must be constant", "quickly", "u==u=u uuuuuuu"},
+      {"DequantizeLinear", "All quantization scales and zero points should be constant", "quickly",
+       "==u==u=== uuuuuuuuuu"},
+      {"And", "Both inputs must be bool", "quickly", "uu==u uuuuuu"},
+      {"Add", "Only supports cases when both inputs are fp32 or fp16", "quickly",
+       "====uu=o=o uuuuuuuuuuu"},
+      {"DepthToSpace", "Only DCR mode DepthToSpace is supported", "quickly", "uuu=uu uuuuuuu"},
+      {"Pad", "Only constant mode is supported", "quickly", "uuuuu uuu=uu"},
+      {"QuantizeLinear", "y_zero_point must be 0", "quickly", "uuuu uuuuu"},
+      {"TopK", "sorted must be 1", "quickly", "uuuu uuuuu"},
+      {"TopK", "K input must be less than 3840", "quickly", "u=u=o=u uuuuuuuu"},
+      {"Concat", "axis should be less than -1", "quickly", "uu=o=u uuuuuuu"},
+      {"LpPool", "dilations must be empty or all ones", "quickly", "u=====u uuuuuuuu"},
+      {"LayerNormalization", "Only the first output Y is supported", "quickly", "u=uu=== uuuuuuuu"},
+      {"MaxPool", "Indices output tensor unsupported", "quickly", "uu=u ====="},
+      {"MaxPool", "Indices output tensor unsupported", "not", "uu=u uuuuu"},
+      {"Conv", "Only 1D/2D Conv is supported", "quickly", "uuu== uuuuuu"},
+      {"MaxPool", "2D or 3D pooling only", "quickly", "o=ouu uuuuuu"},
+      {"GridSample", "Input must be 4D input", "quickly", "===u= uuuuuu"},
+      {"Relu", "Input rank up to 5", "quickly", "uuu=u =====u"},
+      {"Relu", "Input rank up to 5", "not", "uuu=u uuuuuu"},
+      {"EyeLike", "input must have static dimensions", "quickly", "uu=u= uuuuuu"},
+      {"Constant", "sparse_value and value_string attributes are unsupported", "quickly",
+       "o=o==u uuuuuuu"},
+      {"Constant", "sparse_value and value_string attributes are unsupported", "not",
+       "o=o==u ======="},
+      {"Constant", "value_string is not supported", "quickly", "u=u= uuuuu"},
+      {"Constant", "value_string is not supported", "not", "u=u= ====="},
+      {"Resize", "Supported resize modes: nearest, linear", "quickly", "u=uoo ===uuu"},
+      {"Resize", "Supported resize modes: nearest, linear", "not", "u=uoo uuuuuu"},
+      {"Gemm", "Only support for transA == 0, alpha == 1.0 is implemented", "quickly",
+       "uuuuuuuuuuu uuuuuuuuuuuu"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.op, one.sentence, one.inserted);
+    CHECK(near_misses(one.op, one.sentence, one.inserted) == one.becomes);
   }
 }
 
