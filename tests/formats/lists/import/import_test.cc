@@ -220,6 +220,72 @@ TEST_CASE("a sentence that lacks a word of its form, or has one more, is no cond
   }
 }
 
+// The rules of a table with these headings and one row, without the name of the list.
+std::string rules_from(const std::string& headings, const std::string& row,
+                       const std::string& before = {}) {
+  std::string rule = "|";
+  for (const char c : headings) rule += c == '|' ? "--|" : "";
+  return rules_of(imported(before + headings + "\n" + rule + "\n" + row + "\n"));
+}
+
+TEST_CASE("opsets are numbers and ranges, the range around all of them, or open") {
+  const auto opset = [](const std::string& cell) {
+    const std::string rules = rules_from("|Operator|Opset|", "|Relu|" + cell + "|");
+    const std::string begin = "{\"op\": \"Relu\"";
+    REQUIRE(rules.starts_with(begin));
+    return rules.substr(begin.size(), rules.find('}') - begin.size());
+  };
+  CHECK(opset("9") == ", \"opset\": [9, 9]");
+  CHECK(opset("9-20") == ", \"opset\": [9, 20]");
+  CHECK(opset("7 - 12, 13") == ", \"opset\": [7, 13]");
+  CHECK(opset("13, 7") == ", \"opset\": [7, 13]");
+  CHECK(opset("7+") == ", \"opset\": [7, 1000]");
+  CHECK(opset("1") == ", \"opset\": [1, 1]");
+  for (const char* const none : {"", "-", "0", "all", "7 to 9", "7x", "0-3"})
+    CHECK(opset(none).empty());
+}
+
+TEST_CASE("a range of opsets in the text holds for rows without one") {
+  const auto with = [](const std::string& text) {
+    return rules_from("|Operator|Note|", "|Relu||", text + "\n\n").find("\"opset\": [9, 20]") !=
+           std::string::npos;
+  };
+  CHECK(with("Supports opset 9 to opset 20."));
+  CHECK(with("From OPSET 9 to Opset 20"));
+  CHECK(with("An opset is a set. All of opset 9 to opset 20 is supported."));
+  CHECK_FALSE(with("Supports opset 9 and opset 20."));
+  CHECK_FALSE(with("Supports opset 9 to version 20."));
+  CHECK_FALSE(with("Supports opset 9 to opset"));
+}
+
+TEST_CASE("columns are known by their headings, and one of each kind is read") {
+  CHECK(rules_from("|Layer|Data types|Remarks|", "|Relu|fp16|Is fast|") ==
+        "{\"op\": \"Relu\", \"inputs\": [[\"float16\"]], \"why\": \"Is fast\", \"unchecked\": \"Is "
+        "fast\"}\n");
+  CHECK(rules_from("|Op|Precision|Limitations|", "|Relu|fp16||") ==
+        "{\"op\": \"Relu\", \"inputs\": [[\"float16\"]]}\n");
+  CHECK(rules_from("|ONNX name|Since version|Constraints|", "|Relu|7||") ==
+        "{\"op\": \"Relu\", \"opset\": [7, 7]}\n");
+  const ListImport twice = imported(
+      "|Operator|Note|Comment|Speed|\n|--|--|--|--|\n|Relu|Is good|Is fast|9|\n|Abs|||-|\n");
+  CHECK(twice.result.not_read == std::vector<std::string>{"Comment", "Speed"});
+  CHECK(rules_of(twice).starts_with("{\"op\": \"Relu\", \"why\": \"Is good\""));
+}
+
+TEST_CASE("columns of several accelerators are chosen among by their headings") {
+  const std::string text =
+      "|Operator|Alpha support|Beta support|\n|--|--|--|\n|Relu|yes|no|\n|Abs|no|yes|\n";
+  CHECK(fault(text) ==
+        "is about several accelerators: choose one with --section \"Alpha support\", \"Beta "
+        "support\"");
+  for (const auto& [section, op] : {std::pair("alpha", "Relu"), {"Beta", "Abs"}}) {
+    const auto chosen = import_list_text("npu.md", text, {.section = section});
+    REQUIRE(chosen);
+    CHECK(rules_of(*chosen) == "{\"op\": \"" + std::string(op) + "\"}\n");
+  }
+  CHECK_FALSE(import_list_text("npu.md", text, {.section = "gamma"}));
+}
+
 TEST_CASE("sentences that ask nothing of a node are not unchecked") {
   const std::string transposes = "Only support for transA == 0, alpha == 1.0 is implemented.";
   for (const auto& [op, note] :
