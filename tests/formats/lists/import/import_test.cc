@@ -228,6 +228,18 @@ std::string rules_from(const std::string& headings, const std::string& row,
   return rules_of(imported(before + headings + "\n" + rule + "\n" + row + "\n"));
 }
 
+TEST_CASE("a hyphen joins two words, and is else a sign that no reader knows") {
+  CHECK(rule_for("Gemm", "Input B must be a compile-time constant") ==
+        R"({"op": "Gemm", "constant": {"1?": true}})");
+  for (const char* const hyphen :
+       {"compile -time", "compile- time", "compile - time", "compile2-time", "compile-2time",
+        "-compile time", "compile time-"}) {
+    CAPTURE(hyphen);
+    CHECK(rule_for("Gemm", "Input B must be a " + std::string(hyphen) + " constant")
+              .find("unchecked") != std::string::npos);
+  }
+}
+
 TEST_CASE("opsets are numbers and ranges, the range around all of them, or open") {
   const auto opset = [](const std::string& cell) {
     const std::string rules = rules_from("|Operator|Opset|", "|Relu|" + cell + "|");
