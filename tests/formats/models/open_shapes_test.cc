@@ -129,7 +129,7 @@ LoadedModel model_of(const TestFolder& folder, const std::string& graph,
 }
 
 // The shape of x with which the operators agree best; "none".
-std::string fitted(const std::string& graph) {
+std::string fitting_shape_of(const std::string& graph) {
   const TestFolder folder;
   const auto fitting = fitting_sizes(model_of(folder, graph));
   if (!fitting) return "none";
@@ -141,22 +141,24 @@ std::string fitted(const std::string& graph) {
 }
 
 TEST_CASE("sizes that models take are tried until the operators agree") {
-  CHECK(fitted("g (float[2, 3] x) => (float[2, 3] y) { y = Relu (x) }") == "none");
-  CHECK(fitted("g (float[N, 3, H, W] x) => (float[N, 3, H, W] y) { y = Relu (x) }") ==
+  CHECK(fitting_shape_of("g (float[2, 3] x) => (float[2, 3] y) { y = Relu (x) }") == "none");
+  CHECK(fitting_shape_of("g (float[N, 3, H, W] x) => (float[N, 3, H, W] y) { y = Relu (x) }") ==
         "1x3x224x224");
-  CHECK(fitted("g (float[N, 1, H, W] x) => (float[N, 1, H, W] y) { y = Relu (x) }") ==
+  CHECK(fitting_shape_of("g (float[N, 1, H, W] x) => (float[N, 1, H, W] y) { y = Relu (x) }") ==
         "1x1x224x224");
-  CHECK(fitted("g (float[N, C, H, W] x) => (float[N, C, H, W] y) { y = Relu (x) }") ==
+  CHECK(fitting_shape_of("g (float[N, C, H, W] x) => (float[N, C, H, W] y) { y = Relu (x) }") ==
         "1x128x224x224");
-  CHECK(fitted("g (float[N, 4, H, W] x) => (float[N, 4, H, W] y) { y = Relu (x) }") ==
+  CHECK(fitting_shape_of("g (float[N, 4, H, W] x) => (float[N, 4, H, W] y) { y = Relu (x) }") ==
         "1x4x128x128");
-  CHECK(fitted("g (float[N, T] x) => (float[N, T] y) { y = Relu (x) }") == "1x128");
-  CHECK(fitted("g (float[2, N, 16] x) => (float[2, N, 16] y) { y = Relu (x) }") == "2x1x16");
-  CHECK(fitted("g (float[N, T, 16] x) => (float[N, T, 16] y) { y = Relu (x) }") == "1x128x16");
+  CHECK(fitting_shape_of("g (float[N, T] x) => (float[N, T] y) { y = Relu (x) }") == "1x128");
+  CHECK(fitting_shape_of("g (float[2, N, 16] x) => (float[2, N, 16] y) { y = Relu (x) }") ==
+        "2x1x16");
+  CHECK(fitting_shape_of("g (float[N, T, 16] x) => (float[N, T, 16] y) { y = Relu (x) }") ==
+        "1x128x16");
   // What is added asks for one of the sizes that are tried.
   const auto wants = [](const std::string& dims) {
-    return fitted("g (float[N, 3, H, W] x) => (float[a, b, c, d] y) <float[" + dims +
-                  "] w = {0}> { y = Add (x, w) }");
+    return fitting_shape_of("g (float[N, 3, H, W] x) => (float[a, b, c, d] y) <float[" + dims +
+                            "] w = {0}> { y = Add (x, w) }");
   };
   CHECK(wants("320, 320") == "1x3x320x320");
   CHECK(wants("48, 320") == "1x3x48x320");
@@ -166,8 +168,8 @@ TEST_CASE("sizes that models take are tried until the operators agree") {
   CHECK(wants("64, 256") == "1x3x64x256");
   CHECK(wants("96, 96") == "1x3x96x96");
   const auto other = [](const std::string& size) {
-    return fitted("g (float[N, T] x, float[" + size +
-                  ", 2] w) => (float[a, b] y) { y = MatMul (x, w) }");
+    return fitting_shape_of("g (float[N, T] x, float[" + size +
+                            ", 2] w) => (float[a, b] y) { y = MatMul (x, w) }");
   };
   for (const std::string size : {"512", "16", "256", "16000", "80", "1600"})
     CHECK(other(size) == "1x" + size);
