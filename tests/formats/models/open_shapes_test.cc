@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string text_of_parts(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : " ") + part;
   return text;
@@ -62,18 +62,18 @@ TEST_CASE("sizes of inputs bind symbols once, and whole shapes where a dim has n
     return found == shapes.end() ? std::nullopt : std::optional(found->second);
   };
   const ShapeBindings sizes = sizes_of_inputs(graph, shape_of);
-  CHECK(joined(size_options(sizes)) == "--dim N=5 --dim M=9 --input-shape y=4,6,7");
+  CHECK(text_of_parts(size_options(sizes)) == "--dim N=5 --dim M=9 --input-shape y=4,6,7");
   const auto of_z = [&](ValueId input) -> std::optional<Sizes> {
     if (graph.value(input).name != "z") return std::nullopt;
     return Sizes{3};
   };
-  CHECK(joined(size_options(sizes_of_inputs(graph, of_z))) == "--input-shape z=3");
+  CHECK(text_of_parts(size_options(sizes_of_inputs(graph, of_z))) == "--input-shape z=3");
   // A shape with fewer dims binds those that it has.
   const auto short_one = [&](ValueId input) -> std::optional<Sizes> {
     if (graph.value(input).name != "s") return std::nullopt;
     return Sizes{3};
   };
-  CHECK(joined(size_options(sizes_of_inputs(graph, short_one))) == "--dim M=3");
+  CHECK(text_of_parts(size_options(sizes_of_inputs(graph, short_one))) == "--dim M=3");
   CHECK(size_options({}).empty());
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("later shapes of inputs replace earlier ones, and dims are added") {
   first.inputs = {{"x", {1}}, {"y", {2}}};
   second.dims = {{"M", 2}};
   second.inputs = {{"x", {3, 4}}};
-  CHECK(joined(size_options(with_sizes(first, second))) ==
+  CHECK(text_of_parts(size_options(with_sizes(first, second))) ==
         "--dim N=1 --dim M=2 --input-shape y=2 --input-shape x=3,4");
 }
 
@@ -119,8 +119,8 @@ TEST_CASE("inputs of one element that alone decide an If are those that may be s
 }
 
 // The model, whose file exists as long as the folder.
-LoadedModel model_of(const TestFolder& folder, const std::string& graph,
-                     ShapeBindings bindings = {}) {
+LoadedModel onnx_model_of(const TestFolder& folder, const std::string& graph,
+                          ShapeBindings bindings = {}) {
   const std::string path = folder.with_file(
       "m.onnx", onnx_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + graph));
   auto model = read_model(path, bindings);
@@ -131,7 +131,7 @@ LoadedModel model_of(const TestFolder& folder, const std::string& graph,
 // The shape of x with which the operators agree best; "none".
 std::string fitting_shape_of(const std::string& graph) {
   const TestFolder folder;
-  const auto fitting = fitting_sizes(model_of(folder, graph));
+  const auto fitting = fitting_sizes(onnx_model_of(folder, graph));
   if (!fitting) return "none";
   std::string text;
   for (const std::int64_t size : fitting->shapes.at("x")) {
@@ -178,9 +178,9 @@ TEST_CASE("sizes that models take are tried until the operators agree") {
 TEST_CASE("sizes are assumed to be 1, and 224 for images") {
   const auto assumed = [](const std::string& graph, ShapeBindings bindings = {}) {
     const TestFolder folder;
-    const auto made = assume_shapes(model_of(folder, graph, std::move(bindings)));
+    const auto made = assume_shapes(onnx_model_of(folder, graph, std::move(bindings)));
     if (!made) return std::string("none");
-    std::string text = joined(size_options(made->sizes));
+    std::string text = text_of_parts(size_options(made->sizes));
     const auto y = made->shapes.find("y");
     text += " y";
     if (y == made->shapes.end()) return text + " open";
@@ -202,10 +202,11 @@ TEST_CASE("sizes of dims within a model are those that no input has") {
   const TestFolder folder;
   ShapeBindings bindings;
   bindings.dims = {{"N", 2}, {"u:1", 3}};
-  const LoadedModel model = model_of(
+  const LoadedModel model = onnx_model_of(
       folder, "g (float[N] x) => (int64[1, n] y) { u = NonZero (x) y = Neg (u) }", bindings);
   CHECK(sizes_within(model) == std::vector<std::string>{"u:1=3"});
-  CHECK(sizes_within(model_of(folder, "g (float[N] x) => (float[N] y) { y = Neg (x) }")).empty());
+  CHECK(sizes_within(onnx_model_of(folder, "g (float[N] x) => (float[N] y) { y = Neg (x) }"))
+            .empty());
 }
 
 }  // namespace
