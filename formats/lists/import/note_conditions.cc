@@ -300,7 +300,8 @@ bool read_outputs(const Words& words, const OnnxOpNames& op, Rule& rule) {
     rule.conditions.emplace_back(OutputsUsedCondition{{0}});
     return true;
   }
-  if (op.output_formals.size() != 2 || words.small.size() > 5 || !words.has("unsupported")) {
+  if (op.output_formals.size() != 2 || words.small.size() > 5 || !words.has("unsupported") ||
+      words.has("not")) {
     return false;
   }
   if (!words.has(lower_text(op.output_formals[1].name))) return false;

@@ -1,6 +1,12 @@
 #include "formats/base/json/token.h"
 
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <regex>
+#include <string>
+#include <vector>
 
 #include "tests/catch2.h"
 
@@ -30,6 +36,78 @@ TEST_CASE("the first invalid escape is found where it begins") {
   CHECK(at(R"(\udc00)") == 0);        // the second half of a pair by itself
   CHECK(at(R"(\ud800x)") == 0);       // the first half by itself
   CHECK(at(R"(\ud800\u0041)") == 0);  // followed by no second half
+}
+
+// A character by its number, as UTF-8.
+std::string utf8_of(std::uint32_t code) {
+  const auto tail = [&](unsigned shift) {
+    return static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
+  };
+  if (code < 0x80) return {static_cast<char>(code)};
+  if (code < 0x800) return {static_cast<char>(0xC0U | code >> 6U), tail(0)};
+  if (code < 0x10000) return {static_cast<char>(0xE0U | code >> 12U), tail(6), tail(0)};
+  return {static_cast<char>(0xF0U | code >> 18U), tail(12), tail(6), tail(0)};
+}
+
+std::string unit_escape(std::uint32_t unit, const char* form) {
+  std::array<char, 8> text = {};
+  std::snprintf(text.data(), text.size(), form, unit);
+  return text.data();
+}
+
+TEST_CASE("every character can be escaped by its number, and no half of one") {
+  std::size_t wrong = 0;
+  for (std::uint32_t code = 0; code <= 0x10FFFF; code += code < 0x900 ? 1 : 31) {
+    for (const char* const form : {"\\u%04x", "\\u%04X"}) {
+      const std::string text = code < 0x10000
+                                   ? unit_escape(code, form)
+                                   : unit_escape(0xD800 + ((code - 0x10000) >> 10U), form) +
+                                         unit_escape(0xDC00 + ((code - 0x10000) & 0x3FFU), form);
+      if (code >= 0xD800 && code <= 0xDFFF) {
+        wrong += find_bad_escape(text) ? 0U : 1U;
+      } else {
+        const bool is_right = !find_bad_escape(text) &&
+                              unescaped({.text = text, .has_escapes = true}) == utf8_of(code);
+        wrong += is_right ? 0U : 1U;
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  for (const std::uint32_t unit : {0xD7FFU, 0xE000U, 0xFFFFU}) {
+    CHECK_FALSE(find_bad_escape(unit_escape(unit, "\\u%04x")));
+  }
+  for (const std::uint32_t first : {0xD800U, 0xDBFFU}) {
+    for (const std::uint32_t second : {0xDBFFU, 0xE000U, 0xD800U}) {
+      CHECK(find_bad_escape(unit_escape(first, "\\u%04x") + unit_escape(second, "\\u%04x")));
+    }
+    for (const std::uint32_t second : {0xDC00U, 0xDFFFU}) {
+      const std::string pair = unit_escape(first, "\\u%04x") + unit_escape(second, "\\u%04x");
+      CHECK_FALSE(find_bad_escape(pair));
+      CHECK(find_bad_escape(pair.substr(0, 11)));
+      CHECK(find_bad_escape(pair.substr(0, 6)));
+    }
+  }
+  CHECK(find_bad_escape("\\u").value().shown == "\\u");
+  CHECK(find_bad_escape("a\\").value().shown == "\\");
+  CHECK(find_bad_escape("\\u12345x\\u12x4y").value().shown == "\\u12x4");
+  CHECK(find_bad_escape("\\qrs").value().shown == "\\q");
+}
+
+TEST_CASE("the words of JSON's grammar are its numbers, of all words of up to five characters") {
+  const std::regex grammar("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?");
+  constexpr std::string_view kCharacters = "-+.e0197";
+  std::vector<std::string> words = {""};
+  std::size_t wrong = 0;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string word = words[at];
+    wrong += is_json_number(word) == std::regex_match(word, grammar) ? 0U : 1U;
+    if (word.size() == 5) continue;
+    for (const char c : kCharacters) words.push_back(word + c);
+  }
+  CHECK(wrong == 0);
+  CHECK(is_json_number("1E5"));
+  CHECK_FALSE(is_json_number("1/"));
+  CHECK_FALSE(is_json_number("1:"));
 }
 
 TEST_CASE("only JSON's numbers are accepted") {

@@ -189,6 +189,67 @@ TEST_CASE("kernels of an If that the model has replaced by its branch count, and
               kernels) == "name, name, none, none, none, a 2; deep/b 18; 80%");
 }
 
+TEST_CASE("only a kernel whose name the runtime made up is matched by its place") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    conv: float32[4] = Conv(x)
+    act: float32[4] = HardSwish(conv)
+  )";
+  const auto rule_of = [&](const std::string& name) {
+    const std::string made =
+        match(kModel, {kernel("conv", "Conv", 1), kernel(name, "Mul", 1, {4})});
+    return made.substr(6, made.find(',', 6) - 6);
+  };
+  for (const char* const name : {"", "Mul", "Mul_1", "Mul_160"}) CHECK(rule_of(name) == "order");
+  for (const char* const name : {"Mul_", "Mul1", "Mul_1x", "Mul-1", "Mu", "Add_1", "aMul_1"}) {
+    CHECK(rule_of(name) == "none");
+  }
+  // A shape that contradicts the node's is another's; without one nothing is known.
+  CHECK(match(kModel, {kernel("conv", "Conv", 1), kernel("Mul_1", "Mul", 1, {5})})
+            .starts_with("name, none"));
+  CHECK(match(kModel, {kernel("conv", "Conv", 1), kernel("Mul_1", "Mul", 1)})
+            .starts_with("name, none"));
+  CHECK(match(kModel, {kernel("Mul_1", "Mul", 1, {4})}).starts_with("none"));
+}
+
+TEST_CASE("the ten largest of the kernels that no rule matches are named, all are counted") {
+  const Graph graph = graph_from_text("input x: float32[4]\n a: float32[4] = Relu(x)");
+  CostEntries file{.path = "p", .format = CostFormat::onnxruntime};
+  file.entries.push_back(kernel("a", "Relu", 7));
+  for (int i = 1; i <= 12; ++i) file.entries.push_back(kernel("k" + std::to_string(i), "Odd", i));
+  const CostMatch made = match_costs(file, graph);
+  CHECK(made.unmatched == 12);
+  REQUIRE(made.largest_unmatched.size() == 10);
+  CHECK(made.largest_unmatched[0].name == "k12");
+  CHECK(made.largest_unmatched[9].name == "k3");
+  CHECK(made.total_us == 85);
+  CHECK(made.matched_us == 7);
+  CHECK(made.us_by_rule[0] == 7);
+  CHECK(made.measured_nodes == 1);
+  CHECK(made.fused_nodes == 0);
+  CHECK(match_costs({.path = "p", .format = CostFormat::onnxruntime}, graph).share() == 1);
+}
+
+TEST_CASE("a fused kernel is traced back over six nodes to the one whose op fits") {
+  const auto chain = [](int relus) {
+    std::string text = "input x: float32[4]\nparam w: float32[4]\nn@ c: float32[4] = Conv(x, w)\n",
+                last = "c";
+    for (int i = 0; i < relus; ++i) {
+      const std::string name = "r" + std::to_string(i);
+      text += "n" + name + "@ " + name + ": float32[4] = Relu(" + last + ")\n";
+      last = name;
+    }
+    const Graph graph = graph_from_text(text);
+    CostEntries file{.path = "p", .format = CostFormat::node_csv};
+    file.entries.push_back(kernel(last + "_nchwc", "Conv", 7));
+    return match_costs(file, graph).measured_nodes;
+  };
+  CHECK(chain(0) == 1);
+  CHECK(chain(1) == 2);
+  CHECK(chain(6) == 7);
+  CHECK(chain(7) == 1);
+}
+
 }  // namespace
 
 }  // namespace cleave

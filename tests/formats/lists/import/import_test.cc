@@ -2,6 +2,7 @@
 #include "formats/lists/import/import.h"
 
 #include <cstdlib>
+#include <sstream>
 
 #include "formats/lists/support/support_file.h"
 #include "tests/catch2.h"
@@ -129,6 +130,172 @@ TEST_CASE("signs of numbers count, and what no reader knows stays unchecked") {
     CHECK(rule_for(op, note) ==
           R"({"op": ")" + std::string(op) + R"(", "unchecked": ")" + note + "\"}");
   }
+}
+
+// The words of a sentence, between blanks.
+std::vector<std::string> words_between(const std::string& sentence) {
+  std::vector<std::string> words;
+  std::istringstream text(sentence);
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
+
+std::string with_blanks(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// What becomes of a sentence that is a condition, for each word: '=' the same condition, 'u' unchecked, 'r'
+// a remark that asks nothing, 'o' another condition. First without the word, then with another before it.
+std::string near_misses(const std::string& op, const std::string& sentence,
+                        const std::string& inserted) {
+  const std::string right = rule_for(op, sentence);
+  CHECK(right.find("unchecked") == std::string::npos);
+  CHECK(right != "{\"op\": \"" + op + "\"}");
+  const auto becomes = [&](const std::vector<std::string>& words) {
+    const std::string rule = rule_for(op, with_blanks(words));
+    if (rule.find("unchecked") != std::string::npos) return 'u';
+    return rule == right ? '=' : rule == "{\"op\": \"" + op + "\"}" ? 'r' : 'o';
+  };
+  const std::vector<std::string> words = words_between(sentence);
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::vector<std::string> without = words;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    all += becomes(without);
+  }
+  all += ' ';
+  for (std::size_t i = 0; i <= words.size(); ++i) {
+    std::vector<std::string> with = words;
+    with.insert(with.begin() + static_cast<std::ptrdiff_t>(i), inserted);
+    all += becomes(with);
+  }
+  return all;
+}
+
+TEST_CASE("a sentence that lacks a word of its form, or has one more, is no condition by chance") {
+  struct Case {
+    const char *op, *sentence, *inserted, *becomes;
+  };
+  const Case cases[] = {
+      {"Gemm", "Input B must be constant", "quickly", "=uu=u uuuuuu"},
+      {"Slice", "starts and ends should be constant initializers", "quickly", "o=ou=== uuuuuuuu"},
+      {"Conv", "Bias if provided must be constant", "quickly", "u==u=u uuuuuuu"},
+      {"DequantizeLinear", "All quantization scales and zero points should be constant", "quickly",
+       "==u==u=== uuuuuuuuuu"},
+      {"And", "Both inputs must be bool", "quickly", "uu==u uuuuuu"},
+      {"Add", "Only supports cases when both inputs are fp32 or fp16", "quickly",
+       "====uu=o=o uuuuuuuuuuu"},
+      {"DepthToSpace", "Only DCR mode DepthToSpace is supported", "quickly", "uuu=uu uuuuuuu"},
+      {"Pad", "Only constant mode is supported", "quickly", "uuuuu uuu=uu"},
+      {"QuantizeLinear", "y_zero_point must be 0", "quickly", "uuuu uuuuu"},
+      {"TopK", "sorted must be 1", "quickly", "uuuu uuuuu"},
+      {"TopK", "K input must be less than 3840", "quickly", "u=u=o=u uuuuuuuu"},
+      {"Concat", "axis should be less than -1", "quickly", "uu=o=u uuuuuuu"},
+      {"LpPool", "dilations must be empty or all ones", "quickly", "u=====u uuuuuuuu"},
+      {"LayerNormalization", "Only the first output Y is supported", "quickly", "u=uu=== uuuuuuuu"},
+      {"MaxPool", "Indices output tensor unsupported", "quickly", "uu=u ====="},
+      {"MaxPool", "Indices output tensor unsupported", "not", "uu=u uuuuu"},
+      {"Conv", "Only 1D/2D Conv is supported", "quickly", "uuu== uuuuuu"},
+      {"MaxPool", "2D or 3D pooling only", "quickly", "o=ouu uuuuuu"},
+      {"GridSample", "Input must be 4D input", "quickly", "===u= uuuuuu"},
+      {"Relu", "Input rank up to 5", "quickly", "uuu=u =====u"},
+      {"Relu", "Input rank up to 5", "not", "uuu=u uuuuuu"},
+      {"EyeLike", "input must have static dimensions", "quickly", "uu=u= uuuuuu"},
+      {"Constant", "sparse_value and value_string attributes are unsupported", "quickly",
+       "o=o==u uuuuuuu"},
+      {"Constant", "sparse_value and value_string attributes are unsupported", "not",
+       "o=o==u ======="},
+      {"Constant", "value_string is not supported", "quickly", "u=u= uuuuu"},
+      {"Constant", "value_string is not supported", "not", "u=u= ====="},
+      {"Resize", "Supported resize modes: nearest, linear", "quickly", "u=uoo ===uuu"},
+      {"Resize", "Supported resize modes: nearest, linear", "not", "u=uoo uuuuuu"},
+      {"Gemm", "Only support for transA == 0, alpha == 1.0 is implemented", "quickly",
+       "uuuuuuuuuuu uuuuuuuuuuuu"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.op, one.sentence, one.inserted);
+    CHECK(near_misses(one.op, one.sentence, one.inserted) == one.becomes);
+  }
+}
+
+// The rules of a table with these headings and one row, without the name of the list.
+std::string rules_from(const std::string& headings, const std::string& row,
+                       const std::string& before = {}) {
+  std::string rule = "|";
+  for (const char c : headings) rule += c == '|' ? "--|" : "";
+  return rules_of(imported(before + headings + "\n" + rule + "\n" + row + "\n"));
+}
+
+TEST_CASE("a hyphen joins two words, and is else a sign that no reader knows") {
+  CHECK(rule_for("Gemm", "Input B must be a compile-time constant") ==
+        R"({"op": "Gemm", "constant": {"1?": true}})");
+  for (const char* const hyphen :
+       {"compile -time", "compile- time", "compile - time", "compile2-time", "compile-2time",
+        "-compile time", "compile time-"}) {
+    CAPTURE(hyphen);
+    CHECK(rule_for("Gemm", "Input B must be a " + std::string(hyphen) + " constant")
+              .find("unchecked") != std::string::npos);
+  }
+}
+
+TEST_CASE("opsets are numbers and ranges, the range around all of them, or open") {
+  const auto opset = [](const std::string& cell) {
+    const std::string rules = rules_from("|Operator|Opset|", "|Relu|" + cell + "|");
+    const std::string begin = "{\"op\": \"Relu\"";
+    REQUIRE(rules.starts_with(begin));
+    return rules.substr(begin.size(), rules.find('}') - begin.size());
+  };
+  CHECK(opset("9") == ", \"opset\": [9, 9]");
+  CHECK(opset("9-20") == ", \"opset\": [9, 20]");
+  CHECK(opset("7 - 12, 13") == ", \"opset\": [7, 13]");
+  CHECK(opset("13, 7") == ", \"opset\": [7, 13]");
+  CHECK(opset("7+") == ", \"opset\": [7, 1000]");
+  CHECK(opset("1") == ", \"opset\": [1, 1]");
+  for (const char* const none : {"", "-", "0", "all", "7 to 9", "7x", "0-3"})
+    CHECK(opset(none).empty());
+}
+
+TEST_CASE("a range of opsets in the text holds for rows without one") {
+  const auto with = [](const std::string& text) {
+    return rules_from("|Operator|Note|", "|Relu||", text + "\n\n").find("\"opset\": [9, 20]") !=
+           std::string::npos;
+  };
+  CHECK(with("Supports opset 9 to opset 20."));
+  CHECK(with("From OPSET 9 to Opset 20"));
+  CHECK(with("An opset is a set. All of opset 9 to opset 20 is supported."));
+  CHECK_FALSE(with("Supports opset 9 and opset 20."));
+  CHECK_FALSE(with("Supports opset 9 to version 20."));
+  CHECK_FALSE(with("Supports opset 9 to opset"));
+}
+
+TEST_CASE("columns are known by their headings, and one of each kind is read") {
+  CHECK(rules_from("|Layer|Data types|Remarks|", "|Relu|fp16|Is fast|") ==
+        "{\"op\": \"Relu\", \"inputs\": [[\"float16\"]], \"why\": \"Is fast\", \"unchecked\": \"Is "
+        "fast\"}\n");
+  CHECK(rules_from("|Op|Precision|Limitations|", "|Relu|fp16||") ==
+        "{\"op\": \"Relu\", \"inputs\": [[\"float16\"]]}\n");
+  CHECK(rules_from("|ONNX name|Since version|Constraints|", "|Relu|7||") ==
+        "{\"op\": \"Relu\", \"opset\": [7, 7]}\n");
+  const ListImport twice = imported(
+      "|Operator|Note|Comment|Speed|\n|--|--|--|--|\n|Relu|Is good|Is fast|9|\n|Abs|||-|\n");
+  CHECK(twice.result.not_read == std::vector<std::string>{"Comment", "Speed"});
+  CHECK(rules_of(twice).starts_with("{\"op\": \"Relu\", \"why\": \"Is good\""));
+}
+
+TEST_CASE("columns of several accelerators are chosen among by their headings") {
+  const std::string text =
+      "|Operator|Alpha support|Beta support|\n|--|--|--|\n|Relu|yes|no|\n|Abs|no|yes|\n";
+  CHECK(fault(text) ==
+        "is about several accelerators: choose one with --section \"Alpha support\", \"Beta "
+        "support\"");
+  for (const auto& [section, op] : {std::pair("alpha", "Relu"), {"Beta", "Abs"}}) {
+    const auto chosen = import_list_text("npu.md", text, {.section = section});
+    REQUIRE(chosen);
+    CHECK(rules_of(*chosen) == "{\"op\": \"" + std::string(op) + "\"}\n");
+  }
+  CHECK_FALSE(import_list_text("npu.md", text, {.section = "gamma"}));
 }
 
 TEST_CASE("sentences that ask nothing of a node are not unchecked") {

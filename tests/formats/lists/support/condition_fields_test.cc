@@ -140,5 +140,63 @@ TEST_CASE("fields for allow rules are refused in deny rules, and the other way r
   CHECK(field(R"("input_dtype": "int8")") == "52: \"input_dtype\" is for deny rules only");
 }
 
+TEST_CASE("numbers of rules are read up to their bounds, and refused behind them") {
+  const auto is_read = [](const std::string& text) { return field(text).starts_with("{"); };
+  struct Case {
+    const char* text;
+    bool is_read;
+  };
+  const Case cases[] = {
+      {R"("opset": [7, 7])", true},
+      {R"("opset": [8, 7])", false},
+      {R"("opset": [1, 2])", true},
+      {R"("opset": [0, 2])", false},
+      {R"("opset": [7])", false},
+      {R"("opset": [7, 8, 9])", false},
+      {R"("attributes": {"k": {"min": 1, "max": 1}})", true},
+      {R"("attributes": {"k": {"min": 2, "max": 1}})", false},
+      {R"("attributes": {"k": {"min": 2}})", true},
+      {R"("attributes": {"k": {"max": 2}})", true},
+      {R"("attributes": {"k": {}})", false},
+      {R"("attributes": {"k": []})", false},
+      {R"("attributes": {"k": {"absent": false}})", false},
+      {R"("attributes": {"k": {"absent": true}})", true},
+      {R"("attributes": {"k": {"stated": true}})", true},
+      {R"("attributes": {"k": {"stated": true, "max": 1}})", false},
+      {R"("attributes": {"k": {"absent": true, "max": 1}})", false},
+      {R"("shapes": {"0": {"rank": 0}})", true},
+      {R"("shapes": {"0": {"rank": -1}})", false},
+      {R"("shapes": {"0": {"max_dim": 0}})", true},
+      {R"("shapes": {"0": {"max_dim": -1}})", false},
+      {R"("shapes": {"0": {"multiple_of": {"0": 1}}})", true},
+      {R"("shapes": {"0": {"multiple_of": {"0": 0}}})", false},
+      {R"("shapes": {"0": {"multiple_of": {"-1000000": 2}}})", true},
+      {R"("shapes": {"0": {"multiple_of": {"-1000001": 2}}})", false},
+      {R"("shapes": {"0": {"multiple_of": {"x": 2}}})", false},
+      {R"("shapes": {"0": {"dims": {"0": {"multiple_of": 1}}}})", true},
+      {R"("shapes": {"0": {"dims": {"0": {"multiple_of": 0}}}})", false},
+      {R"("shapes": {"0": {"dims": {"0": {"min": 0}}}})", true},
+      {R"("shapes": {"0": {"dims": {"0": {"min": -1}}}})", false},
+      {R"("shapes": {"x": {}})", false},
+      {R"("max_rank": 0)", true},
+      {R"("max_rank": -1)", false},
+      {R"("values": {"1": 3})", true},
+      {R"("values": {"1": [3, 4]})", true},
+      {R"("values": {"1": {"power_of_two": true}})", true},
+      {R"("values": {"1": {"power_of_two": false}})", false},
+      {R"("values": {"1": {"finite": false}})", false},
+      {R"("values": {"1": {"min": 0}})", true},
+      {R"("values": {"1": {"all": []}})", false},
+      {R"("outputs_used": [0])", true},
+      {R"("outputs_used": [-1])", false},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.text);
+    CHECK(is_read(one.text) == one.is_read);
+  }
+  CHECK(field(R"("attributes": {"k": {"min": 2, "max": 1}})") ==
+        "67: attribute \"k\" accepts no value: \"min\" is above \"max\"");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -107,6 +107,29 @@ TEST_CASE("faults of patterns come with their places") {
         "2:103: a pattern has at most 16 ops, this has 17");
 }
 
+TEST_CASE("a pattern has up to as many ops and edges as it may") {
+  const auto with = [](int ops, int edges) {
+    std::string op_list, edge_list;
+    for (int i = 0; i < ops; ++i) op_list += std::string(i == 0 ? "" : ", ") + "\"A\"";
+    int made = 0;
+    for (int to = 1; to < ops; ++to) {
+      for (int from = 0; from < to && made < edges; ++from, ++made) {
+        edge_list +=
+            (made == 0 ? "[" : ", [") + std::to_string(from) + ", " + std::to_string(to) + "]";
+      }
+    }
+    // Further edges are told apart by the inputs that they reach.
+    for (int input = 0; made < edges; ++made, ++input) {
+      edge_list += R"(, {"from": 0, "to": 1, "input": )" + std::to_string(input) + "}";
+    }
+    return fault(R"({"name": "p", "ops": [)" + op_list + R"(], "edges": [)" + edge_list + "]}");
+  };
+  CHECK(with(16, 120) == "read");
+  constexpr int kMost = static_cast<int>(PatternGraph::kMostEdges);
+  CHECK(with(16, kMost) == "read");
+  CHECK(with(16, kMost + 1).ends_with("a pattern has at most " + std::to_string(kMost) + " edges"));
+}
+
 TEST_CASE("relations of patterns say of which node they are, and faults are shown in the text") {
   const auto where = [](const std::string& relation) {
     return fault(R"({"where": ")" + relation +

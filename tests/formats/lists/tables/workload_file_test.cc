@@ -148,5 +148,70 @@ TEST_CASE("fields with impossible values are refused with their position") {
   CHECK(refusal(R"({"nodes": [)") == "1: the text ends too early: expected a value");
 }
 
+TEST_CASE("devices are counted up to a million, and amounts are finite") {
+  const auto with_devices = [](const std::string& count) {
+    return R"({"nodes": [], "edges": [], "maxFPGAs": )" + count +
+           R"(, "maxCPUs": 0, "maxSizePerFPGA": 0})";
+  };
+  CHECK(read(with_devices("1000000")).devices.accelerators == 1'000'000);
+  CHECK(read(with_devices("2.0")).devices.accelerators == 2);
+  CHECK(refusal(with_devices("1000001")) ==
+        "1: \"maxFPGAs\" must be a whole number up to 1,000,000");
+  CHECK(refusal(with_devices("-1")) ==
+        "1: \"maxFPGAs\" must be a finite number that is not below 0");
+  CHECK(balance_devices(read(with_devices("0")).devices).empty());
+  CHECK(balance_devices(read(with_devices("1")).devices).size() == 1);
+}
+
+TEST_CASE("every field that a node and an edge need is asked for") {
+  CHECK(refusal(file("{}", "")) ==
+        "1: nodes[0] has no \"id\"\n1: nodes[0] has no \"supportedOnFpga\"\n"
+        "1: nodes[0] has no \"cpuLatency\"\n1: nodes[0] has no \"fpgaLatency\"\n"
+        "1: nodes[0] has no \"isBackwardNode\"");
+  CHECK(refusal(file(node("1"), "{}")) ==
+        "2: edges[0] has no \"sourceId\"\n2: edges[0] has no \"destId\"\n2: edges[0] has no "
+        "\"cost\"");
+  CHECK(refusal(file(node("1.5"), "")) ==
+        "1: \"id\" of nodes[0] must be a whole number of 64 bits");
+  CHECK(refusal(file(node("1", R"(, "colorClass": 9223372036854775808)"), "")) ==
+        "1: \"colorClass\" of nodes[0] must be a whole number of 64 bits");
+  CHECK(refusal(file(node("1", R"(, "size": -1)"), "")) ==
+        "1: \"size\" of nodes[0] must be a finite number that is not below 0");
+}
+
+TEST_CASE("edges of one output cost the same, to a millionth") {
+  const std::string nodes = node("1") + "," + node("2") + "," + node("3");
+  const auto with_cost = [&](const std::string& cost) {
+    return file(nodes, edge("1", "2", "0.5") + "," + edge("1", "3", cost));
+  };
+  CHECK(read(with_cost("0.5000009")).edge_count == 2);
+  CHECK(read(with_cost("0.4999991")).edge_count == 2);
+  CHECK(refusal(with_cost("0.5000011")).find("must cost the same") != std::string::npos);
+  CHECK(refusal(with_cost("0.4999989")).find("must cost the same") != std::string::npos);
+  // An edge may be free.
+  CHECK(read(file(nodes, edge("1", "2", "0") + "," + edge("1", "3", "0"))).problem.nets[0].cost ==
+        0);
+  CHECK(refusal(file(nodes, edge("1", "2", "0") + "," + edge("1", "3", "1")))
+            .find("must cost the same") != std::string::npos);
+}
+
+TEST_CASE("a cycle is told with its first twelve nodes") {
+  const auto cycle = [](int count) {
+    std::string nodes, edges;
+    for (int i = 0; i < count; ++i) {
+      nodes += (i == 0 ? "" : ",") + node(std::to_string(i));
+      edges += (i == 0 ? "" : ",") + edge(std::to_string(i), std::to_string((i + 1) % count));
+    }
+    return refusal(file(nodes, edges));
+  };
+  const std::string twelve =
+      "1: the nodes form a cycle: \"0\" -> \"1\" -> \"2\" -> \"3\" -> \"4\" -> \"5\" -> \"6\" -> "
+      "\"7\" "
+      "-> \"8\" -> \"9\" -> \"10\" -> \"11\"";
+  CHECK(cycle(1) == "1: the nodes form a cycle: \"0\" -> \"0\"");
+  CHECK(cycle(12) == twelve + " -> \"0\"");
+  CHECK(cycle(13) == twelve + " -> ... -> \"0\"");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -54,6 +54,22 @@ TEST_CASE("the scope of a node is the innermost module of its stack") {
   CHECK(innermost_scope("").empty());
 }
 
+TEST_CASE("the names in a stack end outside brackets of any kind") {
+  CHECK(innermost_scope("k,a.b,T") == "a.b");
+  CHECK(innermost_scope("k,a.b") == "a.b");
+  CHECK(innermost_scope("k").empty());
+  CHECK(innermost_scope("k,a(b,c)d,T") == "a(b,c)d");
+  CHECK(innermost_scope("k,a<b,c>d,T") == "a<b,c>d");
+  CHECK(innermost_scope("k,a[b;c]d,T") == "a[b;c]d");
+  CHECK(innermost_scope("k,a([b,<c,>],)d,T") == "a([b,<c,>],)d");
+  CHECK(innermost_scope("j,x,T;k,a,T") == "a");
+  CHECK(innermost_scope("j,x,T(;);k,a,T") == "a");
+  CHECK(innermost_scope("j,x,T;k,,T").empty());
+  CHECK(innermost_scope("k,L['self'],T").empty());
+  CHECK(innermost_scope("k,L['self'].a.b,T") == "a.b");
+  CHECK(innermost_scope("k,L['self']x,T") == "x");
+}
+
 TEST_CASE("numbers that JSON lacks are put in quotes, outside of strings alone") {
   const auto quoted = [](std::string_view json) {
     const std::vector<char> text = with_quoted_numbers(json);

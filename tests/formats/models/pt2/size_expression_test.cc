@@ -1,5 +1,9 @@
 #include "formats/models/pt2/size_expression.h"
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
 #include "tests/catch2.h"
 
 namespace cleave {
@@ -38,6 +42,83 @@ TEST_CASE("size expressions become readable text, and numbers if all symbols are
     CHECK(read.text == one.text);
     CHECK(read.value.value_or(-1) == one.value);
   }
+}
+
+// The value of a call with two integers; 1000 is added, so that results below 0 show.
+std::optional<std::int64_t> value_of(const std::string& name, std::int64_t a, std::int64_t b) {
+  const std::string call =
+      name + "(Integer(" + std::to_string(a) + "), Integer(" + std::to_string(b) + "))";
+  return read_size_expression("Add( " + call + " , Integer(1000) )", seven).value;
+}
+
+TEST_CASE("quotients are rounded down, and remainders have the sign of the divisor, as in Python") {
+  for (std::int64_t a = -9; a <= 9; ++a) {
+    for (std::int64_t b = -9; b <= 9; ++b) {
+      CAPTURE(a, b);
+      std::optional<std::int64_t> quotient;
+      if (b != 0 && b != -1) {  // a quotient by -1 may overflow
+        quotient =
+            static_cast<std::int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b)));
+      }
+      const auto plus = [](std::optional<std::int64_t> number) {
+        return number ? std::optional(*number + 1000) : std::nullopt;
+      };
+      CHECK(value_of("FloorDiv", a, b) == plus(quotient));
+      const auto rest = quotient ? std::optional(a - *quotient * b) : std::nullopt;
+      CHECK(value_of("Mod", a, b) == plus(rest));
+      CHECK(value_of("PythonMod", a, b) == plus(rest));
+      CHECK(value_of("Min", a, b) == std::min(a, b) + 1000);
+      CHECK(value_of("Max", a, b) == std::max(a, b) + 1000);
+      CHECK(value_of("Mul", a, b) == a * b + 1000);
+      CHECK(value_of("Add", a, b) == a + b + 1000);
+    }
+  }
+}
+
+TEST_CASE("powers are numbers up to the exponent 64, where they fit") {
+  CHECK(value_of("Pow", 1, 64) == 1001);
+  CHECK_FALSE(value_of("Pow", 1, 65));
+  CHECK(value_of("Pow", 7, 0) == 1001);
+  CHECK_FALSE(value_of("Pow", 2, -1));
+  CHECK(value_of("Pow", -2, 3) == 992);
+  CHECK(value_of("Pow", 2, 62) == (std::int64_t{1} << 62) + 1000);
+  CHECK_FALSE(value_of("Pow", 2, 63));
+  CHECK_FALSE(read_size_expression("Pow(Integer(2), Symbol('u0'))", seven).value);
+  CHECK_FALSE(read_size_expression("Pow(Symbol('u0'), Integer(2))", seven).value);
+}
+
+TEST_CASE("a size may be 0, and a sum keeps its brackets within a product or a quotient alone") {
+  const auto text = [](std::string_view expression) {
+    const SizeText read = read_size_expression(expression, seven);
+    return read.text + " = " + (read.value ? std::to_string(*read.value) : "?");
+  };
+  CHECK(text("Integer(0)") == "0 = 0");
+  CHECK(text("Integer(-1)") == "-1 = ?");
+  CHECK(text("FloorDiv(Add(Symbol('s77'), Integer(1)), Add(Integer(1), Integer(2)))") ==
+        "(s77 + 1)//(1 + 2) = 2");
+  CHECK(text("Add(Mul(Add(Integer(1), Integer(2)), Integer(4)), Integer(5), Integer(6))") ==
+        "(1 + 2)*4 + 5 + 6 = 23");
+  CHECK(text("Mul(Mul(Integer(1), Integer(2)), Add(Integer(3), Integer(4)))") ==
+        "1*2*(3 + 4) = 14");
+  CHECK(text("Max(Integer(3), Add(Integer(1), Integer(5)), Integer(4))") == "max(3, 1 + 5, 4) = 6");
+  CHECK(text("Min(Integer(3), Symbol('u0'), Integer(1))") == "min(3, u0, 1) = ?");
+  for (const std::string_view bad :
+       {"Pow(Integer(2))", "Pow(Integer(2), Integer(2), Integer(2))", "Mul()", "Integer(2",
+        "Integer(2))", "Integer(2x)", "Integer()", "Symbol('s77'", "Symbol(s77)", "Symbol('s77)",
+        "Symbol()x'", "Mul(Integer(2), Integer(3)", "Mul(Integer(2), Integer(3)) 4", "Integer 2",
+        "Abs(Integer(2))", "Integer(99999999999999999999)"}) {
+    CHECK(text(bad) == std::string(bad) + " = ?");
+  }
+}
+
+TEST_CASE("expressions are nested up to 100 deep") {
+  const auto nested = [](std::size_t depth) {
+    std::string text = "Integer(3)";
+    for (std::size_t i = 0; i < depth; ++i) text = "Mul(" + text + ")";
+    return read_size_expression(text, seven).value;
+  };
+  CHECK(nested(100) == 3);
+  CHECK_FALSE(nested(101));
 }
 
 TEST_CASE("an expression that is nested too deep is left unchanged") {

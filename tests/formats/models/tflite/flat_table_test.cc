@@ -65,6 +65,50 @@ TEST_CASE("tflite: a vtable that is too small is refused") {
         "Model.version lies outside its table (at byte 25)");
 }
 
+TEST_CASE("tflite: a vtable has whole slots, and fields that lie within their table") {
+  const std::string four(4, '\3');
+  const std::string outside = "Model.version lies outside its table (at byte ";
+  CHECK(fault_of_walk(with_vtable({4, 4}, "")).empty());
+  CHECK(fault_of_walk(with_vtable({6, 8, 4}, four)).empty());
+  CHECK(fault_of_walk(with_vtable({6, 9, 5}, four + "5")).empty());
+  CHECK(fault_of_walk(with_vtable({6, 8, 0}, four)).empty());
+  CHECK(fault_of_walk(with_vtable({6, 8, 5}, four)).starts_with(outside));
+  CHECK(fault_of_walk(with_vtable({6, 8, 3}, four)).starts_with(outside));
+  CHECK(fault_of_walk(with_vtable({6, 7, 4}, four)).starts_with(outside));
+  for (const std::vector<std::uint16_t>& vtable :
+       {std::vector<std::uint16_t>{3, 4}, {5, 8, 4}, {7, 8, 4}, {4, 3}, {6, 0, 4}}) {
+    CHECK(fault_of_walk(with_vtable(vtable, four)) ==
+          "the vtable of Model is malformed (at byte 8)");
+  }
+  CHECK(fault_of_walk(with_vtable({6, 9, 4}, four)) ==
+        "Model lies beyond the file's end (at byte 16)");
+  // Strings end with a zero byte, within the file.
+  const auto with_text = [](const std::string& text) {  // slot 3 of Model: its description
+    return with_vtable({12, 8, 0, 0, 0, 4}, std::string("\4\0\0\0", 4) + text);
+  };
+  CHECK(fault_of_walk(with_text(std::string("\2\0\0\0ab\0", 7))).empty());
+  CHECK(fault_of_walk(with_text(std::string("\0\0\0\0\0", 5))).empty());
+  CHECK(fault_of_walk(with_text(std::string("\2\0\0\0abc", 7)))
+            .starts_with("Model.description does not end with a zero byte"));
+  CHECK(fault_of_walk(with_text(std::string("\2\0\0\0ab", 6)))
+            .starts_with("Model.description lies beyond the file's end"));
+  CHECK(fault_of_walk(with_text(std::string("\2\0\0", 3)))
+            .starts_with("Model.description lies beyond the file's end"));
+}
+
+TEST_CASE("tflite: a vtable may lie behind its table, and none before the file") {
+  const auto with_back = [](std::int32_t back) {
+    std::string bytes = with_vtable({4, 4}, std::string("\4\0\4\0", 4));
+    std::memcpy(bytes.data() + 12, &back, sizeof back);
+    return fault_of_walk(bytes);
+  };
+  CHECK(with_back(4).empty());
+  CHECK(with_back(-4).empty());  // behind
+  CHECK(with_back(13) == "the vtable of Model lies before the file (at byte 12)");
+  CHECK(with_back(12) != "the vtable of Model lies before the file (at byte 12)");
+  CHECK(with_back(-5).starts_with("the vtable of Model lies beyond the file's end"));
+}
+
 TEST_CASE("tflite: a file that describes far more than it holds is refused") {
   FlatModel model;
   model.begin_subgraph("main");

@@ -1,7 +1,14 @@
 #include "formats/models/tflite/reader.h"
 
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/cost/op_flops.h"
 #include "formats/models/tflite/fields.h"
+#include "formats/models/tflite/tensor_type.h"
 #include "tests/catch2.h"
 #include "tests/formats/models/tflite/flat_model.h"
 
@@ -227,6 +234,131 @@ TEST_CASE("tflite: models that say impossible things are refused by what they sa
     CHECK(fault_of_tflite(small_model().bytes(), {.nodes = 1}) ==
           "has more than 1 nodes; --limit nodes=N sets the most that is read");
   }
+}
+
+TEST_CASE("tflite: tensors of each type need as many bytes of data as their shape asks for") {
+  for (std::uint8_t type = 0; type < 23; ++type) {
+    const std::uint64_t bits = tflite_type_bits(type);
+    const auto fault_with = [&](std::uint64_t bytes) {
+      FlatModel model;
+      model.begin_subgraph("main");
+      const std::int32_t x = model.tensor("x", {1});
+      model.tensor("w", {3, 5}, type, model.buffer(std::string(bytes, 'w')));
+      model.set_ends({x}, {x});
+      return fault_of_tflite(model.bytes());
+    };
+    CAPTURE(type, bits);
+    const std::uint64_t needed = (15 * bits + 7) / 8;
+    CHECK(fault_with(std::max<std::uint64_t>(needed, 1)).empty());
+    CHECK(fault_with(needed + 9).empty());
+    if (needed < 2) continue;
+    CHECK(fault_with(needed - 1) == "subgraph 0: tensor 1, \"w\", has " +
+                                        std::to_string(needed - 1) +
+                                        " bytes of data, fewer than its shape asks for");
+    CHECK(fault_with(1) ==
+          "subgraph 0: tensor 1, \"w\", has 1 bytes of data, fewer than its shape asks for");
+  }
+}
+
+TEST_CASE("tflite: shapes whose product overflows are refused where data is there") {
+  const auto fault_with = [](std::vector<std::int32_t> shape) {
+    FlatModel model;
+    model.begin_subgraph("main");
+    const std::int32_t x = model.tensor("x", {1});
+    model.tensor("w", std::move(shape), kInt8, model.buffer("1234"));
+    model.set_ends({x}, {x});
+    return fault_of_tflite(model.bytes());
+  };
+  constexpr std::int32_t kMost = INT32_MAX;
+  CHECK(fault_with({}).empty());
+  CHECK(fault_with({4}).empty());
+  CHECK(fault_with({2, 2}).empty());
+  CHECK(fault_with({kMost, kMost, 0, kMost}).empty());
+  CHECK(fault_with({5}).ends_with("fewer than its shape asks for"));
+  CHECK(fault_with({kMost, kMost, kMost}).ends_with("fewer than its shape asks for"));
+  CHECK(fault_with({-1}) == "subgraph 0: tensor 1 has the dim -1");
+}
+
+TEST_CASE("tflite: numbers of tensors, codes, buffers and types are those that there are") {
+  const auto fault_with = [](const std::function<void(FlatModel&)>& change) {
+    FlatModel model = small_model();
+    change(model);
+    return fault_of_tflite(model.bytes());
+  };
+  const auto with_op = [&](std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs) {
+    return fault_with([&](FlatModel& model) {
+      model.tensor("more", {1});
+      model.op(schema_operator("RELU"), inputs, outputs);
+    });
+  };
+  CHECK(with_op({0}, {4}).empty());
+  CHECK(with_op({-1, 0}, {4}).empty());
+  CHECK(with_op({5}, {4}) ==
+        "subgraph 0: operator 2 (RELU): its inputs name tensor 5, but there are 5");
+  CHECK(with_op({-2}, {4}) ==
+        "subgraph 0: operator 2 (RELU): its inputs name tensor -2, but there are 5");
+  CHECK(with_op({0}, {-1}) ==
+        "subgraph 0: operator 2 (RELU): its outputs name tensor -1, but there are 5");
+  CHECK(with_op({0}, {0}) ==
+        "subgraph 0: operator 2 (RELU): it makes tensor 0, which is an input of the subgraph");
+  CHECK(with_op({0}, {2}) ==
+        "subgraph 0: operator 2 (RELU): it makes tensor 2, which operator 0 makes, too");
+  CHECK(fault_with([](FlatModel& model) { model.set_ends({4}, {3}); }) ==
+        "subgraph 0: its inputs name tensor 4, but there are 4");
+  CHECK(fault_with([](FlatModel& model) { model.set_ends({0}, {-1}); }) ==
+        "subgraph 0: its outputs name tensor -1, but there are 4");
+  const auto with_buffer = [&](std::int64_t number) {
+    return fault_with(
+        [&](FlatModel& model) { model.tensor_table(0).set(tfl::tensor::buffer, number); });
+  };
+  CHECK(with_buffer(1).ends_with("fewer than its shape asks for"));
+  CHECK(with_buffer(2) == "subgraph 0: tensor 0 is in buffer 2, but there are 2");
+  const auto with_type = [&](std::int64_t number) {
+    return fault_with(
+        [&](FlatModel& model) { model.tensor_table(0).set(tfl::tensor::type, number); });
+  };
+  CHECK(with_type(22).empty());
+  CHECK(with_type(-1) == "subgraph 0: tensor 0 is of type -1, which is newer than this cleave");
+  CHECK(with_type(100) == "subgraph 0: tensor 0 is of type 100, which is newer than this cleave");
+  const auto with_code = [&](std::int64_t number) {
+    return fault_with([&](FlatModel& model) {
+      const std::int32_t more = model.tensor("more", {1});
+      model.op(schema_operator("RELU"), {0}, {more}).set(tfl::op::opcode_index, number);
+    });
+  };
+  CHECK(with_code(1).empty());
+  CHECK(with_code(2) == "subgraph 0: operator 2 has code 2, but there are 2");
+  const auto of_operator = [&](std::uint32_t code) {
+    return fault_with([&](FlatModel& model) {
+      const std::int32_t more = model.tensor("more", {1});
+      model.op(code, {0}, {more});
+    });
+  };
+  CHECK(of_operator(kSchemaOperatorCount - 1).empty());
+  CHECK(of_operator(kSchemaOperatorCount) == "operator code 2 is " +
+                                                 std::to_string(kSchemaOperatorCount) +
+                                                 ", an operator that is newer than this cleave");
+}
+
+TEST_CASE("tflite: limits of names, dims, values and nodes are those that are given") {
+  const auto fault = [](const ModelLimits& limits) {
+    return fault_of_tflite(small_model().bytes(), limits);
+  };
+  CHECK(fault({.nodes = 2}).empty());
+  CHECK(fault({.values = 4}).empty());
+  CHECK(fault({.values = 3}).find("has more than 3 values") != std::string::npos);
+  CHECK(fault({.dims = 4}).empty());
+  CHECK(fault({.dims = 3}).find("has more than 3 dims") != std::string::npos);
+  CHECK(fault({.name_bytes = 10}).empty());
+  CHECK(fault({.name_bytes = 9}).find("subgraph 0: the name of tensor 1 has more than 9 bytes") !=
+        std::string::npos);
+  FlatModel model = small_model();
+  model.tensor_table(0).set(tfl::tensor::name, "\xff");
+  CHECK(fault_of_tflite(model.bytes()) ==
+        "subgraph 0: the name of tensor 0, \"\\xFF\", is not UTF-8: --limit utf8=lenient reads it "
+        "all the "
+        "same");
+  CHECK(fault_of_tflite(model.bytes(), {.names = NameBytes::any}).empty());
 }
 
 }  // namespace

@@ -96,12 +96,13 @@ bool group_query_attention(OnnxOpCall& call) {
   const std::int64_t heads = call.integer("num_heads", 0);
   const std::int64_t kv_heads = call.integer("kv_num_heads", 0);
   const bool is_sane = heads > 0 && heads < INT32_MAX && kv_heads > 0 && kv_heads < INT32_MAX;
-  OnnxDim head;
+  OnnxDim head, hidden;
   if (is_sane) {
     head = dim_over(query->dims[2], call.has_input(1) ? heads : heads + 2 * kv_heads);
+    hidden = dim_times(head, heads);
   }
-  call.outputs[0].set_shape({query->dims[0], query->dims[1],
-                             call.has_input(1) ? query->dims[2] : dim_times(head, heads)});
+  if (call.has_input(1)) hidden = query->dims[2];
+  call.outputs[0].set_shape({query->dims[0], query->dims[1], hidden});
   for (std::size_t i = 1; i < std::min<std::size_t>(call.outputs.size(), 3); ++i) {
     call.outputs[i].set_shape(
         {query->dims[0], is_sane ? fixed_dim(kv_heads) : OnnxDim{}, {}, head});

@@ -30,6 +30,7 @@ struct Window {
 
   std::size_t rank() const { return kernel.size(); }
   std::int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+  bool is_same() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
 };
 
 std::optional<Window> window_of(const OnnxOpCall& call, Integers kernel) {
@@ -52,7 +53,7 @@ std::optional<Window> window_of(const OnnxOpCall& call, Integers kernel) {
 
 OnnxDim slid(const OnnxDim& dim, const Window& window, std::size_t i) {
   const std::int64_t stride = window.strides[i];
-  const bool is_same = window.auto_pad == "SAME_UPPER" || window.auto_pad == "SAME_LOWER";
+  const bool is_same = window.is_same();
   const bool is_valid = window.auto_pad == "VALID";
   if (is_same && stride == 1) return dim;
   const std::int64_t before = is_valid ? 0 : window.pads[i];
@@ -83,7 +84,9 @@ bool pool(OnnxOpCall& call) {
   if (!from->has_shape || !window || from->rank() != window->rank() + 2) return true;
   Shape out = from->dims;
   for (std::size_t i = 0; i < window->rank(); ++i) {
-    out[i + 2] = slid(from->dims[i + 2], *window, i);
+    // ONNX Runtime pads such a pool as if it had no dilations, so that less comes out.
+    const bool is_unsure = window->is_same() && window->reach(i) != window->kernel[i];
+    out[i + 2] = is_unsure ? OnnxDim{} : slid(from->dims[i + 2], *window, i);
   }
   for (OnnxType& output : call.outputs) output.set_shape(out);
   return true;
@@ -134,7 +137,8 @@ bool quantized_conv(OnnxOpCall& call) {
 // The dim before a convolution of that stride.
 OnnxDim unslid(const OnnxDim& dim, const Window& window, std::size_t i, std::int64_t padding) {
   const std::int64_t stride = window.strides[i];
-  if (window.auto_pad.starts_with("SAME")) return dim_times(dim, stride);
+  // A window shorter than its stride leaves a rest, which runtimes do not fill.
+  if (window.is_same()) return window.reach(i) < stride ? OnnxDim{} : dim_times(dim, stride);
   if (!dim.is_fixed() || dim.size < 1 || dim.size > kMost) return {};
   const bool is_valid = window.auto_pad == "VALID";
   const std::int64_t pads = is_valid ? 0 : window.pads[i] + window.pads[i + window.rank()];

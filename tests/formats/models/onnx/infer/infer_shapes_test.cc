@@ -210,6 +210,156 @@ TEST_CASE("A node that does not fit its operator is named, with what is wrong") 
         "");
 }
 
+// What is wrong with the only node of a model, "" when nothing is; at an opset, with another edit.
+std::string misfit_at(int opset, const std::string& graph, const ModelEdit& edit = nullptr) {
+  const std::string head =
+      "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + ", \"ai.onnx.ml\" : 3]>\n";
+  const auto loaded =
+      read_onnx(SourceFile::from_text("m.onnx", onnx_bytes(head + graph, edit)), {});
+  if (!loaded) return format_diagnostic(loaded.error().front());
+  const std::string words = "shapes do not fit: ";
+  for (const std::string& note : loaded->notes) {
+    const std::size_t at = note.find(words);
+    if (at != note.npos) return note.substr(at + words.size());
+  }
+  return {};
+}
+
+TEST_CASE("Calls that the library's functions do not survive are refused in its place") {
+  struct Case {
+    const char *graph, *fault;
+  };
+  const Case cases[] = {
+      {"g (float[2, 3] x, float[3, 4] w) => (float[a, b] y) { y = Gemm (x, w) }", ""},
+      {"g (float[2, 3, 1] x, float[3, 4] w) => (float[a, b] y) { y = Gemm (x, w) }",
+       "its inputs are not matrices"},
+      {"g (float[2, 3] x, float[3] w) => (float[a, b] y) { y = Gemm (x, w) }",
+       "its inputs are not matrices"},
+      {"g (float[2, 3] x, float[1] s) => (float[a, b] y) { y = LayerNormalization <axis = 1> (x, "
+       "s) }",
+       ""},
+      {"g (float[2, 3] x, float[1] s) => (float[a, b] y) { y = LayerNormalization <axis = 2> (x, "
+       "s) }",
+       "its input has no such axis"},
+      {"g (float[2, 3] x, float[1] s) => (float[a, b] y) { y = LayerNormalization <axis = -2> (x, "
+       "s) }",
+       ""},
+      {"g (float[2, 3] x, float[1] s) => (float[a, b] y) { y = LayerNormalization <axis = -3> (x, "
+       "s) }",
+       "its input has no such axis"},
+      {"g (float[2, 3] x, int64[2, 3, 1] i) => (float[a] y) { y = GatherND <batch_dims = 3> (x, i) "
+       "}",
+       "its attribute \"batch_dims\" does not fit its indices"},
+      {"g (float[2, 3] x, int64[2, 3, 1] i) => (float[a] y) { y = GatherND <batch_dims = -1> (x, "
+       "i) }",
+       "its attribute \"batch_dims\" does not fit its indices"},
+      {"g (float[2, 3] x, int64[2, 1] i) => (float[a] y) { y = GatherND <batch_dims = 1> (x, i) }",
+       ""},
+      {"g (float[5, 3] x, float[1, 8, 3] w, float[1, 8, 2] r) => (float[a] y) "
+       "{ y = LSTM <hidden_size = 2> (x, w, r) }",
+       "its input has no rank of 3"},
+      {"g (float[5, 3, 1, 1] x, float[1, 6, 3] w, float[1, 6, 2] r) => (float[a] y) "
+       "{ y = GRU <hidden_size = 2> (x, w, r) }",
+       "its input has no rank of 3"},
+      {"g (float[5, 1, 3] x, float[1, 2, 3] w, float[1, 2, 2] r) => (float[a, b, c, d] y) "
+       "{ y = RNN <hidden_size = 2> (x, w, r) }",
+       ""},
+      {"g (float[1, 2, 8, 8] x, float[3, 5] r) => (float[a, b, c, d] y) "
+       "{ y = MaxRoiPool <pooled_shape = [2, 2]> (x, r) }",
+       ""},
+      {"g (float[1, 2, 8] x, float[3, 5] r) => (float[a] y) { y = MaxRoiPool <pooled_shape = [2, "
+       "2]> (x, r) }",
+       "its inputs do not have the ranks 4 and 2, or its pooled_shape not 2 sizes"},
+      {"g (float[1, 2, 8, 8] x, float[5] r) => (float[a] y) { y = MaxRoiPool <pooled_shape = [2, "
+       "2]> (x, r) }",
+       "its inputs do not have the ranks 4 and 2, or its pooled_shape not 2 sizes"},
+      {"g (float[1, 2, 8, 8] x, float[3, 5] r) => (float[a] y) { y = MaxRoiPool <pooled_shape = "
+       "[2]> (x, r) }",
+       "its inputs do not have the ranks 4 and 2, or its pooled_shape not 2 sizes"},
+      {"g (float[2, 3] x) => (float[a, b] y) { y = ReduceMax <keepdims = 2147483647> (x) }", ""},
+      {"g (float[2, 3] x) => (float[a, b] y) { y = Flatten <axis = -2147483648> (x) }",
+       "its attribute \"axis\" is too large"},
+      {"g (float[2, 3] x) => (float[a, b] y) { y = Flatten <axis = 2147483648> (x) }",
+       "its attribute \"axis\" is too large"},
+      {"g (float[2, 3] x) => (float[a, b] y) { y = Flatten <axis = 1.5> (x) }",
+       "its attribute \"axis\" has another type than the operator's"},
+      {"g (float[2, 3] x) => (float[a, b] y) { y = Concat (x, x) }",
+       "its attribute \"axis\" is missing"},
+      {"g (float[2, 3] x) => (float[a, b] y) { y = Gather (x) }", "it takes at least 2 inputs"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.graph);
+    CHECK(misfit_at(17, one.graph) == one.fault);
+  }
+  const auto of_sequence = [](onnx::ModelProto& model) {
+    auto* const type = model.mutable_graph()->mutable_input(0)->mutable_type();
+    type->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(1);
+  };
+  CHECK(misfit_at(17, "g (float x) => (float[a, b] y) { y = Flatten (x) }", of_sequence) ==
+        "its input 0 is not a tensor");
+  CHECK(misfit_at(17, "g (float x) => (int64 y) { y = SequenceLength (x) }", of_sequence).empty());
+  const auto without_outputs = [](onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->clear_output();
+  };
+  CHECK(misfit_at(17, "g (float[2, 3] x) => (float[2, 3] x) { y = Flatten (x) }", without_outputs)
+            .find("it gives at least 1 outputs") != std::string::npos);
+}
+
+TEST_CASE("A Scan reads as many scanned inputs as it has") {
+  const auto scan = [](int inputs) {
+    return misfit_at(
+        17,
+        "g (float[3, 2] x, float[3, 2] z) => (float[a, b] y) {\n"
+        "y = Scan <num_scan_inputs = " +
+            std::to_string(inputs) +
+            ", body = b (float[2] i, float[2] j) => (float[2] o) { o = Add (i, j) }> (x, z) }");
+  };
+  CHECK(scan(2).empty());
+  CHECK(scan(0) == "its attribute \"num_scan_inputs\" does not fit its inputs");
+  CHECK(scan(3) == "its attribute \"num_scan_inputs\" does not fit its inputs");
+}
+
+TEST_CASE("The types of ONNX Runtime's operators that its CPU does not run are inferred") {
+  const auto made = [](const std::string& inputs, const std::string& call) {
+    const std::string text =
+        "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\ng (" + inputs +
+        ") => (float[] y) { y = com.microsoft." + call + " }";
+    return types(SourceFile::from_text("m.onnx", onnx_bytes(text)));
+  };
+  CHECK(made("float[N, 3, 8] x", "BiasSplitGelu (x)") == "y: float32[N, 3, 4]\n");
+  CHECK(made("float[N, 3, 7] x", "BiasSplitGelu (x)") == "y: float32[N, 3, ?]\n");
+  CHECK(made("float[] x", "BiasSplitGelu (x)") == "y: float32[...]\n");
+  CHECK(made("float[N, 3, 8] x", "BiasAdd (x, x, x)") == "y: float32[N, 3, 8]\n");
+  CHECK(made("float[N, 3, 8] x, uint8[64] w, float[2] s", "MatMulBnb4 <N = 5> (x, w, s)") ==
+        "y: float32[N, 3, 5]\n");
+  CHECK(made("float[N, 3, 8] x, uint8[64] w, float[2] s", "MatMulBnb4 (x, w, s)") ==
+        "y: float32[N, 3, ?]\n");
+  CHECK(made("float[2, 3, 8] x, float[8, 5] w", "GemmFastGelu (x, w)") == "y: float32[2, 3, 5]\n");
+  CHECK(made("float[2, 3, 8] x",
+             "GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (x, , , , , x, x)") ==
+        "y: float32[2, 3, 4]\n");
+  CHECK(made("float[2, 3, 8] x",
+             "GroupQueryAttention <num_heads = 0, kv_num_heads = 1> (x, , , , , x, x)") ==
+        "y: float32[2, 3, ?]\n");
+  CHECK(made("float[2, 3, 8] x",
+             "GroupQueryAttention <num_heads = 2, kv_num_heads = 0> (x, , , , , x, x)") ==
+        "y: float32[2, 3, ?]\n");
+  CHECK(made("float[2, 3, 8] x, float[2, 5, 8] k",
+             "GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (x, k, k, , , x, x)") ==
+        "y: float32[2, 3, 8]\n");
+  CHECK(made("float[2, 3, 4, 3, 8] x", "MultiHeadAttention <num_heads = 4> (x)") ==
+        "y: float32[...]\n");
+  CHECK(made("float[2, 3, 8] x, float[8, 24] w",
+             "Attention <num_heads = 2, qkv_hidden_sizes = [8, 8]> (x, w)") ==
+        "y: float32[2, 3, ?]\n");
+  CHECK(made("float[2, 3, 8] x, float[8, 25] w", "Attention <num_heads = 2> (x, w)") ==
+        "y: float32[2, 3, ?]\n");
+  CHECK(made("float[2, 3] x", "DynamicQuantizeLSTM <hidden_size = 2> (x, x, x)") ==
+        "y: float32[...]\n");
+  CHECK(made("float[2, 3, 4] x, uint8[1, 4, 20] w", "DynamicQuantizeLSTM (x, w, w)") ==
+        "y: float32[2, 1, 3, 5]\n");
+}
+
 TEST_CASE("What does not fit is not named in a branch that never runs, but after it") {
   CHECK(
       misfits_of(R"(

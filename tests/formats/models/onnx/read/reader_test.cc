@@ -1,5 +1,17 @@
 #include "formats/models/onnx/read/reader.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include "tests/catch2.h"
 #include "tests/formats/models/bind/graph_description.h"
 #include "tests/formats/models/onnx/onnx_text.h"
@@ -342,6 +354,231 @@ TEST_CASE("initializers and Constant nodes have their elements") {
 
 TEST_CASE("the elements of computed constants are unknown") {
   CHECK(elements_of("c", "int64[1] w = {1}", "c = Neg (w)") == "unknown");
+}
+
+// ---- elements of each dtype, as the file has them ----
+
+// "1 -2 0.5": the elements of an initializer of that dtype, "none" when they are not read.
+std::string elements_of(int dtype, std::vector<std::int64_t> dims, const std::string& raw,
+                        const std::function<void(onnx::TensorProto&)>& fill = nullptr) {
+  const Read made = read("g (float[2] x) => (float[2] y) <float w = {1}> { y = Add (x, w) }",
+                         [&](onnx::ModelProto& model) {
+                           auto* tensor = model.mutable_graph()->mutable_initializer(0);
+                           tensor->clear_float_data();
+                           tensor->clear_dims();
+                           tensor->set_data_type(dtype);
+                           for (const std::int64_t dim : dims) tensor->add_dims(dim);
+                           if (fill) {
+                             fill(*tensor);
+                           } else {
+                             tensor->set_raw_data(raw);
+                           }
+                         });
+  const Graph& graph = made.loaded.graph;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const auto value = id_at<ValueId>(i);
+    if (graph.value(value).name != "w") continue;
+    const auto elements = onnx_constant_elements(*made.loaded.model, graph, value);
+    if (!elements) return "none";
+    std::ostringstream text;
+    for (const Literal& one : *elements) {
+      text << (text.tellp() > 0 ? " " : "");
+      std::visit([&](const auto& it) { text << it; }, one);
+    }
+    return text.str();
+  }
+  return "no value";
+}
+
+template <class T>
+std::string raw_of(std::initializer_list<T> values) {
+  return {reinterpret_cast<const char*>(std::data(values)), values.size() * sizeof(T)};
+}
+
+TEST_CASE("elements of each dtype are read from raw data, to their bounds") {
+  CHECK(elements_of(2, {2}, raw_of<std::uint8_t>({0, 255})) == "0 255");
+  CHECK(elements_of(3, {3}, raw_of<std::int8_t>({-128, 127, -1})) == "-128 127 -1");
+  CHECK(elements_of(4, {2}, raw_of<std::uint16_t>({1, 65535})) == "1 65535");
+  CHECK(elements_of(5, {2}, raw_of<std::int16_t>({-32768, 32767})) == "-32768 32767");
+  CHECK(elements_of(6, {2}, raw_of<std::int32_t>({INT32_MIN, INT32_MAX})) ==
+        "-2147483648 2147483647");
+  CHECK(elements_of(7, {1}, raw_of<std::int64_t>({INT64_MIN})) == "-9223372036854775808");
+  CHECK(elements_of(9, {2}, raw_of<std::uint8_t>({1, 0})) == "1 0");
+  CHECK(elements_of(12, {1}, raw_of<std::uint32_t>({4294967295U})) == "4294967295");
+  CHECK(elements_of(1, {2}, raw_of<float>({0.5F, -2})) == "0.5 -2");
+  CHECK(elements_of(11, {2}, raw_of<double>({0.25, 1e300})) == "0.25 1e+300");
+  CHECK(elements_of(16, {2}, raw_of<std::uint16_t>({0x3F80, 0xC000})) == "1 -2");
+  CHECK(elements_of(13, {1}, raw_of<std::uint64_t>({5})) == "none");
+  CHECK(elements_of(7, {}, raw_of<std::int64_t>({5})) == "5");
+  CHECK(elements_of(7, {0}, "").empty());
+  CHECK(elements_of(7, {2, 0, 3}, "").empty());
+  CHECK(elements_of(7, {2}, raw_of<std::int64_t>({5})) == "none");
+  CHECK(elements_of(7, {1}, raw_of<std::int64_t>({5, 6})) == "none");
+}
+
+TEST_CASE("numbers of 16 bits with a point are what the format says, for every exponent") {
+  const auto half = [](std::uint16_t bits) {
+    return elements_of(10, {1}, raw_of<std::uint16_t>({bits}));
+  };
+  CHECK(half(0x0000) == "0");
+  CHECK(half(0x8000) == "-0");
+  CHECK(half(0x3C00) == "1");
+  CHECK(half(0xBC00) == "-1");
+  CHECK(half(0x3C01) == "1.00098");
+  CHECK(half(0x7BFF) == "65504");
+  CHECK(half(0xFBFF) == "-65504");
+  CHECK(half(0x7C00) == "inf");
+  CHECK(half(0xFC00) == "-inf");
+  CHECK(half(0x7C01).find("nan") != std::string::npos);
+  CHECK(half(0x0001) == "5.96046e-08");
+  CHECK(half(0x03FF) == "6.09756e-05");
+  CHECK(half(0x0400) == "6.10352e-05");
+  double power = 6.103515625e-05;  // 2^-14
+  for (unsigned exponent = 1; exponent < 31; ++exponent, power *= 2) {
+    std::ostringstream text;
+    text << power * 1.5;
+    CHECK(half(static_cast<std::uint16_t>(exponent << 10U | 0x200U)) == text.str());
+  }
+}
+
+TEST_CASE("elements in typed fields are those in raw data") {
+  const auto typed = [](int dtype, std::int64_t size,
+                        const std::function<void(onnx::TensorProto&)>& fill) {
+    return elements_of(dtype, {size}, {}, fill);
+  };
+  CHECK(typed(7, 2, [](auto& t) { t.add_int64_data(-5), t.add_int64_data(6); }) == "-5 6");
+  CHECK(typed(6, 1, [](auto& t) { t.add_int32_data(-5); }) == "-5");
+  CHECK(typed(9, 2, [](auto& t) { t.add_int32_data(1), t.add_int32_data(0); }) == "1 0");
+  CHECK(typed(12, 1, [](auto& t) { t.add_uint64_data(7); }) == "7");
+  CHECK(typed(1, 2, [](auto& t) { t.add_float_data(0.5F), t.add_float_data(-1); }) == "0.5 -1");
+  CHECK(typed(11, 1, [](auto& t) { t.add_double_data(0.25); }) == "0.25");
+  CHECK(typed(7, 3, [](auto& t) { t.add_int64_data(-5); }) == "none");
+}
+
+TEST_CASE("constants of up to 65,536 elements are read") {
+  const auto count_of = [](std::int64_t rows, std::int64_t columns) {
+    const std::string text = elements_of(
+        2, {rows, columns}, std::string(static_cast<std::size_t>(rows * columns), '\1'));
+    return text == "none" ? 0 : std::count(text.begin(), text.end(), '1');
+  };
+  CHECK(count_of(65'536, 1) == 65'536);
+  CHECK(count_of(256, 256) == 65'536);
+  CHECK(count_of(65'537, 1) == 0);
+  CHECK(count_of(257, 256) == 0);
+}
+
+// ---- protobuf may have fields in any order ----
+
+enum class Message { other, model, graph, node, attribute, tensor, value };
+
+Message within(Message outer, std::uint64_t number) {
+  if (outer == Message::model) return number == 7 ? Message::graph : Message::other;
+  if (outer == Message::node) return number == 5 ? Message::attribute : Message::other;
+  if (outer == Message::attribute) {
+    return number == 5 ? Message::tensor : number == 6 ? Message::graph : Message::other;
+  }
+  if (outer != Message::graph) return Message::other;
+  return number == 1                    ? Message::node
+         : number == 5                  ? Message::tensor
+         : number >= 11 && number <= 13 ? Message::value
+                                        : Message::other;
+}
+
+std::string varint(std::uint64_t number) {
+  std::string bytes;
+  for (; number >= 128; number /= 128) bytes += static_cast<char>(number % 128 + 128);
+  return bytes + static_cast<char>(number);
+}
+
+// The message with its fields in another order, which is the same for fields of one number.
+std::string shuffled(const std::string& bytes, Message kind, std::mt19937& random) {
+  std::map<std::uint64_t, std::deque<std::string>> fields;  // whole ones, by their numbers
+  std::vector<std::uint64_t> order;
+  std::size_t at = 0;
+  const auto inner_of = [&](const std::string& message, Message its) {
+    return its == Message::other ? message : shuffled(message, its, random);
+  };
+  const auto take = [&] {
+    std::uint64_t number = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.at(at++));
+      number |= std::uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) return number;
+    }
+  };
+  while (at < bytes.size()) {
+    const std::uint64_t key = take();
+    const std::size_t begin = at;
+    std::string payload;
+    if (key % 8 == 0) {
+      take();
+      payload = bytes.substr(begin, at - begin);
+    } else if (key % 8 == 2) {
+      const std::size_t size = take();
+      const std::string inner = inner_of(bytes.substr(at, size), within(kind, key / 8));
+      payload = varint(inner.size()) + inner;
+      at += size;
+    } else {
+      at += key % 8 == 5 ? 4 : 8;
+      payload = bytes.substr(begin, at - begin);
+    }
+    fields[key / 8].push_back(varint(key) + payload);
+    order.push_back(key / 8);
+  }
+  std::shuffle(order.begin(), order.end(), random);
+  std::string made;
+  for (const std::uint64_t number : order) {
+    made += fields[number].front();
+    fields[number].pop_front();
+  }
+  return made;
+}
+
+TEST_CASE("a model means the same with the fields of its messages in any order") {
+  const std::string whole(onnx_bytes(R"(
+<ir_version: 8, opset_import: ["" : 17], producer_name: "p", model_version: 3>
+g (bool c, float[N, 2] x) => (float[N, 2] y, float[k] e) <float[2] w = {1.5, 2}, int64[1] s = {-1}> {
+  t = Add (x, w)
+  u = Clip <alpha = 0.5, ks = [1, 2], text = "a"> (t, , w)
+  v = Constant <value = float[2] {3, 4}> ()
+  z = If (c) <then_branch = th () => (float[N, 2] a) { a = Relu (u) },
+              else_branch = el () => (float[N, 2] b) { b = Neg (u) }>
+  y = Mul (z, v)
+  e = Reshape (y, s)
+})"));
+  const std::string right =
+      cleave::described(read(SourceFile::from_text("m.onnx", whole)).loaded.graph);
+  std::mt19937 random(7);
+  for (int i = 0; i < 60; ++i) {
+    SourceFile file = SourceFile::from_text("m.onnx", shuffled(whole, Message::model, random));
+    CHECK(cleave::described(read(std::move(file)).loaded.graph) == right);
+  }
+}
+
+TEST_CASE("limits of ONNX models are those that are given") {
+  const std::string model = R"(
+g (bool c, float[1, 2, 3] x) => (float[1, 2, 3] y) {
+  t = Clip <alpha = 0.5, beta = 1> (x, x)
+  y = If (c) <then_branch = th () => (float[1, 2, 3] a) { long_name = Relu (t) a = Neg (long_name) },
+              else_branch = el () => (float[1, 2, 3] b) { b = Neg (t) }>
+})";
+  const auto fault = [&](const ModelLimits& limits) {
+    const auto loaded = read_onnx(onnx_file(model), {}, limits);
+    return loaded
+               ? std::string()
+               : loaded.error().front().message.substr(0, loaded.error().front().message.find(';'));
+  };
+  CHECK(fault({}).empty());
+  CHECK(fault({.nodes = 5}).empty());
+  CHECK(fault({.nodes = 4}).ends_with("has more than 4 nodes"));
+  CHECK(fault({.values = 11}).empty());
+  CHECK(fault({.values = 10}).find("has more than 10 values") != std::string::npos);
+  CHECK(fault({.attributes = 2}).empty());
+  CHECK(fault({.attributes = 1}).ends_with("has more than 1 attributes"));
+  CHECK(fault({.dims = 3}).empty());
+  CHECK(fault({.dims = 2}).find("has more than 2 dims") != std::string::npos);
+  CHECK(fault({.name_bytes = 11}).empty());
+  CHECK(fault({.name_bytes = 10}).find("has more than 10 bytes") != std::string::npos);
 }
 
 }  // namespace

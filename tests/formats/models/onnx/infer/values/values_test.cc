@@ -1,4 +1,8 @@
 // The result of each operator on known elements shows in the shape of a tensor made from them.
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "formats/models/onnx/read/reader.h"
 #include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
@@ -209,6 +213,78 @@ g (float[N, 3] x, int64[K] at) => (float[A, B] y) {
              Contains("(Slice): they depend on \"at\", which depends on data"));
 }
 
+// The reason that the first node that loses shapes has in the notes; "" when none does.
+std::string loss_in(const std::string& graph) {
+  const std::string head = "<ir_version: 8, opset_import: [\"\" : 17, \"elsewhere\" : 1]>\n";
+  const auto loaded = read_onnx(SourceFile::from_text("m.onnx", onnx_bytes(head + graph)), {});
+  REQUIRE(loaded);
+  std::string notes;
+  for (const std::string& note : loaded->notes) notes += note + "\n";
+  const std::string begin = "shapes are first lost at ";
+  const std::size_t at = notes.find(begin);
+  if (at == notes.npos) return {};
+  notes = notes.substr(at + begin.size());
+  return notes.substr(0, notes.find('\n'));
+}
+
+TEST_CASE("Why a shape is lost is told for each kind of operator, with the options that bind it") {
+  CHECK(loss_in("g (float[8, 2] x) => (int64[] y) { u = NonZero (x) y = Neg (u) }") ==
+        "node 0 (NonZero): the size of its output depends on the data; if you know it, give --dim "
+        "u:1=SIZE");
+  CHECK(loss_in("g (float[N, 2] x) => (float[] y) { u = elsewhere.Op (x) y = Neg (u) }") ==
+        "node 0 (Op): there is no shape rule for elsewhere.Op");
+  CHECK(loss_in("g (float[8] x, bool c) => (float[] y) { u = If (c) <"
+                "then_branch = t () => (float[2] p) { p = Neg (x) }, "
+                "else_branch = e () => (float[q] r) { r = Abs (x) }> y = Neg (u) }")
+            .starts_with("node 0 (If): which branch runs depends on \"c\"; --set-input c=VALUE"));
+  // Of an input of several elements no value can be set.
+  CHECK(loss_in("g (float[8] x, bool[2] c) => (float[] y) { u = If (c) <"
+                "then_branch = t () => (float[2] p) { p = Neg (x) }, "
+                "else_branch = e () => (float[q] r) { r = Abs (x) }> y = Neg (u) }")
+            .find("--set-input") == std::string::npos);
+  CHECK(loss_in("g (float[8] x, int64[2] s) => (float[] y) { u = Reshape (x, s) y = Neg (u) }") ==
+        "node 0 (Reshape): they depend on \"s\", which depends on data; if you know it, give --dim "
+        "u:0=SIZE --dim u:1=SIZE");
+  CHECK(
+      loss_in("g (float[N, M] x) => (float[] y) <int64[1] w = {-1}> { u = Reshape (x, w) y = Neg "
+              "(u) }") ==
+      "node 0 (Reshape): they depend on \"M\", \"N\", open dims of the model's inputs; give --dim "
+      "M=SIZE --dim N=SIZE");
+  CHECK(
+      loss_in("g (float[N, M] x) => (float[] y) { s = Shape (x) t = ReduceProd <keepdims = 1> (s) "
+              "u = ConstantOfShape (t) y = Neg (u) }") ==
+      "node 2 (ConstantOfShape): they depend on \"M\", \"N\", open dims of the model's inputs; "
+      "give "
+      "--dim M=SIZE --dim N=SIZE");
+  CHECK(loss_in("g (float[N, M] x) => (float[] y) { s = Size (x) u = ConstantOfShape (s) y = Neg "
+                "(u) }") ==
+        "node 1 (ConstantOfShape): they depend on \"M\", \"N\", open dims of the model's inputs; "
+        "give "
+        "--dim M=SIZE --dim N=SIZE");
+  // What the outputs have, too, is not lost.
+  CHECK(loss_in("g (float[N, M] x) => (float[] y) { u = Concat <axis = 1> (x, x) y = Neg (u) }") ==
+        "node 0 (Concat): they depend on \"M\", an open dim of the model's inputs; give --dim "
+        "M=SIZE");
+  CHECK(loss_in("g (float[N, 4] x) => (float[] y) { u = Neg (x) y = Neg (u) }").empty());
+}
+
+TEST_CASE("Options for four dims are told, and that there are more") {
+  CHECK(loss_in("g (float[8] x, int64[4] s) => (float[] y) { u = Reshape (x, s) y = Neg (u) }")
+            .ends_with("give --dim u:0=SIZE --dim u:1=SIZE --dim u:2=SIZE --dim u:3=SIZE"));
+  CHECK(loss_in("g (float[8] x, int64[5] s) => (float[] y) { u = Reshape (x, s) y = Neg (u) }")
+            .ends_with("give --dim u:0=SIZE --dim u:1=SIZE --dim u:2=SIZE --dim u:3=SIZE ..."));
+  CHECK(loss_in("g (float[A, B, C, D] x) => (float[] y) <int64[1] w = {-1}> { u = Reshape (x, w) y "
+                "= Neg (u) }") ==
+        "node 0 (Reshape): they depend on \"A\", \"B\", \"C\", \"D\", open dims of the model's "
+        "inputs; "
+        "give --dim A=SIZE --dim B=SIZE --dim C=SIZE --dim D=SIZE");
+  CHECK(loss_in("g (float[A, B, C, D, E] x) => (float[] y) <int64[1] w = {-1}> { u = Reshape (x, "
+                "w) y = Neg (u) }") ==
+        "node 0 (Reshape): they depend on \"A\", \"B\", \"C\", \"D\" and more, open dims of the "
+        "model's "
+        "inputs; give --dim A=SIZE --dim B=SIZE --dim C=SIZE --dim D=SIZE ...");
+}
+
 TEST_CASE("A dim computed from open dims of the inputs names these") {
   CHECK_THAT(notes_of("g (float[N, H] x) => (float[M, K] y) { t = Concat <axis = 1> (x, x) "
                       "y = Neg (t) }"),
@@ -253,6 +329,54 @@ TEST_CASE("The value of an input decides which branch of an If gives the shapes"
   CHECK(with_input("sr", "16000") == "float32[2, 8]");
   CHECK(with_input("sr", "8000") == "float32[8, 2]");
   CHECK(with_input("gain", "0.5") == "float32[a, b]");
+}
+
+// The size that an input of one element decides, with that value; "?" when it is not known.
+std::string decided_by(const std::string& type, const std::string& value) {
+  const std::string graph = "g (float[9] x, " + type +
+                            "[1] n) => (float[] y) <int64[1] one = {1}> { c = Cast <to = 7> (n) "
+                            "s = Mul (c, one) y = ConstantOfShape (s) }";
+  const SourceFile source = onnx_file(graph);
+  ShapeBindings bindings;
+  bindings.values = {{"n", value}};
+  const auto loaded = read_onnx(source, bindings);
+  if (!loaded) return "refused";
+  const std::string text = type_text(loaded->graph, loaded->graph.outputs()[0]);
+  return text.substr(8, text.size() - 9);
+}
+
+TEST_CASE("An input holds the values of its type, up to the bounds") {
+  const std::vector<std::tuple<std::string, std::string, std::string>> bounds = {
+      {"uint8", "255", "256"},
+      {"int8", "127", "128"},
+      {"uint16", "65535", "65536"},
+      {"int16", "32767", "32768"},
+      {"int32", "2147483647", "2147483648"},
+      {"uint32", "4294967295", "4294967296"},
+      {"int64", "9223372036854775807", "9223372036854775808"},
+      {"uint64", "9223372036854775807", "9223372036854775808"}};
+  for (const auto& [type, most, more] : bounds) {
+    CAPTURE(type);
+    CHECK(decided_by(type, most) == most);
+    CHECK(decided_by(type, more) == "refused");
+    CHECK(decided_by(type, "0") == "0");
+    CHECK(decided_by(type, "-1") == (type.starts_with("u") ? "refused" : "?"));
+  }
+  for (const auto& [type, least, less] :
+       {std::tuple<std::string, std::string, std::string>{"int8", "-128", "-129"},
+        {"int16", "-32768", "-32769"},
+        {"int32", "-2147483648", "-2147483649"}}) {
+    CHECK(decided_by(type, least) == "?");
+    CHECK(decided_by(type, less) == "refused");
+  }
+  CHECK(decided_by("bool", "true") == "1");
+  CHECK(decided_by("bool", "false") == "0");
+  CHECK(decided_by("bool", "1") == "1");
+  CHECK(decided_by("bool", "2") == "refused");
+  CHECK(decided_by("int64", "true") == "refused");
+  CHECK(decided_by("float", "5.75") == "5");
+  CHECK(decided_by("float", "inf") == "refused");
+  CHECK(decided_by("float", "5x") == "refused");
 }
 
 TEST_CASE("A value that an input cannot have is refused") {
