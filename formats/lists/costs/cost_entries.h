@@ -43,10 +43,10 @@ struct CostEntry {
 struct CostEntries {
   std::string path;
   CostFormat format = CostFormat::node_csv;
-  std::vector<CostEntry> entries;     // in the order of the file
-  std::vector<OpTime> op_times = {};  // calibrated times of ops, sorted by op: cleave.costs only
-  std::size_t runs = 1;               // each time is the median of this many
-  bool has_blocked_layout = false;    // channels are padded to blocks in some of the shapes
+  std::vector<CostEntry> entries = {};  // in the order of the file
+  std::vector<OpTime> op_times = {};    // calibrated times of ops, sorted by op: cleave.costs only
+  std::size_t runs = 1;                 // each time is the median of this many
+  bool has_blocked_layout = false;      // channels are padded to blocks in some of the shapes
   Diagnostics warnings = {};
 };
 
