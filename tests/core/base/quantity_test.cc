@@ -84,5 +84,16 @@ TEST_CASE("a whole quantity is one that is written without a point or power") {
   CHECK(parse_quantity("0")->value == 0);
 }
 
+TEST_CASE("three digits are those of the number that is shown") {
+  CHECK(byte_amount(9.99) == "9.99 B");
+  CHECK(byte_amount(9.995) == "10 B");
+  CHECK(byte_amount(9.996) == "10 B");
+  CHECK(byte_amount(10.04) == "10 B");
+  CHECK(byte_amount(99.9) == "99.9 B");
+  CHECK(byte_amount(99.96) == "100 B");
+  CHECK(byte_amount(1023.4) == "1023 B");
+  CHECK(byte_amount(1023.5) == "1 KiB");
+}
+
 }  // namespace
 }  // namespace cleave
