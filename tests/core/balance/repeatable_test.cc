@@ -1,9 +1,7 @@
 // The searches give the same answer for the same problem on every machine. Random problems and the
 // answers recorded for them notice a change of any step, also one that is neither better nor worse;
 // after a change that is meant, look at the objectives before the new answers are recorded.
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <random>
 #include <string>
 
@@ -12,6 +10,7 @@
 #include "tests/catch2.h"
 #include "tests/core/balance/balance_text.h"
 #include "tests/core/balance/instance_of.h"
+#include "tests/core/digest.h"
 
 namespace cleave::balance {
 namespace {
@@ -54,20 +53,13 @@ BalanceProblem random_problem(std::uint32_t seed, const Kind& kind) {
   return problem;
 }
 
-// Eight digits that differ for different lists.
 std::string digest(const std::vector<std::uint32_t>& list) {
-  std::uint32_t hash = 2166136261U;
-  for (const std::uint32_t item : list) hash = (hash ^ item) * 16777619U;
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "%08x", hash);
-  return text.data();
+  Digest digest;
+  digest.add_all(list);
+  return digest.text();
 }
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
+std::string number(double value) { return six_digits(value); }
 
 std::string orders_text(const Kind& kind) {
   const InstanceOf made(random_problem(1, kind));

@@ -38,3 +38,69 @@ TEST_CASE("FLOPs that are not a number are shown as a question mark") {
   CHECK(flops_text(std::numeric_limits<double>::infinity()) == "? FLOP");
   CHECK(flops_text(std::numeric_limits<double>::quiet_NaN()) == "? FLOP");
 }
+
+TEST_CASE("FLOPs, energy and times are shown up to the most that has a unit") {
+  CHECK(flops_text(9.99e23) == "999000 EFLOP");
+  CHECK(flops_text(1e24) == "? FLOP");
+  CHECK(joules_text(9.99e23).ends_with(" J"));
+  CHECK(joules_text(9.99e23) != "? J");
+  CHECK(joules_text(1e24) == "? J");
+  CHECK(duration_text(9.99e23) == "999000000000000000 s");
+  CHECK(duration_text(1e24) == "? s");
+}
+
+TEST_CASE("energy has three digits and a decimal unit, from picojoules on") {
+  CHECK(joules_text(0) == "0 pJ");
+  CHECK(joules_text(1e-9) == "1 pJ");
+  CHECK(joules_text(1e-6) == "1 nJ");
+  CHECK(joules_text(0.045) == "45 uJ");
+  CHECK(joules_text(3.2) == "3.2 mJ");
+  CHECK(joules_text(12345) == "12.3 J");
+  CHECK(joules_text(-1e-9) == "? J");
+  CHECK(joules_text(std::numeric_limits<double>::infinity()) == "? J");
+  CHECK(joules_text(std::numeric_limits<double>::quiet_NaN()) == "? J");
+}
+
+TEST_CASE("times have three digits and a unit, from nanoseconds on") {
+  CHECK(duration_text(0) == "0 ns");
+  CHECK(duration_text(0.001) == "1 ns");
+  CHECK(duration_text(450) == "450 us");
+  CHECK(duration_text(999.4) == "999 us");
+  CHECK(duration_text(999.5) == "1 ms");
+  CHECK(duration_text(12300) == "12.3 ms");
+  CHECK(duration_text(2.1e6) == "2.1 s");
+  CHECK(duration_text(-1) == "? s");
+  CHECK(duration_text(std::numeric_limits<double>::quiet_NaN()) == "? s");
+}
+
+TEST_CASE("only one is counted as one") {
+  CHECK(counted(0, "node") == "0 nodes");
+  CHECK(counted(1, "node") == "1 node");
+  CHECK(counted(1024, "node") == "1,024 nodes");
+  CHECK(counted(0, "is", "are") == "0 are");
+  CHECK(counted(1, "is", "are") == "1 is");
+  CHECK(counted(2, "is", "are") == "2 are");
+}
+
+TEST_CASE("a share is 0% or 100% only if it is nothing or all") {
+  CHECK(percent_text(0) == "0%");
+  CHECK(percent_text(1e-9) == "<0.1%");
+  CHECK(percent_text(0.000999) == "<0.1%");
+  CHECK(percent_text(0.001) == "0.1%");
+  CHECK(percent_text(0.871) == "87.1%");
+  CHECK(percent_text(0.25) == "25%");
+  CHECK(percent_text(0.9999999) == "99.9%");
+  CHECK(percent_text(1) == "100%");
+  CHECK(percent_text(1.5) == "150%");
+}
+
+TEST_CASE("rates have three digits, from a hundred on they are whole") {
+  CHECK(rate_text(7.254) == "7.25");
+  CHECK(rate_text(99.96) == "100");
+  CHECK(rate_text(100) == "100");
+  CHECK(rate_text(100.4) == "100");
+  CHECK(rate_text(35000.4) == "35,000");
+  CHECK(rate_text(1234567.8) == "1,234,568");
+  CHECK(rate_text(9.99e14) == "999,000,000,000,000");
+  CHECK(rate_text(1e15).find(',') == std::string::npos);
+}

@@ -42,6 +42,22 @@ TEST_CASE("Products of three dims, lower terms and fractions come out exactly, o
   CHECK_FALSE(agrees(*made, sizes, of(std::span<const std::int64_t>(sizes)) * 1.0001));
 }
 
+TEST_CASE(
+    "A polynomial is written with its signs, names of letters, digits, points and brackets plain") {
+  const Polynomial made{{{2, {1, 0}}, {-3, {0, 2}}, {-0.5, {0, 0}}}};
+  const auto text = [&](const std::string& one) {
+    return expression_text(made, std::vector<std::string>{one, "M"});
+  };
+  CHECK(text("N") == "2*N - 3*M*M - 0.5");
+  for (const char* const plain : {"a", "z", "A", "Z", "0", "9", "_", "x.y[3]"}) {
+    CHECK(text(plain) == "2*" + std::string(plain) + " - 3*M*M - 0.5");
+  }
+  for (const char* const other : {"a b", "a+1", "`", "{", "@", "/", ":", "^", "\\"}) {
+    CHECK(text(other) == "2*`" + std::string(other) + "` - 3*M*M - 0.5");
+  }
+  CHECK(expression_text({{{-1, {1}}}}, std::vector<std::string>{"N"}) == "-1*N");
+}
+
 TEST_CASE("No number is a polynomial without terms") {
   const SampleGrid grid{.first = {2}, .step = {5}};
   const auto made = fitted(grid, [](auto) { return 0.0; });

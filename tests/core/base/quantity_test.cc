@@ -61,5 +61,39 @@ TEST_CASE("amounts of bytes have three digits and a unit") {
   CHECK(byte_amount(0.5) == "0.5 B");
 }
 
+TEST_CASE("a share is a number from 0 to 1, or percent") {
+  CHECK(parse_share("0") == 0);
+  CHECK(parse_share("1") == 1);
+  CHECK(parse_share("0.25") == 0.25);
+  CHECK(parse_share("25%") == 0.25);
+  CHECK(parse_share("100%") == 1);
+  CHECK(parse_share("0%") == 0);
+  for (const char* const text :
+       {"", "%", "-0.1", "1.01", "101%", "1.5", "25 %", "a", "0.5x", "nan"}) {
+    INFO(text);
+    CHECK_FALSE(parse_share(text));
+  }
+}
+
+TEST_CASE("a whole quantity is one that is written without a point or power") {
+  CHECK(parse_quantity("18446744073709551615")->whole == 18446744073709551615u);
+  CHECK_FALSE(parse_quantity("18446744073709551616")->whole);
+  CHECK_FALSE(parse_quantity("1e3")->whole);
+  CHECK_FALSE(parse_quantity("1.0")->whole);
+  CHECK(parse_quantity("7GiB")->whole == 7u);
+  CHECK(parse_quantity("0")->value == 0);
+}
+
+TEST_CASE("three digits are those of the number that is shown") {
+  CHECK(byte_amount(9.99) == "9.99 B");
+  CHECK(byte_amount(9.995) == "10 B");
+  CHECK(byte_amount(9.996) == "10 B");
+  CHECK(byte_amount(10.04) == "10 B");
+  CHECK(byte_amount(99.9) == "99.9 B");
+  CHECK(byte_amount(99.96) == "100 B");
+  CHECK(byte_amount(1023.4) == "1023 B");
+  CHECK(byte_amount(1023.5) == "1 KiB");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -47,6 +47,63 @@ TEST_CASE("suppression compares each selected box with every box") {
   CHECK(flops(flops_of_suppression, 0, boxes + "y: int64[?,3] = f(b, s)") == -1);
 }
 
+TEST_CASE("a pool reads its window, of which one number stands for all dims") {
+  const auto pool = [](const std::string& attributes, const std::string& shape = "1,3,4,5") {
+    return flops(
+        flops_of_pooling, 0,
+        "input x: float32[1,3,9,9]\ny: float32[" + shape + "] = f(x) {" + attributes + "}");
+  };
+  CHECK(pool("kernel_shape=[2,7]") == 60 * 14);
+  CHECK(pool("kernel_size=[2,7]") == 60 * 14);
+  CHECK(pool("kernel_size=3") == 60 * 9);
+  CHECK(pool("kernel_size=3", "3,4,5") == 60 * 3);
+  CHECK(pool("kernel_size=3", "1,1,3,4,5") == 60 * 27);
+  CHECK(pool("other=3") == -1);
+  CHECK(pool("kernel_shape=\"a\", kernel_size=3") == 60 * 9);  // of another type: not that one
+}
+
+TEST_CASE("resizing weighs the elements around each output, and the nearest costs nothing") {
+  const auto resized = [](const std::string& attributes, double number, const std::string& shape) {
+    return flops(flops_of_resize, number,
+                 "input x: float32[1,3,9,9]\ny: float32[" + shape + "] = f(x)" + attributes);
+  };
+  CHECK(resized(" {mode=\"nearest\"}", 1, "1,3,4,5") == 0);
+  CHECK(resized("", 0, "1,3,4,5") == 0);
+  CHECK(resized("", 1, "1,3,4,5") == 60 * 4);
+  CHECK(resized(" {mode=\"linear\"}", 0, "1,3,4,5") == 60 * 4);
+  CHECK(resized(" {mode=\"cubic\"}", 0, "1,3,4,5") == 60 * 16);
+  CHECK(resized(" {mode=\"linear\"}", 0, "3,4,5") == 60 * 2);
+  CHECK(resized(" {mode=\"linear\"}", 0, "4,5") == -1);
+}
+
+TEST_CASE("a node's view tells what it reads, and says of the rest that it is not known") {
+  const Graph graph = graph_from_text(
+      "input x: float32[2,n,5]\ninput u: float32\ninput s: scalar\n"
+      "y: float32[2,3] = f(x, u, s) {a=1, b=0, t=\"t\", l=[4,5]}");
+  const NodeView node(graph, NodeId{0});
+  CHECK_FALSE(node.elements(std::nullopt));
+  CHECK_FALSE(node.elements(node.input(0)));
+  CHECK_FALSE(node.elements(node.input(1)));
+  CHECK_FALSE(node.elements(node.input(2)));
+  CHECK(node.elements(node.output()) == 6);
+  CHECK(node.rank(node.input(0)) == 3);
+  CHECK(node.rank(node.input(1)) == 0);
+  CHECK(node.rank(std::nullopt) == 0);
+  CHECK(node.dim_from_end(node.input(0), 1) == 5);
+  CHECK_FALSE(node.dim_from_end(node.input(0), 2));
+  CHECK(node.dim_from_end(node.input(0), 3) == 2);
+  CHECK_FALSE(node.dim_from_end(node.input(0), 4));
+  CHECK_FALSE(node.dim_from_end(node.input(1), 1));
+  CHECK_FALSE(node.dim_from_end(std::nullopt, 1));
+  CHECK(node.integers({"t", "no", "l"}) == std::vector<std::int64_t>{4, 5});
+  CHECK(node.integers({"no"}).empty());
+  CHECK(node.is_set({"a"}));
+  CHECK_FALSE(node.is_set({"b"}));
+  CHECK_FALSE(node.is_set({"no"}));
+  CHECK(node.text({"a", "t"}) == "t");
+  CHECK(node.text({"a"}).empty());
+}
+
 }  // namespace
 
 }  // namespace cleave

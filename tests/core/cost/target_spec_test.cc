@@ -64,5 +64,76 @@ TEST_CASE("An unknown target, number or value is refused with the remedy") {
   CHECK(refusal_of("acc:duplex") == "\"\" is not a value of \"duplex\": write duplex=half");
 }
 
+TEST_CASE(
+    "A target's name is a word of lower-case letters, digits and underscores behind a letter") {
+  for (const char* const name : {"a", "z", "acc", "npu0_big", "zz9"}) {
+    const auto spec = parse_target(std::string(name) + ":node=1us");
+    REQUIRE(spec);
+    CHECK(spec->name == name);
+    CHECK(spec->target == TargetName::acc);
+  }
+  for (const char* const name : {"", "`", "{", "0a", "_a", "A", "aB", "a-b", "a b"}) {
+    const std::string text = std::string(name) + ":node=1us";
+    CHECK(refusal_of(text) ==
+          "\"" + text +
+              "\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
+              "acc:launch=100us,...");
+  }
+  CHECK(refusal_of("acc") ==
+        "\"acc\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
+        "acc:launch=100us,...");
+}
+
+TEST_CASE(
+    "All of a target's keys are listed where none is stated, those of a CPU where it is one") {
+  CHECK(refusal_of("acc:") ==
+        "\"acc:\" states no number: there are flops, bandwidth, node, launch, energy, memory, "
+        "max-subgraphs, link, duplex");
+  CHECK(refusal_of(" npu : ") ==
+        "\" npu : \" states no number: there are flops, bandwidth, node, launch, energy, memory, "
+        "max-subgraphs, link, duplex");
+  CHECK(
+      refusal_of("npu:speed=1") ==
+      "\"speed\" is not a number of target npu: there are flops, bandwidth, node, launch, energy, "
+      "memory, max-subgraphs, link, duplex");
+}
+
+TEST_CASE("Blanks around a target's keys and values do not count, and a comma may end them") {
+  const auto spec = parse_target(" npu : launch = 3us , node=2us ,");
+  REQUIRE(spec);
+  CHECK(spec->name == "npu");
+  CHECK(*spec->launch_us == Approx(3));
+  CHECK(*spec->node_us == Approx(2));
+  CHECK(parse_target("npu:energy=2pJ/FLOP + 30pJ/byte")->energy == EnergyNumbers{2, 30, 0});
+  CHECK(refusal_of("npu:launch=3us,,node=2us") != "");
+}
+
+TEST_CASE("A CPU has its own launch time and energy, and a target's memory and parts are whole") {
+  const Machine machine =
+      with_target({}, *parse_target("cpu:launch=4us,node=1us,bandwidth=2GB/s,energy=1pJ/FLOP"));
+  CHECK(machine.cpu_launch_us == Approx(4));
+  CHECK_FALSE(machine.launch_us);
+  CHECK(machine.cpu.node_us == Approx(1));
+  CHECK(machine.cpu.bytes_per_second == 2e9);
+  CHECK(machine.cpu.energy == EnergyNumbers{1, 0, 0});
+  CHECK_FALSE(machine.acc.energy);
+  CHECK(with_target({}, *parse_target("npu:launch=4us")).cpu_launch_us == Machine{}.cpu_launch_us);
+  CHECK(with_target({}, *parse_target("npu:duplex=half")).duplex == Duplex::half);
+  CHECK(refusal_of("npu:max-subgraphs=1.5") ==
+        "\"1.5\" is not a value of \"max-subgraphs\": write max-subgraphs=8");
+  CHECK(refusal_of("npu:max-subgraphs=8us") ==
+        "\"8us\" is not a value of \"max-subgraphs\": write max-subgraphs=8");
+  CHECK(refusal_of("npu:duplex=both") ==
+        "\"both\" is not a value of \"duplex\": write duplex=half");
+}
+
+TEST_CASE("The names of a target's numbers are known") {
+  for (const char* const name : {"flops", "bandwidth", "node", "launch", "energy", "memory",
+                                 "max-subgraphs", "link", "duplex"}) {
+    CHECK(is_target_number(name));
+  }
+  for (const char* const name : {"", "flop", "speed", "Flops"}) CHECK_FALSE(is_target_number(name));
+}
+
 }  // namespace
 }  // namespace cleave

@@ -149,6 +149,18 @@ TEST_CASE("Estimates are scaled to what was measured, with or without rates") {
   CHECK(target_times(graph, machine, measured, {}).cpu.of(node_named(graph, "b")) == Approx(40));
 }
 
+TEST_CASE("A calibrated time is the sum of a constant and of what FLOPs and bytes take") {
+  const Graph graph = graph_from_text(kText);
+  Machine machine;
+  machine.cpu.calibrated = {{.op = "", .us = 7, .us_per_flop = 1e-3, .us_per_byte = 2e-4}};
+  const TargetTimes times = target_times(graph, machine, {}, {});
+  CHECK(times.cpu.of(node_named(graph, "b")) == Approx(7 + 10 + 16));
+  CHECK(times.cpu.of(node_named(graph, "a")) == Approx(7 + 2000 + 16));
+  CHECK_FALSE(times.cpu.of(node_named(graph, "c")));  // of an open size
+  machine.cpu.calibrated[0].us_per_byte = 0;
+  CHECK(target_times(graph, machine, {}, {}).cpu.of(node_named(graph, "b")) == Approx(7 + 10));
+}
+
 }  // namespace
 
 }  // namespace cleave

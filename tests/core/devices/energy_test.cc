@@ -3,6 +3,7 @@
 #include "core/devices/placement.h"
 #include "tests/catch2.h"
 #include "tests/core/devices/random_devices.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {
@@ -47,6 +48,20 @@ TEST_CASE("Two targets that share their memory draw nothing for what crosses bet
   const DeviceProblem energy = energy_problem(shared, work, devices);
   CHECK(energy.links[0].cost == 0);
   CHECK(energy.links[1].cost == Approx(4e-9));
+}
+
+TEST_CASE("All on the CPU draws what its work and its memory do") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1000]
+    a: float32[1000] = Relu(x)
+    b: float32[1000] = Relu(a)
+    c: float32[?] = Unheard(b)
+    output c)");
+  // 1000 FLOPs and 8000 bytes each, and of the last only what it reads is known, which counts as nothing.
+  CHECK(all_cpu_mj(graph, {.pj_per_flop = 3, .pj_per_byte = 0}) == Approx(2000 * 3 * 1e-9));
+  CHECK(all_cpu_mj(graph, {.pj_per_flop = 0, .pj_per_byte = 5}) == Approx(16000 * 5 * 1e-9));
+  CHECK(all_cpu_mj(graph, {.pj_per_flop = 3, .pj_per_byte = 5}) ==
+        Approx((2000 * 3 + 16000 * 5) * 1e-9));
 }
 
 }  // namespace

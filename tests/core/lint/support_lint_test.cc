@@ -339,6 +339,109 @@ TEST_CASE("a rule that covers another matches every node that the other matches"
   CHECK(matched > 5000);
 }
 
+Rule with_opset(std::int64_t lowest, std::int64_t highest, bool same_schema = false) {
+  Rule rule = rule_of("Conv");
+  rule.opset = OpsetRule{lowest, highest, same_schema};
+  return rule;
+}
+
+TEST_CASE("a range of opsets covers the ranges within it, and no schema") {
+  CHECK(covers(with_opset(9, 13), with_opset(9, 13)));
+  CHECK(covers(with_opset(9, 13), with_opset(10, 12)));
+  CHECK_FALSE(covers(with_opset(9, 13), with_opset(8, 12)));
+  CHECK_FALSE(covers(with_opset(9, 13), with_opset(10, 14)));
+  CHECK(covers(rule_of("Conv"), with_opset(9, 13)));
+  CHECK_FALSE(covers(with_opset(9, 13), rule_of("Conv")));
+  CHECK(covers(with_opset(9, 9, true), with_opset(9, 9, true)));
+  CHECK_FALSE(covers(with_opset(9, 9, true), with_opset(10, 10, true)));
+  CHECK_FALSE(covers(with_opset(9, 9, true), with_opset(9, 9)));
+  CHECK_FALSE(covers(with_opset(9, 9), with_opset(9, 9, true)));
+}
+
+TEST_CASE("a name that is no glob covers itself alone, and no name covers all") {
+  const auto named = [](const std::string& name, bool is_exact) {
+    Rule rule = rule_of("Conv");
+    rule.node_name = name;
+    rule.is_exact_name = is_exact;
+    return rule;
+  };
+  for (const bool is_exact : {false, true}) {
+    CHECK(covers(rule_of("Conv"), named("a*", is_exact)));
+    CHECK(covers(named("a*", is_exact), named("a*", is_exact)));
+    CHECK_FALSE(covers(named("a*", is_exact), named("b", is_exact)));
+    CHECK_FALSE(covers(named("a*", is_exact), rule_of("Conv")));
+    CHECK_FALSE(covers(named("a*", is_exact), named("a*", !is_exact)));
+    CHECK_FALSE(covers(named("a*", true), named("ab", is_exact)));
+  }
+  CHECK(covers(named("a*", false), named("ab", false)));
+  CHECK_FALSE(covers(named("ab", false), named("a*", false)));
+}
+
+Rule with_shape(const ShapeRule& shape) {
+  Rule rule = rule_of("Conv");
+  rule.shapes.push_back(shape);
+  return rule;
+}
+
+TEST_CASE("a condition on a shape covers those of the same input that ask for as much or more") {
+  ShapeRule plain, other, given, ranked, fixed, small, smaller, even, fours;
+  other.input = 1;
+  given.if_given = true;
+  ranked.rank = 4;
+  fixed.is_static = true;
+  small.max_dim = 8;
+  smaller.max_dim = 7;
+  even.multiple_of = {{-1, 2}};
+  fours.multiple_of = {{0, 3}, {-1, 4}};
+  for (const ShapeRule& shape : {plain, given, ranked, fixed, small, smaller, even, fours}) {
+    CHECK(covers(with_shape(shape), with_shape(shape)));
+    CHECK_FALSE(covers(with_shape(other), with_shape(shape)));
+  }
+  CHECK(covers(with_shape(given), with_shape(plain)));
+  CHECK_FALSE(covers(with_shape(plain), with_shape(given)));
+  for (const ShapeRule& shape : {ranked, fixed, small, smaller, even, fours}) {
+    CHECK(covers(with_shape(plain), with_shape(shape)));
+    CHECK_FALSE(covers(with_shape(shape), with_shape(plain)));
+  }
+  CHECK(covers(with_shape(small), with_shape(smaller)));
+  CHECK_FALSE(covers(with_shape(smaller), with_shape(small)));
+  CHECK(covers(with_shape(even), with_shape(fours)));
+  CHECK_FALSE(covers(with_shape(fours), with_shape(even)));
+}
+
+TEST_CASE(
+    "a pattern is shadowed where rules accept all of its ops, and is told what no node can be") {
+  SupportList list;
+  list.allow = {rule_of("A"), rule_of("B")};
+  list.deny = {rule_of("D")};
+  const auto pattern = [](std::vector<Rule> ops) {
+    Pattern made;
+    made.ops = std::move(ops);
+    return made;
+  };
+  Rule impossible = rule_of("A");
+  impossible.shapes.resize(2);
+  impossible.shapes[0].rank = 3;
+  impossible.shapes[1].rank = 4;
+  Rule without_axis = rule_of("B");
+  without_axis.shapes.resize(1);
+  without_axis.shapes[0].rank = 2;
+  without_axis.shapes[0].multiple_of = {{1, 2}, {-2, 2}, {2, 4}};
+  list.patterns = {pattern({rule_of("A"), rule_of("B")}), pattern({rule_of("A"), rule_of("C")}),
+                   pattern({rule_of("C"), rule_of("B")}), pattern({rule_of("C"), rule_of("D")}),
+                   pattern({impossible, rule_of("C")}),   pattern({rule_of("A"), without_axis})};
+  std::string text;
+  for (const PatternLint& fault : find_pattern_lint(list)) {
+    text += std::to_string(fault.pattern) + "." + std::to_string(fault.op) + " " +
+            std::to_string(static_cast<int>(fault.kind)) + " " + fault.detail + "\n";
+  }
+  const auto kind = [](LintKind of) { return std::to_string(static_cast<int>(of)); };
+  CHECK(text == "0.0 " + kind(LintKind::shadowed) + " \n3.1 " + kind(LintKind::contradiction) +
+                    " \n4.0 " + kind(LintKind::impossible) +
+                    " input 0 cannot be of rank 3 and of rank 4\n5.1 " +
+                    kind(LintKind::impossible) + " input 0 of rank 2 has no axis 2\n");
+}
+
 }  // namespace
 
 }  // namespace cleave

@@ -84,6 +84,164 @@ TEST_CASE("Wrong values have one signature") {
   CHECK(failure_signature(answer, {}) == "values: values");
 }
 
+TEST_CASE("Only the first and last line of a chain of causes count, where it has both") {
+  CHECK(essential_lines("first\nCaused by:\n a\n b\n") == "first <- b");
+  CHECK(essential_lines("Caused by:\n an error") == "an error");
+  CHECK(essential_lines("first\nCaused by:\n") == "first");
+  CHECK(essential_lines(" \n\t\n") == "");
+}
+
+TEST_CASE("A trace of Python ends with the first line that is not indented") {
+  CHECK(essential_lines("Traceback (most recent call last):\n  an error\nplain\n  a failure") ==
+        "a failure");
+  CHECK(essential_lines("Traceback (most recent call last):\n\tan error\nplain") == "plain");
+}
+
+TEST_CASE("Only a line that begins as a backtrace begins one") {
+  CHECK(essential_lines("one\nStack trace (newest first)\nan error") == "one");
+  CHECK(essential_lines("one\nbacktrace: here\nan error") == "one");
+  CHECK(essential_lines("a long line before backtrace:\nan error") == "an error");
+}
+
+TEST_CASE("Each digit and each hexadecimal number is one sign") {
+  CHECK(signature("error x0 x9 x05 at 0xdeadBEEF9 0x") == "compile: error x# x# x# at #");
+  CHECK(signature("error 1a2b 0 09 100") == "compile: error #a#b #");
+  CHECK(signature("error 1.25, v10-3") == "compile: error #.#, v#-#");
+  CHECK(signature("error 0b1 00x1") == "compile: error #b# #x#");
+}
+
+TEST_CASE("Quotes and brackets of each kind that are closed are one sign, with what they nest") {
+  CHECK(signature("error a(b(c)d)e [x[1]y] {z} <t<u>>") == "compile: error a_e _");
+  CHECK(signature("error 'a b' `c d` \"e f\" end") == "compile: error _ end");
+  CHECK(signature("'a error' b") == "compile: _ b");
+  CHECK(signature("error (open") == "compile: error (open");
+  CHECK(signature("error \"open") == "compile: error \"open");
+  CHECK(signature("error x's 'a' y'") == "compile: error x's _ y'");
+  CHECK(signature("error a < b > c") == "compile: error a < b > c");
+  CHECK(signature("error a <") == "compile: error a <");
+}
+
+TEST_CASE("Paths and names of values are one sign, words with a slash alone are not") {
+  CHECK(signature("error in /a/b.cc: c\\d %7 here") == "compile: error in _ here");
+  CHECK(signature("error / is odd") == "compile: error / is odd");
+  CHECK(signature("error v: u. Loop, other", sample_names()) == "compile: error _ other");
+  CHECK(signature("error v , , u # # z", sample_names()) == "compile: error _ , _ # z");
+}
+
+TEST_CASE("A signature is cut at 160 bytes behind its stage") {
+  const std::string text = "error " + std::string(153, 'x');
+  CHECK(signature(text) == "compile: " + text);
+  CHECK(signature(text + "y") == "compile: " + text + "y");
+  CHECK(signature(text + "yz") == "compile: " + text + "y");
+}
+
+// Items 0 to 2 of the sample, and an oracle that counts its calls.
+struct Asking {
+  std::vector<NodeId> nodes = {NodeId{0}, NodeId{1}, NodeId{2}};
+  ItemOrder order = order_items(sample(), nodes);
+  MessageNames names = sample_names();
+  std::vector<Piece> asked;
+  Answer answer{.outcome = OracleOutcome::passes};
+  Oracle oracle = [this](const Piece& piece) {
+    asked.push_back(piece);
+    return answer;
+  };
+  AskingLimits limits{.most_runs = 3};
+  Questions questions{order, names, oracle, limits};
+};
+
+TEST_CASE("A set is asked once for its remedies, and no more is asked when the runs are spent") {
+  Asking asking;
+  CHECK(asking.questions.ask({0}, {}).passes());
+  CHECK(asking.questions.ask({0}, {}).passes());
+  CHECK(asking.asked.size() == 1);
+  CHECK(asking.questions.ask({0}, {.pin_shapes = true}).passes());
+  CHECK(asking.asked.size() == 2);
+  CHECK(asking.asked.back().remedies.pin_shapes);
+  CHECK_FALSE(asking.questions.is_spent());
+  CHECK(asking.questions.ask({0, 1}, {}).passes());
+  CHECK(asking.asked.back().nodes.size() == 2);
+  CHECK(asking.questions.runs() == 3);
+  CHECK(asking.questions.is_spent());
+  const JudgedAnswer& refused = asking.questions.ask({2}, {});
+  CHECK_FALSE(refused.passes());
+  CHECK_FALSE(refused.fails());
+  CHECK(refused.answer.runs == 0);
+  CHECK(asking.questions.ask_tolerantly({2}, {}, 4).answer.runs == 0);
+  CHECK(asking.asked.size() == 3);
+  CHECK(asking.questions.ask({0}, {}).passes());  // still known
+  CHECK(asking.questions.ask_again({0}, {}, 2).passes());
+  CHECK(asking.asked.back().attempt == 2);
+  CHECK(asking.questions.runs() == 4);
+}
+
+TEST_CASE("When time is up no more is asked") {
+  Asking asking;
+  bool is_up = false;
+  asking.limits.is_time_up = [&] { return is_up; };
+  CHECK_FALSE(asking.questions.is_spent());
+  CHECK(asking.questions.ask_tolerantly({1}, {}, 4).passes());
+  CHECK(asking.asked.back().tolerance == 4);
+  is_up = true;
+  CHECK(asking.questions.is_spent());
+  CHECK_FALSE(asking.questions.ask({0}, {}).passes());
+}
+
+TEST_CASE("What has passed holds the item, under the same remedies") {
+  Asking asking;
+  asking.questions.ask({0, 2}, {});
+  CHECK(asking.questions.has_passed(0, {}));
+  CHECK(asking.questions.has_passed(2, {}));
+  CHECK_FALSE(asking.questions.has_passed(1, {}));
+  CHECK_FALSE(asking.questions.has_passed(0, {.freeze_cuts = true}));
+  asking.answer = {.outcome = OracleOutcome::fails, .stage = "compile", .message = "error: v 3"};
+  CHECK(asking.questions.ask({1}, {}).signature == "compile: error: _ #");
+  CHECK_FALSE(asking.questions.has_passed(1, {}));
+}
+
+TEST_CASE("The first answer of no use is kept, with what failed and how") {
+  Asking asking;
+  const JudgedAnswer passed{.answer = {.outcome = OracleOutcome::passes, .message = "fine"}};
+  const JudgedAnswer silent{.answer = {.outcome = OracleOutcome::unresolved}};
+  asking.questions.note_blocked({0}, passed);
+  asking.questions.note_blocked({0}, silent);
+  CHECK_FALSE(asking.questions.blocked());
+  asking.questions.note_blocked({1}, {.answer = {.message = "x\nan error"}});
+  REQUIRE(asking.questions.blocked());
+  CHECK(asking.questions.blocked()->items == ItemSet{1});
+  CHECK(asking.questions.blocked()->why == "an error");
+  asking.questions.note_blocked({2}, {.answer = {.how = "crashed", .message = "an error"}});
+  CHECK(asking.questions.blocked()->why == "an error");
+  Asking other;
+  other.questions.note_blocked({2}, {.answer = {.how = "crashed", .message = "an error"}});
+  CHECK(other.questions.blocked()->why == "crashed: an error");
+}
+
+TEST_CASE("An answer passes, fails in the same way, or says nothing of a failure") {
+  const JudgedAnswer failed{.answer = {.outcome = OracleOutcome::fails}, .signature = "a"};
+  CHECK(judge(failed, "a") == Judgement::same);
+  CHECK(judge(failed, "") == Judgement::same);
+  CHECK(judge(failed, "b") == Judgement::other);
+  CHECK(judge({.answer = {.outcome = OracleOutcome::passes}}, "a") == Judgement::pass);
+  CHECK(judge({.answer = {.outcome = OracleOutcome::unresolved}}, "") == Judgement::other);
+}
+
+TEST_CASE("Two remedies together are both, with the higher opset") {
+  const std::vector<Remedies> each = {{.pin_shapes = true},   {.freeze_values = true},
+                                      {.freeze_cuts = true},  {.constants_inside = true},
+                                      {.state_inside = true}, {.opset = 13},
+                                      {.opset = 17},          {}};
+  for (const Remedies& one : each) {
+    CHECK((one | Remedies{}) == one);
+    CHECK((Remedies{} | one) == one);
+    CHECK((one | one) == one);
+  }
+  CHECK((each[5] | each[6]).opset == 17);
+  CHECK((each[6] | each[5]).opset == 17);
+  const Remedies all = each[0] | each[1] | each[2] | each[3] | each[4];
+  CHECK(all == Remedies{true, true, true, true, true});
+}
+
 }  // namespace
 
 }  // namespace cleave

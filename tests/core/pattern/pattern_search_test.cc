@@ -388,6 +388,52 @@ TEST_CASE("on random graphs the search finds a match exactly where an assignment
   CHECK(tried > 4 * found);
 }
 
+TEST_CASE("256 edges are a pattern") {
+  std::vector<PatternEdge> edges;
+  for (std::uint32_t i = 0; i < 256; ++i) edges.push_back({0, 1, i, std::nullopt});
+  CHECK_FALSE(find_pattern_fault({2, edges}).has_value());
+}
+
+TEST_CASE("what a body reads of the graph around it is no edge of a pattern") {
+  CHECK(match("input x\n a = A(x)\n b = B(a)", {"A", "B"}, {edge(0, 1)}, "a") == "a b");
+  CHECK(match("input x\n a = A(x)\n b = B(x, ^a)\n| h = f(a)", {"A", "B"}, {edge(0, 1)}, "a")
+            .empty());
+}
+
+TEST_CASE("a miss says why a node does not fit, at the first op and at a later one") {
+  const Graph graph = graph_from_text("input x\n a = A(x)\n b = B(a)\n output b");
+  const PatternGraph pattern{2, {edge(0, 1)}};
+  const auto miss_of = [&](const char* bad, NodeFit how) {
+    const NodeId refused = node_named(graph, bad);
+    const PatternQuery query{graph, pattern,
+                             [&](std::uint32_t op, NodeId node) {
+                               if (graph.op(node) != (op == 0 ? "A" : "B"))
+                                 return NodeFit::other_op;
+                               return node == refused ? how : NodeFit::fits;
+                             },
+                             [](std::span<const NodeId>) { return true; }};
+    PatternSearch search(query, 0);
+    REQUIRE_FALSE(search.run(node_named(graph, "a")));
+    CHECK(search.miss().node == refused);
+    CHECK(search.miss().op == (bad == std::string("a") ? 0 : 1));
+    CHECK(search.miss().placed == (bad == std::string("a") ? 0 : 1));
+    return search.miss().kind;
+  };
+  using Miss = PatternMiss::Kind;
+  for (const char* const bad : {"a", "b"}) {
+    CHECK(miss_of(bad, NodeFit::failing) == Miss::failing);
+    CHECK(miss_of(bad, NodeFit::denied) == Miss::denied);
+    CHECK(miss_of(bad, NodeFit::taken) == Miss::taken);
+  }
+}
+
+TEST_CASE("edges that a pattern does not list are looked for at each operand of each node") {
+  const char* const text =
+      "input x\n param w\n a = A(x)\n c = C(x, a)\n b = B(x, w, c, a)\n output b";
+  CHECK(match(text, {"A", "C", "B"}, {edge(0, 1), edge(1, 2), edge(0, 2)}, "a") == "a c b");
+  CHECK(match(text, {"A", "C", "B"}, {edge(0, 1), edge(1, 2)}, "a").empty());
+}
+
 }  // namespace
 
 }  // namespace cleave

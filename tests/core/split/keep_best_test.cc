@@ -120,5 +120,153 @@ TEST_CASE("Any split keeps to its limit, and keeps the most valuable subgraphs")
   }
 }
 
+// Whole microseconds on both devices, so that sums do not depend on their order.
+struct Timed {
+  explicit Timed(const Graph& graph, std::uint32_t seed)
+      : times{all(graph, seed, 40), all(graph, seed + 1, 20), {}},
+        machine{.launch_us = 1 + seed % 9, .link_bytes_per_second = 1e6 * (1U << seed % 8)} {}
+
+  static DeviceTimes all(const Graph& graph, std::uint32_t seed, std::uint32_t most) {
+    DeviceTimes made{PerNode<double>(graph.node_count()),
+                     PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)};
+    for (const NodeId node : graph.nodes()) made.us[node] = (index(node) * 7 + seed * 13) % most;
+    return made;
+  }
+
+  LatencyInput input() const { return {times, machine}; }
+  // Of the inference with these subgraphs.
+  double total_us(const Graph& graph, const Subgraphs& subgraphs) const {
+    const Partition partition = make_partition(subgraphs, {});
+    double total = 0;
+    const Latency whole = latency(graph, partition, find_boundaries(graph, partition), input());
+    total = whole.total_us.value_or(-1);
+    return total;
+  }
+
+  TargetTimes times;
+  Machine machine;
+};
+
+Subgraphs with_dropped(Subgraphs subgraphs, const std::vector<std::size_t>& dropped) {
+  for (const std::size_t i : dropped) subgraphs.devices[i] = Device::cpu;
+  return with_cpu_neighbours_merged(subgraphs);
+}
+
+TEST_CASE(
+    "The minimum size that is found takes no more time than any other, and is the least such") {
+  int above_one = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph random = random_graph(seed, 30);
+    const Fusions fusions =
+        find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
+    const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
+    const Timed timed(random.graph, seed);
+    INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
+    std::size_t best = 1;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t size = 1; size <= random.graph.node_count() + 1; ++size) {
+      const PerNode<Reason> no_reasons(random.graph.node_count());
+      const MergedSubgraphs merged =
+          merge_small_subgraphs(random.graph, all, no_reasons, {.min_acc_size = size});
+      const double us = timed.total_us(random.graph, merged.subgraphs);
+      if (us < least * (1 - 1e-12)) best = size;
+      least = std::min(least, us);
+    }
+    REQUIRE(fastest_min_size(random.graph, all, timed.input()) == best);
+    above_one += best > 1 ? 1 : 0;
+  }
+  CHECK(above_one > 30);
+}
+
+TEST_CASE("Where only what gains is kept, no subgraph loses, and an inference is no slower") {
+  int dropped = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph random = random_graph(seed, 30);
+    const Fusions fusions =
+        find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
+    const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
+    const Timed timed(random.graph, seed);
+    const LatencyInput input = timed.input();
+    const KeptSubgraphs kept =
+        keep_best_subgraphs(random.graph, {all, fusions.acc.reasons}, {.keep_only_gaining = true},
+                            {default_link(), &input});
+    INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
+    const double before = timed.total_us(random.graph, all);
+    const double after = timed.total_us(random.graph, kept.subgraphs);
+    REQUIRE(after <= before * (1 + 1e-12));
+    std::size_t count = 0;
+    std::vector<std::size_t> losing;
+    for (std::size_t i = 0; i < kept.subgraphs.count(); ++i) {
+      if (kept.subgraphs.devices[i] != Device::acc) continue;
+      ++count;
+      const double without = timed.total_us(random.graph, with_dropped(kept.subgraphs, {i}));
+      if (without < after * (1 - 1e-9)) losing.push_back(i);
+    }
+    REQUIRE(losing.empty());
+    dropped += kept.cost.subgraphs > 0 ? 1 : 0;
+    if (kept.cost.subgraphs > 0) {
+      REQUIRE(after < before);
+      REQUIRE(kept.cost.kept == count);
+    } else {
+      REQUIRE(describe(random.graph, kept.subgraphs) == describe(random.graph, all));
+    }
+    for (const NodeId node : random.graph.nodes()) {
+      if (kept.reasons[node].code != ReasonCode::costs_more) continue;
+      const Reason& reason = kept.reasons[node];
+      REQUIRE(reason.launch_us == static_cast<float>(*timed.machine.launch_us));
+      REQUIRE(reason.link_us + reason.compute_us + reason.launch_us > 0);
+    }
+  }
+  CHECK(dropped > 60);
+}
+
+TEST_CASE("A subgraph that is dropped says what it would add to an inference") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[250]
+    a: float32[250] = f(x)
+    b: float32[500] = f(a)
+    c: float32[250] = cpu(b)
+    output c)");
+  const Subgraphs all{[&] {
+                        PerNode<PartId> part(3, PartId{0});
+                        part[NodeId{2}] = PartId{1};
+                        return part;
+                      }(),
+                      {Device::acc, Device::cpu},
+                      {2, 1}};
+  TargetTimes times;
+  const auto of = [](double a, double b, double c) {
+    DeviceTimes made{PerNode<double>(3), PerNode<TimeOrigin>(3, TimeOrigin::measured)};
+    made.us[NodeId{0}] = a, made.us[NodeId{1}] = b, made.us[NodeId{2}] = c;
+    return made;
+  };
+  times.cpu = of(10, 20, 5);
+  times.acc = of(4, 3, 1);
+  const Machine machine{.launch_us = 18, .link_bytes_per_second = 1e9};
+  const LatencyInput input{times, machine};
+  const auto kept = [&](double launch_us) {
+    Machine other = machine;
+    other.launch_us = launch_us;
+    const LatencyInput with{times, other};
+    return keep_best_subgraphs(graph, {all, PerNode<Reason>(3)}, {.keep_only_gaining = true},
+                               {default_link(), &with});
+  };
+  // It computes 23 us less, sends 1000 bytes in and 2000 out, and is launched.
+  CHECK(describe(graph, kept(19.5).subgraphs) == "acc: a b | cpu: c");
+  CHECK(describe(graph, kept(20).subgraphs) == "acc: a b | cpu: c");
+  const KeptSubgraphs dropped = kept(20.5);
+  CHECK(describe(graph, dropped.subgraphs) == "cpu: a b c");
+  const Reason& reason = dropped.reasons[NodeId{0}];
+  CHECK(reason.code == ReasonCode::costs_more);
+  CHECK(reason.link_us == Approx(3));
+  CHECK(reason.compute_us == Approx(-23));
+  CHECK(reason.launch_us == Approx(20.5));
+  CHECK(dropped.cost.kept == 0);
+  CHECK(dropped.cost.subgraphs == 1);
+  CHECK(dropped.cost.nodes == 2);
+  CHECK(dropped.cost.link_bytes == 3000);
+  CHECK(dropped.reasons[NodeId{2}].code == ReasonCode::none);
+}
+
 }  // namespace
 }  // namespace cleave

@@ -92,5 +92,58 @@ TEST_CASE("A node in no part is refused") {
   CHECK(fault(graph, partition, "") == "node \"b\" is in no partition");
 }
 
+std::string prefix_fault(const SplitOptions& options) {
+  const auto status = check_prefixes(options);
+  return status ? "" : status.error().message;
+}
+
+TEST_CASE("Prefixes with which two partitions could have one name are refused") {
+  const auto fault_of = [](const std::string& acc, const std::string& cpu) {
+    return prefix_fault({.acc_prefix = acc, .non_acc_prefix = cpu});
+  };
+  CHECK(fault_of("a", "b").empty());
+  CHECK(fault_of("a", "ab").empty());
+  CHECK(fault_of("a1b", "a").empty());
+  CHECK(fault_of("ab", "a1").empty());
+  CHECK(fault_of("a", "a") == "accelerator and CPU partitions have the same name prefix, \"a\"");
+  CHECK(fault_of("", "") == "accelerator and CPU partitions have the same name prefix, \"\"");
+  const std::string digits = " differ only in digits";
+  CHECK(fault_of("a", "a1") == "the name prefixes \"a\" and \"a1\"" + digits);
+  CHECK(fault_of("a09", "a") == "the name prefixes \"a09\" and \"a\"" + digits);
+  CHECK(fault_of("", "9") == "the name prefixes \"\" and \"9\"" + digits);
+}
+
+TEST_CASE("Each pair of targets' prefixes is compared, and each with the CPU's") {
+  const auto fault_of = [](std::vector<std::string> targets) {
+    return prefix_fault({.acc_prefix = "c", .non_acc_prefix = "c", .target_prefixes = targets});
+  };
+  CHECK(fault_of({"a", "b", "d"}).empty());
+  CHECK(fault_of({"a", "b", "c"}) ==
+        "accelerator and CPU partitions have the same name prefix, \"c\"");
+  CHECK(fault_of({"c", "b", "a"}) ==
+        "accelerator and CPU partitions have the same name prefix, \"c\"");
+  CHECK(fault_of({"a", "b", "a"}) == "two targets' partitions have the same name prefix, \"a\"");
+  CHECK(fault_of({"b", "a", "a"}) == "two targets' partitions have the same name prefix, \"a\"");
+  CHECK(fault_of({"b", "a", "b1"}) == "the name prefixes \"b\" and \"b1\" differ only in digits");
+}
+
+TEST_CASE("Parts on several targets have the prefix of theirs") {
+  const Graph graph = graph_from_text(kChain);
+  Subgraphs subgraphs{parts({0, 1, 2}), {Device::acc, Device::cpu, Device::acc}, {1, 1, 1}};
+  subgraphs.targets = {TargetId{1}, kNone<TargetId>, TargetId{0}};
+  const Partition partition =
+      make_partition(subgraphs, {.non_acc_prefix = "h", .target_prefixes = {"p", "q"}});
+  CHECK(describe(graph, partition) == "q0: a | h1: b | p2: c");
+  CHECK(partition.target(PartId{0}) == TargetId{1});
+  CHECK(partition.target(PartId{2}) == TargetId{0});
+}
+
+TEST_CASE("A node in the first part that there is not is refused") {
+  const Graph graph = graph_from_text(kChain);
+  Partition partition = make_partition(parts({0, 0, 1}), {"p", "q"}, {Device::cpu, Device::cpu});
+  partition.part_of[node_named(graph, "b")] = PartId{2};
+  CHECK(fault(graph, partition, "") == "node \"b\" is in no partition");
+}
+
 }  // namespace
 }  // namespace cleave

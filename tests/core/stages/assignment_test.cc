@@ -163,5 +163,34 @@ TEST_CASE("Any assignment of a random graph gets the order of the plain method")
   CHECK(ordered > 200);
 }
 
+TEST_CASE("A long cycle of parts shows its first twenty, and a step for each") {
+  const auto refused = [](std::size_t parts) {
+    std::string text = "input x\n", last = "x", names;
+    for (std::size_t i = 0; i <= parts; ++i) {
+      text += "n" + std::to_string(i) + " = f(" + last + ")\n";
+      last = "n" + std::to_string(i);
+      names += static_cast<char>(i == parts ? 'A' : 'A' + i);
+    }
+    const Graph graph = graph_from_text(text + "output " + last);
+    const auto result = order_parts(graph, assigned(graph, names), {});
+    REQUIRE(!result.has_value());
+    CHECK(result.error().notes.size() == parts + 1);
+    CHECK(result.error().node.has_value());
+    return result.error().message;
+  };
+  std::string all = "the partitions form a cycle: ";
+  for (char name = 'A'; name < 'A' + 20; ++name) all += std::string("\"") + name + "\" -> ";
+  CHECK(refused(20) == all + "\"A\"");
+  CHECK(refused(21) == all + "... -> \"A\"");
+}
+
+TEST_CASE("Refusals of an order name the node that reads, and the way out") {
+  const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(b)\n output a, c");
+  const auto result = order_parts(graph, assigned(graph, "010"), {.keep_original_order = true});
+  REQUIRE(!result.has_value());
+  CHECK(result.error().node == node_named(graph, "c"));
+  CHECK(result.error().notes.back() == "without --keep-original-order there is an order that runs");
+}
+
 }  // namespace
 }  // namespace cleave

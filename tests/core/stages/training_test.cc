@@ -229,6 +229,75 @@ TEST_CASE("Numbers that a schedule cannot have are refused") {
         "interleaved: 9 microbatches do not divide into 2 rounds: take a multiple of 4");
 }
 
+std::string refusal_of(ScheduleKind kind, std::uint32_t stages, std::uint32_t ranks,
+                       std::uint32_t microbatches) {
+  const ScheduleInput input{std::vector<StageCost>(stages, {1, 2}), ranks, microbatches};
+  const auto made = make_schedule(kind, input);
+  return made ? "" : made.error().message;
+}
+
+TEST_CASE("A schedule that cannot be is refused with its name and what it takes") {
+  using enum ScheduleKind;
+  CHECK(refusal_of(gpipe, 3, 2, 4) ==
+        "gpipe: 3 stages on 2 ranks: each rank must have as many stages as the others");
+  CHECK(refusal_of(gpipe, 3, 0, 4) ==
+        "gpipe: 3 stages on 0 ranks: each rank must have as many stages as the others");
+  CHECK(refusal_of(gpipe, 0, 2, 4) ==
+        "gpipe: 0 stages on 2 ranks: each rank must have as many stages as the others");
+  CHECK(refusal_of(one_f_one_b, 4, 2, 4) == "1f1b: 4 stages on 2 ranks: it takes one stage a rank");
+  CHECK(refusal_of(zero_bubble, 4, 2, 4) ==
+        "zero-bubble: 4 stages on 2 ranks: it takes one stage a rank");
+  CHECK(refusal_of(interleaved, 2, 2, 4) ==
+        "interleaved: 2 stages on 2 ranks: it takes two or more stages a rank");
+  CHECK(refusal_of(interleaved, 4, 2, 5) ==
+        "interleaved: 5 microbatches do not divide into 2 rounds: take a multiple of 2");
+  CHECK(refusal_of(interleaved, 4, 2, 3).empty());  // one round
+  CHECK(refusal_of(interleaved, 4, 2, 1).empty());
+  CHECK(refusal_of(gpipe, 4, 2, 1).empty());
+}
+
+TEST_CASE("A schedule has at most a million passes of a kind") {
+  CHECK(refusal_of(ScheduleKind::gpipe, 10, 10, 100'000).empty());
+  CHECK(refusal_of(ScheduleKind::gpipe, 10, 10, 100'001) ==
+        "gpipe: 10 stages with 100001 microbatches are 1000010 forward passes, and a schedule has "
+        "at most 1000000");
+}
+
+TEST_CASE("Schedules are written with a line a rank") {
+  const auto csv = [](ScheduleKind kind, std::uint32_t stages) {
+    const ScheduleInput input{std::vector<StageCost>(stages, {1, 2}), 2, 2};
+    const auto made = make_schedule(kind, input);
+    return made ? schedule_csv(*made) : made.error().message;
+  };
+  CHECK(csv(ScheduleKind::gpipe, 2) == "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+  CHECK(csv(ScheduleKind::one_f_one_b, 2) == "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  CHECK(csv(ScheduleKind::zero_bubble, 2) == "0F0,0F1,0I0,0W0,0I1,0W1\n1F0,1I0,1F1,1I1,1W0,1W1\n");
+  CHECK(csv(ScheduleKind::interleaved, 4) ==
+        "0F0,0F1,2F0,2F1,2B0,2B1,0B0,0B1\n1F0,1F1,3F0,3B0,3F1,3B1,1B0,1B1\n");
+}
+
+TEST_CASE(
+    "A rank holds its stages and an activation for each pass that is not yet computed backwards") {
+  ScheduleInput input{{}, 2, 3};
+  for (int stage = 0; stage < 2; ++stage) {
+    input.stages.push_back({.forward = 1,
+                            .backward = 2,
+                            .transfer = 0.5,
+                            .held_bytes = 100.0 * (stage + 1),
+                            .activation_bytes = 7.0 + stage});
+  }
+  const auto gpipe = make_schedule(ScheduleKind::gpipe, input);
+  REQUIRE(gpipe);
+  CHECK(gpipe->peak_bytes == std::vector<std::optional<double>>{100 + 3 * 7, 200 + 3 * 8});
+  CHECK(gpipe->most_bytes() == 224);
+  const auto mixed = make_schedule(ScheduleKind::one_f_one_b, input);
+  REQUIRE(mixed);
+  CHECK(mixed->peak_bytes == std::vector<std::optional<double>>{100 + 2 * 7, 200 + 8});
+  // The first pass of stage 1 begins at 1.5; it computes for 9, and stage 0 ends 2.5 later.
+  CHECK(gpipe->makespan == Approx(1.5 + 9 + 2.5));
+  CHECK(gpipe->bubble == Approx(1 - 18 / (2 * 13.0)));
+}
+
 }  // namespace
 
 }  // namespace cleave

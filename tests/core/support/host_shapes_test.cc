@@ -44,6 +44,20 @@ TEST_CASE("Shape computations go to the accelerator with the nodes that use them
   CHECK(found.reasons.empty());
 }
 
+TEST_CASE("A constant of up to 64 elements may take part in a shape computation") {
+  const auto nodes = [](const std::string& elements) {
+    return follow("input x: float32[N,4]\nparam w: int64[" + elements +
+                      "]\ns: int64[2] = Shape(x)\nm: int64[?] = Mul(s, w)\n"
+                      "y: float32[?,?] = Reshape(x, m)\noutput y",
+                  "s m")
+        .nodes;
+  };
+  CHECK(nodes("64") == "s m");
+  CHECK(nodes("65") == "s");
+  CHECK(nodes("8,8") == "s m");
+  CHECK(nodes("?") == "s");
+}
+
 TEST_CASE("Shape computations go to the CPU with their users, which are named as the reason") {
   const Followed found = follow(kReshape, "y");
   CHECK(found.acc == "c z");

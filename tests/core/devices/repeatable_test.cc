@@ -1,0 +1,107 @@
+// The search gives the same placement for the same problem on every machine. Random problems and the
+// answers recorded for them notice a change of any step, also one that is neither better nor worse;
+// after a change that is meant, look at the sums before the new answers are recorded.
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/devices/placement.h"
+#include "tests/catch2.h"
+#include "tests/core/devices/random_devices.h"
+#include "tests/core/digest.h"
+
+namespace cleave {
+namespace {
+
+// Costs in sixteenths, whose sums and products with whole bytes do not depend on their order.
+void round_costs(DeviceProblem& problem) {
+  const auto round = [](double& cost) { cost = std::round(cost * 16) / 16; };
+  for (DeviceTarget& target : problem.targets) {
+    for (double* const cost : {&target.down_cost, &target.up_cost, &target.launch_cost})
+      round(*cost);
+  }
+  for (DirectLink& link : problem.links) round(link.cost);
+  for (double& cost : problem.unit_costs) round(cost);
+  for (double& bytes : problem.bytes) bytes = std::ceil(bytes);
+}
+
+struct Limits {
+  std::optional<std::uint64_t> memory = {};
+  std::size_t most_parts = 1000;
+};
+
+// Of 8 problems: the sums of costs and bounds, the number of parts, and all devices.
+std::string answers(RandomDevices wish, const DeviceEffort& effort, const Limits& limits = {}) {
+  double total = 0, bound = 0, parts = 0, penalties = 0;
+  Digest devices;
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    wish.seed = seed;
+    DeviceProblem problem = random_devices(wish);
+    round_costs(problem);
+    for (DeviceTarget& target : problem.targets) {
+      target.memory = limits.memory;
+      target.most_parts = limits.most_parts;
+      if (seed % 3 == 0) target.duplex = Duplex::full;
+    }
+    const DevicePlacement found = find_device_placement(problem, {}, effort);
+    total += found.score.total;
+    bound += found.bound;
+    parts += static_cast<double>(found.rounds.count());
+    penalties += found.score.penalty > 0 ? 1 : 0;
+    devices.add_all(found.devices);
+    devices.add_all(found.without_limits);
+    devices.add_all(found.score.peak_bytes);
+    devices.add(static_cast<std::uint32_t>(found.proof));
+  }
+  return six_digits(total) + " bound " + six_digits(bound) + " parts " + six_digits(parts) +
+         " beyond limits " + six_digits(penalties) + " " + devices.text();
+}
+
+constexpr DeviceEffort kLittle = {.steps = 5'000, .most_tried = 0};
+constexpr DeviceEffort kSome = {.steps = 60'000, .most_tried = 0};
+
+TEST_CASE("placements on several devices are those recorded, with little effort and with some") {
+  const RandomDevices two = {
+      .units = 25, .targets = 2, .most_launch_cost = 4, .residency = Residency::off};
+  const RandomDevices four = {.units = 40, .targets = 4, .most_launch_cost = 3, .has_links = true};
+  const RandomDevices six = {.units = 50, .targets = 6, .most_launch_cost = 2};
+  CHECK(answers(two, kLittle) == "1037.19 bound 826.531 parts 34 beyond limits 0 82ff6988");
+  CHECK(answers(two, kSome) == "1000.38 bound 826.531 parts 33 beyond limits 0 8ab0a57f");
+  CHECK(answers(four, kLittle) == "1261.81 bound 809.391 parts 57 beyond limits 0 97c7662b");
+  CHECK(answers(four, kSome) == "1261.38 bound 809.391 parts 56 beyond limits 0 cbef1111");
+  CHECK(answers(six, kSome) == "1638.19 bound 757.562 parts 80 beyond limits 0 64af99ba");
+  CHECK(answers(two, kSome, {.most_parts = 2}) ==
+        "1001.5 bound 826.531 parts 33 beyond limits 0 a071ce22");
+}
+
+TEST_CASE("placements on devices whose memory is short are those recorded") {
+  const RandomDevices two = {.units = 25, .targets = 2, .most_launch_cost = 4, .has_weights = true};
+  const RandomDevices three = {.units = 40,
+                               .targets = 3,
+                               .most_launch_cost = 4,
+                               .residency = Residency::off,
+                               .has_weights = true};
+  CHECK(answers(two, kLittle, {.memory = 15}) ==
+        "1869.12 bound 907.094 parts 33 beyond limits 0 69c80c52");
+  CHECK(answers(two, kSome, {.memory = 15}) ==
+        "1787.62 bound 907.094 parts 31 beyond limits 0 ac37ac23");
+  CHECK(answers(two, kSome, {.memory = 30}) ==
+        "1461.81 bound 907.094 parts 42 beyond limits 0 5691e002");
+  CHECK(answers(three, kLittle, {.memory = 20}) ==
+        "2976.44 bound 1060.78 parts 49 beyond limits 0 30cc6096");
+  CHECK(answers(three, kSome, {.memory = 40}) ==
+        "2529.88 bound 1060.78 parts 56 beyond limits 0 2e02569b");
+  CHECK(answers(three, kSome, {.memory = 40, .most_parts = 2}) ==
+        "2753.94 bound 1060.78 parts 46 beyond limits 0 b782c788");
+}
+
+TEST_CASE("placements on several devices that are all tried are those recorded") {
+  const RandomDevices wish = {.units = 6, .targets = 2, .most_launch_cost = 4, .has_weights = true};
+  CHECK(answers(wish, {}) == "264.188 bound 264.188 parts 16 beyond limits 0 babb82c1");
+  CHECK(answers(wish, {}, {.memory = 8, .most_parts = 1}) ==
+        "436.188 bound 436.188 parts 24 beyond limits 0 57fad458");
+}
+
+}  // namespace
+}  // namespace cleave
