@@ -434,9 +434,9 @@ std::string finding_path(const LoweringReport& report, std::size_t finding) {
 }
 
 std::string rule_text(const LoweringReport& report, const LowerFinding& finding) {
+  if (finding.rule.empty()) return {};
   const std::string& target = report.backends[finding.backend].target;
-  if (finding.rule.empty() || target.empty()) return finding.rule;
-  return finding.rule + " for " + target;
+  return finding.rule + (target.empty() ? "" : " for " + target);
 }
 
 std::string doubt_text(const LoweringReport& report, std::size_t finding) {
