@@ -56,12 +56,12 @@ std::string change_text(std::uint64_t before, std::uint64_t after,
   return after > before ? "+" + text(after - before) : "-" + text(before - after);
 }
 
-// "+6.5%", in percentage points.
 // The share of the FLOPs on the accelerator; "?" where too few are known.
 std::string work_share_text(const Outcome& outcome) {
   return outcome.flops.are_known() ? share_text(outcome.flops) : "?";
 }
 
+// "+6.5%", in percentage points.
 std::string points_text(double before, double after) {
   const double points = (after - before) * 100;
   if (points == 0) return "=";

@@ -220,8 +220,8 @@ std::string gate_outcome(const CheckRun& run, const Gate& gate) {
 }
 
 std::string gate_sentence(const CheckRun& run, const CheckedGate& checked) {
-  return gate_title(checked.gate) + (checked.gate.kind == GateKind::require ? ": " : " is ") +
-         gate_outcome(run, checked.gate) + (checked.detail.empty() ? "" : "; " + checked.detail);
+  return gate_title(checked.gate) + ": " + gate_outcome(run, checked.gate) +
+         (checked.detail.empty() ? "" : "; " + checked.detail);
 }
 
 std::string_view gate_mark(const Gate& gate) { return gate.passed() ? "ok" : "FAIL"; }

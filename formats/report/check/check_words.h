@@ -26,7 +26,7 @@ std::string gate_limit(const CheckRun& run, const Gate& gate);
 // "3, must be at most 2"; of a requirement only what is: it says where the node is not.
 std::string gate_outcome(const CheckRun& run, const Gate& gate);
 
-// `node coverage is 95.7% (66 of 69 nodes), must be at least 97%; conv1, conv2`
+// `node coverage: 95.7% (66 of 69 nodes), must be at least 97%; conv1, conv2`
 std::string gate_sentence(const CheckRun& run, const CheckedGate& checked);
 
 // "ok", "FAIL"

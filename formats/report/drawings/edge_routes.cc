@@ -391,7 +391,10 @@ std::vector<Point> corners(const std::vector<Box>& boxes, const Rows& rows, std:
 // Those of an edge to a neighbour in the same row: over what is between them.
 std::vector<Point> arch(const Box& from, const Box& to, const Row& row) {
   const double y = row.top;
-  return {{from.middle(), from.top}, {from.middle(), y}, {to.middle(), y}, {to.middle(), to.top}};
+  std::vector<Point> out = {{from.middle(), from.top}};
+  if (from.top != y) out.push_back({from.middle(), y});  // else it would go up and down in place
+  out.insert(out.end(), {{to.middle(), y}, {to.middle(), to.top}});
+  return out;
 }
 
 // Whether the boxes stand side by side, and not only between the same boxes of a drawing from left to right.

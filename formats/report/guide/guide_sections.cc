@@ -61,8 +61,9 @@ std::vector<GuideSection> guide_sections(std::string_view markdown) {
   std::vector<std::size_t> starts;
   bool is_fenced = false;
   for (std::size_t at = 0, end = 0; at < markdown.size(); at = end) {
-    end = std::min(markdown.find('\n', at), markdown.size() - 1) + 1;
-    const std::string_view line = markdown.substr(at, end - at - 1);
+    const std::size_t line_end = std::min(markdown.find('\n', at), markdown.size());
+    const std::string_view line = markdown.substr(at, line_end - at);
+    end = line_end + 1;
     if (line.starts_with("```")) is_fenced = !is_fenced;
     const std::uint8_t level = is_fenced ? std::uint8_t{0} : level_of(line);
     if (level < 2) continue;

@@ -100,6 +100,7 @@ class PlainText {
     } else if (line.starts_with("    ") && item_ == 0) {
       out_ += std::string(line) + "\n";
     } else {
+      if (!rows_.empty()) end_block();
       text_line(line);
     }
   }

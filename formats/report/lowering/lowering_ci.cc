@@ -65,7 +65,7 @@ std::string details_of(const LoweringReport& report, const LoweredPart& part) {
   if (!part.finding) return details;
   const LowerFinding& finding = report.outcome.findings[*part.finding];
   details += "culprit: " + culprit_text(report.model.graph, finding) + "\n";
-  if (!finding.rule.empty()) details += "rule: " + finding.rule + "\n";
+  if (!finding.rule.empty()) details += "rule: " + rule_text(report, finding) + "\n";
   if (!report.folder.empty()) details += "see " + finding_path(report, *part.finding) + "\n";
   return details;
 }
@@ -101,7 +101,7 @@ CiSuite suite_of(const LoweringReport& report, std::size_t backend) {
 // ---- alerts and findings ----
 
 CiAlert alert_of(const LoweringReport& report, const LoweredPart& part) {
-  std::string message = part.name + " is " + verdict_text(part.attempt);
+  std::string message = part.name + ": " + verdict_text(part.attempt);
   if (part.finding) {
     message += ": " + culprit_text(report.model.graph, report.outcome.findings[*part.finding]);
   }
@@ -160,7 +160,7 @@ std::string findings_text(const LoweringReport& report) {
     const LowerFinding& finding = findings[i];
     text += std::to_string(i + 1) + ". " + markdown_code(finding.part) + ": " +
             markdown_text(culprit_text(report.model.graph, finding));
-    if (!finding.rule.empty()) text += "; " + markdown_text(finding.rule);
+    if (!finding.rule.empty()) text += "; " + markdown_text(rule_text(report, finding));
     const std::string path = finding_path(report, i), doubt = doubt_text(report, i);
     if (!doubt.empty()) text += " (" + markdown_text(doubt) + ")";
     if (!path.empty() && doubt.empty()) text += "; see " + markdown_code(path);

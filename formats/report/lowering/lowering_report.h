@@ -76,6 +76,9 @@ std::string verdict_text(const Attempt& attempt);
 // The folder of a finding; "" when none is written.
 std::string finding_path(const LoweringReport& report, std::size_t finding);
 
+// "deny op Sqrt", and of several targets "deny op Sqrt for npu": the rule of a finding; "" for none.
+std::string rule_text(const LoweringReport& report, const LowerFinding& finding);
+
 // Why the rule of a finding may be wrong, and how to repeat it: "1 case: repeat it with sh
 // o/findings/1/command.sh"; "" for none, and for one with enough behind it.
 std::string doubt_text(const LoweringReport& report, std::size_t finding);

@@ -180,10 +180,7 @@ class TextWriter {
   void write_finding(std::size_t index) {
     const LowerFinding& finding = outcome_.findings[index];
     std::string line = "-> " + finding.part + ": " + culprit_text(graph_, finding);
-    if (!finding.rule.empty()) {
-      const std::string& target = report_.backends[finding.backend].target;
-      line += "; " + escaped(finding.rule) + (target.empty() ? "" : " for " + target);
-    }
+    if (!finding.rule.empty()) line += "; " + escaped(rule_text(report_, finding));
     const std::string path = finding_path(report_, index), doubt = doubt_text(report_, index);
     if (!doubt.empty()) line += " (" + doubt + ")";
     if (!path.empty() && doubt.empty()) line += "; see " + escaped(path);
@@ -434,6 +431,12 @@ bool fails_by_chance(const LowerOutcome& outcome, std::size_t backend) {
 std::string finding_path(const LoweringReport& report, std::size_t finding) {
   if (report.folder.empty()) return {};
   return report.folder + "/findings/" + std::to_string(finding + 1);
+}
+
+std::string rule_text(const LoweringReport& report, const LowerFinding& finding) {
+  if (finding.rule.empty()) return {};
+  const std::string& target = report.backends[finding.backend].target;
+  return finding.rule + (target.empty() ? "" : " for " + target);
 }
 
 std::string doubt_text(const LoweringReport& report, std::size_t finding) {

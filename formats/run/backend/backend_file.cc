@@ -36,6 +36,7 @@ class BackendReader {
     json_.each_field("a backend file", "an object",
                      [&](const std::string& key, std::size_t at) { read_field(key, at); });
     json_.finish();
+    backend_.tolerance.rounding = rounding_of(backend_.compute);
     if (json_.is_over() || !faults_.errors().empty()) return;
     check_whole();
   }
@@ -280,7 +281,6 @@ class BackendReader {
     });
     backend_.tolerance.rtol = rtol.value_or(backend_.tolerance.rtol);
     backend_.tolerance.atol = atol.value_or(backend_.tolerance.atol);
-    backend_.tolerance.rounding = rounding_of(backend_.compute);
   }
 
   void read_jobs() {

@@ -108,15 +108,19 @@ WorkerAnswer Worker::answer_of_end(WorkerAnswer::Kind kind) {
   return answer;
 }
 
+// A worker that waits for its standard error to be read reads no request.
 bool Worker::send(std::string_view bytes, double seconds) {
   const auto deadline = deadline_in(seconds);
+  bool is_err_open = true;
   while (!bytes.empty()) {
     const ssize_t written = ::write(child_->in.get(), bytes.data(), bytes.size());
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
     if (written >= 0 || errno == EINTR) continue;
     if (errno != EAGAIN || left_of(deadline) <= 0) return false;
-    pollfd fd = {child_->in.get(), POLLOUT, 0};
-    ::poll(&fd, 1, milliseconds(left_of(deadline)));
+    std::array<pollfd, 2> fds = {
+        {{child_->in.get(), POLLOUT, 0}, {is_err_open ? child_->err.get() : -1, POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), milliseconds(left_of(deadline)));
+    if ((fds[1].revents & POLLHUP) != 0) is_err_open = false;
     take_error_output();
   }
   return true;

@@ -429,11 +429,12 @@ std::vector<Remedies> PartSearch::hypotheses(std::size_t backend) const {
   return list;
 }
 
-bool PartSearch::take_remedy(LoweredPart& part, const Finding& finding,
-                             PieceLowerer& lowerer) const {
+bool PartSearch::take_remedy(LoweredPart& part, Finding& finding, PieceLowerer& lowerer) const {
   if (finding.kind != FindingKind::remedy || finding.nodes != part.nodes) return false;
   const auto result = lowerer.lower({.nodes = part.nodes, .remedies = finding.remedies});
   if (!result || !is_success(result->attempt.verdict)) return false;
+  // The search pins what is open at a boundary, and here nothing is.
+  if (finding.remedies.opset && result->pinned.empty()) finding.remedies.pin_shapes = false;
   part.remedies = finding.remedies;
   part.pinned = result->pinned;
   part.frozen = result->frozen;

@@ -61,7 +61,7 @@ class PartSearch {
   static void take_second_try(LoweredPart& part, PieceLowerer& lowerer, const PartFindings& found);
   static bool fails_again(Piece piece, std::uint32_t times, PieceLowerer& lowerer);
   std::vector<Remedies> hypotheses(std::size_t backend) const;
-  bool take_remedy(LoweredPart& part, const Finding& finding, PieceLowerer& lowerer) const;
+  bool take_remedy(LoweredPart& part, Finding& finding, PieceLowerer& lowerer) const;
 
   const Graph& graph_;
   LoweringPool& pool_;

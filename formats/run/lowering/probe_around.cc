@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "core/base/number_text.h"
 #include "core/graph/op_name.h"
 #include "core/lowering/grown_piece.h"
 #include "core/lowering/node_case.h"
@@ -219,7 +220,7 @@ std::vector<Pattern> NeighborProbe::patterns(
         const std::size_t number = ++names[pattern.name];
         if (number > 1) pattern.name += ", " + std::to_string(number);
         pattern.why = reason(op) + ", taken together with " +
-                      std::to_string(pattern.ops.size() - 1) + " nodes around it";
+                      counted(pattern.ops.size() - 1, "node") + " around it";
         all.push_back(std::move(pattern));
       }
     }

@@ -343,12 +343,14 @@ class ProbeJob {
   }
 
   std::string reason_of(const ProbedCase& probed) const {
+    const std::string title = input_.backends.front().title(outcome_.identity) + ": ";
+    if (probed.attempt.verdict == LowerVerdict::wrong_values) {
+      return title + verdict_words(probed.attempt);
+    }
     const std::vector<NodeId> nodes = {probed.node};
     PieceResult result;
     result.attempt = probed.attempt;
-    const Answer answer = answer_of(result);
-    return input_.backends.front().title(outcome_.identity) + ": " +
-           failure_signature(answer, MessageNames(graph_of(probed), nodes));
+    return title + failure_signature(answer_of(result), MessageNames(graph_of(probed), nodes));
   }
 
   // Denies the nodes of refused cases that the rules still support, by name.

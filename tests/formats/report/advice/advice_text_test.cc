@@ -92,5 +92,59 @@ TEST_CASE("a minimum size is shown with the best start side, or the given one of
 )");
 }
 
+TEST_CASE("gains of a gap are signed, and what is too small to show, or not known, is marked") {
+  Advice advice;
+  advice.now.acc_subgraphs = 2;
+  advice.now.link_bytes = 4096;
+  advice.now.flops = {.acc = 5000, .total = 10000};
+  advice.now.computing = 1;
+  const auto with = [&](const std::string& op, double acc, std::uint64_t bytes,
+                        std::size_t subgraphs, std::size_t unknown) {
+    Remedy remedy = remedy_of(op, 1);
+    remedy.then = advice.now;
+    remedy.then.flops.acc = acc;
+    remedy.then.link_bytes = bytes;
+    remedy.then.acc_subgraphs = subgraphs;
+    remedy.then.unknown_bytes = unknown;
+    advice.each.push_back(remedy);
+  };
+  with("A", 10000, 1024, 1, 0);
+  with("B", 4999, 8192, 3, 0);
+  with("C", 5001, 4096, 2, 1);
+  with("D", 5000, 4096, 2, 0);
+  with("E", 5006, 4096, 2, 0);
+  CHECK(section(advised(advice, one_setting()), "each by itself") ==
+        R"(each by itself  accepts  models  subgraphs  link bytes  QPS  shared    work
+  A()                 1       1         -1      -3 KiB    -       -  +50.0%
+  B()                 1       1         +1      +4 KiB    -       -  -<0.1%
+  C()                 1       1          =           =    ?       ?  +<0.1%
+  D()                 1       1          =           =    -       -       =
+  E()                 1       1          =           =    -       -   +0.1%
+)");
+  advice.now.unknown_flops = 2;
+  CHECK(section(advised(advice, one_setting()), "each by itself").find("50.0%") ==
+        std::string::npos);
+}
+
+TEST_CASE("operators out of reach are listed up to ten, with what is known of their work") {
+  Advice advice;
+  const auto text = [&](std::size_t count) {
+    advice.out_of_reach.assign(count,
+                               {.domain = "", .op = "F", .nodes = 3, .flops = 2000, .bytes = 2048});
+    advice.out_of_reach[0] = {.domain = "my", .op = "G", .nodes = 2, .unknown_flops = 2};
+    advice.out_of_reach[1].unknown_flops = 1;
+    return section(advised(advice, one_setting()), "out of reach");
+  };
+  CHECK(text(3) ==
+        R"(out of reach  nodes      work  bytes
+  my::G           2         ?    0 B
+  F               3  2 kFLOP+  2 KiB
+  F               3   2 kFLOP  2 KiB
+)");
+  CHECK(text(10).find("more op") == std::string::npos);
+  CHECK(text(11).ends_with("... and 1 more op (see --json)\n"));
+  CHECK(text(12).ends_with("... and 2 more ops (see --json)\n"));
+}
+
 }  // namespace
 }  // namespace cleave

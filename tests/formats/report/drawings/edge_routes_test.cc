@@ -135,5 +135,36 @@ TEST_CASE("what is no edge between two known nodes stays as it is") {
   CHECK(with_edges_round_nodes("").empty());
 }
 
+// The path and the arrowhead of each edge, a line each.
+std::string routes_of(const std::string& svg) {
+  std::string text;
+  for (std::size_t at = svg.find("<path"); at != svg.npos; at = svg.find("<path", at + 1)) {
+    const auto value = [&](const std::string& name) {
+      const std::size_t begin = svg.find(name, at) + name.size();
+      return svg.substr(begin, svg.find('"', begin) - begin);
+    };
+    text += value(" d=\"") + " > " + value("points=\"") + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("edges have these routes: straight, bent, side by side in a gap, upwards and as arches") {
+  const std::vector<Box> boxes = {{0, 0, 20},    {60, 0, 20},  {30, 50, 100},
+                                  {300, 50, 40}, {0, 100, 20}, {60, 100, 20}};
+  const std::vector<std::pair<std::size_t, std::size_t>> edges = {
+      {0, 2}, {2, 5}, {0, 4}, {1, 5}, {1, 4}, {5, 0}, {0, 1}, {2, 3}, {5, 4}};
+  CHECK(routes_of(with_edges_round_nodes(picture(boxes, edges))) ==
+        "M0,10C0,22 30,22 30,34 > 31,34 30,40 29,34 31,34\n"
+        "M30,60C30,72 60,72 60,84 > 61,84 60,90 59,84 61,84\n"
+        "M0,10C0,25 -79,25 -79,40 -79,50 -79,50 -79,60 -79,72 0,72 0,84 > 1,84 0,90 -1,84 1,84\n"
+        "M60,10C60,25 135,25 135,40 135,50 135,50 135,60 135,72 60,72 60,84 > 61,84 60,90 59,84 "
+        "61,84\n"
+        "M60,10C60,25 -75,25 -75,40 -75,50 -75,50 -75,60 -75,72 0,72 0,84 > 1,84 0,90 -1,84 1,84\n"
+        "M60,90C60,75 139,75 139,60 139,50 139,50 139,40 139,28 0,28 0,16 > 1,16 0,10 -1,16 1,16\n"
+        "M0,-10C0,-34 60,-34 60,-10 60,-13 60,-13 60,-16 > 61,-16 60,-10 59,-16 61,-16\n"
+        "M30,40C30,16 300,16 300,40 300,37 300,37 300,34 > 301,34 300,40 299,34 301,34\n"
+        "M60,90C60,66 0,66 0,90 0,87 0,87 0,84 > 1,84 0,90 -1,84 1,84\n");
+}
+
 }  // namespace
 }  // namespace cleave

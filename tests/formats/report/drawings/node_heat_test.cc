@@ -66,5 +66,42 @@ TEST_CASE("without times no node's time is known") {
   CHECK(heat_class(heat, heat.amounts[NodeId{0}]) == kHeatClasses - 1);
 }
 
+TEST_CASE("a class begins at its least share, and shares below all are the last") {
+  HeatMap heat{.by = ColorBy::bytes, .amounts = {}, .total = 1000};
+  CHECK(heat_class(heat, 100) == 0);
+  CHECK(heat_class(heat, 99.9) == 1);
+  CHECK(heat_class(heat, 30) == 1);
+  CHECK(heat_class(heat, 29.9) == 2);
+  CHECK(heat_class(heat, 10) == 2);
+  CHECK(heat_class(heat, 9.9) == 3);
+  CHECK(heat_class(heat, 3) == 3);
+  CHECK(heat_class(heat, 2.9) == 4);
+  CHECK(heat_class(heat, 0) == 4);
+  CHECK(heat_class(heat, -1) == 5);
+  heat.total = 0;
+  CHECK(heat_class(heat, 0) == 4);
+  CHECK(heat_text(heat, 0) == "0 B, 0% of the bytes");
+  std::string names;
+  for (std::size_t i = 0; i < kHeatClasses; ++i) names += heat_class_name(heat, i) + "; ";
+  CHECK(names == "over 10% of the bytes; 3% to 10%; 1% to 3%; 0.3% to 1%; less; bytes not known; ");
+  heat.by = ColorBy::time;
+  CHECK(heat_text(heat, 5) == "5 us, 0% of the time");
+}
+
+TEST_CASE("several nodes have the sum of what is known, and nothing where nothing is") {
+  HeatMap heat{.by = ColorBy::bytes, .amounts = PerNode<double>(4, -1), .total = 30};
+  heat.amounts[NodeId{0}] = 10;
+  heat.amounts[NodeId{1}] = 20;
+  heat.amounts[NodeId{2}] = 0;
+  const auto of = [&](std::vector<NodeId> nodes) { return heat_of(heat, nodes); };
+  CHECK(of({NodeId{0}, NodeId{1}}) == 30);
+  CHECK(of({NodeId{0}, NodeId{3}}) == 10);
+  CHECK(of({NodeId{2}}) == 0);
+  CHECK(of({NodeId{2}, NodeId{3}}) == -1);
+  CHECK(of({NodeId{3}}) == -1);
+  CHECK(heat_text(heat, std::vector<NodeId>{NodeId{3}}) == "bytes not known");
+  CHECK(heat_text(heat, std::vector<NodeId>{NodeId{0}}) == "10 B, 33.3% of the bytes");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -2,6 +2,7 @@
 
 #include "core/measures/preview.h"
 #include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
 #include "tests/formats/report/report_case.h"
 
 #include <nlohmann/json.hpp>
@@ -176,6 +177,213 @@ TEST_CASE("the text on residency compares bytes, rates and latency with and with
   CHECK(read["latency"]["is_measured"] == true);
   CHECK(read["residency"]["off"]["link_bytes"] == 20'000'000);
   CHECK(read["residency"]["on"]["link_bytes"] == 16'000'000);
+}
+
+TEST_CASE("numbers of a machine that changed are told with what they were") {
+  const Machine before{.cpu = {.flops_per_second = 1e12, .bytes_per_second = 5e10, .node_us = 2},
+                       .launch_us = 500};
+  CHECK(changed_numbers(before, before).empty());
+  Machine now = before;
+  now.cpu.node_us = 0;
+  now.acc.flops_per_second = 4e12;
+  now.launch_us = std::nullopt;
+  now.cpu_launch_us = 3;
+  now.duplex = Duplex::full;
+  CHECK(changed_numbers(before, now) ==
+        std::vector<std::string>{
+            "target cpu: 1 TFLOP/s, 50 GB/s, was 1 TFLOP/s, 50 GB/s, 2 us a node",
+            "target acc: 4 TFLOP/s, unknown bandwidth, was unknown FLOPs, unknown bandwidth",
+            "launch: unknown, was 500 us", "launch of a CPU partition: 3 us, was 0 ns",
+            "duplex: full, was half"});
+}
+
+TEST_CASE("times that changed are told, but for rounding") {
+  CHECK(changed_times(20000, 30000) ==
+        "times (--costs, --target): all on the CPU 30 ms, was 20 ms");
+  CHECK_FALSE(changed_times(30000, 20000).empty());
+  CHECK(changed_times(20000, 20000).empty());
+  CHECK(changed_times(1e9, 1e9 + 1).empty());
+  CHECK_FALSE(changed_times(1e9, 1e9 + 1.5).empty());
+  CHECK(changed_times(std::nullopt, 1).empty());
+  CHECK(changed_times(1, std::nullopt).empty());
+}
+
+TEST_CASE("a link is named, and one of PCIe with its rate") {
+  CHECK(link_text({"gen4x16", 31.508e9}) == "gen4x16 (31.5 GB/s)");
+  CHECK(link_text({"Gen3x1", 0.985e9}) == "Gen3x1 (0.985 GB/s)");
+  CHECK(link_text({"12GB/s", 12e9}) == "12GB/s");
+}
+
+TEST_CASE("a file of times says how much of it matched, by which rules, and what is left out") {
+  ModelCosts costs;
+  costs.path = "p.json";
+  costs.match.us = PerNode<double>(8, -1);
+  costs.match.total_us = 400;
+  costs.match.matched_us = 300;
+  costs.match.measured_nodes = 6;
+  costs.used_nodes = 6;
+  const std::string begin = "p.json (" + std::string(cost_format_name(costs.format));
+  CHECK(costs_text(costs) == begin + "): 75% of 400 us matched, 6 of 8 nodes");
+  costs.match.us_by_rule[0] = 100;
+  costs.match.us_by_rule[6] = 200;
+  costs.runs = 5;
+  costs.match.fused_nodes = 2;
+  costs.used_nodes = 4;
+  costs.shapes.resize(1);
+  costs.dims = {{"batch", 1}, {"height", 320}};
+  costs.contradicted = 3;
+  CHECK(costs_text(costs) ==
+        begin + ", median of 5 runs): 75% of 400 us matched (25% by " +
+            std::string(match_rule_name(MatchRule::name)) + ", 50% by " +
+            std::string(match_rule_name(MatchRule::order)) +
+            "), 6 of 8 nodes, 2 of them as fused, 4 of them used: files before this one have the "
+            "others; 1 shape observed; inputs had batch=1, height=320; shapes of 3 kernels left "
+            "out, which differ from the model's");
+  costs.used_nodes = 0;
+  CHECK(costs_text(costs).find(", none of them used: ") != std::string::npos);
+  ModelCosts calibrated;
+  calibrated.path = "c.json";
+  calibrated.op_times = {{.op = "Conv", .us = 1}};
+  CHECK(costs_text(calibrated).ends_with("): calibrated times of 1 op"));
+}
+
+TEST_CASE("times without a node are named, the largest first, and the others counted") {
+  ModelCosts costs;
+  CHECK(unmatched_text(costs).empty());
+  costs.match.largest_unmatched = {{"Reorder", "r", 43}, {"Transpose", "t", 12}};
+  costs.match.unmatched = 2;
+  CHECK(unmatched_text(costs) == "\"Reorder\" 43 us, \"Transpose\" 12 us");
+  costs.match.unmatched = 5;
+  CHECK(unmatched_text(costs) == "\"Reorder\" 43 us, \"Transpose\" 12 us and 3 more");
+}
+
+TEST_CASE("a calibration tells its error, where several models show it, and each op's times") {
+  Calibration calibration{
+      .times = {{"", 2, 0, 0}, {"Conv", 1, 1e-6, 1e-3}}, .kernels = 2100, .models = 2, .error = {}};
+  const std::vector<CalibratedModel> models = {{"a", 2000, 3}, {"b", 100, 0}};
+  CHECK(calibration_text(calibration, models) ==
+        "2,100 kernels of 2 models; the error is not known: that takes two models or more, each "
+        "predicted\n  from the others\n"
+        "\n"
+        "model  kernels  unused  error\n"
+        "a        2,000       3      -\n"
+        "b          100       0      -\n"
+        "\n"
+        "op          a node  computing     memory\n"
+        "all others    2 us          -          -\n"
+        "Conv          1 us  1 TFLOP/s  954 MiB/s\n");
+  calibration.error =
+      LeftOutError{.node_factor = 1.4, .model_factors = {1.25, 1.05}, .model_factor = 1.15};
+  CHECK(calibration_text(calibration, models)
+            .starts_with("2,100 kernels of 2 models; typical error of a node 1.40x, of a model "
+                         "1.15x (each model predicted\n  from the others)\n"
+                         "\n"
+                         "model  kernels  unused  error\n"
+                         "a        2,000       3  1.25x\n"
+                         "b          100       0  1.05x\n"));
+}
+
+// The headline of a split that takes this long, in microseconds, on a machine of one accelerator.
+InferenceTime time_of(double cpu, double acc, double link, double launch, double all_cpu) {
+  InferenceTime time;
+  Latency& latency = time.without;
+  latency.cpu_us = cpu;
+  latency.acc_us = acc;
+  latency.link_us = link;
+  latency.launch_us = launch;
+  latency.total_us = cpu + acc + link + launch;
+  latency.launches = 1;
+  latency.all_cpu_us = all_cpu;
+  return time;
+}
+
+std::string headline_of(const InferenceTime& time) {
+  return latency_headline(graph_from_text("input x\n y = f(x)\n output y"), time);
+}
+
+TEST_CASE("the terms of a latency have three digits in the unit of their sum") {
+  CHECK(headline_of(time_of(1, 2, 3, 4, 5))
+            .starts_with("latency 10 us, slower than the CPU alone "
+                         "(5 us, 0.50x): 1 CPU + 2 acc + 3 link + 4 "
+                         "for 1 launch"));
+  CHECK(headline_of(time_of(99.5, 800.4, 12.34, 9.876, 1e5))
+            .find(": 99.5 CPU + 800 acc + 12.3 link + 9.88 for 1 launch") != std::string::npos);
+  CHECK(headline_of(time_of(500, 500, 0, 0, 1e5))
+            .starts_with("latency 1 ms: 0.5 CPU + 0.5 acc + 0 "
+                         "link + 0 for 1 launch; all on the "
+                         "CPU 100 ms (100x)"));
+  CHECK(headline_of(time_of(5e5, 5e5, 0, 0, 2e6)).starts_with("latency 1 s: 0.5 CPU + 0.5 acc"));
+  InferenceTime time = time_of(1000, 0, 0, 0, 1000);
+  time.without.launches = 0;
+  CHECK(headline_of(time) == "latency 1 ms: all of it on the CPU");
+}
+
+TEST_CASE("a factor has the digits that say something") {
+  const auto factor = [](double total, double all_cpu) {
+    const std::string line = headline_of(time_of(total, 0, 0, 0, all_cpu));
+    const std::size_t at = line.rfind('(') + 1;
+    return line.substr(at, line.find(')', at) - at);
+  };
+  CHECK(factor(1000, 1090) == "1.09x");
+  CHECK(factor(1000, 1096) == "1.1x");
+  CHECK(factor(1000, 99900) == "99.9x");
+  CHECK(factor(1000, 100000) == "100x");
+  CHECK(factor(1000, 1000) == "1.00x");
+}
+
+TEST_CASE("a latency is compared with the best that was found, or with the bound") {
+  const auto end_of = [](double best, double bound, double all_cpu = 1e6) {
+    InferenceTime time = time_of(1000, 0, 0, 0, all_cpu);
+    time.without.best_us = best;
+    time.without.bound_us = bound;
+    const std::string line = headline_of(time);
+    return line.substr(line.find("x)") + 2);
+  };
+  CHECK(end_of(500, 400) == "; 500 us is possible (--place cost)");
+  CHECK(end_of(989, 400) == "; 989 us is possible (--place cost)");
+  CHECK(end_of(990, 600) == "; within 66.7% of the least possible");
+  CHECK(end_of(1000, 501) == "; within 99.6% of the least possible");
+  CHECK(end_of(1000, 500) == "; no placement takes less than 500 us");
+  CHECK(end_of(1000, 0).empty());
+  CHECK(end_of(900, 100, 1e3 * 0.9).find("no faster placement than the CPU alone was found") !=
+        std::string::npos);
+  InferenceTime time = time_of(1000, 0, 0, 0, 1e6);
+  time.without.best_us = 500;
+  time.without.bound_us = 400;
+  time.is_placed_by_cost = true;
+  CHECK(headline_of(time).ends_with(
+      "; 500 us is possible (as --place cost placed the nodes: other options and limits moved "
+      "some)"));
+  time.keeps_for_gain = true;
+  CHECK(headline_of(time).ends_with("; 500 us is possible (--min-gain 0%)"));
+  time.is_proved_best = true;
+  CHECK(headline_of(time).find("possible") == std::string::npos);
+}
+
+TEST_CASE("energy is told device by device, beside the CPU alone and the bound") {
+  InferenceTime time;
+  CHECK(energy_text(time).empty());
+  time.use.emplace();
+  CHECK(energy_text(time).empty());
+  time.use->energy_mj = {1, 2, 3};
+  time.basis.target_names = {"npu", "gpu"};
+  CHECK(energy_text(time) == "6 mJ: 1 mJ npu + 2 mJ gpu + 3 mJ CPU");
+  time.all_cpu_mj = 9;
+  CHECK(energy_text(time) == "6 mJ: 1 mJ npu + 2 mJ gpu + 3 mJ CPU; all on the CPU 9 mJ (1.5x)");
+  time.bound_mj = 6;
+  CHECK(energy_text(time).ends_with("(1.5x); the least possible"));
+  time.bound_mj = 5;
+  CHECK(energy_text(time).ends_with("(1.5x); no placement takes less than 5 mJ"));
+  time.in_order_cost = 7;
+  CHECK(energy_text(time).ends_with(
+      "(1.5x); npu then gpu then CPU by order: 7 mJ; no placement takes less than 5 mJ"));
+}
+
+TEST_CASE("the time of a part is the sum of its three, where all are known") {
+  CHECK(part_time_text({.compute_us = 1000, .link_us = 200, .launch_us = 30}) == "1.23 ms");
+  CHECK(part_time_text({.compute_us = {}, .link_us = 200, .launch_us = 30}) == "?");
+  CHECK(part_time_text({.compute_us = 1000, .link_us = {}, .launch_us = 30}) == "?");
+  CHECK(part_time_text({.compute_us = 1000, .link_us = 200, .launch_us = {}}) == "?");
 }
 
 }  // namespace

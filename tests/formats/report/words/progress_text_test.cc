@@ -62,5 +62,46 @@ TEST_CASE("the time left is given in the two largest units") {
   CHECK(time_left_text(1e300) == "277,777 h 46 min");
 }
 
+TEST_CASE("the bar takes the columns that are left, from 8 to 20, and none where there are fewer") {
+  const WorkDone work{"reading", "bytes", 52 * kMiB, 208 * kMiB};
+  // 15 columns of the task with a blank, 2 brackets and a blank, 44 of the numbers.
+  const std::string numbers = "25%, 52 MiB of 208 MiB, 52 MiB/s, 3 s left";
+  const std::size_t others = std::string("reading m.json [] ").size() + numbers.size();
+  const auto line = [&](std::size_t columns) { return progress_line(work, "m.json", 1, columns); };
+  CHECK(line(others + 8) == "reading m.json [##......] " + numbers);
+  CHECK(line(others + 7) == "reading m.json " + numbers);
+  CHECK(line(others + 20) == "reading m.json [#####...............] " + numbers);
+  CHECK(line(others + 21) == line(others + 20));
+  CHECK(line(3).size() <= 4);
+}
+
+TEST_CASE("a rate below ten a second is one per minute, but of bytes") {
+  const auto rate = [](std::uint64_t done, double seconds, const char* unit) {
+    const std::string line = progress_line({"t", unit, done, 1000}, "", seconds, 200);
+    const std::size_t at = line.find(unit == std::string("bytes") ? "B, " : "s, ") + 3;
+    return line.substr(at, line.find(", ", at) - at);
+  };
+  CHECK(rate(100, 10, "splits") == "10/s");
+  CHECK(rate(99, 10, "splits") == "594 a minute");
+  CHECK(rate(50, 10, "bytes") == "5 B/s");
+  CHECK(progress_line({"t", "splits", 1, 2}, "", 0, 100) ==
+        "t [##########..........] 50%, 1 of 2 splits");
+}
+
+TEST_CASE("a line for a log has amounts where there is an end, in their unit") {
+  CHECK(log_line({"write", "bytes", kMiB, 3 * kMiB}, "", 1) == "write: 1 MiB of 3 MiB, 1 s so far");
+  CHECK(log_line({"write", "bytes", 1, 0}, "m", 1) == "write m, 1 s so far");
+}
+
+TEST_CASE("a time left is counted up to seconds, and has minutes and hours from one on") {
+  CHECK(time_left_text(-5) == "0 s");
+  CHECK(time_left_text(0.01) == "1 s");
+  CHECK(time_left_text(59) == "59 s");
+  CHECK(time_left_text(60) == "1 min 0 s");
+  CHECK(time_left_text(61) == "1 min 1 s");
+  CHECK(time_left_text(3600) == "1 h 0 min");
+  CHECK(time_left_text(3660) == "1 h 1 min");
+}
+
 }  // namespace
 }  // namespace cleave

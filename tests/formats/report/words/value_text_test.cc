@@ -37,5 +37,31 @@ TEST_CASE("options for dims name each dim of the inputs once, and at most five")
   CHECK(options("input x: float32[2]", 1).empty());
 }
 
+TEST_CASE("types are named as far as they are known, and of many dims the first sixteen") {
+  const Graph graph = graph_from_text(R"(
+    input a: float32[2,N,?]
+    input b: float32
+    input c: scalar
+    input d: float32[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]
+    input e: float32[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]
+  )");
+  const auto type = [&](std::string_view name) {
+    return type_text(graph, value_named(graph, name));
+  };
+  CHECK(type("a") == "float32[2, N, ?]");
+  CHECK(type("b") == "float32[...]");
+  CHECK(type("c") == "scalar");
+  CHECK(type("d").ends_with(", 15, 16]"));
+  CHECK(type("e").ends_with(", 15, 16, ...]"));
+}
+
+TEST_CASE("an operator has its domain in front, and a signature its names") {
+  CHECK(op_text("", "Conv") == "Conv");
+  CHECK(op_text("my", "Conv") == "my::Conv");
+  CHECK(signature_text({}) == "()");
+  CHECK(signature_text({{DType::float32, DType::unknown}, {{"axis", DType::int64}}}) ==
+        "(float32, -, axis=int64)");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -49,5 +49,23 @@ TEST_CASE("A verdict says what is known of a crash and of a timeout") {
   CHECK(verdict_words({.verdict = LowerVerdict::refused}) == "refused");
 }
 
+TEST_CASE("each sign of a device that is in use is known, and nothing else") {
+  for (const char* const sign : {"device /dev/npu0 is busy", "device busy", "resource busy",
+                                 "EBUSY", "in use by another process", "already in use"}) {
+    CHECK(tells_of_busy("error: " + std::string(sign) + " (1)"));
+  }
+  CHECK_FALSE(tells_of_busy("op Busy is not supported"));
+}
+
+TEST_CASE("an address has six digits or more, and a path of a temporary folder ends at a quote") {
+  CHECK(lasting_line("at 0x12345 and 0x123456", 80) == "at 0x12345 and 0x...");
+  CHECK(lasting_line("0xABCDEFg", 80) == "0x...g");
+  for (const char end : std::string(" '\"`:,;()<>[]")) {
+    CHECK(lasting_line("in /tmp/.cleave-1/piece.onnx" + std::string(1, end) + "x", 80) ==
+          "in {model}" + std::string(1, end) + "x");
+  }
+  CHECK(lasting_line("in /tmp/cleave-1/piece.onnx", 80) == "in /tmp/cleave-1/piece.onnx");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -96,6 +96,161 @@ TEST_CASE("patterns that are too large, or would take more than linear time, are
   CHECK(fault_of("(?!a)") == "1:92 \"(?!a)\"" + refused + "invalid perl operator: (?!\n");
 }
 
+namespace {
+
+// A backend file of a compile command with more fields.
+std::string file_with(const std::string& fields) {
+  return "{\"format\": \"cleave.backend\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"]}" +
+         (fields.empty() ? "" : ", " + fields) + "}";
+}
+
+Backend backend_with(const std::string& fields) {
+  auto loaded = parse_backend("b.json", file_with(fields));
+  if (!loaded) FAIL(loaded.error().front().message);
+  return std::move(loaded->backend);
+}
+
+std::string fault_with(const std::string& fields) {
+  const std::string faults = faults_of(file_with(fields));
+  return faults.substr(faults.find(' ') + 1);
+}
+
+std::string warnings_with(const std::string& fields) {
+  const auto loaded = parse_backend("b.json", file_with(fields));
+  if (!loaded) return loaded.error().front().message;
+  std::string all;
+  for (const Diagnostic& warning : loaded->warnings) all += warning.message + "\n";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("each field of a backend file is read, and others keep their defaults") {
+  const Backend plain = backend_with("");
+  CHECK(plain.compile->timeout_seconds == 600);
+  CHECK(plain.compile->memory_bytes == 0);
+  CHECK(plain.compile->produces.empty());
+  CHECK(plain.tensors == TensorFormat::pb);
+  CHECK(plain.tolerance.rounding == rounding_of("float32"));
+  CHECK(plain.environment.pass == std::vector<std::string>{"PATH", "HOME"});
+  CHECK(plain.jobs == 0);
+  CHECK(plain.model_bytes == 0);
+  CHECK(plain.file_bytes == 0);
+  CHECK(plain.lowest_opset == 0);
+  CHECK_FALSE(plain.serve);
+  CHECK_FALSE(plain.check);
+  CHECK_FALSE(plain.run);
+  const Backend full = backend_with(
+      R"("identity": ["c", "--version"], "check": {"argv": ["k"], "timeout": 7},
+         "run": {"argv": ["r", "{inputs}"], "tensors": "npy", "timeout": "2min"},
+         "serve": {"argv": ["w"], "start_timeout": "3s", "timeout": 5.5, "memory": "1MiB"},
+         "env": {"pass": ["A", "B"], "set": {"C": "1", "D": "2"}},
+         "failed_if": ["^bad", "worse"], "message": {"begin": "^x", "drop": "y$"},
+         "jobs": 3, "max_model": "2KiB", "max_file": "4KiB", "opset": [11, 13],
+         "takes": ["onnx", "pt2"], "version": 1,
+         "compare": {"rtol": 0.5, "int_tolerance": 2, "float32": "exact"})");
+  CHECK(full.identity == std::vector<std::string>{"c", "--version"});
+  CHECK(full.check->timeout_seconds == 7);
+  CHECK(full.run->argv == std::vector<std::string>{"r", "{inputs}"});
+  CHECK(full.run->timeout_seconds == 120);
+  CHECK(full.tensors == TensorFormat::npy);
+  CHECK(full.serve->start_timeout_seconds == 3);
+  CHECK(full.serve->timeout_seconds == 5.5);
+  CHECK(full.serve->memory_bytes == 1 << 20);
+  CHECK(full.serve->restart_after == 2000);
+  CHECK(full.serve->ops == std::vector<std::string>{"compile", "run"});
+  CHECK(full.environment.pass == std::vector<std::string>{"A", "B"});
+  CHECK(full.environment.set.size() == 2);
+  CHECK(full.environment.set[1] == std::pair<std::string, std::string>("D", "2"));
+  CHECK(full.failed_if == std::vector<std::string>{"^bad", "worse"});
+  CHECK(full.message_begin == "^x");
+  CHECK(full.message_drop == "y$");
+  CHECK(full.jobs == 3);
+  CHECK(full.model_bytes == 2048);
+  CHECK(full.file_bytes == 4096);
+  CHECK(full.lowest_opset == 11);
+  CHECK(full.highest_opset == 13);
+  CHECK(full.takes == std::vector<std::string>{"onnx", "pt2"});
+  CHECK(full.tolerance.rtol == 0.5);
+  CHECK(full.tolerance.atol == 1e-4);
+  CHECK(full.tolerance.integers == 2);
+  CHECK(full.float32_backend == "exact");
+  CHECK(backend_with(R"("run": {"argv": ["r"], "tensors": "raw"})").tensors == TensorFormat::raw);
+  CHECK(backend_with(R"("run": {"argv": ["r"], "tensors": "pb"})").tensors == TensorFormat::pb);
+}
+
+TEST_CASE("a precision brings its tolerances, before or behind the file's own") {
+  const auto tolerance = [](const std::string& fields) {
+    return backend_with("\"compare\": {" + fields + "}").tolerance;
+  };
+  CHECK(tolerance("\"compute\": \"float16\"").rtol == 1e-2);
+  CHECK(tolerance("\"compute\": \"float16\"").atol == 1e-3);
+  CHECK(tolerance("\"compute\": \"bfloat16\"").atol == 2e-2);
+  CHECK(tolerance("\"compute\": \"float32\"").rtol == 1e-3);
+  CHECK(tolerance("\"rtol\": 0.5, \"compute\": \"float16\"").rtol == 0.5);
+  CHECK(tolerance("\"compute\": \"float16\", \"rtol\": 0").rtol == 0);
+  CHECK(tolerance("\"int_tolerance\": 3, \"compute\": \"float16\"").integers == 3);
+  CHECK(tolerance("\"compute\": \"float16\"").rounding == rounding_of("float16"));
+  CHECK(rounding_of("float16") > rounding_of("float32"));
+}
+
+TEST_CASE("what a field may not be is said with what it may be") {
+  CHECK(fault_with("\"version\": 2") ==
+        "version 2 of the format is newer than this program, which reads version 1\n");
+  CHECK(fault_with("\"identity\": []") == "\"identity\" is empty: the first word is the program\n");
+  CHECK(fault_with("\"check\": {}") == "\"check\" has no \"argv\"\n");
+  CHECK(fault_with("\"serve\": {\"ops\": [\"run\"]}") == "\"serve\" has no \"argv\"\n");
+  CHECK(fault_with("\"serve\": {\"argv\": [\"w\"], \"timeout\": 0}") ==
+        "\"timeout\" must be above 0\n");
+  CHECK(fault_with("\"check\": {\"argv\": [\"c\"], \"timeout\": \"-1s\"}") ==
+        "\"-1s\" is not a time: write \"60s\" or \"5min\"\n");
+  CHECK(fault_with("\"max_model\": \"much\"") == "\"much\" is not a size: write \"8GiB\"\n");
+  CHECK(fault_with("\"run\": {\"argv\": [\"r\"], \"tensors\": \"csv\"}") ==
+        "\"csv\" is not one of \"pb\", \"npy\", \"raw\"\n");
+  CHECK(fault_with("\"compare\": {\"rtol\": -0.5}") == "\"rtol\" must not be below 0\n");
+  CHECK(fault_with("\"compare\": {\"compute\": \"int8\"}") ==
+        "\"int8\" is not one of \"float32\", \"float16\", \"bfloat16\"\n");
+  const std::string opsets = "\"opset\" must be the lowest and the highest, as in [13, 21]\n";
+  CHECK(fault_with("\"opset\": [13]") == opsets);
+  CHECK(fault_with("\"opset\": [13, 14, 15]") == opsets);
+  CHECK(fault_with("\"opset\": [14, 13]") == opsets);
+  CHECK(fault_with("\"opset\": [13, 13]").starts_with("none"));
+  CHECK(faults_of("{\"name\": \"n\", \"compile\": {\"argv\": [\"c\"]}}") ==
+        "1:1 no \"format\": a backend file has \"format\": \"cleave.backend\"\n");
+  CHECK(faults_of("{\"format\": \"cleave.backend\", \"compile\": {\"argv\": [\"c\"]}}") ==
+        "1:1 no \"name\": reports name the backend by it\n");
+  CHECK(faults_of(
+            "{\"format\": \"cleave.backend\", \"name\": \"n\", \"check\": {\"argv\": [\"c\"]}}") ==
+        "none");
+}
+
+TEST_CASE("fields that are not known are warned of, where they are") {
+  CHECK(warnings_with("").empty());
+  CHECK(warnings_with("\"odd\": 1").find("\"odd\"") != std::string::npos);
+  CHECK(warnings_with("\"check\": {\"argv\": [\"c\"], \"tensors\": \"pb\"}").find("\"tensors\"") !=
+        std::string::npos);
+  CHECK(warnings_with("\"serve\": {\"argv\": [\"c\"], \"odd\": [1]}").find("\"odd\"") !=
+        std::string::npos);
+  CHECK(warnings_with("\"env\": {\"odd\": 1}").find("\"odd\"") != std::string::npos);
+  CHECK(warnings_with("\"message\": {\"odd\": 1}").find("\"odd\"") != std::string::npos);
+  CHECK(warnings_with("\"compare\": {\"odd\": 1}").find("\"odd\"") != std::string::npos);
+}
+
+TEST_CASE("words of a command line are split as a shell splits them") {
+  using Words = std::vector<std::string>;
+  CHECK(shell_words("") == Words{});
+  CHECK(shell_words(" \t\n") == Words{});
+  CHECK(shell_words("a\tb\nc") == Words{"a", "b", "c"});
+  CHECK(shell_words("''") == Words{""});
+  CHECK(shell_words("a'b c'\"d e\"f") == Words{"ab cd ef"});
+  CHECK(shell_words("'a\\b'") == Words{"a\\b"});
+  CHECK(shell_words("\"a\\\"b\"") == Words{"a\"b"});
+  CHECK(shell_words("\"it's\" 'a \"b\"'") == Words{"it's", "a \"b\""});
+  CHECK(shell_words("a\\") == Words{"a\\"});
+  CHECK_FALSE(shell_words("'a"));
+  CHECK_FALSE(shell_words("\"a'"));
+}
+
 TEST_CASE("the short form is split into words and not run by a shell") {
   const auto backend = parse_short_backend("my='c c' {model} -o \"{out}\" a\\ b $HOME");
   REQUIRE(backend);

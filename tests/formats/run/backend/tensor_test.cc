@@ -137,4 +137,233 @@ TEST_CASE("integers are compared exactly, unless quantised ones have a tolerance
   CHECK_FALSE(told(large, next).empty());
 }
 
+namespace {
+
+template <class T>
+Tensor numbers(DType dtype, const std::vector<T>& elements) {
+  Tensor tensor{.dtype = dtype, .dims = {static_cast<std::int64_t>(elements.size())}};
+  tensor.bytes.resize(elements.size() * sizeof(T));
+  std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
+  return tensor;
+}
+
+std::vector<double> elements_of(const Tensor& tensor) {
+  std::vector<double> elements;
+  for (std::uint64_t i = 0; i < tensor.count(); ++i) elements.push_back(element_at(tensor, i));
+  return elements;
+}
+
+using Numbers = std::vector<double>;
+
+// A tensor of two elements of one dtype each that npy has.
+std::vector<Tensor> of_each_type() {
+  return {numbers<float>(DType::float32, {-1.5F, 3}),
+          numbers<double>(DType::float64, {-1.5, 3}),
+          numbers<std::uint16_t>(DType::float16, {0xBE00, 0x4200}),
+          numbers<std::int8_t>(DType::int8, {-2, 3}),
+          numbers<std::int16_t>(DType::int16, {-300, 3}),
+          numbers<std::int32_t>(DType::int32, {-70000, 3}),
+          numbers<std::int64_t>(DType::int64, {-(std::int64_t{1} << 40), 3}),
+          numbers<std::uint8_t>(DType::uint8, {200, 3}),
+          numbers<std::uint16_t>(DType::uint16, {60000, 3}),
+          numbers<std::uint32_t>(DType::uint32, {3000000000U, 3}),
+          numbers<std::uint64_t>(DType::uint64, {std::uint64_t{1} << 63, 3}),
+          numbers<std::uint8_t>(DType::boolean, {1, 0})};
+}
+
+}  // namespace
+
+TEST_CASE("elements of each dtype are read as the numbers that they are") {
+  const std::vector<Numbers> wanted = {
+      {-1.5, 3}, {-1.5, 3},  {-1.5, 3}, {-2, 3},     {-300, 3}, {-70000, 3}, {-1099511627776., 3},
+      {200, 3},  {60000, 3}, {3e9, 3},  {0x1p63, 3}, {1, 0}};
+  const std::vector<Tensor> tensors = of_each_type();
+  REQUIRE(tensors.size() == wanted.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    INFO(tensor_type_text(tensors[i]));
+    CHECK(elements_of(tensors[i]) == wanted[i]);
+    const auto npy = decode_npy(*encode_npy(tensors[i]));
+    REQUIRE(npy);
+    CHECK(npy->dtype == tensors[i].dtype);
+    CHECK(npy->bytes == tensors[i].bytes);
+    const auto proto = decode_tensor(encode_tensor(tensors[i]));
+    REQUIRE(proto);
+    CHECK(elements_of(*proto) == wanted[i]);
+  }
+  CHECK(elements_of(numbers<std::uint16_t>(DType::bfloat16, {0xBFC0, 0x4040})) == Numbers{-1.5, 3});
+  // Types that are not compared.
+  CHECK(element_at({.dtype = DType::complex64, .dims = {1}, .bytes = "12345678"}, 0) == 0);
+}
+
+TEST_CASE("half precision has subnormal numbers, infinities and NaN") {
+  const auto half = [](std::uint16_t bits) {
+    return element_at(numbers<std::uint16_t>(DType::float16, {bits}), 0);
+  };
+  CHECK(half(0x0000) == 0);
+  CHECK(std::signbit(half(0x8000)));
+  CHECK(half(0x0001) == 0x1p-24);
+  CHECK(half(0x83FF) == -1023 * 0x1p-24);
+  CHECK(half(0x0400) == 0x1p-14);
+  CHECK(half(0x3C00) == 1);
+  CHECK(half(0x3C01) == 1 + 0x1p-10);
+  CHECK(half(0x7BFF) == 65504);
+  CHECK(half(0x7C00) == std::numeric_limits<double>::infinity());
+  CHECK(half(0xFC00) == -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(half(0x7C01)));
+}
+
+TEST_CASE("elements outside raw_data are read, of each kind of field") {
+  const auto read = [](std::string_view bytes) {
+    const auto tensor = decode_tensor(bytes);
+    return tensor ? elements_of(*tensor) : Numbers{-7};
+  };
+  using namespace std::string_view_literals;
+  // dims 2, data_type, packed data.
+  CHECK(read("\x08\x02\x10\x01\x22\x08\x00\x00\xC0\x3F\x00\x00\x40\x40"sv) == Numbers{1.5, 3});
+  CHECK(read("\x08\x01\x10\x0B\x52\x08\x00\x00\x00\x00\x00\x00\xF8\x3F"sv) == Numbers{1.5});
+  CHECK(read("\x08\x02\x10\x06\x2A\x02\x05\x07"sv) == Numbers{5, 7});
+  CHECK(read("\x08\x02\x10\x05\x2A\x03\x85\x02\x07"sv) == Numbers{261, 7});
+  CHECK(read("\x08\x02\x10\x07\x3A\x02\x05\x07"sv) == Numbers{5, 7});
+  CHECK(read("\x08\x02\x10\x0C\x5A\x02\x05\x07"sv) == Numbers{5, 7});
+  // Dims that are packed; a field that is not known.
+  CHECK(read("\x0A\x02\x01\x02\x10\x07\x3A\x02\x05\x07"sv) == Numbers{5, 7});
+  CHECK(read("\x08\x02\x10\x07\x3A\x02\x05\x07\x80\x02\x01"sv) == Numbers{5, 7});
+}
+
+TEST_CASE("a field of another wire type than its number's makes no tensor") {
+  using namespace std::string_view_literals;
+  CHECK(decode_tensor("\x08\x01\x10\x02\x4A\x01z"sv));
+  CHECK_FALSE(decode_tensor("\x08\x01\x12\x01\x02\x4A\x01z"sv));          // data_type
+  CHECK_FALSE(decode_tensor("\x0D\x01\x00\x00\x00\x10\x02\x4A\x01z"sv));  // dims
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x02\x48\x01"sv));               // raw_data
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x02\x40\x01\x4A\x01z"sv));      // name
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x01\x25\x00\x00\xC0\x3F"sv));   // float_data
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x07\x38\x01"sv));               // int64_data
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x0C\x58\x01"sv));               // uint64_data
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x06\x28\x01"sv));               // int32_data
+  CHECK_FALSE(decode_tensor("\x08\x01\x10\x0B\x51\x00\x00\x00\x00\x00\x00\xF8\x3F"sv));
+}
+
+TEST_CASE("headers of npy files are read in both versions, and others are refused") {
+  const Tensor tensor = numbers<float>(DType::float32, {1, 2});
+  const std::string whole = *encode_npy(tensor);
+  std::string longer = whole;
+  longer[6] = 2;
+  longer.insert(10, 2, '\0');  // four bytes of a length
+  const auto read = decode_npy(longer);
+  REQUIRE(read);
+  CHECK(elements_of(*read) == Numbers{1, 2});
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    text.replace(text.find(from), from.size(), to);
+    return decode_npy(text).has_value();
+  };
+  CHECK(changed("False", "False"));
+  CHECK_FALSE(changed("False", "True "));
+  CHECK_FALSE(changed("'descr'", "'other'"));
+  CHECK_FALSE(changed("'shape'", "'other'"));
+  CHECK_FALSE(changed("<f4", ">f4"));
+  CHECK_FALSE(changed("<f4", "<f8"));
+  CHECK_FALSE(changed("(2,)", "(3,)"));
+  CHECK_FALSE(changed("(2,)", "[2,]"));
+  CHECK_FALSE(decode_npy(std::string_view(whole).substr(0, 9)));
+  CHECK_FALSE(decode_npy(std::string_view(whole).substr(0, 10)));
+  CHECK_FALSE(decode_npy(std::string_view(longer).substr(0, 11)));
+  CHECK_FALSE(decode_npy(std::string_view(whole).substr(0, whole.size() - 1)));
+  CHECK_FALSE(decode_npy(whole + "x"));
+  Tensor shaped = numbers<float>(DType::float32, {1, 2, 3, 4, 5, 6});
+  shaped.dims = {1, 2, 3};
+  CHECK(tensor_type_text(*decode_npy(*encode_npy(shaped))) == "float32 (1,2,3)");
+}
+
+TEST_CASE("npy files of any rank begin their elements at a multiple of 64 bytes") {
+  Tensor tensor{.dtype = DType::uint8, .bytes = "x"};
+  for (int rank = 0; rank < 70; ++rank) {
+    const std::string npy = *encode_npy(tensor);
+    CHECK((npy.size() - 1) % 64 == 0);
+    CHECK(npy[npy.size() - 2] == '\n');
+    REQUIRE(decode_npy(npy));
+    CHECK(decode_npy(npy)->dims == tensor.dims);
+    tensor.dims.push_back(1);
+  }
+}
+
+TEST_CASE("a negative dim makes an empty tensor, and half bytes are counted up") {
+  CHECK(Tensor{.dims = {2, -1, 3}}.count() == 0);
+  CHECK(Tensor{.dims = {}}.count() == 1);
+  CHECK(Tensor{.dims = {2, 3}}.count() == 6);
+  const auto is_read = [](std::int64_t count, std::size_t bytes) {
+    return decode_tensor(
+               encode_tensor(
+                   {.dtype = DType::int4, .dims = {count}, .bytes = std::string(bytes, 'x')}))
+        .has_value();
+  };
+  CHECK(is_read(3, 2));
+  CHECK(is_read(4, 2));
+  CHECK_FALSE(is_read(5, 2));
+  CHECK_FALSE(is_read(2, 2));
+}
+
+TEST_CASE("a difference is within the tolerance up to it, and the largest one is told") {
+  const CompareTolerance tolerance{.rtol = 0.25, .atol = 0.5, .rounding = 0};
+  CHECK(told(floats({4}), floats({5.5F}), tolerance).empty());
+  CHECK(told(floats({4}), floats({2.5F}), tolerance).empty());
+  CHECK(told(floats({4}), floats({5.515625F}), tolerance) == "1 of 1 differ: wants 4 is 5.51562");
+  CHECK(told(floats({-4}), floats({-5.5F}), tolerance).empty());
+  CHECK(told(floats({4, 4, 4}), floats({6, 8, 7}), tolerance) == "3 of 3 differ: wants 4 is 8");
+  CHECK(told(floats({4, 4}), floats({8, 8.5F}), tolerance) == "2 of 2 differ: wants 4 is 8.5");
+  const auto difference = compare_tensors(floats({4, 4}), floats({8.5F, 8}), tolerance);
+  CHECK(difference.largest == 4.5);
+  CHECK(difference.wants == 4);
+  CHECK(difference.is == 8.5);
+}
+
+TEST_CASE("only 8-bit integers have a tolerance, and it reaches as far as it says") {
+  const auto of_bytes = [](DType dtype, std::int8_t off, std::int64_t most) {
+    return compare_tensors(numbers<std::int8_t>(dtype, {10}),
+                           numbers<std::int8_t>(dtype, {static_cast<std::int8_t>(10 + off)}),
+                           {.integers = most})
+        .is_same();
+  };
+  for (const DType dtype : {DType::int8, DType::uint8}) {
+    CHECK(of_bytes(dtype, 2, 2));
+    CHECK(of_bytes(dtype, -2, 2));
+    CHECK_FALSE(of_bytes(dtype, 3, 2));
+    CHECK_FALSE(of_bytes(dtype, 1, 0));
+  }
+  CHECK_FALSE(compare_tensors(numbers<std::int32_t>(DType::int32, {10}),
+                              numbers<std::int32_t>(DType::int32, {11}), {.integers = 5})
+                  .is_same());
+}
+
+TEST_CASE("what is compared says how far all is apart, of the finite numbers") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto found = compare_tensors(floats({3, infinity, -4}), floats({3, infinity, -4.5F}), {});
+  CHECK_FALSE(found.is_same());
+  CHECK(found.most_apart == 0.5);
+  CHECK(found.largest_wanted == 4);
+  CHECK(found.rms == 0.1);
+  CHECK(found.is_finite);
+  const auto none = compare_tensors(floats({infinity}), floats({infinity}), {});
+  CHECK(none.is_same());
+  CHECK_FALSE(none.is_finite);
+  CHECK_FALSE(none.is_tested);
+  CHECK(none.rms == 0);
+  const auto empty = compare_tensors(floats({}), floats({}), {});
+  CHECK(empty.is_tested);
+  CHECK(empty.is_finite);
+  CHECK(empty.has_distance);
+  CHECK_FALSE(compare_tensors(integers(), integers(), {}).has_distance);
+  const Tensor complex{.dtype = DType::complex64, .dims = {1}, .bytes = "12345678"};
+  const auto other = compare_tensors(complex, complex, {});
+  CHECK(other.what == TensorDifference::What::not_comparable);
+  CHECK(other.is_same());
+}
+
+TEST_CASE("the tolerance of 0 is tested at its border") {
+  const CompareTolerance tolerance{.rtol = 0, .atol = 0.25, .rounding = 0.25};
+  CHECK_FALSE(compare_tensors(floats({0.25F}), floats({0.25F}), tolerance).is_tested);
+  CHECK(compare_tensors(floats({0.2500001F}), floats({0.25F}), tolerance).is_tested);
+}
+
 }  // namespace cleave

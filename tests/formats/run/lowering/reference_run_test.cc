@@ -173,6 +173,125 @@ TEST_CASE("A tensor that is not what the model declares is told, and an open dim
         "is float16 (7,3), and the model declares float32 (N,3)");
 }
 
+Tensor floats_of(std::vector<float> of) {
+  const auto count = static_cast<std::int64_t>(of.size());
+  return tensor_of<float>(DType::float32, {count}, std::move(of));
+}
+
+Tensor bytes_of(std::vector<std::uint8_t> of) {
+  const auto count = static_cast<std::int64_t>(of.size());
+  return tensor_of<std::uint8_t>(DType::uint8, {count}, std::move(of));
+}
+
+TEST_CASE("rounding is at most a hundredth of what is wanted, as a whole") {
+  CHECK(is_of_rounding(floats_of({100, 0}), floats_of({101, 0})));
+  CHECK(is_of_rounding(floats_of({100, 0}), floats_of({100, -1})));
+  CHECK_FALSE(is_of_rounding(floats_of({100, 0}), floats_of({101.01F, 0})));
+  CHECK(is_of_rounding(floats_of({60, 80}), floats_of({60.6F, 80.7F})));
+  CHECK_FALSE(is_of_rounding(floats_of({60, 80}), floats_of({60.8F, 80.7F})));
+  CHECK(is_of_rounding(floats_of({0}), floats_of({0})));
+  CHECK_FALSE(is_of_rounding(floats_of({0}), floats_of({0.1F})));
+  CHECK_FALSE(is_of_rounding(floats_of({100}), bytes_of({100})));
+  CHECK_FALSE(is_of_rounding(floats_of({100}), floats_of({100, 0})));
+  // Of integers, of what they are off their mean of 150.
+  CHECK(is_of_rounding(bytes_of({50, 250, 50, 250}), bytes_of({51, 251, 51, 251})));
+  CHECK_FALSE(is_of_rounding(bytes_of({60, 240, 60, 240}), bytes_of({61, 241, 61, 241})));
+}
+
+TEST_CASE(
+    "a lower precision is off by at most a fiftieth of the largest, and is none of integers") {
+  std::vector<float> wants(4000, 100);
+  const auto is_lower = [&](float off) {
+    std::vector<float> is = wants;
+    is[5] += off;
+    return is_of_lower_precision(floats_of(wants), floats_of(is));
+  };
+  CHECK(is_lower(2));
+  CHECK(is_lower(-2));
+  CHECK_FALSE(is_lower(2.001F));
+  wants.assign(4000, -100);
+  CHECK(is_lower(2));
+  CHECK_FALSE(is_lower(-2.001F));
+  CHECK_FALSE(is_of_lower_precision(bytes_of({0, 100}), bytes_of({0, 100})));
+}
+
+TEST_CASE("a step is the least difference, and elements may be off by one of them") {
+  const auto of = [](std::vector<float> wants, std::vector<float> is,
+                     const CompareTolerance& tolerance = {}) {
+    return step_difference(floats_of(std::move(wants)), floats_of(std::move(is)), tolerance);
+  };
+  std::vector<float> wants(20);
+  for (std::size_t i = 0; i < wants.size(); ++i) wants[i] = 0.5F * static_cast<float>(i);
+  std::vector<float> is = wants;
+  CHECK(of(wants, is) == StepDifference::other);  // nothing is off
+  is[3] += 0.5F;
+  CHECK(of(wants, is) == StepDifference::one_step);  // one of twenty
+  is[4] -= 0.5F;
+  CHECK(of(wants, is) == StepDifference::other);
+  CHECK(of(wants, is, {.integers = 1}) == StepDifference::none);
+  is[4] = wants[4] + 1;
+  CHECK(of(wants, is, {.integers = 1}) == StepDifference::other);
+  CHECK(of(wants, is, {.integers = 2}) == StepDifference::none);
+  // Infinities that are equal are no difference, and NaN is none of steps.
+  const float infinity = std::numeric_limits<float>::infinity();
+  CHECK(of({1, 2, infinity}, {1, 3, infinity}) == StepDifference::one_step);
+  CHECK(of({1, 2}, {1, std::numeric_limits<float>::quiet_NaN()}) == StepDifference::other);
+  // What is within the tolerance of floats is no step.
+  CHECK(of({8, 2, 4}, {8.001F, 2, 6}) == StepDifference::one_step);
+}
+
+TEST_CASE("bytes may be one step off in a twentieth of them, and in one at least") {
+  const auto off = [](std::size_t count, std::size_t wrong, int by) {
+    std::vector<std::uint8_t> wants(count, 100), is = wants;
+    for (std::size_t i = 0; i < wrong; ++i) is[i] = static_cast<std::uint8_t>(100 + by);
+    return step_difference(bytes_of(wants), bytes_of(is), {});
+  };
+  CHECK(off(5, 1, 1) == StepDifference::one_step);
+  CHECK(off(5, 1, -1) == StepDifference::one_step);
+  CHECK(off(5, 2, 1) == StepDifference::other);
+  CHECK(off(40, 2, 1) == StepDifference::one_step);
+  CHECK(off(40, 3, 1) == StepDifference::other);
+  CHECK(off(40, 1, 2) == StepDifference::other);
+  CHECK(off(40, 0, 1) == StepDifference::other);
+}
+
+TEST_CASE("ties are told of the three operators that name indices, along any axis") {
+  // Along the middle axis of 2 x 3 x 2: 5 2 | 5 7 | 1 7, and 4 4 | 3 4 | 4 1.
+  const Tensor data =
+      tensor_of<float>(DType::float32, {2, 3, 2}, {5, 2, 5, 7, 1, 7, 4, 4, 3, 4, 4, 1});
+  const auto is_tie_of = [&](std::string_view op, std::int64_t axis,
+                             const std::vector<std::int64_t>& is) {
+    return is_tie_order({.op = op,
+                         .axis = axis,
+                         .data = data,
+                         .wants = indices({2, 1, 2}, {0, 1, 0, 0}),
+                         .is = indices({2, 1, 2}, is)});
+  };
+  for (const char* const op : {"TopK", "ArgMax", "ArgMin"}) {
+    CHECK(is_tie_of(op, 1, {1, 2, 2, 1}));
+    CHECK(is_tie_of(op, -2, {1, 2, 2, 1}));
+    CHECK_FALSE(is_tie_of(op, 1, {1, 2, 1, 1}));
+    CHECK_FALSE(is_tie_of(op, 1, {1, 0, 2, 1}));
+    CHECK_FALSE(is_tie_of(op, 1, {3, 2, 2, 1}));
+    CHECK_FALSE(is_tie_of(op, 3, {1, 2, 2, 1}));
+    CHECK_FALSE(is_tie_of(op, -4, {1, 2, 2, 1}));
+  }
+  CHECK_FALSE(is_tie_of("Gather", 1, {1, 2, 2, 1}));
+  const Tensor empty = tensor_of<float>(DType::float32, {0}, {}), none = indices({0}, {});
+  CHECK_FALSE(is_tie_order({.op = "TopK", .axis = 0, .data = empty, .wants = none, .is = none}));
+  const Tensor scalar = tensor_of<float>(DType::float32, {}, {1}), zero = indices({}, {0});
+  CHECK_FALSE(is_tie_order({.op = "ArgMax", .axis = 0, .data = scalar, .wants = zero, .is = zero}));
+  // A number of indices that is no whole number for each row.
+  CHECK_FALSE(is_tie_order({.op = "TopK",
+                            .axis = 1,
+                            .data = kRows,
+                            .wants = indices({3}, {0, 0, 0}),
+                            .is = indices({3}, {0, 0, 0})}));
+  const Tensor narrow = tensor_of<std::int32_t>(DType::int32, {2, 1}, {0, 1});
+  CHECK_FALSE(
+      is_tie_order({.op = "TopK", .axis = 1, .data = kRows, .wants = narrow, .is = narrow}));
+}
+
 }  // namespace
 
 }  // namespace cleave
