@@ -243,7 +243,6 @@ TEST_CASE("A subgraph that is dropped says what it would add to an inference") {
   times.cpu = of(10, 20, 5);
   times.acc = of(4, 3, 1);
   const Machine machine{.launch_us = 18, .link_bytes_per_second = 1e9};
-  const LatencyInput input{times, machine};
   const auto kept = [&](double launch_us) {
     Machine other = machine;
     other.launch_us = launch_us;

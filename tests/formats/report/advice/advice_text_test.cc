@@ -96,8 +96,8 @@ TEST_CASE("gains of a gap are signed, and what is too small to show, or not know
   Advice advice;
   advice.now.acc_subgraphs = 2;
   advice.now.link_bytes = 4096;
-  advice.now.flops = {.acc = 5000, .total = 10000};
-  advice.now.computing = 1;
+  advice.now.flops = {{.acc = 5000, .total = 10000}};
+  advice.now.flops.computing = 1;
   const auto with = [&](const std::string& op, double acc, std::uint64_t bytes,
                         std::size_t subgraphs, std::size_t unknown) {
     Remedy remedy = remedy_of(op, 1);
@@ -121,7 +121,7 @@ TEST_CASE("gains of a gap are signed, and what is too small to show, or not know
   D()                 1       1          =           =    -       -       =
   E()                 1       1          =           =    -       -   +0.1%
 )");
-  advice.now.unknown_flops = 2;
+  advice.now.flops.unknown = 2;
   CHECK(section(advised(advice, one_setting()), "each by itself").find("50.0%") ==
         std::string::npos);
 }

@@ -11,7 +11,7 @@ CheckRun run_of() {
   run.model = "m.onnx";
   run.list = "npu.json";
   run.now.nodes = {.acc = 7, .total = 10};
-  run.now.flops = {.acc = 1e6, .total = 4e6};
+  run.now.flops = {{.acc = 1e6, .total = 4e6}};
   run.now.parameter_bytes = {.acc = 1024, .total = 2048};
   run.now.is_boundary_known = true;
   run.now.acc_subgraphs = 2;
@@ -72,7 +72,7 @@ TEST_CASE("what is not known, or known in part, is said to be so") {
   using K = GateKind;
   CheckRun run = run_of();
   run.now.is_boundary_known = false;
-  run.now.unknown_flops = 1;
+  run.now.flops.unknown = 1;
   CHECK(told({.kind = K::max_boundary_bytes, .limit = 1024, .actual = 4096}, run) ==
         "boundary bytes: more than 4 KiB | at most 1 KiB");
   CHECK(told({.kind = K::min_qps, .limit = 100, .actual = 250}, run) ==

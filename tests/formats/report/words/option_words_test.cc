@@ -32,7 +32,7 @@ TEST_CASE("of the best option what changes is told, and nothing of what stays") 
   now.link_bytes = 2048;
   now.latency_us = 5000;
   now.nodes = {.acc = 3, .total = 10};
-  now.flops = {.acc = 1, .total = 4};
+  now.flops = {{.acc = 1, .total = 4}};
   CHECK(best_option_text(trials_of(now, now)) == "--start fewest");
   Outcome then = now;
   then.latency_us = 4000;
