@@ -11,13 +11,15 @@ All tests are run once without a change: they must pass, and a mutant with which
 times as long, or a test of whole commands longer than ctest allows, counts as noticed, since it hangs. With
 --trust they are only built, since they have passed in another work tree of the same state; five minutes are long.
 
-usage: mutate.py BUILD [--count N] [--seed S] [--share I/OF] [--skip N] [--only PATTERN] [--again LOG] [--trust] [--brief] [--list]
+usage: mutate.py BUILD [--count N] [--seed S] [--share I/OF] [--skip N] [--only PATTERN] [--again LOG] [--trust]
+       [--brief | --whole] [--list]
   BUILD          a configured build folder; -O2 is best: the tests take longer than to compile one file
   --share I/OF   each OF-th mutant of the seed, from the I-th on: so that OF work trees try one sample side by side
   --skip N       leave out the first N mutants of the seed, which an earlier run has tried
   --only PATTERN sources whose path matches the glob, as 'core/split/*'
   --again LOG    only the mutants that survived in what an earlier run printed
-  --brief        no tests of whole commands but the golden ones: --again then asks the others of what survives
+  --brief        no tests of whole commands but the golden ones
+  --whole        only the tests of whole commands: with --again, of what an earlier run with --brief let through
   --list         print the mutants and stop
 
 Exit status 1 if one survives. Not for CI: 200 mutants take hours.
@@ -104,8 +106,9 @@ class Trial:
     TARGETS = ("core_tests", "formats_tests", "pt2_tests", "cases_runner", "cleave", "dump_types", "failing_calls",
                "print_placements", "cleave_make_graph")
 
-    def __init__(self, build, is_brief):
+    def __init__(self, build, is_brief, is_whole):
         self.is_brief = is_brief
+        self.is_whole = is_whole
         self.build = Path(build).resolve()
         self.limits = {}  # seconds, by the words of a command
 
@@ -138,7 +141,7 @@ class Trial:
         """The ctest command for the source's folder."""
         place = str(path.relative_to(ROOT))
         pattern = next(names for folder, names in WHOLE_COMMANDS if place.startswith(folder))
-        return ("ctest", "--test-dir", self.build, "--stop-on-failure", "--timeout", "600", "-R", pattern)
+        return ("ctest", "--test-dir", self.build, "--stop-on-failure", "--timeout", "600", "-j2", "-R", pattern)
 
     def build_all(self):
         for target in self.TARGETS:
@@ -158,10 +161,19 @@ class Trial:
 
     def notices(self, path):
         """What noticed the mutant in the source; "" when nothing does, None when it does not compile."""
-        library = path.relative_to(ROOT).parts[0]
-        own_tests = "cleave" if library == "cli" else f"{library}_tests"
-        if not self.make(own_tests):
+        if not self.make(self.own_tests(path)):
             return None
+        noticed = "" if self.is_whole else self.programs_notice(path)
+        return noticed or ("" if self.is_brief else self.whole_commands_notice(path))
+
+    @staticmethod
+    def own_tests(path):
+        library = path.relative_to(ROOT).parts[0]
+        return "cleave" if library == "cli" else f"{library}_tests"
+
+    def programs_notice(self, path):
+        """What of the programs of tests notices, and of the golden tests; "" when nothing does."""
+        library, own_tests = path.relative_to(ROOT).parts[0], self.own_tests(path)
         if library != "cli" and list((ROOT / "tests").rglob(f"{path.stem}_test.cc")):
             own = f"[#{path.stem}_test]"
             how = self.run(self.build / "tests" / own_tests, "-#", own)
@@ -172,8 +184,9 @@ class Trial:
                 how = self.run(*words)
                 if how:
                     return f"{name} {how}"
-        if self.is_brief:
-            return ""
+        return ""
+
+    def whole_commands_notice(self, path):
         whole = self.whole_commands(path)
         self.limits.setdefault(whole, self.MOST_SECONDS)
         if not all(self.make(target) for target in self.TARGETS):
@@ -206,10 +219,11 @@ def main():
     parser.add_argument("--again", metavar="LOG")
     parser.add_argument("--trust", action="store_true")
     parser.add_argument("--brief", action="store_true")
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
-    trial = Trial(options.build, options.brief)
+    trial = Trial(options.build, options.brief, options.whole)
     share, of = map(int, options.share.split("/"))
     mutants = draw(sources(options.only), options.seed)[options.skip:][share - 1::of]
     if options.again:
