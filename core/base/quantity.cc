@@ -63,13 +63,14 @@ std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
 }
 
 std::optional<double> parse_duration(std::string_view text) {
+  // Divided by what a second has of the unit, 100us and 0.1ms are the same number; times 1e-6 they are not.
   constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
-      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}}};
+      {{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}, {"min", 1.0 / 60}}};
   const auto quantity = parse_quantity(text);
   if (!quantity) return std::nullopt;
   for (const auto& unit : kUnits) {
     if (quantity->unit != unit.first) continue;
-    const double seconds = quantity->value * unit.second;
+    const double seconds = quantity->value / unit.second;
     return std::isfinite(seconds) ? std::optional(seconds) : std::nullopt;
   }
   return std::nullopt;

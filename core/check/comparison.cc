@@ -245,12 +245,15 @@ bool may_times_differ(const Origin& before, const Present& now) {
          asks_for_latency(before.options) && asks_for_latency(now.options);
 }
 
-// The change that the first step, which still has the earlier lists and settings, is blamed on.
-Change first_change(const Origin& before, const Present& now) {
+// The change that the first step, which still has the earlier lists and settings, is blamed on. Where nodes were placed
+// by times, which a result does not state, the same placement may not be found again: then settings that differ are.
+Change first_change(const Origin& before, const Present& now, bool same_settings) {
   const bool is_same_model = before.is_same_model.value_or(false);
   if (may_times_differ(before, now)) return Change::settings;
   if (before.are_same_lists || before.lists) {
-    return is_same_model ? Change::program : Change::model;
+    if (!is_same_model) return Change::model;
+    const bool is_repeatable = same_settings || !asks_for_latency(before.options);
+    return is_repeatable ? Change::program : Change::settings;
   }
   return is_same_model ? Change::list : Change::model_or_list;
 }
@@ -268,7 +271,7 @@ std::vector<Step> make_trail(const Present& now, const Origin& before) {
   const bool is_known = before.lists.has_value() || before.are_same_lists;
   const bool lists_differ = is_known && !are_same_lists(before, now);
   const std::vector<SupportList>& earlier = before.lists ? *before.lists : now.lists;
-  add(first_change(before, now),
+  add(first_change(before, now, same_settings),
       lists_differ ? Judges{earlier, before.targets, before.places} : present,
       !lists_differ && same_settings);
   if (lists_differ) add(Change::list, present, same_settings);

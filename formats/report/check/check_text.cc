@@ -58,6 +58,11 @@ std::string run_text(const CheckRun& run) {
   std::string text = wrapped(run_title(run), 0, 2);
   if (!run.gates.empty()) text += gates_text(run);
   text += risen_latency_text(run);
+  const bool has_moves =
+      !run.regressions.empty() || !run.improvements.empty() || !run.moved.empty();
+  if (!has_moves && !run.settings.empty()) {
+    text += wrapped("no node moved; " + change_text(Change::settings, run.settings), 2, 4);
+  }
   if (run.targets.empty()) {
     text += moves_text(run.regressions, "newly on the CPU", run.settings);
     text += moves_text(run.improvements, "newly on the accelerator", run.settings);

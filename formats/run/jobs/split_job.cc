@@ -211,18 +211,21 @@ class SplitJobMaker {
                         .first_list = 0,
                         .end_list = job_.lists_.size()}};
     }
-    if (auto fine = check_gain(request_.options); !fine) return std::move(fine).error();
+    if (auto fine = check_placement(request_.options); !fine) return std::move(fine).error();
     auto targets = targets_of(request_, std::move(lists.targets), job_.options_);
     if (!targets) return fault_of(FaultCause::request, targets.error());
     job_.targets_ = *std::move(targets);
     return Done{};
   }
 
-  // Only the placement by cost asks what is gained.
-  static Status<Fault> check_gain(const SplitOptions& options) {
-    if (!options.min_gain || options.place == PlaceBy::cost) return Done{};
-    return fault_of(FaultCause::request, "--min-gain is for placement by cost",
-                    {"give --place cost, too, or leave --min-gain out"});
+  // Only the placement by cost asks what is gained, and has a goal.
+  static Status<Fault> check_placement(const SplitOptions& options) {
+    const std::string given = options.min_gain                          ? "--min-gain"
+                              : options.place_goal == PlaceGoal::energy ? "--place-goal"
+                                                                        : "";
+    if (given.empty() || options.place == PlaceBy::cost) return Done{};
+    return fault_of(FaultCause::request, given + " is for placement by cost",
+                    {"give --place cost, too, or leave " + given + " out"});
   }
 
   bool has_targets() const { return job_.targets_.size() > 1; }
