@@ -193,9 +193,11 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
     message = table.empty() ? escaped_in_quotes(key) + " is not an option"
                             : "table " + escaped_in_quotes(table) + " is the name of no command";
     const std::string name = table.empty() ? "--" + key.substr(key.rfind('.') + 1) : table;
-    const std::string near = suggestion(app, table.empty() ? command : app, name);
+    const bool is_option = table.empty() && command.get_option_no_throw(name) != nullptr;
+    const std::string near =
+        is_option ? std::string() : suggestion(app, table.empty() ? command : app, name);
     if (!near.empty()) notes.push_back(near);
-    if (key.find('.') == key.npos && (!near.empty() || command.get_option_no_throw(name))) {
+    if (key.find('.') == key.npos && (!near.empty() || is_option)) {
       notes.push_back("options of a command belong in its table, below a line [" +
                       command.get_name() + "]");
     }

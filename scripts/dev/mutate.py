@@ -187,6 +187,7 @@ class Trial:
         return ""
 
     def whole_commands_notice(self, path):
+        """What of the other tests of whole commands notices; "" when nothing does."""
         whole = self.whole_commands(path)
         self.limits.setdefault(whole, self.MOST_SECONDS)
         if not all(self.make(target) for target in self.TARGETS):
@@ -218,8 +219,9 @@ def main():
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--again", metavar="LOG")
     parser.add_argument("--trust", action="store_true")
-    parser.add_argument("--brief", action="store_true")
-    parser.add_argument("--whole", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--brief", action="store_true")
+    which.add_argument("--whole", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))

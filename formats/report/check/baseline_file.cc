@@ -124,7 +124,8 @@ Coverage take_coverage(const Field& share) {
   return coverage;
 }
 
-// Of the nodes whose FLOPs are known, a report does not say how many there are, but by its ratio whether they suffice.
+// A report does not state how many nodes have known FLOPs. It gives a ratio only where they are enough: then as many
+// are taken as FlopsCoverage::are_known() asks for.
 FlopsCoverage take_flops(const Field& share) {
   FlopsCoverage coverage{take_coverage(share)};
   if (!share.has("unknown_nodes")) return coverage;

@@ -104,8 +104,9 @@ Diagnostics idle_request_warnings(const SplitRequest& request);
 // "require", "prefix", "link" and "overlap".
 std::vector<std::string_view> request_settings();
 
-// Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. "target", "costs", "require", "prefix" and
-// "link" add to those that were given. Settings that hold for each target also take NAME=VALUE for one. Refuses unknown names and values that the option refuses: the error does not name the option.
+// Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. "target", "costs", "require",
+// "prefix" and "link" add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
+// Refuses unknown names and values that the option refuses: the error does not name the option.
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);
 
 // A request without a model and lists. Also refuses a name that is given twice, unless it adds.

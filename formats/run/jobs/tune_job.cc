@@ -125,7 +125,7 @@ class Tuner {
     if (!costs) return input_fault(std::move(costs).error());
     costs_ = *std::move(costs);
     made_.warnings = model_->warnings;
-    made_.warnings.insert(made_.warnings.end(), costs_.warnings.begin(), costs_.warnings.end());
+    append(made_.warnings, costs_.warnings);
     append(made_.warnings, idle_request_warnings(request_.split));
     if (costs_.acc_us.empty()) costs_.acc_us = PerNode<double>(model_->graph.node_count(), -1);
     return std::nullopt;

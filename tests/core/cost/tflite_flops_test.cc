@@ -8,13 +8,13 @@
 namespace cleave {
 namespace {
 
-// Of the node "y"; below 0 when they are not known.
+// The FLOPs of the node "y"; below 0 when they are not known.
 double flops(const std::string& text) {
   const Graph graph = graph_from_text(text);
   return op_flops(graph, node_named(graph, "y")).value_or(-1);
 }
 
-// Of a node that reads a tensor of 2 x 3 and makes one of 4 x 5.
+// The FLOPs of a node that reads a tensor of 2 x 3 and makes one of 4 x 5.
 double flops_of_op(const std::string& op, const std::string& attributes = "") {
   return flops("input x: float32[2,3]\ny: float32[4,5] = tflite::" + op + "(x)" + attributes);
 }

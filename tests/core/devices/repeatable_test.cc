@@ -31,7 +31,7 @@ struct Limits {
   std::size_t most_parts = 1000;
 };
 
-// Of 8 problems: the sums of costs and bounds, the number of parts, and all devices.
+// What the search finds for 8 problems: the sums of costs and bounds, the number of parts, a digest of all devices.
 std::string answers(RandomDevices wish, const DeviceEffort& effort, const Limits& limits = {}) {
   double total = 0, bound = 0, parts = 0, penalties = 0;
   Digest devices;

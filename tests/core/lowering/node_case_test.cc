@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// Of the node "a".
+// The case of the node "a".
 std::string case_of(const std::string& text) {
   const Graph graph = graph_from_text(text);
   return node_case(graph, node_named(graph, "a"));

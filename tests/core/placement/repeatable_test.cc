@@ -21,7 +21,7 @@ PlacementProblem in_whole(PlacementProblem problem) {
   return problem;
 }
 
-// Of 12 problems of each number of units: the sums of times, bounds and moves, and all sides.
+// What the search finds for 12 problems: the sums of times, bounds, parts and moves, a digest of all sides.
 std::string answers(RandomPlacement wish, const PlacementEffort& effort,
                     Duplex duplex = Duplex::half, std::size_t most_parts = 1000,
                     double cpu_launch_us = 0) {

@@ -1,5 +1,7 @@
 #include "core/split/keep_best.h"
 
+#include <utility>
+
 #include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -89,13 +91,23 @@ TEST_CASE("The limit may be 0, and subgraphs within it are unchanged") {
   CHECK(keep(graph, "c e g", {.most_kept = 3}).cost.subgraphs == 0);
 }
 
+struct SplitGraph {
+  Fusions fusions;
+  Subgraphs all;
+};
+
+SplitGraph subgraphs_of(const RandomGraph& random) {
+  Fusions fusions =
+      find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
+  Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
+  return {std::move(fusions), std::move(all)};
+}
+
 TEST_CASE("Any split keeps to its limit, and keeps the most valuable subgraphs") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const RandomGraph random = random_graph(seed, 30);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
-    const Fusions fusions =
-        find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
-    const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
+    const auto [fusions, all] = subgraphs_of(random);
     const SplitOptions options{.most_kept = seed % 4, .keep_by = KeepBy::nodes};
     const KeptSubgraphs kept =
         keep_best_subgraphs(random.graph, {all, fusions.acc.reasons}, options, {});
@@ -134,13 +146,11 @@ struct Timed {
   }
 
   LatencyInput input() const { return {times, machine}; }
-  // Of the inference with these subgraphs.
+  // The time of an inference with these subgraphs.
   double total_us(const Graph& graph, const Subgraphs& subgraphs) const {
     const Partition partition = make_partition(subgraphs, {});
-    double total = 0;
-    const Latency whole = latency(graph, partition, find_boundaries(graph, partition), input());
-    total = whole.total_us.value_or(-1);
-    return total;
+    return latency(graph, partition, find_boundaries(graph, partition), input())
+        .total_us.value_or(-1);
   }
 
   TargetTimes times;
@@ -157,9 +167,7 @@ TEST_CASE(
   int above_one = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, 30);
-    const Fusions fusions =
-        find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
-    const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
+    const auto [fusions, all] = subgraphs_of(random);
     const Timed timed(random.graph, seed);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
     std::size_t best = 1;
@@ -182,9 +190,7 @@ TEST_CASE("Where only what gains is kept, no subgraph loses, and an inference is
   int dropped = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, 30);
-    const Fusions fusions =
-        find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
-    const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
+    const auto [fusions, all] = subgraphs_of(random);
     const Timed timed(random.graph, seed);
     const LatencyInput input = timed.input();
     const KeptSubgraphs kept =

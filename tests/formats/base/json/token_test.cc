@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/catch2.h"
+#include "tests/formats/base/text/utf8_encoding.h"
 
 namespace cleave {
 namespace {
@@ -36,17 +37,6 @@ TEST_CASE("the first invalid escape is found where it begins") {
   CHECK(at(R"(\udc00)") == 0);        // the second half of a pair by itself
   CHECK(at(R"(\ud800x)") == 0);       // the first half by itself
   CHECK(at(R"(\ud800\u0041)") == 0);  // followed by no second half
-}
-
-// A character by its number, as UTF-8.
-std::string utf8_of(std::uint32_t code) {
-  const auto tail = [&](unsigned shift) {
-    return static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
-  };
-  if (code < 0x80) return {static_cast<char>(code)};
-  if (code < 0x800) return {static_cast<char>(0xC0U | code >> 6U), tail(0)};
-  if (code < 0x10000) return {static_cast<char>(0xE0U | code >> 12U), tail(6), tail(0)};
-  return {static_cast<char>(0xF0U | code >> 18U), tail(12), tail(6), tail(0)};
 }
 
 std::string unit_escape(std::uint32_t unit, const char* form) {

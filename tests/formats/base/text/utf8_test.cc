@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/catch2.h"
+#include "tests/formats/base/text/utf8_encoding.h"
 
 namespace cleave {
 namespace {
@@ -32,16 +33,6 @@ TEST_CASE("a character of UTF-8 has one to four bytes, and only its shortest for
 }
 
 // By the definition: the number of a character, encoded again, gives the same bytes.
-std::string encoded(std::uint32_t code) {
-  const auto tail = [&](unsigned shift) {
-    return static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
-  };
-  if (code < 0x80) return {static_cast<char>(code)};
-  if (code < 0x800) return {static_cast<char>(0xC0U | code >> 6U), tail(0)};
-  if (code < 0x10000) return {static_cast<char>(0xE0U | code >> 12U), tail(6), tail(0)};
-  return {static_cast<char>(0xF0U | code >> 18U), tail(12), tail(6), tail(0)};
-}
-
 TEST_CASE("valid characters are those of Unicode, and no others") {
   std::set<std::string> valid;
   for (std::uint32_t code = 0; code <= 0x10FFFF; ++code) {
@@ -49,7 +40,7 @@ TEST_CASE("valid characters are those of Unicode, and no others") {
     // The bytes after the second one are all alike: two of each are enough.
     const std::uint32_t low = code & 0x3FU;
     if (code >= 0x800 && low != 0 && low != 0x3F) continue;
-    valid.insert(encoded(code));
+    valid.insert(utf8_of(code));
   }
   for (const std::string& character : valid) {
     if (utf8_character(character) != character.size()) FAIL(character.size());
