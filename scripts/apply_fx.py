@@ -367,12 +367,12 @@ def apply(options):
 
 def main(argv=None):
     options = parse_options(argv)
-    try:
-        with guard.told("apply_fx.py", options.folder):
+    with guard.told("apply_fx.py", options.folder):
+        try:
             return apply(options)
-    except (export_fx.ExportError, export_fx.UsageError) as error:
-        guard.say(*f"apply_fx.py: error: {error}".splitlines(), to_errors=True)
-        return 2 if isinstance(error, export_fx.UsageError) else 1
+        except (export_fx.ExportError, export_fx.UsageError) as error:
+            guard.say(*f"apply_fx.py: error: {error}".splitlines(), to_errors=True)
+            return 2 if isinstance(error, export_fx.UsageError) else 1
 
 
 if __name__ == "__main__":

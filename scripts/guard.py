@@ -118,12 +118,12 @@ def without_module(script, error, packages):
     stop(script, f"skipped: needs the Python module {error.name or first_line(error)} (pip install {packages})", 77)
 
 
-def missing(script, name, error, packages, text=None):
+def missing(name, script, error, packages, text):
     """For the ImportError of a script's imports: the script ends with status 77, or prints its help, `text`, where that is
     asked for. A library, whose `name` is not "__main__", raises it on."""
     if name != "__main__":
         raise error
-    if text and {"-h", "--help"} & set(sys.argv[1:]):
+    if {"-h", "--help"} & set(sys.argv[1:]):
         say(*text.splitlines())
         sys.exit(0)
     without_module(script, error, packages)
@@ -307,13 +307,13 @@ def read_manifest(folder, *wanted):
     manifest = read_json(path, {})
     if "stages" in manifest:
         manifest["partitions"] = manifest["stages"]
-    for part in manifest["partitions"] if isinstance(manifest.get("partitions"), list) else []:
-        if isinstance(part, dict) and isinstance(part.get("name"), str):
-            part.setdefault("file", part["name"] + ".onnx")  # absent in old manifests
+    parts = manifest["partitions"] if isinstance(manifest.get("partitions"), list) else []
+    named = [part for part in parts if isinstance(part, dict) and isinstance(part.get("name"), str)]
+    for part in named:
+        part.setdefault("file", part["name"] + ".onnx")  # absent in old manifests
     for one in wanted:
         Checked(path)(manifest, one)
-    if "partitions" in manifest:
-        check_once(path, "partitions: the name", [part.get("name") for part in manifest["partitions"]])
+    check_once(path, "partitions: the name", [part["name"] for part in named])
     return manifest
 
 

@@ -61,6 +61,7 @@ except ImportError as error:
 REPLAYED = {
     "partitions": [{"file": guard.FileName, "is_acc": bool, "target?": str, "resident": [str], "keep": [str], "free": [str]}],
     "residency": {"is_on": bool, "on": {"link_bytes": (int, None)}, "off": {"link_bytes": (int, None)}, "peak_bytes": (int, None)},
+    "targets?": [{"name": str}],
     "direct_links?": [{"from": str, "to": str, "is_used": bool}],
 }
 TARGETS = {
@@ -249,7 +250,8 @@ def main():
         manifest = read_split(options.folder, REPLAYED)
         parts, has_targets = manifest["partitions"], "targets" in manifest
         if has_targets:
-            guard.Checked(options.folder / "manifest.json")(manifest, TARGETS)
+            accelerators = manifest["targets"][:-1]
+            guard.Checked(options.folder / "manifest.json")({**manifest, "targets": accelerators}, TARGETS)
         values = find_values(options, manifest)
         keeps = not options.off
         if options.overlap and not has_targets:
