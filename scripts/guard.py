@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -133,14 +134,18 @@ def missing(name, script, error, packages, text):
 def told(script, subject=None):
     """Ends the script with a line and a status where the block raises. `subject`: the file that fails where a runtime does."""
     about = f"{subject}: " if subject else ""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that new_folder() leaves nothing
     try:
         yield
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     except Fault as error:
         stop(script, f"{about if isinstance(error, CannotRun) else ''}{error}", error.status)
     except ImportError as error:
         without_module(script, error, error.name or "")
     except Exception as error:  # whatever a runtime raises
-        stop(script, f"{about}{type(error).__name__}: {first_line(error)}", 3)
+        is_bare = isinstance(error, (LookupError, TypeError, AttributeError, AssertionError))  # its text alone says little
+        stop(script, f"{about}{f'{type(error).__name__}: ' if is_bare else ''}{first_line(error)}", 3)
 
 
 def parse_dim(text):
@@ -331,6 +336,7 @@ def read_chain(folder, *more):
     chain = read_manifest(folder, CHAIN, *more)["chain"]
     check_once(path, "chain.order: the name", [part["name"] for part in chain["order"]])
     held = {one["target"]: one["name"] for one in chain["state"]}
+    check_once(path, "chain.inputs: the name", [name for name in chain["inputs"] if name is not None])
     known = {*chain["inputs"], *(chain["init"]["outputs"] if "init" in chain else held.values())}
     for i, part in enumerate(chain["order"]):
         unmade = [name for name in part["inputs"] if name not in known]

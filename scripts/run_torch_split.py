@@ -342,13 +342,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("model", type=Path, nargs="?")
-    parser.add_argument("--calls", type=int, default=2, choices=range(1, 1000), metavar="N")
+    parser.add_argument("--calls", type=int, default=2)
     parser.add_argument("--no-root", action="store_true", help="do not run the root")
     parser.add_argument("--sizes", type=int, default=0,
                         help="also run with so many other sizes of symbolic dims")
     parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE",
                         help="a Python module that registers operators or classes of the program")
     args = parser.parse_args()
+    if args.calls < 1:
+        parser.error("--calls is 1 or more: without a call nothing is compared")
     sys.path.insert(0, "")  # modules of the folder that one works in
     with guard.told("run_torch_split.py", args.folder):
         for module in args.modules:
