@@ -438,7 +438,7 @@ def run_main(script):
     try:
         dims = bound_dims(folder) | dict(options.dim)
         if unmade := unmade_outputs(read_chain(folder)):
-            raise WrongUsage(f"{folder}: {unmade_text(unmade)}")
+            raise CannotRun(f"{folder}: {unmade_text(unmade)}")
         chain = Chain(folder, False)
         if root.exists():
             whole = Model(root, False)
