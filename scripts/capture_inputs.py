@@ -233,9 +233,8 @@ def main():
     with guard.told("capture_inputs.py", options.folder):
         manifest = read_split(options.folder)
         parts = manifest["partitions"]
-        values = find_values(options, manifest)
         with guard.new_folder(out, options.force, inputs_of_run(options, files_of(parts))) as made:
-            captured = capture(options.folder, parts, made, values)
+            captured = capture(options.folder, parts, made, find_values(options, manifest))
         guard.say(*table(captured, out))
         sys.exit(1 if any(one.faults for one in captured) else 0)
 

@@ -87,18 +87,15 @@ def capture_part(folder, out, part, seen):
     return [name for name, left, right in zip(part["outputs"], outputs, results) if not is_same(left, right)]
 
 
-def run_chain(options):
-    """The chain of the manifest, and by partition the values that it took and made."""
-    programs, path = root_of(options.folder)
-    chain = guard.read_chain(options.folder, guard.TORCH)
+def run_chain(options, chain, program, path):
+    """By partition the values that it took and made. `program`: the whole, from the file `path`."""
     request = {"given": str(options.inputs) if options.inputs else None, "seed": options.seed, "model": str(path)}
-    values, _ = torch_programs.find_inputs(request, programs["model"])
+    values, _ = torch_programs.find_inputs(request, program)
     given = iter(values)
-    runner = Capture(options.folder, chain, programs["model"])
-    with torch.no_grad():
-        torch.manual_seed(options.seed)
-        runner([copied(next(given)) if name is not None else None for name in chain["inputs"]])
-    return chain, runner.seen
+    runner = Capture(options.folder, chain, program)
+    torch.manual_seed(options.seed)
+    runner([copied(next(given)) if name is not None else None for name in chain["inputs"]])
+    return runner.seen
 
 
 def inputs_of_run(options, chain):
@@ -128,8 +125,10 @@ def main():
         for module in options.modules:
             importlib.import_module(module)
         be_quiet()
-        chain, seen = run_chain(options)
+        programs, path = root_of(options.folder)
+        chain = guard.read_chain(options.folder, guard.TORCH)
         with guard.new_folder(out, options.force, inputs_of_run(options, chain)) as made, torch.no_grad():
+            seen = run_chain(options, chain, programs["model"], path)
             faults = {part["name"]: capture_part(options.folder, made, part, seen[part["name"]]) for part in chain["order"]}
         different = {name: names for name, names in faults.items() if names}
         guard.say(

@@ -56,7 +56,7 @@ try:
     from torch.fx.node import _get_qualified_name
     from torch.fx.passes.shape_prop import ShapeProp
 except ImportError as error:
-    guard.missing(__name__, "export_fx.py", error, "torch; Debian: apt install python3-torch", __doc__)
+    guard.missing(__name__, "export_fx.py", error, "torch; Debian: apt install python3-torch")
 
 import exported_graph
 

@@ -119,12 +119,12 @@ def without_module(script, error, packages):
     stop(script, f"skipped: needs the Python module {error.name or first_line(error)} (pip install {packages})", 77)
 
 
-def missing(name, script, error, packages, text):
+def missing(name, script, error, packages, text=""):
     """For the ImportError of a script's imports: the script ends with status 77, or prints its help, `text`, where that is
     asked for. A library, whose `name` is not "__main__", raises it on."""
     if name != "__main__":
         raise error
-    if {"-h", "--help"} & set(sys.argv[1:]):
+    if text and {"-h", "--help"} & set(sys.argv[1:]):
         say(*text.splitlines())
         sys.exit(0)
     without_module(script, error, packages)
