@@ -24,27 +24,40 @@ How the module is split:
   devices      a partition is moved to its device in the manifest, and values with it
 
 Needs torch 1.13, with --pipe torch 2.4 or newer. Exit status: 0 equal; 1 the manifest does not fit
-the module, or results differ; 2 wrong usage.
+the module, or results differ; 2 wrong usage; 3 the manifest is wrong, or something cannot run; 77 torch is not there.
 """
 
 import argparse
-import json
 import operator
 import re
 import sys
 import time
 from pathlib import Path
 
-import torch
-import torch.fx
-from torch.fx.node import map_arg
+import guard
 
-import export_fx  # says what is missing when there is no torch
-from exported_graph import AUTOCAST, REGIONS
+try:
+    import torch
+    import torch.fx
+    from torch.fx.node import map_arg
+
+    import export_fx
+    from exported_graph import AUTOCAST, REGIONS
+    from run_torch_split import is_same
+except ImportError as error:
+    guard.missing(__name__, "apply_fx.py", error, "torch", __doc__)
+
+WANTED = {
+    "format": str,
+    "partitions": [{"name": str, "nodes": [str], "inputs": guard.NAMES, "outputs": guard.NAMES, "device?": (str, None)}],
+    "root?": {"loss?": (str, None)},
+}
 
 
-class DoesNotFit(Exception):
+class DoesNotFit(guard.Fault):
     """The manifest does not fit the module; the message says why."""
+
+    status = 1
 
 
 # ---- the manifest --------------------------------------------------------------------------------
@@ -52,10 +65,9 @@ class DoesNotFit(Exception):
 
 def read_manifest(path):
     path = Path(path)
-    if path.is_dir():
-        path = path / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    if manifest.get("format") not in ("cleave.report", "cleave.stages"):
+    path = path if path.is_dir() else path.parent
+    manifest = guard.read_manifest(path, WANTED)
+    if manifest["format"] not in ("cleave.report", "cleave.stages"):
         raise DoesNotFit(f"{path}: not a manifest of cleave split, stage or partition")
     return manifest
 
@@ -73,7 +85,7 @@ def devices(manifest):
 def child_name(part):
     """The partition's name as a valid Python attribute."""
     name = re.sub(r"\W", "_", part["name"])
-    return f"_{name}" if name[0].isdigit() else name
+    return f"_{name}" if not name or name[0].isdigit() else name
 
 
 # ---- parts ---------------------------------------------------------------------------------------
@@ -151,8 +163,8 @@ def check_nodes(traced, manifest, originals):
         for name in [*part["nodes"], *names_of(part["inputs"]), *names_of(part["outputs"])]:
             if name not in originals:
                 raise DoesNotFit(
-                    f'the module has no node "{name}", which partition "{part["name"]}" has\n'
-                    "  mend: split the graph that export_fx.py writes of this very module"
+                    f'the module has no node "{name}", which partition "{part["name"]}" has: split the graph that '
+                    "export_fx.py writes of this very module"
                 )
         placed.update(part["nodes"])
     for node in traced.graph.nodes:
@@ -264,7 +276,7 @@ def pipeline(module, manifest, leaf_patterns=()):
     stages = [{**part, "name": f"submod_pp_{i}"} for i, part in enumerate(parts_of(manifest))]
     manifest = {**manifest, "stages": stages}
     split = split_module(module, manifest, leaf_patterns, with_devices=False)
-    loss = manifest["root"].get("loss")
+    loss = manifest.get("root", {}).get("loss")
     loss_spec = None
     if loss is not None:
         output = next(node for node in split.graph.nodes if node.op == "output")
@@ -292,17 +304,6 @@ def flat(results):
     from torch.utils import _pytree
 
     return _pytree.tree_flatten(results)[0]
-
-
-def is_same(left, right):
-    if not isinstance(left, torch.Tensor):
-        return left == right
-    if left.dtype != right.dtype or left.shape != right.shape:
-        return False
-    left, right = left.detach().cpu().contiguous(), right.detach().cpu().contiguous()
-    if left.numel() == 0:
-        return True
-    return torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8))
 
 
 def run(function, inputs, keywords=None):
@@ -356,18 +357,22 @@ def apply(options):
     got, split_seconds = run(split, inputs, keywords)
     same = len(wanted) == len(got) and all(map(is_same, wanted, got))
     count = len(parts_of(manifest))
-    print(f"{options.folder}: {count} partitions: {'equal, bit for bit' if same else 'results differ'}")
-    print(f"  a call {whole_seconds * 1e3:9.2f} ms whole, {split_seconds * 1e3:9.2f} ms split")
+    verdict = "results differ" if not same else "equal, bit for bit" if wanted else "nothing was compared: no results"
+    guard.say(
+        f"{options.folder}: {count} partitions: {verdict}",
+        f"  a call {whole_seconds * 1e3:9.2f} ms whole, {split_seconds * 1e3:9.2f} ms split",
+    )
     return 0 if same else 1
 
 
 def main(argv=None):
     options = parse_options(argv)
-    try:
-        return apply(options)
-    except (DoesNotFit, export_fx.ExportError, export_fx.UsageError, OSError) as error:
-        print(f"apply_fx.py: error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, export_fx.UsageError) else 1
+    with guard.told("apply_fx.py", options.folder):
+        try:
+            return apply(options)
+        except (export_fx.ExportError, export_fx.UsageError) as error:
+            guard.say(*f"apply_fx.py: error: {error}".splitlines(), to_errors=True)
+            return 2 if isinstance(error, export_fx.UsageError) else 1
 
 
 if __name__ == "__main__":

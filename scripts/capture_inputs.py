@@ -19,8 +19,11 @@ are written (TensorProto, SequenceProto, OptionalProto); ONNX has no such file f
 
 Then each partition runs again, alone, on these files, and must make the same bits.
 
+OUT appears when all are done. OUT/captured.json lists the files that were written: --force replaces a folder that holds
+these and nothing else, and no input of the run.
+
 Exit status: 0 all partitions captured; 1 some could not be captured, or make other bits when run again;
-2 wrong usage; 3 the split model cannot run; 4 OUT cannot be written, or exists without --force; 77 onnx,
+2 wrong usage; 3 the split model cannot run, or its manifest is wrong; 4 OUT cannot be written, or is not replaced; 77 onnx,
 onnxruntime or numpy is missing.
 """
 
@@ -31,31 +34,26 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import guard
+from guard import WrongUsage, counted, first_line, parse_dim
+
 try:
     import onnx
     import onnxruntime as ort
 
-    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, set_inputs
+    from ort_inputs import bound_dims, find_inputs, set_inputs
     from ort_values import (
         UNOPTIMISED,
         CannotWrite,
-        first_line,
         open_session,
         output_names,
         proto_of,
         read_value,
         run,
     )
-    from verify_split import counted, parse_dim, passed_parameters, print_table, read_inputs, read_manifest
+    from verify_split import passed_parameters, read_inputs
 except ImportError as error:
-    if __name__ != "__main__":
-        raise
-    print(
-        f"capture_inputs.py: skipped: needs the Python module {error.name} "
-        "(pip install onnx onnxruntime numpy)",
-        file=sys.stderr,
-    )
-    sys.exit(77)
+    guard.missing(__name__, "capture_inputs.py", error, "onnx onnxruntime numpy", __doc__)
 
 DATA_SET = "test_data_set_0"
 
@@ -84,8 +82,9 @@ def place_model(source, folder):
         if entry.key == "location"
     }
     for place in sorted(places):
+        weights = guard.inside(source.parent, place, f"{source}: location")
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source.parent / place, folder / place)
+        shutil.copyfile(weights, folder / place)
 
 
 def write_values(folder, prefix, declared, values):
@@ -149,12 +148,14 @@ def capture_part(model, folder, values):
 # ---- all parts, and the table ----
 
 
-def capture(folder, out, values):
+def capture(folder, parts, out, values):
     """Captures each partition. `values`: the inputs of root.onnx, by name."""
-    parts = read_manifest(folder)["partitions"]
     values = {**values, **passed_parameters(folder / "root.onnx", parts, values)}
-    files = [Path(part["file"]) for part in parts if part["file"] is not None]
-    return [capture_part(folder / file, out / file.stem, values) for file in files]
+    return [capture_part(folder / file, out / Path(file).stem, values) for file in files_of(parts)]
+
+
+def files_of(parts):
+    return [part["file"] for part in parts if part["file"] is not None]
 
 
 def size_text(size):
@@ -166,12 +167,13 @@ def size_text(size):
 
 
 def table(captured, out):
+    """Lines."""
     faulty = [one for one in captured if one.faults]
     head = f"captured: {counted(len(captured) - len(faulty), 'partition')} of {len(captured)}, in {out}"
     rows = [("partition", "inputs", "outputs", "data", "same when run alone")]
     for one in captured:
         size = size_text(one.data_bytes)
-        rows.append((one.name, str(one.inputs), str(one.outputs), size, one.same))
+        rows.append((guard.shown(one.name), str(one.inputs), str(one.outputs), size, one.same))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = [
         "  ".join(
@@ -181,19 +183,7 @@ def table(captured, out):
         for row in rows
     ]
     faults = [f"fault: {one.name}: {fault}" for one in faulty for fault in one.faults]
-    return "\n".join([head, "", *lines, *([""] if faults else []), *faults])
-
-
-def make_folder(out, force):
-    """An empty folder. Raises OSError, also if it would delete other things than a capture."""
-    if out.exists():
-        if not force:
-            raise FileExistsError(f'"{out}" is there already: give another with -o, or --force')
-        others = [path.name for path in out.iterdir() if not (path / "model.onnx").exists()]
-        if others:
-            raise FileExistsError(f'"{out}" holds "{others[0]}", which is not a captured partition')
-        shutil.rmtree(out)
-    out.mkdir(parents=True)
+    return [head, "", *lines, *([""] if faults else []), *faults]
 
 
 def parse_options():
@@ -211,45 +201,42 @@ def parse_options():
     return parser.parse_args()
 
 
-def find_values(options):
+def find_values(options, manifest):
     """Values of the inputs of root.onnx, by name. Raises CannotRun, WrongUsage."""
-    root = options.folder / "root.onnx"
-    if not root.is_file():
-        raise WrongUsage(f"{root}: there is no such file: DIR is not a split of an ONNX model")
-    manifest = read_manifest(options.folder)
-    parts = manifest["partitions"]
-    try:
-        given = read_inputs(options.inputs, root) if options.inputs else {}
-    except (OSError, ValueError, EOFError) as error:
-        raise WrongUsage(f"{options.inputs}: {first_line(error)}") from error
+    root, parts = options.folder / "root.onnx", manifest["partitions"]
+    given = read_inputs(options.inputs, root) if options.inputs else {}
     dims = {**bound_dims(root, parts), **dict(options.dim)}
     given = {**set_inputs(root, manifest), **given}
     return find_inputs(root, given, dims, options.seed)[0]
 
 
-def write_captured(options, out, values):
-    """Captures into the folder `out`. Raises OSError with what cannot be written, and why."""
-    try:
-        make_folder(out, options.force)
-        return capture(options.folder, out, values)
-    except OSError as error:
-        if error.filename is None:
-            raise
-        raise OSError(f'"{error.filename}" cannot be written: {error.strerror}') from error
+def read_split(folder, *wanted):
+    """The manifest of the split of an ONNX model."""
+    root = folder / "root.onnx"
+    if not root.is_file():
+        raise WrongUsage(f"{root}: there is no such file: DIR is not a split of an ONNX model")
+    return guard.read_manifest(folder, guard.PARTS, *wanted)
+
+
+def inputs_of_run(options, files):
+    """All that the run reads, links followed."""
+    read = [options.folder / name for name in ("manifest.json", "root.onnx", *files)]
+    if options.inputs:
+        given = Path(options.inputs)
+        read += [given, *(given.glob("input_*.pb") if given.is_dir() else [])]
+    return read
 
 
 def main():
     options = parse_options()
     out = options.out or options.folder / "captured"
-    try:
-        values = find_values(options)
-        captured = write_captured(options, out, values)
-    except (WrongUsage, CannotRun, OSError) as error:
-        what = f"{options.folder}: " if isinstance(error, CannotRun) else ""
-        print(f"capture_inputs.py: {what}{error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, WrongUsage) else 3 if isinstance(error, CannotRun) else 4)
-    print_table(table(captured, out))
-    sys.exit(1 if any(one.faults for one in captured) else 0)
+    with guard.told("capture_inputs.py", options.folder):
+        manifest = read_split(options.folder)
+        parts = manifest["partitions"]
+        with guard.new_folder(out, options.force, inputs_of_run(options, files_of(parts))) as made:
+            captured = capture(options.folder, parts, made, find_values(options, manifest))
+        guard.say(*table(captured, out))
+        sys.exit(1 if any(one.faults for one in captured) else 0)
 
 
 if __name__ == "__main__":

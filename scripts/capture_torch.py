@@ -14,27 +14,29 @@ partitions run in call order in torch, and every value is copied when it leaves 
 
 Then each partition is loaded again, runs alone on these inputs, and must make the same bits.
 
-Exit status: 0 all partitions captured; 1 one makes other bits when run again; 2 wrong usage; 3 the program cannot run;
-4 OUT cannot be written, or exists without --force; 77 torch is missing.
+OUT appears when all are done. OUT/captured.json lists the files that were written: --force replaces a folder that holds
+these and nothing else, and no input of the run.
+
+Exit status: 0 all partitions captured; 1 one makes other bits when run again; 2 wrong usage; 3 the program cannot run, or
+its manifest is wrong; 4 OUT cannot be written, or is not replaced; 77 torch is missing.
 """
 import argparse
 import importlib
-import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
+import guard
+
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "backends")]
+sys.path.insert(0, str(HERE / "backends"))
 try:
     import torch
 
     import torch_programs
     from run_torch_split import Chain, be_quiet, copied, is_same, load_archive
 except ImportError as error:
-    print(f"capture_torch.py: skipped: needs the Python module {error.name} (pip install torch numpy)", file=sys.stderr)
-    sys.exit(77)
+    guard.missing(__name__, "capture_torch.py", error, "torch numpy", __doc__)
 
 
 class Capture(Chain):
@@ -60,7 +62,7 @@ def root_of(folder):
     for name in ("root.pt2", "bundle.pt2"):
         if (folder / name).is_file():
             return load_archive(folder / name), folder / name
-    raise SystemExit(f"capture_torch.py: {folder} has no root.pt2: DIR is not a split of a .pt2 model")
+    raise guard.WrongUsage(f"{folder} has no root.pt2: DIR is not a split of a .pt2 model")
 
 
 def write_tensors(folder, begin, names, values):
@@ -85,27 +87,24 @@ def capture_part(folder, out, part, seen):
     return [name for name, left, right in zip(part["outputs"], outputs, results) if not is_same(left, right)]
 
 
-def capture(options, out):
-    chain = json.loads((options.folder / "manifest.json").read_text(encoding="utf-8"))["chain"]
-    programs, path = root_of(options.folder)
+def run_chain(options, chain, program, path):
+    """By partition the values that it took and made. `program`: the whole, from the file `path`."""
     request = {"given": str(options.inputs) if options.inputs else None, "seed": options.seed, "model": str(path)}
-    values, _ = torch_programs.find_inputs(request, programs["model"])
+    values, _ = torch_programs.find_inputs(request, program)
     given = iter(values)
-    runner = Capture(options.folder, chain, programs["model"])
-    with torch.no_grad():
-        torch.manual_seed(options.seed)
-        runner([copied(next(given)) if name is not None else None for name in chain["inputs"]])
-        return {part["name"]: capture_part(options.folder, out, part, runner.seen[part["name"]])
-                for part in chain["order"]}  # fmt: skip
+    runner = Capture(options.folder, chain, program)
+    torch.manual_seed(options.seed)
+    runner([copied(next(given)) if name is not None else None for name in chain["inputs"]])
+    return runner.seen
 
 
-def make_folder(out, force):
-    if out.exists():
-        others = [one.name for one in out.iterdir() if not (one / "model.pt2").exists()]
-        if not force or others:
-            raise FileExistsError(f'"{out}" is there already: give another with -o, or --force')
-        shutil.rmtree(out)
-    out.mkdir(parents=True)
+def inputs_of_run(options, chain):
+    """All that the run reads."""
+    names = ("manifest.json", "root.pt2", "bundle.pt2", *(part["file"] for part in chain["order"]))
+    read = [options.folder / name for name in names]
+    if options.inputs:
+        read += [options.inputs, *(options.inputs.glob("input_*.pb") if options.inputs.is_dir() else [])]
+    return read
 
 
 def main():
@@ -120,25 +119,24 @@ def main():
     parser.add_argument("--force", action="store_true", help="replace OUT")
     options = parser.parse_args()
     sys.path.insert(0, "")
-    torch_programs.import_known()
-    for module in options.modules:
-        importlib.import_module(module)
-    be_quiet()
     out = options.out or options.folder / "captured"
-    try:
-        make_folder(out, options.force)
-        faults = capture(options, out)
-    except OSError as error:
-        print(f"capture_torch.py: {error}", file=sys.stderr)
-        sys.exit(4)
-    except (torch_programs.StageError, RuntimeError) as error:
-        print(f"capture_torch.py: {options.folder}: {error}", file=sys.stderr)
-        sys.exit(3)
-    different = {name: names for name, names in faults.items() if names}
-    print(f"captured: {len(faults) - len(different)} of {len(faults)} partitions, in {out}")
-    for name, names in different.items():
-        print(f"fault: {name}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} other when run alone")
-    sys.exit(1 if different else 0)
+    with guard.told("capture_torch.py", options.folder):
+        torch_programs.import_known()
+        for module in options.modules:
+            importlib.import_module(module)
+        be_quiet()
+        programs, path = root_of(options.folder)
+        chain = guard.read_chain(options.folder, guard.TORCH)
+        with guard.new_folder(out, options.force, inputs_of_run(options, chain)) as made, torch.no_grad():
+            seen = run_chain(options, chain, programs["model"], path)
+            faults = {part["name"]: capture_part(options.folder, made, part, seen[part["name"]]) for part in chain["order"]}
+        different = {name: names for name, names in faults.items() if names}
+        guard.say(
+            f"captured: {len(faults) - len(different)} of {len(faults)} partitions, in {out}",
+            *(f"fault: {name}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} other when run alone"
+              for name, names in different.items()),
+        )  # fmt: skip
+        sys.exit(1 if different else 0)
 
 
 if __name__ == "__main__":

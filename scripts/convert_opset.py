@@ -16,12 +16,14 @@ left half converted; 2 wrong usage; 77 the Python package onnx is missing.
 import sys
 from pathlib import Path
 
+import guard
+from guard import first_line
+
 try:
     import onnx
     from onnx import helper, shape_inference, version_converter
 except ImportError as error:
-    print(f"convert_opset.py: skipped: needs the Python module {error.name} (pip install onnx)", file=sys.stderr)
-    sys.exit(77)
+    guard.missing(__name__, "convert_opset.py", error, "onnx", __doc__)
 
 ONNX_DOMAINS = ("", "ai.onnx")
 SMALL = 4096  # bytes of a constant that an operator's new form may depend on
@@ -67,10 +69,6 @@ def without_weights(model):
         elif tensor.name not in declared:
             slim.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
     return slim
-
-
-def first_line(error):
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def converted(model, opset):
@@ -158,7 +156,7 @@ def main():
     words = sys.argv[1:]
     place = Path(words[0]) if words else Path()
     if len(words) != 2 or not words[1].isdigit() or not (place.is_file() or (place / "root.onnx").is_file()):
-        print("usage: convert_opset.py DIR|FILE OPSET", file=sys.stderr)
+        guard.say("usage: convert_opset.py DIR|FILE OPSET", to_errors=True)
         sys.exit(2)
     opset = int(words[1])
     newest = onnx.defs.onnx_opset_version()
@@ -170,7 +168,7 @@ def main():
         else:
             convert_folder(place, opset)
     except CannotConvert as error:
-        print(error, file=sys.stderr)
+        guard.say(error, to_errors=True)
         sys.exit(1)
 
 

@@ -47,17 +47,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import guard
+
 try:
     import torch
     import torch.fx
     from torch.fx.immutable_collections import immutable_dict, immutable_list
     from torch.fx.node import _get_qualified_name
     from torch.fx.passes.shape_prop import ShapeProp
-except ImportError as missing:
-    sys.exit(
-        "export_fx.py: error: needs PyTorch (pip install 'cleave[torch]' with the wheel; "
-        f"Debian: apt install python3-torch): {missing}"
-    )
+except ImportError as error:
+    guard.missing(__name__, "export_fx.py", error, "torch; Debian: apt install python3-torch")
 
 import exported_graph
 
@@ -414,10 +413,11 @@ class ParameterTable:
         value = attribute_at(module, node.target)
         if isinstance(value, torch.nn.Module):
             taken_by = ", ".join(user.name for user in node.users)
-            print(
+            guard.say(
                 f'export_fx.py: warning: module "{node.target}" is an argument of {taken_by}: its work and its weights '
-                "are not in the graph\n  mend: call the module in forward(), or make the function a module and a leaf of it",
-                file=sys.stderr,
+                "are not in the graph",
+                "  mend: call the module in forward(), or make the function a module and a leaf of it",
+                to_errors=True,
             )
         fields = buffer_fields(attribute_at(module, path), name, value)
         extra = {"get_attr": True, "target": node.target, **fields}
@@ -688,7 +688,7 @@ def run(options):
     if options.list:
         import sample_models
 
-        print("\n".join(sample_models.names()))
+        guard.say(*sample_models.names())
         return
     if options.module:
         module, inputs = load_callable(options.module)
@@ -710,7 +710,7 @@ def main(argv=None):
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ExportError, UsageError, OSError) as error:
-        print(f"export_fx.py: error: {error}", file=sys.stderr)
+        guard.say(*f"export_fx.py: error: {error}".splitlines(), to_errors=True)
         return 2 if isinstance(error, UsageError) else 1
     return 0
 

@@ -16,11 +16,11 @@ import onnxruntime as ort
 from onnx import TensorProto
 
 import ort_child
+from guard import CannotRun, WrongUsage, first_line, size_of_draw
 from ort_values import (
     NUMPY_TYPES,
     UNOPTIMISED,
     Value,
-    first_line,
     open_session,
     output_names,
     read_value,
@@ -36,14 +36,6 @@ BIT_TYPES = {
     "float8e5m2": (TensorProto.FLOAT8E5M2, np.uint8, 0x40),
     "float8e5m2fnuz": (TensorProto.FLOAT8E5M2FNUZ, np.uint8, 0x40),
 }
-
-
-class WrongUsage(Exception):
-    """A file is missing or wrong, or a name is unknown."""
-
-
-class CannotRun(Exception):
-    """The original neither loads nor runs with any inputs that were tried."""
 
 
 @dataclass
@@ -171,7 +163,7 @@ def draw_inputs(session, given, dims, draw, seed):
             shape = shapes[declared.name]
             if draw.batch and math.prod(shape) > MOST_ELEMENTS:
                 raise CannotRun(f"input {declared.name} would be too large: {shape}")
-            feeds[declared.name] = draw_value(declared.type, shape, draw, random)
+            feeds[declared.name] = draw_value(declared.type, size_of_draw(declared.name, shape), draw, random)
     return feeds
 
 

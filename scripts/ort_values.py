@@ -16,6 +16,8 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
+from guard import regular
+
 UNOPTIMISED = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 OPTIMISED = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 
@@ -174,7 +176,7 @@ def exact(model, folder):
             return model, folder
         loaded = onnx.load_from_string(model)
     else:
-        with open(model, "rb") as file:
+        with open(regular(model), "rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 return str(model), folder
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -234,11 +236,6 @@ def run_model(path, level, feeds, seed=0, settings=None):
     return run(session, feeds, output_names(session))
 
 
-def first_line(error):
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(error).__name__
-
-
 # ---- files, as ONNX's backend tests have them ----
 
 
@@ -276,7 +273,7 @@ def value_of_optional(optional):
 
 def read_value(path, kind):
     """The Value in a file. `kind`: ONNX Runtime's name of the type, which is not in the file."""
-    data = path.read_bytes()
+    data = regular(path).read_bytes()
     if kind.startswith("seq("):
         return value_of_sequence(onnx.SequenceProto.FromString(data))
     if kind.startswith("optional("):

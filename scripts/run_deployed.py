@@ -25,24 +25,32 @@ is not the one that was listed; 77 a package is not there.
 
 import argparse
 import hashlib
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import guard
+from guard import WrongUsage, parse_dim, say
 
 try:
     import numpy as np
     import onnx
     import onnxruntime as ort
 
-    from ort_inputs import CannotRun, WrongUsage, find_inputs, values_of_texts
+    from ort_inputs import find_inputs, values_of_texts
     from ort_values import OPTIMISED, UNOPTIMISED, open_session
-    from verify_split import parse_dim, read_inputs
+    from verify_split import read_inputs
 except ImportError as error:
-    print(f"run_deployed.py: skipped: needs the Python module {error.name}", file=sys.stderr)
-    sys.exit(77)
+    guard.missing(__name__, "run_deployed.py", error, "onnx onnxruntime onnxruntime-qnn numpy", __doc__)
 
 PROVIDER = "QNNExecutionProvider"
+LOWERING = {
+    "parts": [{
+        "target?": {"soc_model?": (str, int), "precision?": str},
+        "artefacts?": [{"file": guard.FileName, "bytes": int, "sha256": str}],
+    }],
+    "bound?": {"values?": {"*": str}},
+}
 
 
 def open_deployed(path):
@@ -61,24 +69,20 @@ def open_deployed(path):
 
 def soc_of(path):
     """The chip that the artefacts were made for."""
-    for part in json.loads((Path(path).parent / "lowering.json").read_text())["parts"]:
+    for part in guard.read_json(Path(path).parent / "lowering.json", LOWERING)["parts"]:
         if "soc_model" in part.get("target", {}):
             return part["target"]["soc_model"]
     return "57"
 
 
-def damaged(folder):
-    """What is wrong with the artefacts."""
-    faults = []
-    for part in json.loads((folder / "lowering.json").read_text())["parts"]:
+def check_artefacts(folder, lowering):
+    """Raises BadFile for one that is not as it was."""
+    for part in lowering["parts"]:
         for one in part.get("artefacts", []):
             path = folder / one["file"]
-            content = path.read_bytes() if path.exists() else None
-            if content is None:
-                faults.append(f"{one['file']} is missing")
-            elif len(content) != one["bytes"] or hashlib.sha256(content).hexdigest() != one["sha256"]:
-                faults.append(f"{one['file']} is not the file that lowering.json lists")
-    return faults
+            is_same = path.stat().st_size == one["bytes"] and hashlib.sha256(path.read_bytes()).hexdigest() == one["sha256"]
+            if not is_same:
+                raise guard.BadFile(f"{one['file']} is not the file that lowering.json lists")
 
 
 def inputs_of(options, lowering):
@@ -136,10 +140,10 @@ def compare(wanted, made, options, rounding):
     for name, one in found.items():
         is_untested = one.is_equal and not one.is_tested
         end = ": NOT tested, since all that is wanted is within the tolerance of 0" if is_untested else ""
-        print(f"{name}: {one.text}{end}")
+        say(f"{name}: {one.text}{end}")
     is_tested = any(one.is_tested for one in found.values())
     if not is_tested:
-        print("no output was tested: give inputs of which the model makes larger numbers (--inputs)")
+        say("no output was tested: give inputs of which the model makes larger numbers (--inputs)")
     return all(one.is_equal for one in found.values()), is_tested
 
 
@@ -157,25 +161,20 @@ def explain(options, feeds, wanted, precisions):
         made = run_original(options, feeds, list(wanted), OPTIMISED)
         for (name, one), other in zip(wanted.items(), made):
             text = difference(np.asarray(one), np.asarray(other), options, rounding_of([])).text.split(": BEYOND")[0]
-            print(f"  for comparison, ONNX Runtime's own optimised run of this quantised model on the CPU: {name}: {text}")
+            say(f"  for comparison, ONNX Runtime's own optimised run of this quantised model on the CPU: {name}: {text}")
     if "float16" in precisions:
-        print("  the device computes floats in float16")
-    print("  `cleave lower --compare --inputs FILE` finds nodes that compute something else, and leaves them to the CPU;\n"
-          "  --atol and --rtol say what is near enough for you")
+        say("  the device computes floats in float16")
+    say("  `cleave lower --compare --inputs FILE` finds nodes that compute something else, and leaves them to the CPU;",
+        "  --atol and --rtol say what is near enough for you")
 
 
 def run(options):
     path = options.folder / "root_ep.onnx"
     if not path.exists():
-        print(f"run_deployed.py: {path} does not exist: cleave lower --deploy -o DIR writes it", file=sys.stderr)
-        return 2
-    faults = damaged(options.folder)
-    for fault in faults:
-        print(f"run_deployed.py: {fault}", file=sys.stderr)
-    if faults:
-        return 3
+        raise WrongUsage(f"{path} does not exist: cleave lower --deploy -o DIR writes it")
+    lowering = guard.read_json(options.folder / "lowering.json", LOWERING)
+    check_artefacts(options.folder, lowering)
     ort.set_default_logger_severity(4)
-    lowering = json.loads((options.folder / "lowering.json").read_text())
     feeds = inputs_of(options, lowering)
     session = open_deployed(path)
     contexts = sum(node.op_type == "EPContext" for node in onnx.load(path, load_external_data=False).graph.node)
@@ -188,8 +187,8 @@ def run(options):
     is_equal, is_tested = compare(dict(zip(names, wanted)), dict(zip(names, made)), options, rounding_of(precisions))
     if not is_equal:
         explain(options, feeds, dict(zip(names, wanted)), precisions)
-    print(f"deployed: {contexts} compiled parts, {on_provider} of them on {PROVIDER}, which computes floats in "
-          f"{' and '.join(precisions) or 'a precision that it does not state'}")
+    say(f"deployed: {contexts} compiled parts, {on_provider} of them on {PROVIDER}, which computes floats in "
+        f"{' and '.join(precisions) or 'a precision that it does not state'}")
     return 0 if is_equal and is_tested and on_provider == contexts else 1
 
 
@@ -211,21 +210,9 @@ def main():
     parser.add_argument("--rtol", type=float, default=1e-2)
     parser.add_argument("--atol", type=float, default=1e-2)
     options = parser.parse_args()
-    try:
-        return run(options)
-    except ImportError as error:
-        print(f"run_deployed.py: skipped: needs the Python module {error.name}", file=sys.stderr)
-        return 77
-    except (WrongUsage, OSError, ValueError) as error:
-        print(f"run_deployed.py: {error}", file=sys.stderr)
-        return 2
-    except CannotRun as error:
-        print(f"run_deployed.py: {options.model}: {error}", file=sys.stderr)
-        return 3
-    except Exception as error:  # ONNX Runtime has no class of its own
-        print(f"run_deployed.py: {(str(error) or type(error).__name__).splitlines()[0]}", file=sys.stderr)
-        return 3
+    with guard.told("run_deployed.py", options.model):
+        sys.exit(run(options))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,18 +16,19 @@ Exit status: 0 as many models as foreseen, outputs within 1e-5; 1 not; 2 wrong u
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
+
+import guard
 
 try:
     import numpy as np
     import openvino as ov
     import openvino.passes
 except ImportError as error:
-    print(f"run_hetero.py: skipped: needs the Python module {error.name} (pip install openvino)", file=sys.stderr)
-    sys.exit(77)
+    guard.missing(__name__, "run_hetero.py", error, "openvino numpy", __doc__)
 
+WANTED = {"partitions": [{"inputs": guard.SHAPES}], "targets": [{"name": str}]}
 STAND_INS = ("AUTO", "MULTI")
 
 
@@ -185,14 +186,14 @@ def main():
     parser.add_argument("instead", metavar="NAME=DEVICE", nargs="*")
     parser.add_argument("--check", action="store_true", help="on the CPU, with stand-ins for the targets")
     options = parser.parse_args()
-    try:
-        manifest = json.loads((options.folder / "manifest.json").read_text())
-        affinity = json.loads((options.folder / "hetero_affinity.json").read_text())
+    with guard.told("run_hetero.py", options.folder):
+        manifest = guard.read_manifest(options.folder, WANTED)
+        affinity = guard.read_json(options.folder / "hetero_affinity.json", {"*": str})
         names = [target["name"].upper() for target in manifest["targets"]]
+        wrong = [pair for pair in options.instead if "=" not in pair]
+        if wrong:
+            raise guard.WrongUsage(f'"{wrong[0]}" is not NAME=DEVICE')
         instead = dict(pair.split("=", 1) for pair in options.instead)
-    except (OSError, KeyError, ValueError) as error:
-        print(f"run_hetero.py: {options.folder}: {error}", file=sys.stderr)
-        sys.exit(2)
     core = ov.Core()
     if options.check:
         core.set_property("MULTI", {"MULTI_DEVICE_PRIORITIES": "CPU"})
@@ -208,12 +209,12 @@ def main():
         most = max(difference(*pair) for pair in zip(compiled(feeds).values(), alone(feeds).values()))
     except Exception as error:  # whatever OpenVINO raises
         lines = [line for line in str(error).splitlines() if len(line) > 2 and not line.startswith("Exception from")]
-        print(f"run_hetero.py: OpenVINO: {lines[-1] if lines else error}", file=sys.stderr)
-        if has_open_sizes(manifest):
-            print("note: the split has open sizes, which OpenVINO's HETERO often does not run: split with --dim NAME=SIZE", file=sys.stderr)
+        note = "note: the split has open sizes, which OpenVINO's HETERO often does not run: split with --dim NAME=SIZE"
+        notes = [note] if has_open_sizes(manifest) else []
+        guard.say(f"run_hetero.py: OpenVINO: {lines[-1] if lines else error}", *notes, to_errors=True)
         sys.exit(3)
     parts = len(manifest["partitions"])
-    print(
+    guard.say(
         f"OpenVINO {ov.__version__.split('-')[0]}: {made} models of {parts} partitions, {wanted} foreseen; outputs differ by "
         f"{most:.1e} of those of the CPU alone"
     )

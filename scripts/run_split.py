@@ -28,8 +28,8 @@ The folder of a TensorFlow Lite model runs in LiteRT (pip install ai-edge-litert
 times one after the other, against root.tflite; a bundle has none, and is run only. Of the options it takes --dim and
 --seed. tflite_chain.py is the reference for drivers.
 
-Exit status: 0 all as the manifest says; 1 it is not; 2 wrong usage; 3 the split model cannot run; 77
-onnx, onnxruntime or numpy is not there.
+Exit status: 0 all as the manifest says; 1 it is not; 2 wrong usage; 3 the split model cannot run, or the manifest is wrong;
+77 onnx, onnxruntime or numpy is not there.
 """
 
 import argparse
@@ -37,7 +37,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import guard
 import tflite_chain
+from guard import WrongUsage, counted, parse_dim
 
 if __name__ == "__main__" and any(map(tflite_chain.is_split, sys.argv[1:])):
     tflite_chain.run_main(__file__)
@@ -47,27 +49,31 @@ if __name__ == "__main__":
 try:
     import onnxruntime as ort
 
-    from capture_inputs import find_values, size_text
-    from device_replay import overlap_times, peaks_by_target
-    from ort_inputs import CannotRun, WrongUsage
-    from ort_values import UNOPTIMISED, first_line, open_session, output_names, run
-    from verify_split import counted, parse_dim, passed_parameters, read_manifest
+    from capture_inputs import find_values, read_split, size_text
+    from device_replay import overlap_times, peaks_by_target, tensor_bytes
+    from ort_values import UNOPTIMISED, open_session, output_names, run
+    from verify_split import passed_parameters
 except ImportError as error:
-    if __name__ != "__main__":
-        raise
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        print(__doc__)
-        sys.exit(0)
-    print(
-        f"run_split.py: skipped: needs the Python module {error.name} "
-        "(pip install onnx onnxruntime numpy)",
-        file=sys.stderr,
-    )
-    sys.exit(77)
+    guard.missing(__name__, "run_split.py", error, "onnx onnxruntime numpy", __doc__)
 
 
-class Absent(Exception):
+# What the replay reads of the manifest, and what it reads of a split for several targets.
+REPLAYED = {
+    "partitions": [{"file": guard.FileName, "is_acc": bool, "target?": str, "resident": [str], "keep": [str], "free": [str]}],
+    "residency": {"is_on": bool, "on": {"link_bytes": (int, None)}, "off": {"link_bytes": (int, None)}, "peak_bytes": (int, None)},
+    "targets?": [{"name": str}],
+    "direct_links?": [{"from": str, "to": str, "is_used": bool}],
+}
+TARGETS = {
+    "partitions": [{"target": str, "nodes": [str], "after": [str]}],
+    "targets": [{"name": str, "peak_bytes": (int, None), "machine": {"acc": {"memory": (int, float, None)}}}],
+}
+
+
+class Absent(guard.Fault):
     """A value is read where it is not."""
+
+    status = 1
 
 
 @dataclass
@@ -81,14 +87,6 @@ class Replay:
     bytes_direct: int = 0
     peak: int = 0
     peak_part: str = ""
-
-
-def size_of(value):
-    """Bytes of a tensor; other data does not count, as in the manifest."""
-    kept = value.kept
-    if kept is None or not kept.is_tensor() or kept.data_type() == "tensor(string)":
-        return 0
-    return kept.tensor_size_in_bytes()
 
 
 def take(store, name, part, where):
@@ -112,16 +110,16 @@ def run_accelerator_part(state, part, run_part, sent_back, makers, keeps):
             take(device, name, part["name"], "accelerator")
         elif (makers.get(name), target_of(part)) in state.links:
             device[name] = take(state.direct, name, part["name"], "other target")
-            state.bytes_direct += size_of(device[name])
+            state.bytes_direct += tensor_bytes(device[name])
         else:
             device[name] = take(state.host, name, part["name"], "host")
-            state.bytes_in += size_of(device[name])
+            state.bytes_in += tensor_bytes(device[name])
     for name, value in run_part(device).items():
         device[name] = state.direct[name] = value
         if name in sent_back:
             state.host[name] = value
-            state.bytes_out += size_of(value)
-    held = sum(size_of(value) for value in device.values())
+            state.bytes_out += tensor_bytes(value)
+    held = sum(tensor_bytes(value) for value in device.values())
     if held > state.peak:
         state.peak, state.peak_part = held, part["name"]
     for name in part["free"] if keeps else list(device):
@@ -248,10 +246,13 @@ def parse_options():
 
 def main():
     options = parse_options()
-    try:
-        values = find_values(options)
-        manifest = read_manifest(options.folder)
+    with guard.told("run_split.py", options.folder):
+        manifest = read_split(options.folder, REPLAYED)
         parts, has_targets = manifest["partitions"], "targets" in manifest
+        if has_targets:
+            accelerators = manifest["targets"][:-1]
+            guard.Checked(options.folder / "manifest.json")({**manifest, "targets": accelerators}, TARGETS)
+        values = find_values(options, manifest)
         keeps = not options.off
         if options.overlap and not has_targets:
             raise WrongUsage(f"{options.folder}: --overlap is for several targets, and there is one")
@@ -266,20 +267,13 @@ def main():
         if has_targets:
             more = check_targets(options, manifest, {**values, **passed}, wanted)
             faults, lines = faults + more[0], lines + more[1]
-    except (WrongUsage, OSError) as error:
-        print(f"run_split.py: {error}", file=sys.stderr)
-        sys.exit(2)
-    except Absent as error:
-        print(f"run_split.py: {error}", file=sys.stderr)
-        sys.exit(1)
-    except Exception as error:  # whatever ONNX Runtime raises
-        what = first_line(error) if not isinstance(error, CannotRun) else error
-        print(f"run_split.py: {options.folder}: {what}", file=sys.stderr)
-        sys.exit(3)
-    acc = sum(part["is_acc"] for part in parts)
-    print(f"{'differs' if faults else 'replayed'}: {counted(len(parts), 'partition')}, {acc} on the accelerator")
-    print("\n".join(lines + [f"fault: {fault}" for fault in faults]))
-    sys.exit(1 if faults else 0)
+        acc = sum(part["is_acc"] for part in parts)
+        guard.say(
+            f"{'differs' if faults else 'replayed'}: {counted(len(parts), 'partition')}, {acc} on the accelerator",
+            *lines,
+            *(f"fault: {fault}" for fault in faults),
+        )
+        sys.exit(1 if faults else 0)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root] [--sizes N] [-
 MODEL is the unsplit program; without it root.pt2 is used instead. A root that was written with
 --weights external gets its weights from the partitions. --import names a Python module that
 registers what the program uses: operators of your own, classes of its inputs and outputs. Needs torch
-2.9 or later. Exit status 1 if anything differs.
+2.9 or later.
+
+Exit status: 0 all that is compared agrees; 1 something differs; 2 wrong usage; 3 it cannot run, or the manifest is wrong; 77
+torch is not there.
 """
 import argparse
 import contextlib
@@ -27,13 +30,20 @@ import warnings
 import zipfile
 from pathlib import Path
 
-import torch
-from torch.utils import _pytree as pytree
+import guard
 
-# Modules that register what programs of Hugging Face and of pipelines use: output types, markers of stages.
-for known in ("transformers.modeling_outputs", "torch.distributed.pipelining"):
-    with contextlib.suppress(ImportError):
-        importlib.import_module(known)
+try:
+    import torch
+    from torch.utils import _pytree as pytree
+except ImportError as error:
+    guard.missing(__name__, "run_torch_split.py", error, "torch numpy", __doc__)
+
+
+def import_known():
+    """Imports what registers types of the outputs of Hugging Face's programs, and markers of stages."""
+    for known in ("transformers.modeling_outputs", "torch.distributed.pipelining"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(known)
 
 
 def is_same(left, right):
@@ -43,7 +53,7 @@ def is_same(left, right):
         return left == right or (left != left and right != right)
     if left.dtype != right.dtype or left.shape != right.shape:
         return False
-    left, right = left.detach().contiguous(), right.detach().contiguous()
+    left, right = left.detach().cpu().contiguous(), right.detach().cpu().contiguous()
     if left.numel() == 0:
         return True
     return torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8))
@@ -75,6 +85,7 @@ def copied(value):
 
 def load_archive(path):
     """All programs of an archive, by name; archives of torch 2.7 and before have one."""
+    import_known()
     with zipfile.ZipFile(path) as archive:
         is_old = "serialized_exported_program.json" in archive.namelist()
     if not is_old:
@@ -87,7 +98,7 @@ def load_archive(path):
 def program_of(path, folder):
     """The unsplit program of an archive: of several the one that the split in `folder` is of."""
     programs = load_archive(path)
-    settings = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("settings", {})
+    settings = guard.read_manifest(folder, guard.CHAIN).get("settings", {})
     wanted = settings.get("signature", "model")
     return programs[wanted] if wanted in programs else next(iter(programs.values()))
 
@@ -124,7 +135,7 @@ def load_root(folder):
                     copy_record(root, name, out, name)
                 top = root.namelist()[0].partition("/")[0]
                 for part in sorted(folder.glob("*.pt2")):
-                    if part != path:
+                    if part != path and part.is_file():
                         take_records(part, lacking, out, top)
             if lacking:
                 raise ValueError(f"{path}: no partition has the record {min(lacking)}")
@@ -150,6 +161,8 @@ class Chain:
     """The partitions, called in order, with the state that several of them use."""
 
     def __init__(self, folder, chain, program):
+        """`chain`: of guard.read_chain()."""
+        import_known()
         self.chain = chain
         bundles = {}
         self.modules = []
@@ -179,6 +192,9 @@ class Chain:
             arguments = [values[name] if name in own else copied(values[name])
                          for name in part["inputs"]]
             results = module(*arguments)
+            if len(results) != len(part["outputs"]):
+                raise guard.BadFile(f'{part["name"]} makes {guard.counted(len(results), "value")}, and the manifest says '
+                                    f'{len(part["outputs"])}')
             for name, value in zip(part["outputs"], results):
                 values[name] = copied(value)
         self.write_back(values, given)
@@ -281,6 +297,7 @@ class Outcome:
     def __init__(self):
         self.faults = []
         self.parts = 0
+        self.compared = 0  # results of a call
         self.sizes = 0  # runs with other sizes than the traced ones
         self.loading = (0.0, 0.0)  # whole, parts
         self.a_call = (0.0, 0.0)
@@ -289,8 +306,7 @@ class Outcome:
 def check_split(folder, model=None, calls=2, with_root=True, sizes=0):
     """Runs a split as the head of this file says; `sizes`: with so many other sizes of symbolic dims."""
     outcome = Outcome()
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    chain_json = manifest["chain"]
+    chain_json = guard.read_chain(folder, guard.TORCH)
     outcome.parts = len(chain_json["order"])
     begin = time.perf_counter()
     program = program_of(model, folder) if model else load_root(folder)["model"]
@@ -300,6 +316,7 @@ def check_split(folder, model=None, calls=2, with_root=True, sizes=0):
     begin = time.perf_counter()
     chain = Chain(folder, chain_json, program)
     outcome.loading = (loaded_whole, time.perf_counter() - begin)
+    outcome.compared = len(chain_json["outputs"])
     wanted = [run(whole, inputs, False) for _ in range(calls)]
     got = [run(chain, inputs, True) for _ in range(calls)]
     outcome.a_call = (wanted[-1][2], got[-1][2])
@@ -332,21 +349,24 @@ def main():
     parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE",
                         help="a Python module that registers operators or classes of the program")
     args = parser.parse_args()
+    if args.calls < 1:
+        parser.error("--calls is 1 or more: without a call nothing is compared")
     sys.path.insert(0, "")  # modules of the folder that one works in
-    for module in args.modules:
-        importlib.import_module(module)
-    be_quiet()
-    outcome = check_split(args.folder, args.model, args.calls, not args.no_root, args.sizes)
-    for fault in outcome.faults:
-        print(fault)
-    word = "differ" if outcome.faults else "equal, bit for bit"
-    sizes = f", {outcome.sizes} other sizes" if args.sizes else ""
-    print(f"{args.folder}: {outcome.parts} partitions, {args.calls} calls{sizes}: {word}")
-    whole, parts = (seconds * 1e3 for seconds in outcome.loading)
-    print(f"  loading  {whole:9.1f} ms whole, {parts:9.1f} ms split")
-    whole, parts = (seconds * 1e3 for seconds in outcome.a_call)
-    print(f"  a call   {whole:9.2f} ms whole, {parts:9.2f} ms split")
-    sys.exit(1 if outcome.faults else 0)
+    with guard.told("run_torch_split.py", args.folder):
+        for module in args.modules:
+            importlib.import_module(module)
+        be_quiet()
+        outcome = check_split(args.folder, args.model, args.calls, not args.no_root, args.sizes)
+        word = "differ" if outcome.faults else "equal, bit for bit" if outcome.compared else "nothing was compared: no results"
+        sizes = f", {outcome.sizes} other sizes" if args.sizes else ""
+        loading, a_call = ([seconds * 1e3 for seconds in pair] for pair in (outcome.loading, outcome.a_call))
+        guard.say(
+            *outcome.faults,
+            f"{args.folder}: {outcome.parts} partitions, {args.calls} calls{sizes}: {word}",
+            "  loading  {:9.1f} ms whole, {:9.1f} ms split".format(*loading),
+            "  a call   {:9.2f} ms whole, {:9.2f} ms split".format(*a_call),
+        )
+        sys.exit(1 if outcome.faults else 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ is a second judge: of models that it runs at all, the chain must give what the w
 ends only the child process in which it happens.
 """
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -21,9 +20,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import guard
+from guard import CannotRun, WrongUsage, counted, parse_dim, read_chain
+
 CHILD = "CLEAVE_TFLITE_CHILD"
 LITERT, MICRO = "LiteRT", "tflite-micro"
 CALLS = 3  # so that state shows
+NOTHING = "nothing was compared: the model has no output"
 
 
 def missing_module():
@@ -34,14 +37,6 @@ def missing_module():
     except ImportError as error:
         return error.name
     return None
-
-
-class CannotRun(Exception):
-    """The runtime refuses the model that was split."""
-
-
-class WrongUsage(Exception):
-    """The folder is no split of the model, or none that can be run."""
 
 
 def interpreter_of(path, xnnpack):
@@ -100,27 +95,8 @@ def refuse_torch_split(script):
     """Ends a script that was given the split of a torch program, or the program: another one runs these."""
     for argument in sys.argv[1:]:
         if argument.endswith(".pt2") or any((Path(argument) / name).is_file() for name in ("root.pt2", "bundle.pt2")):
-            print(f"{Path(script).name}: {argument}: is of torch: run_torch_split.py DIR [MODEL.pt2] runs the partitions and "
-                  "compares them", file=sys.stderr)
-            sys.exit(2)
-
-
-def read_manifest(folder):
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WrongUsage(f"{path}: {first_line(error)}") from error
-    if not isinstance(manifest, dict):
-        raise WrongUsage(f"{path}: is no manifest of a split")
-    return manifest
-
-
-def read_chain(folder):
-    manifest = read_manifest(folder)
-    if "chain" not in manifest:
-        raise WrongUsage(f"{folder}: its manifest has no chain")
-    return manifest["chain"]
+            guard.stop(Path(script).name, f"{argument}: is of torch: run_torch_split.py DIR [MODEL.pt2] runs the partitions and "
+                       "compares them", 2)
 
 
 def unmade_outputs(chain):
@@ -237,13 +213,9 @@ def run_chain(chain, parts, inputs, state):
     return [values[name] for name in chain["outputs"]], after
 
 
-def counted(number, thing):
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def first_line(error):
     """What LiteRT says, without the rest, and a way round operators that it does not have."""
-    text = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    text = guard.first_line(error)[:200]
     if "unresolved custom op" in str(error):
         text += "; what is before and behind that operator can be cut out and run: cleave cut --to NODE, --from NODE"
     return text
@@ -263,7 +235,7 @@ def shape_of(detail, dims):
 def bound_dims(folder):
     """The sizes that a split was made for, as shape_of() takes them; none of a folder whose manifest has no
     settings: those of `cleave partition` and `stage`."""
-    settings = read_manifest(folder).get("settings", {})
+    settings = guard.read_manifest(folder, guard.CHAIN).get("settings", {})
     shapes = settings.get("input_shapes", {})
     return settings.get("dims", {}) | {
         f"{name}:{axis}": size for name, shape in shapes.items() for axis, size in enumerate(shape)
@@ -272,7 +244,7 @@ def bound_dims(folder):
 
 def drawn(detail, dims, generator):
     import numpy as np
-    shape, kind = shape_of(detail, dims), detail["dtype"]
+    shape, kind = guard.size_of_draw(detail["name"], shape_of(detail, dims)), detail["dtype"]
     if kind == np.bool_:
         return generator.integers(0, 2, shape).astype(kind)
     if np.issubdtype(kind, np.integer):
@@ -288,13 +260,13 @@ def is_same(left, right):
 
 
 def compare(whole, other, calls):
-    """"equal", or which outputs of which call differ."""
+    """"equal", or which outputs of which call differ; what says so where the model has no output."""
     for number, (inputs, wanted) in enumerate(zip(calls, whole)):
         got = other(inputs)
         wrong = [i for i, (a, b) in enumerate(zip(wanted, got)) if not is_same(a, b)]
         if wrong or len(wanted) != len(got):
             return f"call {number}: outputs {wrong} of {len(wanted)} differ"
-    return "equal"
+    return "equal" if whole and whole[0] else NOTHING
 
 
 def draw_calls(details, dims, seed):
@@ -381,13 +353,6 @@ def verify_micro(original, folder, seed, tell=lambda doing: None):
     yield "chain", MICRO, verdict_on(partial(MicroChain, folder, False), calls, whole)
 
 
-def parse_dim(text):
-    name, _, size = text.rpartition("=")
-    if not name or not size.isdigit():
-        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=SIZE')
-    return name, int(size)
-
-
 def supervised(script, judge):
     """Runs the script in a child process. Returns its status, 3 also where the judge crashed on the original."""
     child = subprocess.run([sys.executable, script, *sys.argv[1:]], env=os.environ | {CHILD: judge},
@@ -399,9 +364,9 @@ def supervised(script, judge):
         told = [line for line in child.stderr.splitlines() if line.startswith(name)]
         if child.returncode != 0 and not told and "Traceback" in child.stderr:
             told = [f"{name}: {step}: {child.stderr.strip().splitlines()[-1]}"]
-        sys.stderr.write("".join(line + "\n" for line in told))
+        guard.say(*told, to_errors=True)
         return child.returncode
-    print(f"{name}: {step}: {judge} crashed (signal {-child.returncode})", file=sys.stderr)
+    guard.say(f"{name}: {step}: {judge} crashed (signal {-child.returncode})", to_errors=True)
     return 3 if "original" in step else 1
 
 
@@ -411,8 +376,7 @@ def begin(script, judges=(LITERT,)):
     module = missing_module()
     name = Path(script).name
     if module:
-        print(f"{name}: skipped: needs the Python module {module} (pip install ai-edge-litert numpy)", file=sys.stderr)
-        sys.exit(77)
+        guard.without_module(name, ImportError(name=module), "ai-edge-litert numpy")
     if CHILD in os.environ:
         return
     statuses = []
@@ -429,7 +393,7 @@ def has_micro():
 
 
 def tell_parent(doing):
-    print(CHILD, doing, file=sys.stderr, flush=True)
+    guard.say(f"{CHILD} {doing}", to_errors=True)
 
 
 def verify_main(script):
@@ -449,15 +413,15 @@ def verify_main(script):
                        tell_parent)
                 if judge == LITERT else verify_micro(options.original, options.folder, options.seed, tell_parent))
         for what, where, verdict in rows:
-            print(f"{what:12} {where:12}  {verdict}", flush=True)
+            guard.say(f"{what:12} {where:12}  {verdict}")
             verdicts.append(verdict)
     except CannotRun as error:
-        print(f"{name}: {options.original}: {judge} cannot run it: {error}", file=sys.stderr)
-        sys.exit(3)
-    except (OSError, ValueError, WrongUsage) as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        sys.exit(2)
-    sys.exit(0 if all(verdict == "equal" for verdict in verdicts) else 1)
+        guard.stop(name, f"{options.original}: {judge} cannot run it: {error}", 3)
+    except guard.Fault as error:
+        guard.stop(name, error, error.status)
+    except (OSError, ValueError) as error:
+        guard.stop(name, error, 2)
+    sys.exit(0 if all(verdict in ("equal", NOTHING) for verdict in verdicts) else 1)
 
 
 def run_main(script):
@@ -474,7 +438,7 @@ def run_main(script):
     try:
         dims = bound_dims(folder) | dict(options.dim)
         if unmade := unmade_outputs(read_chain(folder)):
-            raise WrongUsage(f"{folder}: {unmade_text(unmade)}")
+            raise CannotRun(f"{folder}: {unmade_text(unmade)}")
         chain = Chain(folder, False)
         if root.exists():
             whole = Model(root, False)
@@ -486,17 +450,16 @@ def run_main(script):
             calls = [[None if detail is None else drawn(detail, dims, generator) for detail in chain.inputs()]
                      for _ in range(CALLS)]
             wanted, verdict = [chain(inputs) for inputs in calls], None
-    except WrongUsage as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        sys.exit(2)
+    except guard.Fault as error:
+        guard.stop(name, error, error.status)
     except (RuntimeError, ValueError, OSError) as error:
-        print(f"{name}: {folder}: {first_line(error)}", file=sys.stderr)
-        sys.exit(3)
+        guard.stop(name, f"{folder}: {first_line(error)}", 3)
     parts = f"{counted(len(chain.parts), 'partition')}, {CALLS} calls"
     if verdict is None:
-        print(f"ran: {parts}; a bundle has no root to compare with")
+        guard.say(f"ran: {parts}; a bundle has no root to compare with")
     else:
-        print(f"{'replayed' if verdict == 'equal' else 'differs'}: {parts}, against root.tflite: {verdict}")
+        agrees = verdict in ("equal", NOTHING)
+        guard.say(f"{'replayed' if agrees else 'differs'}: {parts}, against root.tflite: {verdict}")
     for output, value in zip(chain.chain["outputs"], wanted[-1]):
-        print(f"{output}  {value.dtype}{list(value.shape)}")
-    sys.exit(0 if verdict in ("equal", None) else 1)
+        guard.say(f"{output}  {value.dtype}{list(value.shape)}")
+    sys.exit(0 if verdict in ("equal", NOTHING, None) else 1)

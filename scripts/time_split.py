@@ -16,24 +16,20 @@ Exit status: 0 timed; 2 wrong usage; 3 a partition cannot run; 77 a Python modul
 
 import argparse
 import statistics
-import sys
 import time
 from pathlib import Path
+
+import guard
 
 try:
     import numpy as np
     import onnxruntime as ort
     import openvino as ov
-
-    from verify_split import read_manifest
 except ImportError as error:
-    print(
-        f"time_split.py: skipped: needs the Python module {error.name} (pip install onnx onnxruntime openvino numpy)",
-        file=sys.stderr,
-    )
-    sys.exit(77)
+    guard.missing(__name__, "time_split.py", error, "onnxruntime openvino numpy", __doc__)
 
 WARM_RUNS = 3
+WANTED = {"partitions": [{"file": guard.FileName, "is_acc": bool}], "settings?": guard.SETTINGS}
 KINDS = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64,
          "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_,
          "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
@@ -80,7 +76,7 @@ def drawn_inputs(model, settings):
     values = {}
     for one in session.get_inputs():
         given = shapes.get(one.name, one.shape)
-        shape = [size if isinstance(size, int) else dims.get(size, 1) for size in given]
+        shape = guard.size_of_draw(one.name, [size if isinstance(size, int) else dims.get(size, 1) for size in given])
         kind = KINDS[one.type]
         drawn = generator.random(shape) if np.issubdtype(kind, np.floating) else generator.integers(0, 2, shape)
         values[one.name] = drawn.astype(kind)
@@ -94,9 +90,9 @@ def main():
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
-    try:
+    with guard.told("time_split.py", options.folder):
         is_part = options.folder.is_file()
-        manifest = {"partitions": [{"file": "", "is_acc": True}]} if is_part else read_manifest(options.folder)
+        manifest = {"partitions": [{"file": "", "is_acc": True}]} if is_part else guard.read_manifest(options.folder, WANTED)
         core = ov.Core()
         core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32"})
         if options.threads > 0:
@@ -114,10 +110,7 @@ def main():
             for step in steps:
                 values.update(step(values))
             taken.append(1000 * (time.perf_counter() - begin))
-    except Exception as error:  # whatever the runtimes raise
-        print(f"time_split.py: {str(error).splitlines()[0]}", file=sys.stderr)
-        sys.exit(3)
-    print(f"{statistics.median(taken[WARM_RUNS:]):.4f} ms")
+    guard.say(f"{statistics.median(taken[WARM_RUNS:]):.4f} ms")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from torch.utils import _pytree as pytree
 
+import guard
 from run_torch_split import Chain
 
 
@@ -27,9 +28,8 @@ class SplitModule(torch.nn.Module):
         self.folder = Path(folder)
         self.report = report
         self.call_spec = program.call_spec
-        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
-        self.chain = Chain(self.folder, manifest["chain"], program)
-        for part, module in zip(manifest["chain"]["order"], self.chain.modules):
+        self.chain = Chain(self.folder, guard.read_chain(self.folder, guard.TORCH), program)
+        for part, module in zip(self.chain.chain["order"], self.chain.modules):
             self.add_module(part["name"], module)
 
     def forward(self, *args, **kwargs):

@@ -25,18 +25,22 @@ A TensorFlow Lite model and its split run in LiteRT (pip install ai-edge-litert)
 three times one after the other so that state shows; the chain and root.tflite must agree bit for bit. Of the
 options it takes --dim and --seed.
 
-Exit status: 0 all agree; 1 something differs; 2 wrong usage; 3 ORIGINAL itself cannot run;
-77 onnx, onnxruntime or numpy is missing.
+What is not compared, as outputs that are random, is said before what is equal.
+
+Exit status: 0 all that is compared agrees; 1 something differs; 2 wrong usage; 3 ORIGINAL itself cannot run, or the
+manifest is wrong; 77 onnx, onnxruntime or numpy is missing.
 """
 
 import argparse
-import json
 import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from zipfile import BadZipFile
 
+import guard
 import tflite_chain
+from guard import WrongUsage, counted, equal_words, first_line, listed, parse_dim
 
 if __name__ == "__main__" and any(
     argument.endswith(".tflite") or tflite_chain.is_split(argument) for argument in sys.argv[1:]
@@ -52,13 +56,12 @@ try:
     from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
     import ort_child
-    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, read_data_set, set_inputs
+    from ort_inputs import bound_dims, find_inputs, read_data_set, set_inputs
     from ort_values import (
         NUMPY_TYPES,
         OPTIMISED,
         UNOPTIMISED,
         Value,
-        first_line,
         open_session,
         output_names,
         run,
@@ -66,21 +69,7 @@ try:
         value_of_tensor,
     )
 except ImportError as error:
-    if __name__ != "__main__":
-        raise
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        print(__doc__)
-        sys.exit(0)
-    print(
-        f"verify_split.py: skipped: needs the Python module {error.name} "
-        "(pip install onnx onnxruntime numpy)",
-        file=sys.stderr,
-    )
-    sys.exit(77)
-
-
-def counted(number, thing):
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+    guard.missing(__name__, "verify_split.py", error, "onnx onnxruntime numpy", __doc__)
 
 
 # ---- comparing ----
@@ -155,7 +144,9 @@ class Row:
     loads: str = "-"
     equal: str = "-"
     max_diff: str = "-"
+    compared: int = 0
     is_rounded: bool = False  # equal but for the rounding of float16 at cuts
+    random: list = field(default_factory=list)  # outputs that are not compared
     faults: list = field(default_factory=list)
     remarks: list = field(default_factory=list)
 
@@ -163,13 +154,13 @@ class Row:
 def compare(row, expected, actual, is_random, tolerance=EXACT):
     """Fills in the row's last columns; `actual` need not hold every output."""
     compared = [name for name in expected if name in actual]
-    equal, gaps, skipped = 0, [], 0
+    equal, gaps, row.random = 0, [], []
     for name in compared:
         one, other = expected[name].content(), actual[name].content()
         if one == other:
             equal += 1
         elif is_random(name):
-            skipped += 1
+            row.random.append(name)
             row.remarks.append(f'output "{name}" is random: not compared')
         else:
             gaps.append(difference(one, other))
@@ -178,8 +169,9 @@ def compare(row, expected, actual, is_random, tolerance=EXACT):
                 row.remarks.append(f'output "{name}" agrees to {tolerance.text()}')
             else:
                 row.faults.append(f'output "{name}" differs')
-    row.equal = f"{equal} of {len(compared) - skipped}"
-    row.max_diff = "?" if None in gaps else f"{max(gaps, default=0.0):.3g}"
+    row.compared = len(compared) - len(row.random)
+    row.equal = f"{equal} of {row.compared}"
+    row.max_diff = "-" if not row.compared else "?" if None in gaps else f"{max(gaps, default=0.0):.3g}"
 
 
 # ---- the checker ----
@@ -252,18 +244,25 @@ class Verdict:
         if faulty:
             return "NOT equal, or not valid: " + "; ".join(faulty)
         chain = self.rows[-1]
+        random = {name for row in self.rows for name in row.random}
+        left_out = [f"not compared: {counted(len(random), 'output')} of {self.outputs}, random: {listed(sorted(random))}"]
         how = f"from the {chain.what}"
         if chain.equal == "-":
-            how = f"NOT RUN as a {chain.what}"
+            left_out.append(f"NOT RUN: the {chain.what}")
+            how = ""
         elif chain.is_rounded:
             how = f"but for float16 at cuts {how}"
         exact = all(exact_outputs(row) for row in self.rows if "optimised" not in row.what)
         equal = "bit for bit," if exact else "within the tolerance,"
-        return f"equal: {counted(self.outputs, 'output')}, {equal} from root.onnx and {how}"
+        how = " and ".join(one for one in (f"{equal} from root.onnx", how) if one)
+        return equal_words(self.outputs - len(random), how, left_out if random else left_out[1:])
 
     def table(self):
+        return "\n".join(self.lines())
+
+    def lines(self):
         table = [("what", "checker", "loads", "equal", "max diff")]
-        table += [(row.what, row.checker, row.loads, row.equal, row.max_diff) for row in self.rows]
+        table += [(guard.shown(row.what), row.checker, row.loads, row.equal, row.max_diff) for row in self.rows]
         widths = [max(len(cells[i]) for cells in table) for i in range(5)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
@@ -275,7 +274,7 @@ class Verdict:
             for mark, texts in (("fault", row.faults), ("note", row.remarks))
             for text in texts
         ]
-        return "\n".join([self.conclusion(), "", *lines, *([""] if marked else []), *marked])
+        return [guard.shown(one) for one in [self.conclusion(), "", *lines, *([""] if marked else []), *marked]]
 
 
 class Original:
@@ -460,9 +459,6 @@ class Verification:
             row.remarks.append("makes no value: not written")
             return True
         path = self.folder / part["file"]
-        if not path.exists():
-            row.faults.append("is not there")
-            return False
         facts = FileFacts(path)
         if facts.unranked:
             row.checker = "exempt"
@@ -504,21 +500,6 @@ def run_part(path, part, values):
     return run(session, values, names or output_names(session))
 
 
-def read_manifest(folder):
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WrongUsage(f"{path}: {first_line(error)}") from error
-    if isinstance(manifest, dict) and "stages" in manifest:
-        manifest["partitions"] = manifest["stages"]
-    if not isinstance(manifest, dict) or "partitions" not in manifest:
-        raise WrongUsage(f"{path}: no manifest of a split")
-    for part in manifest["partitions"]:
-        part.setdefault("file", part["name"] + ".onnx")  # absent in old manifests
-    return manifest
-
-
 def initializers_of(path):
     """The initializers of the model's graph, and of the bodies of its nodes: a split may have put a
     branch of an If in the place of the If."""
@@ -550,7 +531,7 @@ def verify(original, folder, dims=None, inputs=None, seed=0, tolerance=None):
     """The verdict on a split. `dims`: sizes of symbolic dims that the split did not bind; `inputs`:
     Values by input name; `tolerance`: None for exact, but for what is optimised.
     Raises CannotRun when the original does not run, WrongUsage when there is no split there."""
-    manifest = read_manifest(Path(folder))
+    manifest = guard.read_manifest(folder, guard.PARTS)
     if not Path(original).is_file():
         raise WrongUsage(f"{original}: there is no such file")
     dims = {**bound_dims(original, manifest["partitions"]), **(dims or {})}
@@ -562,24 +543,13 @@ def verify(original, folder, dims=None, inputs=None, seed=0, tolerance=None):
 
 def read_inputs(where, model):
     """The Values by name that --inputs names: in a .npz file, or in a folder of .pb files."""
-    if Path(where).is_dir():
-        return read_data_set(Path(where), model)
-    return {name: Value.of_array(array) for name, array in np.load(where).items()}
-
-
-def print_table(text):
-    """Prints to standard output; a reader that stops early (head) is not an error."""
     try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
-
-
-def parse_dim(text):
-    name, _, size = text.rpartition("=")
-    if not name or not size.isdigit():
-        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=SIZE')
-    return name, int(size)
+        if Path(where).is_dir():
+            return read_data_set(Path(where), model)
+        return {name: Value.of_array(array) for name, array in np.load(guard.regular(where)).items()}
+    except (OSError, ValueError, EOFError, BadZipFile, guard.BadFile) as error:
+        text = first_line(error)
+        raise WrongUsage(text if isinstance(error, guard.BadFile) else f"{where}: {text}") from error
 
 
 def supervise(original):
@@ -587,7 +557,7 @@ def supervise(original):
     status, death = ort_child.run_in_child(__file__)
     if death is None:
         return status
-    print(f"verify_split.py: {original}: {death}", file=sys.stderr)
+    guard.say(f"verify_split.py: {original}: {death}", to_errors=True)
     return 3 if "original" in death else 1
 
 
@@ -618,18 +588,12 @@ def main():
     tolerance = None
     if options.rtol is not None or options.atol is not None:
         tolerance = Tolerance(options.rtol or 0.0, options.atol or 0.0)
-    try:
+    with guard.told("verify_split.py", options.original):
         given = read_inputs(options.inputs, options.original) if options.inputs else {}
         dims = dict(options.dim)
         verdict = verify(options.original, options.folder, dims, given, options.seed, tolerance)
-    except (WrongUsage, OSError, ValueError) as error:
-        print(f"verify_split.py: {error}", file=sys.stderr)
-        sys.exit(2)
-    except CannotRun as error:
-        print(f"verify_split.py: {options.original}: {error}", file=sys.stderr)
-        sys.exit(3)
-    print_table(verdict.table())
-    sys.exit(0 if verdict.passed else 1)
+        guard.say(*verdict.lines())
+        sys.exit(0 if verdict.passed else 1)
 
 
 if __name__ == "__main__":

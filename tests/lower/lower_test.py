@@ -1685,7 +1685,7 @@ def test_split_captures_what_parts_take_and_make(place):
     captured = place.folder / "out" / "captured"
     files = sorted(str(path.relative_to(captured)) for path in captured.rglob("*.pb"))
     equal(len(files), 6)
-    equal(sorted(path.name for path in captured.iterdir()), ["_run_on_acc_0", "_run_on_acc_2", "_run_on_cpu_1"])
+    equal(sorted(path.name for path in captured.iterdir()), ["_run_on_acc_0", "_run_on_acc_2", "_run_on_cpu_1", "captured.json"])
     done = place.run("split", model, "-s", "some.json", "-o", "out", "--capture", "--force", env=env)
     equal(done.returncode, 0)
 

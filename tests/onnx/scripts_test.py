@@ -142,6 +142,7 @@ def test_capture_writes_parts_that_run_alone(folder, mobile):
     out = folder / "captured"
     expect(run("capture_inputs.py", mobile, "-o", out), 0, "captured: 8 partitions of 8")
     parts = sorted(out.iterdir())
+    assert parts.pop(-1).name == "captured.json"
     assert [p.name for p in parts] == sorted(p.stem for p in mobile.glob("_run_on_*.onnx"))
     for part in parts:
         runs_alone(part)
@@ -276,7 +277,7 @@ def test_the_first_part_that_drifts_is_named(folder, mobile):
 def test_capture_refuses_what_is_no_split(folder, mobile):
     expect(run("capture_inputs.py", folder), 2, "DIR is not a split of an ONNX model")
     expect(run("capture_inputs.py", mobile, "--inputs", folder / "none.npz"), 2, "none.npz")
-    expect(run("capture_inputs.py", mobile, "-o", mobile, "--force"), 4, "which is not a captured partition")
+    expect(run("capture_inputs.py", mobile, "-o", mobile, "--force"), 4, "holds an input of this run")
 
 
 def main():

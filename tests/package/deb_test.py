@@ -20,7 +20,7 @@ FILES = ["usr/bin/cleave", "usr/share/bash-completion/completions/cleave",
 PROJECT = Path(__file__).resolve().parent.parent.parent
 # Compilers that `lower` knows, and the scripts that talk to them.
 BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/capture_inputs.py", "scripts/capture_torch.py",
-            "scripts/convert_opset.py", "scripts/ort_child.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
+            "scripts/convert_opset.py", "scripts/guard.py", "scripts/ort_child.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
             "scripts/run_torch_split.py", "scripts/tflite_chain.py", "scripts/verify_split.py"]
 
 

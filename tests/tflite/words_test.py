@@ -40,7 +40,7 @@ class Interpreter:
     def invoke(self): pass
     def get_tensor(self, index): return self.value
 '''
-PART = {"file": "part.tflite", "inputs": ["x"], "outputs": ["y"]}
+PART = {"name": "part", "file": "part.tflite", "inputs": ["x"], "outputs": ["y"]}
 
 
 class Place:
@@ -78,15 +78,15 @@ def expect(faults, what, got, status, words):
 def check_runs(place, faults):
     cases = [
         ({}, (0, "equal"), (0, "against root.tflite: equal")),
-        ({"order": []}, (1, 'no partition makes "y"'), (2, 'no partition makes "y"')),
+        ({"order": []}, (1, 'no partition makes "y"'), (3, 'no partition makes "y"')),
         ({"model": "two inputs"}, (2, "has 2 inputs, and the model that was split has 1"), (0, "equal")),
         ({"model": "other input"}, (2, 'its input is "z", and that of the model that was split is "x"'), (0, "equal")),
         ({"part": "raises"}, (1, "running chain, XNNPACK off: KeyError: 'an unexpected key'"), (1, "KeyError")),
         ({"model": "custom"}, (3, "unresolved custom op: Mystery.; what is before and behind"), (0, "equal")),
         ({"part": "aborts"}, (1, "running chain, XNNPACK off: LiteRT crashed"), (1, "LiteRT crashed")),
-        ({"manifest": "{"}, (2, "manifest.json: "), (2, "manifest.json: ")),
-        ({"manifest": "[]"}, (2, "is no manifest of a split"), (2, "is no manifest of a split")),
-        ({"manifest": "{}"}, (2, "its manifest has no chain"), (2, "its manifest has no chain")),
+        ({"manifest": "{"}, (3, "manifest.json: "), (3, "manifest.json: ")),
+        ({"manifest": "[]"}, (3, "must be an object"), (3, "must be an object")),
+        ({"manifest": "{}"}, (3, "manifest.json: chain: is not there"), (3, "manifest.json: chain: is not there")),
     ]
     for given, verified, replayed in cases:
         place.lay(**given)
