@@ -265,7 +265,8 @@ def verdict_of(cell: str) -> tuple[bool | None, str]:
     for word in sorted(YES, key=len, reverse=True):
         rest = small.removeprefix(word)
         if rest != small and re.match(r"[\s(,;:.*–-]", rest):
-            return True, text[len(word) :].strip(" ,;:.-–()")
+            is_elsewhere = re.search(r"\b(cpu|host)\b", rest)  # "Supported on CPU"
+            return (None, "") if is_elsewhere else (True, text[len(word) :].strip(" ,;:.-–()"))
     return None, ""
 
 
