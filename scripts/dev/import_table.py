@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes a support list of a vendor's table of operators in Markdown, CSV or HTML. For maintainers: the lists that come
-with cleave are made so, by make_lists.py and vela_lists.py.
+with cleave are made so, by make_lists.py.
 
 usage: import_table.py TABLE [-o LIST] [--name NAME] [--section TEXT]
 
@@ -12,7 +12,7 @@ Steps:
    each sentence of a note a condition, or a part of the rule's `unchecked` where no reader knows it.
 
 A row whose verdict, operator or opset is not understood makes no rule, and is printed under "rows not understood", with
-its line. What ONNX's operators are called is in onnx_operators.json, which newer_operators.py writes.
+its line. What ONNX calls its operators' inputs and attributes, onnx_operators.py knows.
 
 Exit status: 0 the list is made; 2 the arguments are wrong; 3 the file has no table that can be read, or several
 accelerators' and --section does not choose.
@@ -26,75 +26,17 @@ import json
 import re
 import sys
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
+
+from onnx_operators import DTYPES, TYPE_WORDS, Formal, Operator, names_in_small_letters, operators
 
 Rule = dict[str, Any]
 OPEN = 1000  # above all opsets
 
-# In the order in which lists name them.
-DTYPES = ["float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "float64",
-          "uint32", "uint64", "bfloat16", "float8_e4m3fn", "uint4", "int4"]  # fmt: skip
-TYPE_WORDS = {"fp32": "float32", "float": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16",
-              "fp64": "float64", "double": "float64", "boolean": "bool", "fp8": "float8_e4m3fn",
-              "float8": "float8_e4m3fn", "float8e4m3fn": "float8_e4m3fn", "i64": "int64",
-              **{name: name for name in DTYPES}}  # fmt: skip
 
 class CannotImport(Exception):
     """The file makes no list; the text says why, and the way out."""
-
-
-# ---- ONNX's names ----
-
-
-@dataclass
-class Formal:
-    """An input or output as the newest version of an operator declares it."""
-
-    name: str  # in small letters
-    variable: str  # "T": formals of one variable have one type
-    is_variadic: bool
-    types: set[str]  # that it may have
-
-
-@dataclass
-class Operator:
-    name: str
-    since: list[int]  # the opset of each of its versions
-    inputs: list[Formal]
-    outputs: list[Formal]
-    attributes: list[str]  # of all versions
-    with_default: set[str]
-
-    def input_named(self, word: str) -> int | None:
-        """The input that the word names: as the schema spells it, or as people call it."""
-        small = word.lower()
-        names = [one.name for one in self.inputs]
-        other = {"weight": "w", "weights": "w", "filter": "w", "bias": "b", "splits": "split"}.get(small, small)
-        return next((names.index(name) for name in (small, other) if name in names), None)
-
-
-@cache
-def operators() -> dict[str, Operator]:
-    """ONNX's operators by name, outside the default domain "ai.onnx.ml:Normalizer"."""
-    table = json.loads(Path(__file__).with_name("onnx_operators.json").read_text(encoding="utf-8"))
-    types = [{TYPE_WORDS[name] for name in row if name in TYPE_WORDS} for row in table["types"]]
-
-    def formals(rows: list[list[Any]]) -> list[Formal]:
-        return [Formal(name.rstrip(".").lower(), of, name.endswith("..."), types[at]) for name, of, at in rows]
-
-    return {
-        name: Operator(name, one["since"], formals(one["inputs"]), formals(one["outputs"]),
-                       [text.rstrip("=") for text in one["attributes"]],
-                       {text[:-1] for text in one["attributes"] if text.endswith("=")})
-        for name, one in table["operators"].items()
-    }  # fmt: skip
-
-
-@cache
-def names_in_small_letters() -> dict[str, str]:
-    return {name.lower(): name for name in operators()}
 
 
 # ---- tables ----
@@ -337,6 +279,10 @@ def columns_of(table: Table) -> Columns:
             columns.supported.append(i)
         else:
             columns.other.append(i)
+    # Beside a column of verdicts, one of prose about support is a note.
+    if any(is_verdicts[i] for i in columns.supported):
+        columns.notes += [i for i in columns.supported if not is_verdicts[i]]
+        columns.supported = [i for i in columns.supported if is_verdicts[i]]
     return columns
 
 
@@ -985,6 +931,9 @@ def main() -> None:
         made = import_text(options.table.read_text(encoding="utf-8-sig"), options.table.suffix.lower(), options.section)
     except (OSError, UnicodeDecodeError, CannotImport) as error:
         print(f"{options.table}: {error}", file=sys.stderr)
+        sys.exit(3)
+    if not made.rules:
+        print(f"{options.table}: no row makes a rule: {report_text(made)}", end="", file=sys.stderr)
         sys.exit(3)
     text = list_text(options.name or options.table.stem, str(options.table), made.rules)
     if options.output:

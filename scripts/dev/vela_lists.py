@@ -695,7 +695,7 @@ def onnx_rules(operators, native):
     for op, sentences in operators.items():
         if op not in native or op not in ONNX or op == "QUANTIZE":  # what QuantizeLinear reads is float32
             continue
-        rule = {"op": ONNX[op]}
+        rule: dict = {"op": ONNX[op]}
         if op in ONNX_WHERE:
             rule["where"] = [ONNX_WHERE[op]]
         rule |= {"why": op, "quantized": {"activations": ["tensor", *native[op].types]}, "input_shape": "batched"}

@@ -121,11 +121,8 @@ class Opsets(unittest.TestCase):
             done = subprocess.run([CLEAVE, "preview", model, "-s", "npu.json", "--dim", "N=1", "--json"], cwd=folder,
                                   capture_output=True, text=True)  # fmt: skip
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertEqual(refused_ops(json.loads(done.stdout)), {"Clip", "HardSigmoid", "Relu", "Mul", "GlobalAveragePool", "Flatten", "Gemm"})
-
-
-def refused_ops(report):
-    return {op["op"] for op in report["ops"] if op["unsupported"]}
+            refused = {name.rpartition("/")[2] for name, part in json.loads(done.stdout)["node_map"].items() if "acc" not in part}
+            self.assertEqual(refused, {"Clip", "HardSigmoid", "Relu", "Mul", "GlobalAveragePool", "Flatten", "Gemm"})
 
 
 class Verdicts(unittest.TestCase):
@@ -174,6 +171,10 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([rule["op"] for rule in made.rules], ["Relu", "Conv", "Abs"])
         self.assertEqual(made.not_understood, ['line 6: Erf: "CPU" below "Unit", which is not read'])
         self.assertEqual(made.not_read, ["Unit"])
+
+    def test_prose_about_support_is_a_note_beside_verdicts(self):
+        made = rules("Operator|Supported|Supported formats", "Relu|Y|NCHW", "Erf|N|", "Abs|Y|")
+        self.assertEqual([(rule["op"], rule.get("unchecked")) for rule in made], [("Relu", "NCHW"), ("Abs", None)])
 
     def test_a_note_that_is_a_verdict(self):
         self.assertEqual(ops("Operator|Note", "Relu|", "Erf|Not supported", "Tan|Falls back to CPU", "Abs|None"), ["Relu", "Abs"])
@@ -301,6 +302,10 @@ class Forms(unittest.TestCase):
             lint = subprocess.run([CLEAVE, "lists", "lint", "npu.json"], cwd=folder, capture_output=True, text=True)
             self.assertIn("0 errors, 0 warnings, 2 notes", lint.stdout + lint.stderr)
             Path(folder, "bad.md").write_bytes(b"|Operator|\n|--|\n|\xff|\n")
+            Path(folder, "odd.md").write_text(table("Operator|Supported", "Relu|maybe"))
+            done = run("odd.md", "-o", "l.json")
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertIn('line 3: Relu: "maybe" is neither yes nor no', done.stderr)
             Path(folder, "two.md").write_text(table("Operator|A|B", "Relu|Y|N"))
             for words in (["bad.md"], ["none.md"], ["two.md"], ["npu.md", "--section", "x"]):
                 done = run(*words, "-o", "l.json")
@@ -362,7 +367,8 @@ CONDITIONS = {
     ("Conv", "2D or 3D convolutions only"): {"shapes": {"0": {"rank": [4, 5]}}},
     # A line break is a blank.
     ("Conv", "Only 2D<br>Conv is<br />supported."): {"shapes": {"0": {"rank": [4]}}},
-    ("Conv", "Only 2D Conv is supported.<br/>Bias if provided must be constant."): {"shapes": {"0": {"rank": [4]}}, "constant": {"2?": True}},
+    ("Conv", "Only 2D Conv is supported.<br/>Bias if provided must be constant."):
+        {"shapes": {"0": {"rank": [4]}}, "constant": {"2?": True}},
     ("Conv", "Only 2D Conv is supported<br/>weights should be constant"): {"shapes": {"0": {"rank": [4]}}, "constant": {"1?": True}},
     ("Gemm", "Input B must be constant<br>unless the batch is 1"): {"unchecked": "Input B must be constant unless the batch is 1"},
     # What asks nothing.
@@ -379,7 +385,8 @@ IN_WORDS = [
     ("DepthToSpace", "If mode is CRD the input must have a fixed shape"), ("Add", "Both inputs must be quick"),
     ("ScatterND", "reduction is not supported"), ("Gemm", "Input B must not be constant"), ("TopK", "K must be less than the last dim"),
     ("Conv", "padding_type of SAME_UPPER is not supported"), ("Tile", "repeats may be constant and must be positive"),
-    ("Gemm", "Input B must be a compile -time constant"), ("Gemm", "Input B must be a compile2-time constant"), ("Add", "No short integers"),
+    ("Gemm", "Input B must be a compile -time constant"), ("Gemm", "Input B must be a compile2-time constant"),
+    ("Add", "No short integers"),
 ]  # fmt: skip
 # For each word of a sentence that is a condition: what becomes of the sentence without the word, and with "quickly" before
 # it: = the same condition, u unchecked, o another condition.
