@@ -240,9 +240,7 @@ class Columns:
 def is_operator(cell: str) -> bool:
     names = names_of(cell)[0]
     known = names_in_small_letters()
-    return bool(names) and all(
-        ":" in name or name.lower().removeprefix("ai.onnx.") in known for name in names
-    )
+    return bool(names) and all(":" in one or one.lower().removeprefix("ai.onnx.") in known for one in names)
 
 
 def columns_of(table: Table) -> Columns:
@@ -302,7 +300,8 @@ def choose(tables: list[Table], section: str) -> list[tuple[Table, Columns]]:
     by_operator: dict[str, int] = {}
     for number, (table, columns) in enumerate(chosen):
         for row in table.rows:
-            if by_operator.setdefault(table.cell(row, columns.op), number) != number:
+            name = table.cell(row, columns.op)
+            if name and by_operator.setdefault(name, number) != number:
                 refuse_choice(section, [one.section or ", ".join(one.headings) for one, _ in chosen])
     for table, columns in chosen:
         if len(columns.supported) > 1:
@@ -488,7 +487,11 @@ def number_of(word: str) -> int | None:
 
 
 def add_to(rule: Rule, key: str, more: Rule) -> bool:
-    rule.setdefault(key, {}).update(more)
+    """False where the rule asks something else of the same, which would be lost."""
+    there = rule.setdefault(key, {})
+    if any(there.get(name, value) != value for name, value in more.items()):
+        return False
+    there.update(more)
     return True
 
 
@@ -580,8 +583,7 @@ def read_spatial_rank(it: Sentence, rule: Rule) -> bool:
 
 
 def add_shape(rule: Rule, of: int, more: Rule) -> bool:
-    rule.setdefault("shapes", {}).setdefault(str(of), {}).update(more)
-    return True
+    return add_to(rule.setdefault("shapes", {}), str(of), more)
 
 
 def read_rank(it: Sentence, rule: Rule) -> bool:

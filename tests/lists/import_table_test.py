@@ -371,6 +371,9 @@ CONDITIONS = {
         {"shapes": {"0": {"rank": [4]}}, "constant": {"2?": True}},
     ("Conv", "Only 2D Conv is supported<br/>weights should be constant"): {"shapes": {"0": {"rank": [4]}}, "constant": {"1?": True}},
     ("Gemm", "Input B must be constant<br>unless the batch is 1"): {"unchecked": "Input B must be constant unless the batch is 1"},
+    # One condition does not replace another.
+    ("Concat", "axis must be 1. axis must be 2. axis must be 1."): {"attributes": {"axis": [1]}, "unchecked": "axis must be 2"},
+    ("Relu", "Input must be 4D. Input rank up to 5."): {"shapes": {"0": {"rank": [4]}}, "unchecked": "Input rank up to 5"},
     # What asks nothing.
     ("AveragePool", "3D support can be added if needed."): {},
     ("RandomUniform", "seed value is ignored by TensorRT"): {},
