@@ -45,7 +45,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
        make_calibrate_command},
 #endif
 #if CLEAVE_WITH_LISTS
-      {"lists", "show, import, begin or lint support lists", kLists, make_lists_command},
+      {"lists", "show, begin or lint support lists", kLists, make_lists_command},
       {"lint-support", "find faults in a support list; also: lists lint", kLists,
        make_lint_support_command},
 #endif

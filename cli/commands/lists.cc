@@ -1,20 +1,16 @@
-// cleave lists: lists the support lists that are known by name, imports vendors' tables, starts a
-// list from models, and checks a list for faults.
+// cleave lists: lists the support lists that are known by name, starts a list from models, and checks
+// a list for faults.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/bound_models.h"
 #include "cli/jobs/lint_run.h"
-#include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/text/text_layout.h"
-#include "formats/lists/import/import.h"
 #include "formats/lists/support/known_lists.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/lint/list_text.h"
@@ -22,35 +18,17 @@
 namespace cleave {
 namespace {
 
-constexpr std::array kKinds = {ImportKind::table, ImportKind::devices,
-                               ImportKind::torch};  // as --from names them
-constexpr std::array kNames = {OperatorNames::onnx, OperatorNames::tflite};
-
 class ListsCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app_ = &app;
     app.add_option("ACTION", action_,
                    "show: name the lists that are known, or say what those named FILE have; "
-                   "import: make a list of a vendor's table, "
-                   "of devices or of torch's SupportDict; new: begin a list from models; lint: "
-                   "find faults of a list")
+                   "new: begin a list from models; lint: find faults of a list")
         ->required()
-        ->check(CLI::IsMember({"show", "import", "new", "lint"}));
-    add_input_option(app, "FILE", files_,
-                     "import: what is imported; new: models; lint: the list, then models");
+        ->check(CLI::IsMember({"show", "new", "lint"}));
+    add_input_option(app, "FILE", files_, "show: lists; new: models; lint: the list, then models");
     add_report_option(app, "-o,--output", output_, "write the list to this file");
-    add_words(
-        app, "--from", {"table", "devices", "torch"}, [this](std::size_t i) { kind_ = kKinds[i]; },
-        "import: what the file is, where its content does not show it");
-    app.add_option("--section", section_,
-                   "import: only the tables below headings with this text, where a file has those "
-                   "of several accelerators")
-        ->type_name("TEXT");
-    add_words(
-        app, "--names", {"onnx", "tflite"}, [this](std::size_t i) { names_ = kNames[i]; },
-        "import: whose names a table's operators of TensorFlow Lite get; tflite for a list that is "
-        "for .tflite models");
     app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
     add_binding_options(app, run_.model);
     app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
@@ -63,7 +41,6 @@ class ListsCommand : public Command {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
       return ExitCode::usage;
     }
-    if (action_ == "import") return import();
     return action_ == "new" ? begin() : lint();
   }
 
@@ -112,28 +89,6 @@ class ListsCommand : public Command {
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
-  // The report goes to standard output, unless the list does.
-  ExitCode import() const {
-    if (files_.size() > 1) {
-      print_error("import takes one file");
-      return ExitCode::usage;
-    }
-    ImportOptions options{.kind = {}, .name = name_, .section = section_};
-    options.kind = kind_;
-    options.names = names_;
-    const auto made = import_list(files_.front(), options);
-    if (!made) return refuse(made.error());
-    const ExitCode code = write(made->result.list.text);
-    if (code != ExitCode::done) return code;
-    const std::string text = import_text(*made);
-    if (output_.empty() || output_ == "-") {
-      print_info(text);
-    } else {
-      write_stdout(text, {output_});
-    }
-    return code;
-  }
-
   ExitCode begin() {
     std::vector<LoadedModel> models;
     BoundModels bound(*app_, run_.model, files_.size() > 1);
@@ -158,10 +113,7 @@ class ListsCommand : public Command {
   std::string action_;
   std::vector<std::string> files_;
   std::string output_;
-  std::optional<ImportKind> kind_;
-  OperatorNames names_ = OperatorNames::onnx;
   std::string name_;
-  std::string section_;
   LintRun run_;
 };
 

@@ -47,9 +47,9 @@ cleave_shelf(ADVICE "advice, tuning and calibration"
   COMMANDS advise tune calibrate
   PLACES core/advice/ formats/report/advice/ formats/run/jobs/calibrate_job formats/run/jobs/tune_
          cli/commands/advise cli/commands/calibrate cli/commands/tune)
-cleave_shelf(LISTS "import and lint of support lists"
+cleave_shelf(LISTS "lists that are started, shown and linted"
   COMMANDS lists lint-support
-  PLACES core/lint/ formats/lists/import/ formats/report/lint/ cli/commands/lint_support cli/commands/lists
+  PLACES core/lint/ formats/report/lint/ cli/commands/lint_support cli/commands/lists
          cli/jobs/lint_run)
 cleave_shelf(CI "checks and comparisons for CI"
   COMMANDS check diff

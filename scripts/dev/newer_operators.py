@@ -3,11 +3,13 @@
 
 The library of the oldest systems that cleave is built on knows opset 17 and ai.onnx.ml 3. This script takes from
 the newest `onnx` of PyPI every version of an operator after those, and the bodies of operators that ONNX Runtime
-expands since it has no kernel for them.
+expands since it has no kernel for them. For import_table.py it writes the names that each operator's inputs, outputs
+and attributes have, with the types that they may have, as scripts/dev/onnx_operators.json.
 
 usage: newer_operators.py [PROJECT_FOLDER]     needs: pip install onnx
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -86,11 +88,45 @@ def body_row(schema):
     )
 
 
+def formals(parameters, types):
+    """[name, type variable, place of its types in `types`] of each; a variadic one's name ends in dots."""
+    made = []
+    for one in parameters:
+        allowed = sorted(name[7:-1] for name in one.types if name.startswith("tensor("))
+        if allowed not in types:
+            types.append(allowed)
+        dots = "..." if one.option == defs.OpSchema.FormalParameterOption.Variadic else ""
+        made.append([one.name + dots, one.type_str, types.index(allowed)])
+    return made
+
+
+def operator_names(schemas):
+    """The newest version of each operator, with the attributes of all versions: `name=` where it has a default."""
+    types, operators = [], {}
+    for schema in schemas:
+        name = f"{schema.domain}:{schema.name}" if schema.domain else schema.name
+        operator = operators.setdefault(name, {"since": [], "inputs": [], "outputs": [], "attributes": []})
+        operator["since"].append(schema.since_version)
+        if schema.deprecated:
+            continue
+        operator["inputs"], operator["outputs"] = formals(schema.inputs, types), formals(schema.outputs, types)
+        old = {one.rstrip("=") for one in operator["attributes"]}
+        with_default = {one for one, it in schema.attributes.items() if it.default_value.type}
+        operator["attributes"] = [
+            one + ("=" if one in with_default else "") for one in sorted(old | set(schema.attributes))
+        ]
+    rows = ",\n  ".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in operators.items())
+    head = f'"made_of": "onnx {onnx.__version__}, opset {defs.onnx_opset_version()}"'
+    sets = ",\n  ".join(map(json.dumps, types))
+    return f'{{\n {head},\n "types": [\n  {sets}\n ],\n "operators": {{\n  {rows}\n }}\n}}\n'
+
+
 def main():
     project = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[2])
     schemas = sorted(
         defs.get_all_schemas_with_history(), key=lambda one: (one.domain, one.name, one.since_version)
     )
+    project.joinpath("scripts/dev/onnx_operators.json").write_text(operator_names(schemas), encoding="utf-8")
     newer = [one for one in schemas if one.since_version > KNOWN.get(one.domain, VARIADIC)]
     made = f"// Made by scripts/dev/newer_operators.py from onnx {onnx.__version__}, opset {defs.onnx_opset_version()}.\n"
     infer = project / "formats/models/onnx/infer"

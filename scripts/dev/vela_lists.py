@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes samples/lists/ethos_u55.json and ethos_u85.json of what Vela, Arm's compiler for Ethos-U, says it supports.
 
-usage: vela_lists.py CLEAVE [-o samples/lists] [--report SUPPORTED_OPS.md] [--date YYYY-MM-DD]
+usage: vela_lists.py [-o samples/lists] [--report SUPPORTED_OPS.md] [--date YYYY-MM-DD]
 
 Vela (ethos-u-vela on PyPI, Apache-2.0) writes what it can place on the NPU as sentences, by operator of TensorFlow
 Lite. Each sentence becomes conditions of a rule, or stays in the rule's `unchecked`. Two rules are made of an operator:
@@ -656,25 +656,52 @@ def quantization(rule, maps, made):
             rule.ask(f"max({name}.scales) == 0 or {relation}" if rule.is_plain else relation)
 
 
-def onnx_rules(cleave, report, kind, native, folder):
-    """The rules that `cleave lists import` makes of the report for ONNX's operators, with the generic sentences decided."""
-    out = folder / "onnx.json"
-    command = [cleave, "lists", "import", report, "-o", out, "--section", f"{kind} Summary Table"]
-    subprocess.run(command, check=True, capture_output=True)
+# ONNX operators that do the same as one of TensorFlow Lite, and where they do.
+ONNX = {
+    "ABS": "Abs", "ADD": "Add", "ADD_N": "Sum", "ARG_MAX": "ArgMax", "ARG_MIN": "ArgMin",
+    "AVERAGE_POOL_2D": "AveragePool", "BATCH_MATMUL": "MatMul", "CAST": "Cast", "CEIL": "Ceil",
+    "CONCATENATION": "Concat", "COS": "Cos", "CUMSUM": "CumSum", "DEPTH_TO_SPACE": "DepthToSpace",
+    "DEQUANTIZE": "DequantizeLinear", "DIV": "Div", "ELU": "Elu", "EQUAL": "Equal", "EXP": "Exp",
+    "EXPAND_DIMS": "Unsqueeze", "FLOOR": "Floor", "FULLY_CONNECTED": "Gemm", "GATHER": "Gather",
+    "GATHER_ND": "GatherND", "GELU": "Gelu", "GREATER": "Greater", "GREATER_EQUAL": "GreaterOrEqual",
+    "HARD_SWISH": "HardSwish", "LEAKY_RELU": "LeakyRelu", "LESS": "Less", "LESS_EQUAL": "LessOrEqual", "LOG": "Log",
+    "LOGICAL_AND": "And", "LOGICAL_NOT": "Not", "LOGICAL_OR": "Or", "LOGISTIC": "Sigmoid",
+    "LOG_SOFTMAX": "LogSoftmax", "MAXIMUM": "Max", "MAX_POOL_2D": "MaxPool", "MEAN": "ReduceMean", "MINIMUM": "Min",
+    "MUL": "Mul", "NEG": "Neg", "POW": "Pow", "PRELU": "PRelu", "QUANTIZE": "QuantizeLinear",
+    "REDUCE_MAX": "ReduceMax", "REDUCE_MIN": "ReduceMin", "REDUCE_PROD": "ReduceProd", "RELU": "Relu",
+    "RESHAPE": "Reshape", "ROUND": "Round", "SCATTER_ND": "ScatterND", "SELECT": "Where", "SELECT_V2": "Where",
+    "SHAPE": "Shape", "SIGN": "Sign", "SIN": "Sin", "SLICE": "Slice", "SOFTMAX": "Softmax",
+    "SPACE_TO_DEPTH": "SpaceToDepth", "SPLIT": "Split", "SPLIT_V": "Split", "SQRT": "Sqrt", "SQUEEZE": "Squeeze",
+    "STRIDED_SLICE": "Slice", "SUB": "Sub", "SUM": "ReduceSum", "TANH": "Tanh", "TILE": "Tile", "TOPK_V2": "TopK",
+    "TRANSPOSE": "Transpose", "TRANSPOSE_CONV": "ConvTranspose",
+    "CONV_2D": "Conv", "DEPTHWISE_CONV_2D": "Conv", "MIRROR_PAD": "Pad", "PAD": "Pad", "PADV2": "Pad",
+    "RESIZE_BILINEAR": "Resize", "RESIZE_NEAREST_NEIGHBOR": "Resize", "UNIDIRECTIONAL_SEQUENCE_LSTM": "LSTM",
+}  # fmt: skip
+ONNX_WHERE = {
+    "CONV_2D": "attr.group == 1",
+    "DEPTHWISE_CONV_2D": "attr.group > 1 and attr.group == in[0].dim[1]",
+    "MIRROR_PAD": 'attr.mode == "reflect"',
+    "PAD": 'attr.mode == "constant"',
+    "PADV2": 'attr.mode == "constant"',
+    "RESIZE_BILINEAR": 'attr.mode == "linear"',
+    "RESIZE_NEAREST_NEIGHBOR": 'attr.mode == "nearest"',
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 'attr.direction != "bidirectional"',
+}
+
+
+def onnx_rules(operators, native):
+    """The rules for ONNX's operators between DequantizeLinear and QuantizeLinear, with the generic sentences decided."""
     rules = []
-    for rule in json.loads(out.read_text())["allow"]:
-        of = native.get(rule["why"].split(";")[0].split(" ")[0])
-        if of is None or of.op == "QUANTIZE":  # what QuantizeLinear reads is float32
+    for op, sentences in operators.items():
+        if op not in native or op not in ONNX or op == "QUANTIZE":  # what QuantizeLinear reads is float32
             continue
-        types = of.types
-        rule.pop("inputs", None)
-        rule["quantized"] = {"activations": ["tensor", *types]}
-        if of.op in WEIGHTS:
+        rule: dict = {"op": ONNX[op]}
+        if op in ONNX_WHERE:
+            rule["where"] = [ONNX_WHERE[op]]
+        rule |= {"why": op, "quantized": {"activations": ["tensor", *native[op].types]}, "input_shape": "batched"}
+        if op in WEIGHTS:
             rule["quantized"]["1"] = ["tensor", "axis", "int8", "uint8"]
-        rule["input_shape"] = "batched"
-        left = [one for one in rule.get("unchecked", "").split("; ") if one and not is_generic(one)]
-        rule.pop("unchecked", None)
-        if left:
+        if left := [one.rstrip(".") for one in sentences if not is_generic(one)]:
             rule["unchecked"] = "; ".join(left)
         rules.append(rule)
     return rules
@@ -682,19 +709,14 @@ def onnx_rules(cleave, report, kind, native, folder):
 
 def is_generic(sentence):
     """Whether the conditions of onnx_rules() decide it."""
-    try:
-        decide, _ = reader_of(sentence)
-    except ValueError:  # a piece of one: `lists import` ends sentences at full stops
-        return False
-    return decide in (first_dim_open, of_types, known_rank, has_input, has_output, quantized, positive_scales,
-                      per_tensor, no_64_bit, no_32_bit, weight_types)  # fmt: skip
+    return reader_of(sentence)[0] in (first_dim_open, of_types, known_rank, has_input, has_output, quantized,
+                                      positive_scales, per_tensor, no_64_bit, no_32_bit, weight_types)  # fmt: skip
 
 
 class Native:
     """What the ONNX rule of an operator takes from the one for .tflite."""
 
-    def __init__(self, op, made):
-        self.op = op
+    def __init__(self, made):
         inputs = made["inputs"]
         self.types = inputs["all"] if isinstance(inputs, dict) else next(one for one in inputs if one)
 
@@ -718,7 +740,6 @@ def vela_report(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cleave", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("samples/lists"))
     parser.add_argument("--report", type=Path, help="what vela --supported-ops-report wrote")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="that the lists state")
@@ -730,13 +751,14 @@ def main():
             version = re.search(r"Vela version: `(.*?)`", text)[1]
             for name, kind in LISTS.items():
                 counts, rules, native = {}, [], {}
-                for op, sentences in operators_of(text, kind).items():
+                operators = operators_of(text, kind)
+                for op, sentences in operators.items():
                     made = rule_of(op, sentences, counts, op in PLAIN[name])
                     if made is None:
                         continue
                     rules.append(made)
-                    native[op] = Native(op, made)
-                rules += onnx_rules(options.cleave.resolve(), report.resolve(), kind, native, Path(scratch))
+                    native[op] = Native(made)
+                rules += onnx_rules(operators, native)
                 source = (f"what vela --supported-ops-report of ethos-u-vela {version} (PyPI) writes, {options.date} "
                           f"(Apache-2.0){SEEN[name]}")  # fmt: skip
                 (options.output / f"{name}.json").write_text(list_text(name, source, rules), encoding="utf-8")

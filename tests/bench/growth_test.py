@@ -336,12 +336,6 @@ def cut_nodes(folder, n):
     (folder / "nodes.txt").write_text("\n".join(f"n{i}" for i in range(n // 4, 3 * n // 4)) + "\n")
 
 
-@case("import of a long table", "lists import table.md -o l.json", 200)
-def table(folder, n):
-    rows = "".join(f"| Op{i} | Y | float32 | only {i} inputs |\n" for i in range(n))
-    (folder / "table.md").write_text("| Operator | Supported | Types | Restrictions |\n|---|---|---|---|\n" + rows)
-
-
 @case("a new list from a model", "lists new m.json -o l.json", 200)
 def new_list(folder, n):
     inspect_ops(folder, n)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares the operators and attributes that `lint-support` knows with those of the onnx package: each
-of these must be known with its attributes and inputs, and misspelt ones must not.
+of these must be known with its attributes and inputs, and misspelt ones must not. The table of the script that reads
+vendors' tables must have them, too.
 
 usage: onnx_names_test.py CLEAVE      exit status 1 when a name is wrong
 """
@@ -22,6 +23,16 @@ def known_ops():
         ops[schema.domain, schema.name] = (attributes | set(schema.attributes),
                                            max(inputs, schema.max_input))
     return ops
+
+
+def missing_in_table():
+    """Operators of the package that scripts/dev/onnx_operators.json lacks, or has without an attribute."""
+    path = Path(__file__).resolve().parents[2] / "scripts" / "dev" / "onnx_operators.json"
+    table = json.loads(path.read_text())["operators"]
+    for (domain, op), (attributes, _) in known_ops().items():
+        row = table.get(f"{domain}:{op}" if domain else op, {"attributes": []})
+        if not attributes <= {name.rstrip("=") for name in row["attributes"]} or "since" not in row:
+            yield f"{domain}:{op}"
 
 
 def findings(cleave, rules):
@@ -53,7 +64,9 @@ def main():
     wanted = ("unknown_op", "unknown_attribute", "unused_condition")
     missed = len(slips) - sum(kind in wanted for kind in kinds)
     print(f"{len(rules)} ops, {len(bad)} of them not known; {len(slips)} slips, {missed} not found")
-    sys.exit(1 if bad or missed or not rules else 0)
+    old = list(missing_in_table())
+    print(f"{len(old)} ops are missing in onnx_operators.json: {' '.join(old)}")
+    sys.exit(1 if bad or missed or old or not rules else 0)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 INPUTS = ("resnet18.json", "npu.json", "mobile_block.onnx", "tiny_npu.txt", "resnet18_parts.csv", "pipeline.json",
-          "vendor_table.md", "devices.csv")
+          "devices.csv")
 SCRIPTS = {
     # Takes a while, with a child of its own; refuses pooling.
     "slow": '#!/bin/sh\nsleep 0.03 &\nwait\nif grep -q GlobalAveragePool "$1"; then echo no kernel >&2; exit 1; fi\n'
@@ -59,7 +59,7 @@ RUNS = [
     (f"diff {JSON} to --deny Conv", ()),
     (f"advise {JSON}", ()),
     ("calibrate profile.csv --models resnet18.json -o k.json", ("k.json",)),
-    ("lists import vendor_table.md -o l.json", ("l.json",)),
+    ("lists new resnet18.json -o l.json", ("l.json",)),
     ("lint-support npu.json resnet18.json", ()),
     (f"probe mobile_block.onnx --dim N=1 {COMPILER} -o l.json", ("l.json", "l.json.evidence.jsonl")),
     (f"tune {ONNX} {TIMES} --run ./timed --run-split ./timed -o t.json", ("t.json", "t.json.journal")),

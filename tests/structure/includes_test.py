@@ -23,8 +23,7 @@ READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists
            "formats/lists/tables formats/lists/costs "
            "formats/models/pt2 formats/models/pt2/write formats/models/tflite formats/models/tflite/write "
            "formats/run/backend formats/run/lowering "
-           "formats/lists/import formats/models " + ONNX +
-           " formats/models/onnx/write")
+           "formats/models " + ONNX + " formats/models/onnx/write")
 REPORTS = "formats/report/words formats/report/ci formats/report/drawings formats/report/split " \
           "formats/report/lint formats/report/check formats/report/stages formats/report/advice formats/report/guide"
 
@@ -68,8 +67,6 @@ MAY_INCLUDE = {
     "formats/models/tflite/write": CORE + " formats/models/bind formats/models/tflite " + FILES,
     "formats/lists/settings": CORE + " core/placement formats/base/text formats/base/json",
     "formats/lists/support": CORE_LOW + " core/condition core/support core/cost " + FILES,
-    "formats/lists/import": CORE_LOW + " core/condition core/support formats/lists/support "
-                     "formats/models/onnx/infer formats/models/tflite " + FILES,
     "formats/lists/tables": CORE + " core/balance core/stages formats/models/bind formats/lists/support " + FILES,
     "formats/lists/costs": CORE + " core/placement formats/models/bind formats/lists/tables " + FILES,
     "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 "

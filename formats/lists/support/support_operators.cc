@@ -20,40 +20,47 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kCppTypes = {{
-    {"float", "float32"},
-    {"double", "float64"},
-    {"int8_t", "int8"},
-    {"uint8_t", "uint8"},
-    {"int16_t", "int16"},
-    {"uint16_t", "uint16"},
-    {"int32_t", "int32"},
-    {"uint32_t", "uint32"},
-    {"int64_t", "int64"},
-    {"uint64_t", "uint64"},
-    {"bool", "bool"},
-    {"std::string", "string"},
-    {"string", "string"},
-    {"MLFloat16", "float16"},
-    {"BFloat16", "bfloat16"},
-    {"Float8E4M3FN", "float8_e4m3fn"},
-    {"Float8E4M3FNUZ", "float8_e4m3fnuz"},
-    {"Float8E5M2", "float8_e5m2"},
-    {"Float8E5M2FNUZ", "float8_e5m2fnuz"},
-    {"Float8E8M0", "float8_e8m0"},
-    {"Float4E2M1x2", "float4_e2m1"},
-    {"Int4x2", "int4"},
-    {"UInt4x2", "uint4"},
-    {"Int2x4", "int2"},
-    {"UInt2x4", "uint2"},
-    {"std::complex<float>", "complex64"},
-}};
+// Types whose names in lists are not those of C++ without "std::" and "_t".
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kCppTypes = {
+    {{"float", "float32"},
+     {"double", "float64"},
+     {"MLFloat16", "float16"},
+     {"BFloat16", "bfloat16"},
+     {"Float8E4M3FN", "float8_e4m3fn"},
+     {"Float8E4M3FNUZ", "float8_e4m3fnuz"},
+     {"Float8E5M2", "float8_e5m2"},
+     {"Float8E5M2FNUZ", "float8_e5m2fnuz"},
+     {"Float8E8M0", "float8_e8m0"},
+     {"Float4E2M1x2", "float4_e2m1"},
+     {"Int4x2", "int4"},
+     {"UInt4x2", "uint4"},
+     {"Int2x4", "int2"},
+     {"UInt2x4", "uint2"},
+     {"complex<float>", "complex64"}}};
 
 std::optional<DType> cpp_dtype(std::string_view name) {
+  if (name.starts_with("std::")) name.remove_prefix(5);
+  if (name.ends_with("_t")) name.remove_suffix(2);
   for (const auto& [cpp, ours] : kCppTypes) {
     if (cpp == name) return parse_dtype(ours);
   }
-  return std::nullopt;
+  return parse_dtype(name);
+}
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+// Takes the text up to the separator, and the separator, off the front; all of it where there is none.
+std::string_view take_part(std::string_view& rest, std::size_t end) {
+  end = std::min(end, rest.size());
+  const std::string_view part = trimmed(rest.substr(0, end));
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return part;
 }
 
 // The end of the op at the start of the text: a comma outside braces, or the end of the text.
@@ -75,12 +82,8 @@ class OperatorsReader {
       : text_(text), list_(list), faults_(faults), places_(text) {}
 
   void read() {
-    std::size_t begin = 0;
-    while (begin < text_.size() && !faults_.is_full()) {
-      const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-      read_line(trimmed(text_.substr(begin, end - begin)));
-      begin = end + 1;
-    }
+    std::string_view rest = text_;
+    while (!rest.empty() && !faults_.is_full()) read_line(take_part(rest, rest.find('\n')));
   }
 
  private:
@@ -90,35 +93,34 @@ class OperatorsReader {
 
   void read_line(std::string_view line) {
     if (line.empty() || line.front() == '#') return;
+    std::string_view rest = line;
+    const std::string_view domain = take_part(rest, rest.find(';'));
     if (line.front() == '!') {
-      const std::string_view directive = line.substr(0, line.find(';'));
-      faults_.warning(offset_of(line), escaped_in_quotes(directive) +
-                                           " is ignored: it says how ONNX Runtime "
-                                           "is built, not what runs");
-      return;
+      return faults_.warning(offset_of(line),
+                             escaped_in_quotes(domain) +
+                                 " is ignored: it says how ONNX Runtime is built, not what runs");
     }
-    const std::size_t first = line.find(';');
-    const std::size_t second = first == line.npos ? line.npos : line.find(';', first + 1);
-    if (second == line.npos) {
-      faults_.error(offset_of(line),
-                    "expected domain;opset;op1,op2, found " + escaped_in_quotes(line));
-      return;
+    const std::size_t opsets_end = rest.find(';');
+    if (opsets_end == rest.npos) {
+      return faults_.error(offset_of(line),
+                           "expected domain;opset;op1,op2, found " + escaped_in_quotes(line));
     }
-    const std::string_view domain = trimmed(line.substr(0, first));
-    const auto opsets = opsets_of(trimmed(line.substr(first + 1, second - first - 1)), line);
-    if (!opsets.empty()) read_ops(line.substr(second + 1), domain, opsets);
+    const auto opsets = opsets_of(take_part(rest, opsets_end), line);
+    while (!opsets.empty() && !rest.empty() && !faults_.is_full()) {
+      const auto end = end_of_op(rest);
+      if (!end) {
+        return faults_.error(offset_of(rest) + rest.find('{'), "this brace is never closed");
+      }
+      const std::string_view entry = take_part(rest, *end);
+      if (!entry.empty()) read_op(entry, domain, opsets);
+    }
   }
 
   std::vector<std::int64_t> opsets_of(std::string_view text, std::string_view line) {
     std::vector<std::int64_t> opsets;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string_view word = trimmed(rest.substr(0, comma));
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-      std::int64_t opset = 0;
-      const auto parsed = std::from_chars(word.data(), word.data() + word.size(), opset);
-      if (parsed.ec != std::errc{} || parsed.ptr != word.data() + word.size() || opset < 1) {
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::uint32_t opset = number_of(take_part(rest, rest.find(','))).value_or(0);
+      if (opset == 0) {
         faults_.error(offset_of(line),
                       escaped_in_quotes(text) + " is not an opset: expected domain;opset;op1,op2");
         return {};
@@ -129,20 +131,6 @@ class OperatorsReader {
       faults_.error(offset_of(line), "the opset is missing: expected domain;opset;op1,op2");
     }
     return opsets;
-  }
-
-  void read_ops(std::string_view ops, std::string_view domain,
-                const std::vector<std::int64_t>& opsets) {
-    while (!ops.empty() && !faults_.is_full()) {
-      const auto end = end_of_op(ops);
-      if (!end) {
-        faults_.error(offset_of(ops) + ops.find('{'), "this brace is never closed");
-        return;
-      }
-      const std::string_view entry = trimmed(ops.substr(0, *end));
-      if (!entry.empty()) read_op(entry, domain, opsets);
-      ops.remove_prefix(std::min(*end + 1, ops.size()));
-    }
   }
 
   void read_op(std::string_view entry, std::string_view domain,
@@ -181,19 +169,17 @@ class OperatorsReader {
   // {"0": ["float", "int32_t"], "1": ["int32_t"]}
   void read_positions(JsonWalk& json, const std::string& what, std::vector<MaybeTypes>& positions) {
     constexpr std::size_t kMostPositions = 1000;
-    json.each_field(
-        escaped_in_quotes(what), "an object like {\"0\": [\"float\"]}",
-        [&](const std::string& key, std::size_t at) {
-          std::size_t position = 0;
-          const char* const end = key.data() + key.size();
-          const auto parsed = std::from_chars(key.data(), end, position);
-          if (parsed.ec != std::errc{} || parsed.ptr != end || position >= kMostPositions) {
-            faults_.error(at, escaped_in_quotes(key) + " is not an index of an input or output");
-            return json.skip();
-          }
-          if (positions.size() <= position) positions.resize(position + 1);
-          positions[position] = take_types(json);
-        });
+    json.each_field(escaped_in_quotes(what), "an object like {\"0\": [\"float\"]}",
+                    [&](const std::string& key, std::size_t at) {
+                      const auto position = number_of(key);
+                      if (!position || *position >= kMostPositions) {
+                        faults_.error(
+                            at, escaped_in_quotes(key) + " is not an index of an input or output");
+                        return json.skip();
+                      }
+                      if (positions.size() <= *position) positions.resize(*position + 1);
+                      positions[*position] = take_types(json);
+                    });
   }
 
   // The types that cleave knows; any type when it knows none of them.

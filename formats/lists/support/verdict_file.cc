@@ -47,6 +47,11 @@ void add(const NodeVerdict& verdict, std::size_t offset, PlaceCounter& places, S
 
 enum class Verdict { refused, supported };
 
+// True for the names that OpenVINO and ONNX Runtime give the CPU, and for "".
+bool is_cpu_device(std::string_view device) {
+  return device.empty() || device == "CPU" || device == "cpu" || device == "CPUExecutionProvider";
+}
+
 void write_verdicts(JsonText& json, const std::vector<Rule>& rules, Verdict verdict) {
   const bool is_supported = verdict == Verdict::supported;
   for (const Rule& rule : rules) {
@@ -146,12 +151,7 @@ void read_rows(std::string_view bytes, PlaceCounter& places, SupportList& list,
   }
 }
 
-}  // namespace
-
-bool is_cpu_device(std::string_view device) {
-  return device.empty() || device == "CPU" || device == "cpu" || device == "CPUExecutionProvider";
-}
-
+// The text of a native list with these verdicts.
 std::string verdicts_text(const SupportList& list) {
   JsonText json;
   json.begin_object();
@@ -164,6 +164,8 @@ std::string verdicts_text(const SupportList& list) {
   json.end_object();
   return std::move(json).finish();
 }
+
+}  // namespace
 
 void name_nodes_of_outputs(const Graph& graph, SupportList& list) {
   std::unordered_set<std::string_view> names;
@@ -204,7 +206,7 @@ void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,
 
 namespace {
 
-// True for a native list, as `cleave lists import` makes one of verdicts.
+// True for a native list, as reports keep one of verdicts.
 bool is_native_list(std::string_view bytes) {
   return trimmed(bytes).starts_with('{') && bytes.find("\"cleave.support\"") != bytes.npos;
 }

@@ -39,12 +39,6 @@ Loaded<SupportList> read_verdict_file(const std::string& path, const VerdictTarg
 Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes,
                                    const VerdictTarget& target = {});
 
-// True for the names that OpenVINO and ONNX Runtime give the CPU, and for "".
-bool is_cpu_device(std::string_view device);
-
-// The text of a native list with these verdicts.
-std::string verdicts_text(const SupportList& list);
-
 // Verdicts whose names are outputs of the graph, and of no node, become verdicts on the nodes that make
 // these: OpenVINO calls such a node by its output. One on the node itself is kept instead. Linear.
 void name_nodes_of_outputs(const Graph& graph, SupportList& list);

@@ -66,25 +66,6 @@ class Registry {
     const auto required = static_cast<std::size_t>(std::max(0, schema.min_input()));
     names.required_inputs = is_new ? required : std::min(names.required_inputs, required);
     for (const auto& attribute : schema.attributes()) names.attributes.push_back(attribute.first);
-    std::int64_t& newest = newest_[{plain_domain(schema.domain()), schema.Name()}];
-    if (since <= newest || schema.deprecated()) return;
-    newest = since;
-    names.input_formals = formals_of(schema.inputs());
-    names.output_formals = formals_of(schema.outputs());
-    names.with_default.clear();
-    for (const auto& [name, attribute] : schema.attributes()) {
-      if (attribute.default_value.type() != 0) names.with_default.push_back(name);
-    }
-  }
-
-  static std::vector<OnnxFormal> formals_of(
-      const std::vector<onnx::OpSchema::FormalParameter>& parameters) {
-    std::vector<OnnxFormal> formals;
-    for (const auto& parameter : parameters) {
-      formals.push_back({parameter.GetName(), parameter.GetTypeStr(),
-                         parameter.GetOption() == onnx::OpSchema::Variadic, &parameter.GetTypes()});
-    }
-    return formals;
   }
 
   void add(const NewerOperator& newer) {
@@ -94,18 +75,10 @@ class Registry {
     names.required_inputs =
         is_new ? newer.least_inputs : std::min(names.required_inputs, newer.least_inputs);
     names.inputs = std::max(names.inputs, newer.most_inputs);
-    add_words(newer.attributes, names.attributes);
-    names.with_default.clear();
-    add_words(newer.defaults, names.with_default);
-  }
-
-  // Each word as far as a "=".
-  static void add_words(std::string_view text, std::vector<std::string_view>& words) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find(' '), text.size());
-      const std::string_view word = text.substr(0, end);
-      words.push_back(word.substr(0, word.find('=')));
-      text.remove_prefix(std::min(end + 1, text.size()));
+    for (std::string_view rest = newer.attributes; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      names.attributes.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
 
@@ -114,9 +87,8 @@ class Registry {
     names.erase(std::unique(names.begin(), names.end()), names.end());
   }
 
-  std::vector<onnx::OpSchema> schemas_;  // the map refers to their names and types
+  std::vector<onnx::OpSchema> schemas_;  // the map refers to their names
   std::map<std::string_view, Ops> domains_;
-  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> newest_;
 };
 
 const Registry& registry() {
