@@ -40,6 +40,7 @@ class ListsCommand : public Command {
     add_input_option(app, "FILE", files_,
                      "import: what is imported; new: models; lint: the list, then models");
     add_report_option(app, "-o,--output", output_, "write the list to this file");
+    add_force_option(app, force_);
     add_words(
         app, "--from", {"table", "devices", "torch"}, [this](std::size_t i) { kind_ = kKinds[i]; },
         "import: what the file is, where its content does not show it");
@@ -108,7 +109,7 @@ class ListsCommand : public Command {
       write_stdout(list);
       return ExitCode::done;
     }
-    const auto written = write_file(output_, list);
+    const auto written = write_file(output_, list, force_);
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
@@ -158,6 +159,7 @@ class ListsCommand : public Command {
   std::string action_;
   std::vector<std::string> files_;
   std::string output_;
+  bool force_ = false;
   std::optional<ImportKind> kind_;
   OperatorNames names_ = OperatorNames::onnx;
   std::string name_;

@@ -117,11 +117,15 @@ class ContextReader {
     return made;
   }
 
-  // What a node says of its file: where it is, or what it holds.
-  std::string context_of(std::string_view file) {
-    if (!place_.content) return std::string(place_.folder) + std::string(file);
-    auto content = place_.content(file);
-    if (!content && lacks_.empty()) lacks_ = file;
+  // What a node says of its file: where it is, or what it holds. A compiler may name any path; what it made
+  // is in one folder, so only the last part of the path counts.
+  std::string context_of(std::string_view path) {
+    const std::string_view file = path.substr(path.find_last_of("/\\") + 1);
+    const bool is_name =
+        !file.empty() && file != "." && file != ".." && file.find('\0') == file.npos;
+    if (is_name && !place_.content) return std::string(place_.folder) + std::string(file);
+    auto content = is_name ? place_.content(file) : std::nullopt;
+    if (!content && lacks_.empty()) lacks_ = path;
     return content ? *std::move(content) : std::string();
   }
 
