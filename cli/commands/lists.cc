@@ -64,6 +64,11 @@ class ListsCommand : public Command {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
       return ExitCode::usage;
     }
+    if (output_ == "-") output_.clear();  // standard output
+    if (!output_.empty()) {
+      const auto fault = check_may_write(output_, force_);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
     if (action_ == "import") return import();
     return action_ == "new" ? begin() : lint();
   }
@@ -105,7 +110,7 @@ class ListsCommand : public Command {
   }
 
   ExitCode write(const std::string& list) const {
-    if (output_.empty() || output_ == "-") {
+    if (output_.empty()) {
       write_stdout(list);
       return ExitCode::done;
     }
@@ -127,7 +132,7 @@ class ListsCommand : public Command {
     const ExitCode code = write(made->result.list.text);
     if (code != ExitCode::done) return code;
     const std::string text = import_text(*made);
-    if (output_.empty() || output_ == "-") {
+    if (output_.empty()) {
       print_info(text);
     } else {
       write_stdout(text, {output_});

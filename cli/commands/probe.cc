@@ -45,6 +45,10 @@ class ProbeCommand : public Command {
       print_error("probe takes one backend: each has a list of its own");
       return ExitCode::usage;
     }
+    if (!load_models()) return ExitCode::bad_input;
+    const auto backends = backend_.load(models_.front().format());
+    if (!backends) return ExitCode::bad_input;
+    // Now that all inputs are known, and before compilers run for long.
     for (const std::string& path : outputs()) {
       if (const auto done = check_may_write(path, force_); !done) {
         return refuse(done.error(), ExitCode::cannot_write);
@@ -56,9 +60,6 @@ class ProbeCommand : public Command {
                   "write elsewhere");
       return ExitCode::cannot_write;
     }
-    if (!load_models()) return ExitCode::bad_input;
-    const auto backends = backend_.load(models_.front().format());
-    if (!backends) return ExitCode::bad_input;
     for (const LoadedModel& model : models_) {
       std::vector<NodeId> nodes;
       for (const NodeId node : model.graph.nodes()) nodes.push_back(node);

@@ -45,7 +45,7 @@ class TuneCommand : public Command {
         ->type_name("COMMAND");
     add_output_option(app, "-o,--output", output_,
                       "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
-                      "keeps what was timed, so that a later run goes on")
+                      "keeps what was timed, so that a later run, with --force, goes on")
         ->check(written_beside(".journal"))
         ->required();
     add_output_option(app, "--plan", plan_,

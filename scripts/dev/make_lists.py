@@ -102,7 +102,7 @@ def make(source, options, folder):
     table = folder / Path(source.member).name
     table.write_text(text, encoding="utf-8")
     out = options.output / f"{source.name}.json"
-    command = [options.cleave, "lists", "import", table, "-o", out, "--name", source.name]
+    command = [options.cleave, "lists", "import", table, "-o", out, "--force", "--name", source.name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(done.stderr.strip())

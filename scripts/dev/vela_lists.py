@@ -659,7 +659,7 @@ def quantization(rule, maps, made):
 def onnx_rules(cleave, report, kind, native, folder):
     """The rules that `cleave lists import` makes of the report for ONNX's operators, with the generic sentences decided."""
     out = folder / "onnx.json"
-    command = [cleave, "lists", "import", report, "-o", out, "--section", f"{kind} Summary Table"]
+    command = [cleave, "lists", "import", report, "-o", out, "--force", "--section", f"{kind} Summary Table"]
     subprocess.run(command, check=True, capture_output=True)
     rules = []
     for rule in json.loads(out.read_text())["allow"]:

@@ -459,7 +459,11 @@ Loaded<LoadedBackend> find_backend(const std::string& text) {
     if (!backend) return Diagnostics{diagnostic_of(text, backend.error())};
     return LoadedBackend{*std::move(backend), {}};
   }
-  if (text.find('/') != text.npos || text.ends_with(".json")) return read_backend_file(text);
+  std::error_code error;
+  const bool is_file = fs::exists(text, error);
+  if (text.find('/') != text.npos || (is_file && text.ends_with(".json"))) {
+    return read_backend_file(text);
+  }
   for (const std::string& path : backend_files()) {
     if (name_of(path) == text) return read_backend_file(path);
   }
@@ -469,8 +473,7 @@ Loaded<LoadedBackend> find_backend(const std::string& text) {
     if (loaded && loaded->backend.name == text) return loaded;
   }
   // Last, so that no file of the working folder is taken for a known backend.
-  std::error_code error;
-  return fs::exists(text, error) ? read_backend_file(text) : unknown_backend(text);
+  return is_file ? read_backend_file(text) : unknown_backend(text);
 }
 
 }  // namespace cleave

@@ -33,7 +33,7 @@ class ContextReader {
         const std::string_view op = field_of(field.payload, node_field::kOpType);
         if (op != kOp) return "it holds a node \"" + std::string(op) + "\"";
         context_.nodes.push_back(node(field.payload));
-        if (!lacks_.empty()) return "its file \"" + lacks_ + "\" cannot be read";
+        if (lacks_) return "its file \"" + *lacks_ + "\" cannot be read";
       }
       const bool is_given =
           field.number == graph_field::kOutput || field.number == graph_field::kValueInfo;
@@ -125,7 +125,7 @@ class ContextReader {
         !file.empty() && file != "." && file != ".." && file.find('\0') == file.npos;
     if (is_name && !place_.content) return std::string(place_.folder) + std::string(file);
     auto content = is_name ? place_.content(file) : std::nullopt;
-    if (!content && lacks_.empty()) lacks_ = path;
+    if (!content && !lacks_) lacks_ = path;
     return content ? *std::move(content) : std::string();
   }
 
@@ -133,7 +133,7 @@ class ContextReader {
   const ContextPlace& place_;
   std::unordered_set<std::string_view> boundary_;
   OnnxContext context_;
-  std::string lacks_;  // the first file that cannot be read
+  std::optional<std::string> lacks_;  // the first file that cannot be read
 };
 
 }  // namespace
