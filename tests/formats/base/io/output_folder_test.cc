@@ -263,8 +263,8 @@ TEST_CASE("a file that has content is replaced only with force") {
 // Runs as somebody who may not read all that root may.
 class AsOther {
  public:
-  AsOther() { ::seteuid(::geteuid() == 0 ? 65534 : ::geteuid()); }
-  ~AsOther() { ::seteuid(::getuid()); }
+  AsOther() { REQUIRE(::seteuid(::geteuid() == 0 ? 65534 : ::geteuid()) == 0); }
+  ~AsOther() { CHECK(::seteuid(::getuid()) == 0); }
 };
 
 TEST_CASE("a folder that cannot be looked through is not replaced") {
