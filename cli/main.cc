@@ -163,7 +163,7 @@ ExitCode parse_and_run(const std::vector<std::string>& given) {
       print_error(fault, {"try: cleave " + sub->get_name() + " --help"});
       return ExitCode::usage;
     }
-    record_inputs(app, *sub);
+    if (const auto done = record_inputs(app, *sub); !done) return refuse(done.error());
     for (const std::string& path : missing_models(app)) {
       print_warning("a [[model]] of the configuration names " + escaped_in_quotes(path) +
                     ", which is no file: it sets nothing");

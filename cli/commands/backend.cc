@@ -33,12 +33,21 @@ class BackendCommandLine : public Command {
   }
 
  private:
+  // Paths below the working folder are shown from there.
+  static std::string from_working_folder(const std::string& path) {
+    std::error_code error;
+    const auto here = std::filesystem::current_path(error);
+    const auto from = std::filesystem::path(path).lexically_proximate(here);
+    return error || *from.begin() == ".." ? path : from.string();
+  }
+
   static ExitCode list() {
     std::vector<Backend> backends;
     for (const std::string& path : backend_files()) {
       auto loaded = read_backend_file(path);
       if (!loaded) return refuse(loaded.error());
       print_diagnostics(loaded->warnings);
+      loaded->backend.path = from_working_folder(path);
       backends.push_back(std::move(loaded->backend));
     }
     write_stdout(backend_list_text(backends));

@@ -28,6 +28,7 @@ class CalibrateCommand : public Command {
         ->required();
     add_binding_options(app, shapes_);
     add_report_option(app, "-o,--output", output_, "file to write: cleave.costs, for --costs");
+    add_force_option(app, force_);
   }
 
   ExitCode run() override {
@@ -38,7 +39,7 @@ class CalibrateCommand : public Command {
       return ExitCode::usage;
     }
     if (!output_.empty()) {
-      const auto fault = check_may_write(output_);
+      const auto fault = check_may_write(output_, force_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
     CalibrateRequest request{.models = {}, .profiles = profiles_};
@@ -49,7 +50,7 @@ class CalibrateCommand : public Command {
     if (!job) return refuse(job.error());
     print_diagnostics(job->warnings);
     if (!output_.empty()) {
-      const auto written = write_file(output_, costs_json({}, job->calibration.times));
+      const auto written = write_file(output_, costs_json({}, job->calibration.times), force_);
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       print_info("wrote " + output_);
     }
@@ -78,6 +79,7 @@ class CalibrateCommand : public Command {
   std::vector<std::string> models_;
   ModelRequest shapes_;
   std::string output_;
+  bool force_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include "cli/commands/command.h"
@@ -16,6 +18,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/append.h"
+#include "formats/base/io/folder_walk.h"
 #include "formats/base/io/input_record.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/output_file.h"
@@ -116,14 +119,25 @@ class CheckCommand : public Command {
   }
 
   Status<Diagnostics> check_outputs() const {
-    std::vector<std::string> paths;
-    if (gates_.update_baseline) paths.push_back(gates_.baseline);
-    for (const OutputFile& file : files_) paths.push_back(file.path);
-    for (const std::string& path : paths) {
-      if (path.empty()) continue;
-      if (auto done = check_may_write(path); !done) return done;
+    if (gates_.update_baseline) {
+      auto done = check_may_write(gates_.baseline, may_update_baseline());
+      if (!done) return done;
+    }
+    for (const OutputFile& file : files_) {
+      if (file.path.empty()) continue;
+      if (auto done = check_may_write(file.path, page_.is_forced()); !done) return done;
     }
     return page_.check();
+  }
+
+  // --update-baseline replaces a baseline, as it says, and anything else only with --force.
+  bool may_update_baseline() const {
+    std::error_code error;
+    if (page_.is_forced()) return true;
+    if (!std::filesystem::is_regular_file(gates_.baseline, error)) return false;
+    std::ifstream file(gates_.baseline, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    return parse_baseline(gates_.baseline, bytes).has_value();
   }
 
   ExitCode refuse_baseline(Diagnostics faults) const {
@@ -162,15 +176,15 @@ class CheckCommand : public Command {
         found.push_back(path);
         continue;
       }
+      const auto below = paths_below(path);
+      if (!below) return below.error();
       std::vector<std::string> inside;
-      for (auto at = fs::recursive_directory_iterator(path, error);
-           !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-        const std::string kind = at->path().extension().string();
+      for (const fs::path one : *below) {
+        const std::string kind = one.extension().string();
         const bool is_model = kind == ".onnx" || kind == ".pt2" || kind == ".tflite";
-        if (is_model && at->is_regular_file(error))
-          inside.push_back(at->path().lexically_normal().string());
+        if (is_model && fs::is_regular_file(one, error))
+          inside.push_back(one.lexically_normal().string());
       }
-      if (error) return Diagnostics{diagnostic_of(path, error.message())};
       if (inside.empty()) {
         return Diagnostics{diagnostic_of(path, "this folder has no .onnx, .pt2 or .tflite file")};
       }
@@ -315,14 +329,15 @@ class CheckCommand : public Command {
   ExitCode write_outputs() const {
     std::vector<std::string> complete;
     if (gates_.update_baseline) {
-      const auto written = write_file(gates_.baseline, baseline_bytes(gates_.baseline, items_));
+      const auto written = write_file(gates_.baseline, baseline_bytes(gates_.baseline, items_),
+                                      may_update_baseline());
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       print_info("wrote " + gates_.baseline);
       complete.push_back(gates_.baseline);
     }
     for (const OutputFile& file : files_) {
       if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(ci_report(check_)));
+      const auto written = write_file(file.path, file.make(ci_report(check_)), page_.is_forced());
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       complete.push_back(file.path);
     }

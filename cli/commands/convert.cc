@@ -18,12 +18,13 @@ class ConvertCommand : public Command {
     add_model_options(app, model_);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
+    add_force_option(app, force_);
   }
 
   ExitCode run() override {
     if (output_ == "-") output_.clear();  // standard output
     if (!output_.empty()) {
-      const auto fault = check_may_write(output_);
+      const auto fault = check_may_write(output_, force_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
     const auto model = load_model(model_);
@@ -33,13 +34,14 @@ class ConvertCommand : public Command {
       write_stdout(text);
       return ExitCode::done;
     }
-    const auto written = write_file(output_, text);
+    const auto written = write_file(output_, text, force_);
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
  private:
   ModelRequest model_;
   std::string output_;
+  bool force_ = false;
 };
 
 }  // namespace

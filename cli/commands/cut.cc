@@ -50,7 +50,7 @@ class CutCommand : public Command {
     add_choice(app, "--weights", weights_,
                {{"inline", RootWeights::inlined}, {"reference", RootWeights::reference}},
                "whether weights are copied, or stay where they are and are referred to");
-    app.add_flag("--force", force_, "replace an existing file");
+    add_force_option(app, force_);
   }
 
   ExitCode run() override {

@@ -31,6 +31,7 @@ class DrawCommand : public Command {
     add_split_options(app, request_, Lists::required, Targets::several);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
+    add_force_option(app, force_);
     app.add_flag("--svg", svg_,
                  "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it");
     layout_.add_to(app);
@@ -59,7 +60,7 @@ class DrawCommand : public Command {
       return no_such_picture(kind);
     }
     if (!output_.empty()) {
-      const auto fault = check_may_write(output_);
+      const auto fault = check_may_write(output_, force_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
     const auto run = split_with_progress(request_);
@@ -148,13 +149,14 @@ class DrawCommand : public Command {
       write_stdout(drawing);
       return ExitCode::done;
     }
-    const auto written = write_file(output_, drawing);
+    const auto written = write_file(output_, drawing, force_);
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
   SplitRequest request_;
   LayoutArgs layout_;
   std::string output_;
+  bool force_ = false;
   std::string what_ = "support";
   ColorBy color_by_ = ColorBy::support;
   std::optional<HeatMap> heat_;

@@ -34,7 +34,7 @@ class FixCommand : public Command {
                    "onnx")
         ->check(whole_number())
         ->type_name("N");
-    app.add_flag("--force", force_, "replace an existing file");
+    add_force_option(app, force_);
   }
 
   ExitCode run() override {

@@ -29,6 +29,7 @@ class ListsCommand : public Command {
         ->check(CLI::IsMember({"show", "new", "lint"}));
     add_input_option(app, "FILE", files_, "show: lists; new: models; lint: the list, then models");
     add_report_option(app, "-o,--output", output_, "write the list to this file");
+    add_force_option(app, force_);
     app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
     add_binding_options(app, run_.model);
     app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
@@ -40,6 +41,11 @@ class ListsCommand : public Command {
     if (files_.empty()) {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
       return ExitCode::usage;
+    }
+    if (output_ == "-") output_.clear();  // standard output
+    if (!output_.empty()) {
+      const auto fault = check_may_write(output_, force_);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
     return action_ == "new" ? begin() : lint();
   }
@@ -81,11 +87,11 @@ class ListsCommand : public Command {
   }
 
   ExitCode write(const std::string& list) const {
-    if (output_.empty() || output_ == "-") {
+    if (output_.empty()) {
       write_stdout(list);
       return ExitCode::done;
     }
-    const auto written = write_file(output_, list);
+    const auto written = write_file(output_, list, force_);
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
@@ -113,6 +119,7 @@ class ListsCommand : public Command {
   std::string action_;
   std::vector<std::string> files_;
   std::string output_;
+  bool force_ = false;
   std::string name_;
   LintRun run_;
 };

@@ -61,7 +61,7 @@ class LowerCommand : public Command {
         "learned_NAME.json) and a folder for each finding; a killed run is continued by the next "
         "one")
         ->check(written_beside(".journal.jsonl"));
-    app.add_flag("--force", force_, "replace the folder when it exists");
+    add_force_option(app, force_);
     app.add_flag("--no-artefacts", no_artefacts_,
                  "do not keep what was compiled in the folder's artefacts");
     app.add_flag("--deploy", deploy_,
@@ -127,7 +127,7 @@ class LowerCommand : public Command {
     for (const ReportFile& file : files_) paths.push_back(file.path);
     for (const std::string& path : paths) {
       if (path.empty()) continue;
-      if (auto done = check_may_write(path); !done) return done;
+      if (auto done = check_may_write(path, force_); !done) return done;
     }
     return Done{};
   }
@@ -339,7 +339,7 @@ class LowerCommand : public Command {
     const auto text =
         learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
     if (!text) return refuse({diagnostic_of(deny_out_, text.error().message)});
-    const auto written = write_file(deny_out_, *text);
+    const auto written = write_file(deny_out_, *text, force_);
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
     report.learned_path = deny_out_;
     return check_learned(report, *text, split);
@@ -408,7 +408,7 @@ class LowerCommand : public Command {
   ExitCode write_reports(const LoweringReport& report) const {
     for (const ReportFile& file : files_) {
       if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(ci_report(report)));
+      const auto written = write_file(file.path, file.make(ci_report(report)), force_);
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
     }
     return ExitCode::done;

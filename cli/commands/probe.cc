@@ -37,6 +37,7 @@ class ProbeCommand : public Command {
                       "write the measured support list, and the evidence beside it "
                       "(LIST.evidence.jsonl)")
         ->check(written_beside(".evidence.jsonl"));
+    add_force_option(app, force_);
   }
 
   ExitCode run() override {
@@ -44,8 +45,12 @@ class ProbeCommand : public Command {
       print_error("probe takes one backend: each has a list of its own");
       return ExitCode::usage;
     }
+    if (!load_models()) return ExitCode::bad_input;
+    const auto backends = backend_.load(models_.front().format());
+    if (!backends) return ExitCode::bad_input;
+    // Now that all inputs are known, and before compilers run for long.
     for (const std::string& path : outputs()) {
-      if (const auto done = check_may_write(path); !done) {
+      if (const auto done = check_may_write(path, force_); !done) {
         return refuse(done.error(), ExitCode::cannot_write);
       }
     }
@@ -55,9 +60,6 @@ class ProbeCommand : public Command {
                   "write elsewhere");
       return ExitCode::cannot_write;
     }
-    if (!load_models()) return ExitCode::bad_input;
-    const auto backends = backend_.load(models_.front().format());
-    if (!backends) return ExitCode::bad_input;
     for (const LoadedModel& model : models_) {
       std::vector<NodeId> nodes;
       for (const NodeId node : model.graph.nodes()) nodes.push_back(node);
@@ -132,10 +134,10 @@ class ProbeCommand : public Command {
     const auto kind = std::filesystem::symlink_status(list, error).type();
     if (kind != std::filesystem::file_type::not_found &&
         kind != std::filesystem::file_type::regular) {
-      const auto written = write_file(evidence, probe_evidence(report));
-      return written ? write_file(list, probed_list_json(report)) : written;
+      const auto written = write_file(evidence, probe_evidence(report), force_);
+      return written ? write_file(list, probed_list_json(report), force_) : written;
     }
-    auto folder = OutputFolder::beside(list, true);
+    auto folder = OutputFolder::beside(list, force_);
     if (!folder) return std::move(folder).error();
     auto written = folder->write(list.filename().string(), probed_list_json(report));
     if (written) written = folder->write(evidence.filename().string(), probe_evidence(report));
@@ -147,6 +149,7 @@ class ProbeCommand : public Command {
   ModelRequest model_;
   BackendArgs backend_;
   std::string output_;
+  bool force_ = false;
   std::vector<LoadedModel> models_;
   std::vector<OpFacts> facts_;
 };

@@ -43,7 +43,7 @@ class ReduceCommand : public Command {
     add_output_folder_option(app, "-o,--output", output_,
                              "folder for the piece, how to repeat the failure, and what the "
                              "compiler says");
-    app.add_flag("--force", force_, "replace the folder when it exists");
+    add_force_option(app, force_);
     app.add_flag("--json", json_, "print JSON instead of text");
   }
 

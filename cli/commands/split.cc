@@ -82,11 +82,10 @@ class SplitCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     add_split_options(app, request_, Lists::required, Targets::several);
-    files_.add_to(app);
     add_output_folder_option(app, "-o,--output", output_,
                              "folder to write; written completely or not at all")
         ->required();
-    app.add_flag("--force", force_, "replace the folder when it exists");
+    files_.add_to(app);
     add_onnx_options(app, onnx_);
     add_bundle_option(app, part_files_);
     app.add_option("--opset", opset_,
@@ -110,7 +109,7 @@ class SplitCommand : public Command {
     if (const auto fault = files_.check(output_); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    auto folder = open_output(output_, force_, onnx_);
+    auto folder = open_output(output_, files_.is_forced(), onnx_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     auto run = split_with_progress(request_);
     if (!run) return run.error();
@@ -182,7 +181,6 @@ class SplitCommand : public Command {
   SplitRequest request_;
   ReportFiles files_;
   std::string output_;
-  bool force_ = false;
   bool json_ = false;
   CaptureArgs capture_;
   std::uint32_t opset_ = 0;  // 0: the model's

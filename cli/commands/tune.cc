@@ -45,12 +45,13 @@ class TuneCommand : public Command {
         ->type_name("COMMAND");
     add_output_option(app, "-o,--output", output_,
                       "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
-                      "keeps what was timed, so that a later run goes on")
+                      "keeps what was timed, so that a later run, with --force, goes on")
         ->check(written_beside(".journal"))
         ->required();
     add_output_option(app, "--plan", plan_,
                       "file to write: the fastest placement, as verdicts for --verdicts; of what "
                       "--run-split measured, else the one that the times lead to");
+    add_force_option(app, force_);
     app.add_option_function<std::string>(
            "--budget",
            [this](const std::string& text) {
@@ -72,15 +73,15 @@ class TuneCommand : public Command {
     record_words(request_.whole_command);
     for (const std::string& path : {output_, plan_}) {
       if (path.empty()) continue;
-      const auto fault = check_may_write(path);
+      const auto fault = check_may_write(path, force_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
     request_.journal = output_ + ".journal";
     const auto job = tune();
     if (!job) return refuse(job.error());
     print_diagnostics(job->warnings);
-    auto written = write_file(output_, costs_json(job->acc_times, {}));
-    if (written && !plan_.empty()) written = write_file(plan_, verdicts_json(job->plan));
+    auto written = write_file(output_, costs_json(job->acc_times, {}), force_);
+    if (written && !plan_.empty()) written = write_file(plan_, verdicts_json(job->plan), force_);
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
     print_info("wrote " + output_ + (plan_.empty() ? "" : " and " + plan_));
     write_stdout(tune_text(*job));
@@ -119,6 +120,7 @@ class TuneCommand : public Command {
 
   TuneRequest request_;
   std::string output_, plan_;
+  bool force_ = false;
 };
 
 }  // namespace

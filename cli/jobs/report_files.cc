@@ -20,8 +20,8 @@ HtmlPage html_with_progress(const Report& report, const std::string& path,
   return html_report(report, limits, bar.observer());
 }
 
-ExitCode write_text(const std::string& path, const std::string& text) {
-  const auto written = write_file(path, text);
+ExitCode write_text(const std::string& path, const std::string& text, bool force) {
+  const auto written = write_file(path, text, force);
   if (!written) return refuse(written.error(), ExitCode::cannot_write);
   print_info("wrote " + path);
   return ExitCode::done;
@@ -47,6 +47,7 @@ std::string name_of(const std::filesystem::path& path) { return path.filename().
 
 void PageFile::add_to(CLI::App& app) {
   add_output_option(app, "--html", path_, "also write the report as one page for a browser");
+  add_force_option(app, force_);
 }
 
 void PageFile::add_with_drawings(CLI::App& app) {
@@ -55,12 +56,12 @@ void PageFile::add_with_drawings(CLI::App& app) {
 }
 
 Status<Diagnostics> PageFile::check() const {
-  return path_.empty() ? Status<Diagnostics>(Done{}) : check_may_write(path_);
+  return path_.empty() ? Status<Diagnostics>(Done{}) : check_may_write(path_, force_);
 }
 
 ExitCode PageFile::write(const HtmlPage& page) const {
   for (const std::string& note : page.notes) print_warning(note);
-  return write_text(path_, page.text);
+  return write_text(path_, page.text, force_);
 }
 
 std::vector<std::string> PageFile::written() const {
@@ -82,17 +83,20 @@ void ReportFiles::add_to(CLI::App& app) {
       add_output_folder_option(app, "--model-explorer", model_explorer_,
                                "also write the split as a graph and node data for Model Explorer");
   set_written_names(explorer, model_explorer_file_names());
+  add_force_option(app, force_);
 }
 
 Status<Diagnostics> ReportFiles::check(const std::string& made) const {
   for (const std::string& file : {html_, netron_}) {
     if (file.empty() || lies_in(file, made)) continue;
-    if (auto done = check_may_write(file); !done) return done;
+    if (auto done = check_may_write(file, force_); !done) return done;
   }
   if (model_explorer_.empty() || lies_in(model_explorer_, made)) return Done{};
-  std::error_code error;
-  const bool is_there = std::filesystem::is_directory(model_explorer_, error);
-  return check_may_write(is_there ? model_explorer_ + "/graph.json" : model_explorer_);
+  if (!is_folder(model_explorer_)) return check_may_write(model_explorer_, false);
+  for (const std::string& name : model_explorer_file_names()) {
+    if (auto done = check_may_write(model_explorer_ + "/" + name, force_); !done) return done;
+  }
+  return Done{};
 }
 
 std::vector<std::string> ReportFiles::written() const {
@@ -123,10 +127,10 @@ ExitCode ReportFiles::write_inside(const Report& report, const OutputFolder& fol
 ExitCode ReportFiles::write(const Report& report, const std::string& made) const {
   ExitCode code = ExitCode::done;
   if (!html_.empty() && !is_child(html_, made)) {
-    code = write_text(html_, page_of(report));
+    code = write_text(html_, page_of(report), force_);
   }
   if (code == ExitCode::done && !netron_.empty() && !is_child(netron_, made)) {
-    code = write_text(netron_, netron_attachment(report));
+    code = write_text(netron_, netron_attachment(report), force_);
   }
   return code == ExitCode::done ? write_model_explorer(report) : code;
 }
@@ -134,9 +138,8 @@ ExitCode ReportFiles::write(const Report& report, const std::string& made) const
 // Writes into the folder, which may exist already; all files or none.
 ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
-  std::error_code ignored;
-  auto folder = std::filesystem::exists(model_explorer_, ignored)
-                    ? OutputFolder::beside(model_explorer_ + "/graph.json", true)
+  auto folder = is_folder(model_explorer_)
+                    ? OutputFolder::beside(model_explorer_ + "/graph.json", force_)
                     : OutputFolder::create(model_explorer_, false);
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
   const std::vector<NamedText> files = model_explorer_files(report);

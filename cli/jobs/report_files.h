@@ -16,13 +16,14 @@ class App;
 
 namespace cleave {
 
-// --html of a report that is no single split.
+// --html of a report that is no single split, and --force.
 class PageFile {
  public:
   void add_to(CLI::App& app);
   // With --layout-timeout, for a page with drawings.
   void add_with_drawings(CLI::App& app);
   bool is_asked() const { return !path_.empty(); }
+  bool is_forced() const { return force_; }
   const LayoutLimits& limits() const { return layout_.limits(); }
   // Checks, before the work, that it can be written.
   Status<Diagnostics> check() const;
@@ -33,12 +34,15 @@ class PageFile {
 
  private:
   std::string path_;
+  bool force_ = false;
   LayoutArgs layout_;
 };
 
+// --html, --netron, --model-explorer, and --force.
 class ReportFiles {
  public:
   void add_to(CLI::App& app);
+  bool is_forced() const { return force_; }
   // Checks, before the work, that the files asked for can be written. `made` is a folder that the
   // command makes first; empty: none.
   Status<Diagnostics> check(const std::string& made = {}) const;
@@ -59,6 +63,7 @@ class ReportFiles {
   LayoutArgs layout_;
   std::string netron_;
   std::string model_explorer_;  // a folder
+  bool force_ = false;
 };
 
 }  // namespace cleave

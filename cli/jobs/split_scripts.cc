@@ -10,6 +10,7 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/child.h"
+#include "formats/base/io/input_record.h"
 
 namespace cleave {
 namespace {
@@ -19,15 +20,14 @@ namespace fs = std::filesystem;
 constexpr double kMostSeconds = 24 * 3600;
 constexpr int kSkipped = 77;  // a module of Python is missing
 
-// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, below the working directory,
-// or in the sources that the program was built in; "" when it is in none of these.
+// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
+// was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
 std::string find_script(const std::string& name) {
   std::vector<fs::path> folders;
   if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) folders.push_back(program.parent_path() / "../share/cleave/scripts");
-  folders.emplace_back("scripts");
   if (!error) folders.push_back(program.parent_path() / "../../scripts");  // the sources'
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / name, error)) return fs::absolute(folder / name).string();
@@ -97,6 +97,7 @@ std::optional<ChildResult> run_script(const std::string& option, const std::stri
                 {"set CLEAVE_SCRIPTS to the folder that has it"});
     return std::nullopt;
   }
+  record_input(script);
   words.insert(words.begin(), {"python3", script});
   ChildResult result = run_child({.argv = std::move(words),
                                   .environment = environment(),

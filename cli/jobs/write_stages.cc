@@ -13,21 +13,20 @@ namespace cleave {
 void StagesOutput::add_to(CLI::App& app) {
   auto* const output = add_output_folder_option(
       app, "-o,--output", path_, "folder to write; written completely or not at all");
-  app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
+  page_.add_with_drawings(app);
   add_onnx_options(app, onnx_);
   add_bundle_option(app, part_files_);
   add_tflite_options(app, tflite_lift_);
   for (const char* const option : {"--weights", "--annotate", "--bundle"})
     app.get_option(option)->needs(output);
   app.add_flag("--json", json_, "print the report as JSON instead of text");
-  page_.add_with_drawings(app);
 }
 
 Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
   if (auto may = page_.check(); !may) return std::move(may).error();
   std::optional<OutputFolder> none;
   if (path_.empty()) return none;
-  auto folder = open_output(path_, force_, onnx_);
+  auto folder = open_output(path_, page_.is_forced(), onnx_);
   if (!folder) return std::move(folder).error();
   return std::optional<OutputFolder>(*std::move(folder));
 }

@@ -19,7 +19,7 @@ class App;
 
 namespace cleave {
 
-// -o, --force, --weights, --annotate, --bundle, --lift-state, --json, --html
+// -o, --html, --force, --weights, --annotate, --bundle, --lift-state, --json
 class StagesOutput {
  public:
   void add_to(CLI::App& app);
@@ -46,7 +46,6 @@ class StagesOutput {
 
  private:
   std::string path_;
-  bool force_ = false;
   bool json_ = false;
   PageFile page_;
   OnnxWriteOptions onnx_;

@@ -281,6 +281,7 @@ void BackendArgs::set_up(const std::string& work) {
   pool.seed = reference.seed;
   pool.jobs = jobs_ > 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency() / 2);
   if (const auto words = shell_words(launcher_)) pool.launcher = *words;
+  for (const std::string& word : pool.launcher) record_input(word);
   if (!is_uncached_) pool.cache_folder = cache_.empty() ? default_verdict_cache() : cache_;
   pool.work_folder = work;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/options/file_option.h"
 #include "formats/base/io/input_record.h"
+#include "formats/base/io/output_file.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/run/jobs/split_request.h"
 
@@ -116,8 +117,13 @@ std::string file_clash(CLI::App& app, CLI::App& command) {
   return {};
 }
 
-void record_inputs(CLI::App& app, CLI::App& command) {
-  for (const NamedFile& input : files_of(app, command).inputs) record_input(input.path);
+Status<Diagnostics> record_inputs(CLI::App& app, CLI::App& command) {
+  for (const NamedFile& input : files_of(app, command).inputs) {
+    record_input(input.path);
+    if (!input.option.starts_with('-') || !is_folder(input.path)) continue;
+    if (auto done = record_inputs_below(input.path); !done) return done;
+  }
+  return Done{};
 }
 
 }  // namespace cleave

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "formats/base/text/diagnostic.h"
+
 namespace CLI {
 class App;
 }
@@ -15,7 +17,9 @@ namespace cleave {
 // /dev/null may be written any number of times.
 std::string file_clash(CLI::App& app, CLI::App& command);
 
-// Records the files that the command's options name as inputs: see formats/base/io/input_record.h.
-void record_inputs(CLI::App& app, CLI::App& command);
+// Records the files that the command's options name as inputs (see formats/base/io/input_record.h), and
+// every file in a folder that an option names. In a folder that is an argument only the models are read:
+// the command finds and records these. Error: what cannot be looked at.
+Status<Diagnostics> record_inputs(CLI::App& app, CLI::App& command);
 
 }  // namespace cleave

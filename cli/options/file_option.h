@@ -58,6 +58,11 @@ inline CLI::Option* add_report_option(CLI::App& app, const std::string& name, st
   return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::report);
 }
 
+// Every command that writes has it, and it means the same in all: see check_may_replace() and OutputFolder.
+inline CLI::Option* add_force_option(CLI::App& app, bool& force) {
+  return app.add_flag("--force", force, "replace files that exist, and a folder that cleave wrote");
+}
+
 inline CLI::Option* add_output_folder_option(CLI::App& app, const std::string& name,
                                              std::string& path, const std::string& help) {
   return set_file_role(app.add_option(name, path, help)->type_name("DIR"), FileRole::output_folder);

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Every pair of an output option and an input: no output may change, replace or remove an input.
 
-Each pair is tried with the output's path being the input's own, a hard link to it and a symbolic link;
-with folders, the folder holds the input under a name that the command writes, and a manifest lists it.
-The input kinds are the model, its external data, lists, the configuration file, maps, tables of costs
-and devices, workloads and baselines. Every option whose help names a FILE or DIR must be in the table
-below, so that a new output is not forgotten.
+Each pair is tried with --force, and with the output's path being the input's own, a hard link to it and a
+symbolic link; with folders, the folder holds the input under a name that the command writes, and a manifest
+lists it. The input kinds are the model, its external data, lists, the configuration file, maps, tables of
+costs and devices, workloads, baselines, files of folders, and programs that commands name. Every option whose
+help names a FILE or DIR must be in a table below, so that none is forgotten.
+
+Without --force no output may replace a file that was made by hand. What cannot be looked through is left.
 
 usage: inputs_kept_test.py CLEAVE      Exit status 1 when an input was changed.
 """
@@ -52,6 +54,20 @@ COMMANDS = {
               dict(SPLIT, inputs="i.npz")),
     "check to update": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --update-baseline",
                         CHECK),
+    "split of inputs": ("split m.onnx -s l.txt --capture --inputs inp",
+                        {"file of inputs": "inp/input_0.pb", "deep file of inputs": "inp/deep/input_1.pb"}),
+    "lower of inputs": ("lower m.onnx -s l.txt --backend x=false --inputs inp",
+                        {"file of inputs": "inp/input_0.pb", "deep file of inputs": "inp/deep/input_1.pb"}),
+    "lower by programs": ("lower m.onnx -s l.txt --backend back.json --launcher launch.sh",
+                          {"backend": "back.json", "program": "run.sh", "launcher": "launch.sh"}),
+    "reduce": ("reduce m.onnx --backend back.json --nodes n.txt --inputs inp",
+               {"model": "m.onnx", "file of inputs": "inp/input_0.pb", "backend": "back.json", "nodes": "n.txt"}),
+    "probe": ("probe m.onnx --backend back.json --inputs inp",
+              {"model": "m.onnx", "file of inputs": "inp/input_0.pb", "backend": "back.json"}),
+    "tune": ("tune m.onnx -s l.txt --run run.sh", {"model": "m.onnx", "list": "l.txt", "program": "run.sh"}),
+    "calibrate": ("calibrate v.csv --models m.onnx", {"model": "m.onnx", "profile": "v.csv"}),
+    "lists new": ("lists new m.onnx", {"model": "m.onnx", "data": "w.bin"}),
+    "lists import": ("lists import l.txt", {"table": "l.txt"}),
 }
 FILES = {
     "split": ["--html", "--netron"],
@@ -68,6 +84,14 @@ FILES = {
     "stage": ["--html"],
     "stage --workload": ["--html"],
     "check to update": ["--baseline"],
+    "split of inputs": ["--html", "--netron"],
+    "lower of inputs": ["--deny-out", "--junit"],
+    "lower by programs": ["--deny-out", "--junit"],
+    "probe": ["-o"],
+    "tune": ["-o", "-o x.json --plan"],
+    "calibrate": ["-o"],
+    "lists new": ["-o"],
+    "lists import": ["-o"],
 }
 # option -> names that are written into the folder
 PARTS = ["root.onnx", "report.txt", "manifest.json"]
@@ -81,10 +105,16 @@ FOLDERS = {
     "stage on targets": {"-o": PARTS + ["stages.dot"]},
     "lower": {"-o": ["lowering.json", "lowering.txt", "learned.json"]},
     "stage --workload": {"-o": ["report.txt", "manifest.json", "stages.dot"]},
+    "split of inputs": {"-o": ["root.onnx", "deep/report.txt"]},
+    "lower of inputs": {"-o": ["lowering.json", "findings/1/test_data_set_0/input_0.pb"]},
+    "lower by programs": {"-o": ["lowering.json"]},
+    "reduce": {"-o": ["model.onnx"]},
 }
-# Options that name files and only read them.
-READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload",
-        "--cache", "--inputs", "--verdicts", "--op-schemas"}
+# Options that name files or folders and only read them: each is in the arguments of a command above. Those of
+# --cache are cleave's own, and made again.
+READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload", "--inputs",
+        "--verdicts", "--op-schemas", "--models", "--baseline"}
+MADE_AGAIN = {"--cache"}
 
 
 def make_inputs(folder, cleave):
@@ -100,6 +130,13 @@ def make_inputs(folder, cleave):
                        "e.csv": "name,target\na,acc\nb,cpu\n"}.items():
         (folder / name).write_text(text)
     shutil.copy(WORKLOAD, folder / "work.json")
+    (folder / "inp" / "deep").mkdir(parents=True)
+    for name in ("inp/input_0.pb", "inp/deep/input_1.pb"):
+        (folder / name).write_bytes(b"values")
+    for name in ("run.sh", "launch.sh"):
+        (folder / name).write_text("exit 1\n")
+    (folder / "back.json").write_text(json.dumps(
+        {"format": "cleave.backend", "version": 1, "name": "x", "compile": {"argv": ["sh", "{here}/run.sh"]}}))
     made = subprocess.run([cleave, *f"check m.onnx -s l.txt -s l2.txt {GATE}".split(), "--baseline",
                            "b.json", "--update-baseline"], cwd=folder, capture_output=True, check=False)
     assert made.returncode in (0, 1) and (folder / "b.json").exists(), made.stderr
@@ -114,13 +151,13 @@ class Matrix:
         return subprocess.run([self.cleave, *arguments.split()], cwd=folder, capture_output=True,
                               timeout=60, check=False)
 
-    def expect_kept(self, folder, arguments, before):
+    def expect_kept(self, folder, arguments, before, refusals=(2, 3, 4)):
         done = self.run(folder, arguments)
         now = {path: path.read_bytes() if path.exists() else None for path in before}
         lost = [path.name for path in before if before[path] != now[path]]
         if lost:
             self.found.append(f"cleave {arguments}: exit {done.returncode}, changed {lost}")
-        elif done.returncode not in (2, 3, 4):
+        elif done.returncode not in refusals:
             self.found.append(f"cleave {arguments}: exit {done.returncode}, not refused")
         left = [path.name for path in folder.rglob(".cleave-*")]
         if left:
@@ -131,6 +168,12 @@ class Matrix:
         shutil.copytree(self.start, parent.name, dirs_exist_ok=True)
         return parent
 
+    # What else a command needs to get as far as the option.
+    @staticmethod
+    def more(command, option):
+        needs_folder = command.startswith("split") and not option.endswith("-o")
+        return " -o elsewhere" if needs_folder else ""
+
     # ---- files ----
 
     def try_file(self, command, option, kind):
@@ -140,21 +183,32 @@ class Matrix:
             path = folder / inputs[kind]
             aliases = [inputs[kind]]
             os.link(path, folder / "hard.json")
-            os.symlink(path.name, folder / "soft.json")
+            os.symlink(inputs[kind], folder / "soft.json")
             (folder / "sub").mkdir()
             aliases += ["hard.json", "soft.json", f"sub/../{inputs[kind]}"]
             before = {folder / file: (folder / file).read_bytes() for file in inputs.values()}
             for alias in aliases:
                 if option == "--netron" and not alias.endswith(".json"):
                     continue
-                self.expect_kept(folder, f"{arguments} {option} {alias}", before)
+                more = self.more(command, option)
+                self.expect_kept(folder, f"{arguments}{more} {option} {alias} --force", before)
+
+    # Without --force not a byte that was made by hand is lost.
+    def try_mine(self, command, option):
+        with self.copy() as name:
+            folder = Path(name)
+            (folder / "mine.json").write_text("made by hand")
+            os.symlink("mine.json", folder / "soft.json")
+            arguments = COMMANDS[command][0] + self.more(command, option)
+            for path in ("mine.json", "soft.json"):
+                self.expect_kept(folder, f"{arguments} {option} {path}",
+                                 {folder / "mine.json": b"made by hand"}, (4,))
 
     # ---- folders ----
 
     def try_folder(self, command, option, names, kind):
         arguments, inputs = COMMANDS[command]
-        force = "" if "explorer" in option else " --force"
-        extra = " -o elsewhere" if command == "split" and "explorer" in option else ""
+        extra = self.more(command, option)
         for name in names:
             if name == "manifest.json" and kind != "list":
                 continue
@@ -164,7 +218,7 @@ class Matrix:
                 kept = [folder / file for file in inputs.values() if file != inputs[kind]]
                 kept.append(folder / "out" / name)
                 before = {path: path.read_bytes() for path in kept}
-                self.expect_kept(folder, f"{arguments}{extra} {option} out{force}", before)
+                self.expect_kept(folder, f"{arguments}{extra} {option} out --force", before)
 
     # `out` holds the input under that name, and a manifest that lists it; where the input was, there is
     # a link to it. With the model moves what it refers to.
@@ -173,25 +227,86 @@ class Matrix:
         out = folder / "out"
         out.mkdir()
         path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if source == "m.onnx":
             shutil.copy(folder / "w.bin", out / "w.bin")
         os.rename(folder / source, path)
-        os.symlink(f"out/{name}", folder / source)
+        os.symlink(path, folder / source)
         if source == "w.bin":  # the location must not lead out of the model's folder
             os.unlink(folder / source)
             os.link(path, folder / source)
         if name != "manifest.json":
-            files = [{"name": file.name, "bytes": file.stat().st_size} for file in out.iterdir()]
+            files = [{"name": str(file.relative_to(out)), "bytes": file.stat().st_size}
+                     for file in out.rglob("*") if file.is_file()]
             text = json.dumps({"format": "cleave.report", "version": 1, "files": files})
             (out / "manifest.json").write_text(text)
 
+    def try_hand_made_folder(self, command, option, names):
+        with self.copy() as parent:
+            folder = Path(parent)
+            mine = folder / "out" / names[0]
+            mine.parent.mkdir(parents=True)
+            mine.write_text("made by hand")
+            arguments = COMMANDS[command][0] + self.more(command, option)
+            self.expect_kept(folder, f"{arguments} {option} out", {mine: b"made by hand"}, (4, 5))
+
+    # A folder within that may not be read hides what comes after it.
+    def try_unreadable(self):
+        with self.copy() as parent:
+            folder = Path(parent)
+            self.fill(folder, "root.onnx", "m.onnx")
+            (folder / "out" / "a").mkdir()
+            (folder / "inp" / "a").mkdir()
+            before = {folder / "out" / "root.onnx": (folder / "out" / "root.onnx").read_bytes()}
+            who = {}
+            if os.geteuid() == 0:  # who may read anything
+                for path in [folder, *folder.rglob("*")]:
+                    os.chown(path, 65534, 65534, follow_symlinks=False)
+                who = {"user": 65534, "group": 65534}
+            for locked, code in (("out/a", 4), ("inp/a", 3)):
+                (folder / locked).chmod(0)
+                arguments = ["split", "m.onnx", "-s", "l.txt", "-o", "out", "--force"]
+                arguments += ["--capture", "--inputs", "inp"] if code == 3 else []
+                done = subprocess.run([self.cleave, *arguments], cwd=folder, capture_output=True, check=False,
+                                      **who)
+                (folder / locked).chmod(0o700)
+                self.runs += 1
+                if done.returncode != code or b"cannot be looked at" not in done.stderr:
+                    self.found.append(f"{locked} cannot be read: {done}")
+                lost = [path for path, content in before.items() if path.read_bytes() != content]
+                if lost:
+                    self.found.append(f"{locked} cannot be read: lost {lost}")
+
+    # What another run is making in a folder of models or inputs is none of these, and a repository's own
+    # scripts and backends are not run.
+    def try_others(self):
+        with self.copy() as parent:
+            folder = Path(parent)
+            for name in ("models/.cleave-1-0", "inp/.cleave-1-0", "samples/backends", "scripts"):
+                (folder / name).mkdir(parents=True)
+            (folder / "models/.cleave-1-0/m.onnx").write_bytes(b"half")
+            done = self.run(folder, "check models -s l.txt --table")
+            if b"has no .onnx" not in done.stderr:
+                self.found.append(f"a temporary is taken for a model: {done}")
+            bad = "import pathlib\npathlib.Path('ran').touch()\n"
+            (folder / "scripts/capture_inputs.py").write_text(bad)
+            (folder / "samples/backends/mine.json").write_text((folder / "back.json").read_text())
+            self.run(folder, "split m.onnx -s l.txt --capture -o made")
+            done = self.run(folder, "lower m.onnx -s l.txt --backend mine")
+            if (folder / "ran").exists() or b"no backend of that name" not in done.stderr:
+                self.found.append(f"what the working folder holds is run: {done}")
+
     def run_all(self):
+        self.try_unreadable()
+        self.try_others()
         for command, options in FILES.items():
             for option in options:
+                self.try_mine(command, option)
                 for kind in COMMANDS[command][1]:
                     self.try_file(command, option, kind)
         for command, options in FOLDERS.items():
             for option, names in options.items():
+                self.try_hand_made_folder(command, option, names)
                 for kind in COMMANDS[command][1]:
                     self.try_folder(command, option, names, kind)
 
@@ -200,13 +315,20 @@ class Matrix:
     def check_table(self):
         commands = sorted({command.split()[0] for command in COMMANDS} |
                           {"advise", "diff", "explain", "lint-support", "print", "support"})
+        arguments = " ".join(text for text, _ in COMMANDS.values()).replace("-s ", "--support ")
+        self.found += [f"{option}: no command of this test reads by it" for option in READ
+                       if option not in arguments]
         for command in commands:
             text = self.run(self.start, f"{command} --help").stdout.decode()
             named = re.findall(r"^\s+(?:-\w,)?(--[-\w]+) (?:FILE|DIR|LIST)\b", text, re.M)
             tried = " ".join(option for table in (FILES, FOLDERS) for key, options in table.items()
                              if key.split()[0] == command for option in options)
             for option in named:
-                if option in READ or option in tried or option == "--output" and "-o" in tried:
+                if option in READ | MADE_AGAIN and option not in tried:
+                    continue
+                if "--force" not in text and option not in READ:
+                    self.found.append(f"cleave {command} {option}: without --force")
+                if option in tried or option == "--output" and "-o" in tried:
                     continue
                 self.found.append(f"cleave {command} {option}: not in this test's table")
 

@@ -37,7 +37,7 @@ COMMANDS = (
     Command("partition", "partition resnet18.json --map resnet18_parts.csv -o out", ("out",)),
     Command("stage", "stage mobile_block.onnx --dim N=1 --stages 2 -o out", ("out",)),
     Command("convert", "convert attention.onnx -o out.json", ("out.json",)),
-    Command("draw", f"draw {JSON} -o out.dot", ("out.dot",), f"draw {JSON} --what preview -o out.dot"),
+    Command("draw", f"draw {JSON} -o out.dot --force", ("out.dot",), f"draw {JSON} --what preview -o out.dot"),
     Command("preview, all files",
             f"preview {JSON} --html p.html --netron n.json --model-explorer explorer",
             ("p.html", "n.json", "explorer")),

@@ -238,7 +238,7 @@ def test_pieces_of_a_tflite_model_are_tflite_files(place):
     done = place.run("preview", PROJECT / "samples" / "keyword.tflite", "-s", probed, "--json")
     parts = json.loads(done.stdout)["partitions"]
     equal(sum(len(part["nodes"]) for part in parts if part["is_acc"]), 8)
-    done = place.run("probe", *[PROJECT / "samples" / "keyword.tflite"] * 2, "--backend", backend, "-o", probed)
+    done = place.run("probe", *[PROJECT / "samples" / "keyword.tflite"] * 2, "--backend", backend, "-o", probed, "--force")
     assert done.returncode != 0 and "are probed one at a time" in done.stderr, done.stderr
 
 
@@ -1507,7 +1507,7 @@ def test_probe_measures_a_list(place):
 
 
 def probed(place, model, rules, *more):
-    done = place.run("probe", model, "--backend", place.backend(rules, serve=True), "-o", "probed.json", *more)
+    done = place.run("probe", model, "--backend", place.backend(rules, serve=True), "-o", "probed.json", "--force", *more)
     equal(done.returncode, 0)
     lines = (place.folder / "probed.json.evidence.jsonl").read_text().splitlines()
     evidence = {one["node"]: one for one in map(json.loads, lines)}
@@ -1574,7 +1574,7 @@ def test_probe_asks_about_open_shapes_again_with_sizes(place):
     model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Sin"])
     backend = place.backend(["open", "op=Sin"], serve=True)
     for more, size in [([], 1), (["--dim", "n=4"], None), (["--reference", "none"], 1)]:
-        done = place.run("probe", model, "--backend", backend, "-o", "probed.json", *more, env=env)
+        done = place.run("probe", model, "--backend", backend, "-o", "probed.json", "--force", *more, env=env)
         equal(done.returncode, 0)
         content = json.loads((place.folder / "probed.json").read_text())
         equal(([rule["op"] for rule in content["allow"]], [rule["op"] for rule in content["deny"]]),
@@ -1639,9 +1639,9 @@ def test_no_file_of_the_user_is_lost(place):
     assert code == 2 and "would overwrite an input" in said, (code, said)
     code, said = lower("-o", "other", "--deny-out", "other.journal.jsonl")
     assert code == 2 and "write the same file" in said, (code, said)
-    code, said = lower("--deny-out", script)
+    code, said = lower("--deny-out", script, "--force")
     assert code == 4 and "would overwrite an input" in said, (code, said)
-    done = place.run("probe", model, "--backend", backend, "-o", "list.json")
+    done = place.run("probe", model, "--backend", backend, "-o", "list.json", "--force")
     assert done.returncode == 4 and "is not the evidence of a probe" in done.stderr, done.stderr
     equal({file: file.read_bytes() for file in kept}, kept)
     equal(sorted(file.name for file in place.folder.glob("*") if file.name in ("parts", "other", "list.json")), [])

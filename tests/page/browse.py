@@ -68,7 +68,7 @@ class Page:
 
 def make_page(cleave: str, model: pathlib.Path, support: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     page = folder / (model.stem + ".html")
-    subprocess.run([cleave, "preview", model, "-s", support, "--html", page], check=True,
+    subprocess.run([cleave, "preview", model, "-s", support, "--html", page, "--force"], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return page
 

@@ -164,7 +164,7 @@ def main():
             damage = DAMAGES[i % len(DAMAGES)]
             data, must_fail = damage(rnd.choice(sources), rnd)
             victim.write_bytes(data)
-            done = subprocess.run([cleave, "-q", "convert", victim, "-o", Path(scratch) / "out.json"],
+            done = subprocess.run([cleave, "-q", "convert", victim, "-o", Path(scratch) / "out.json", "--force"],
                                   capture_output=True, timeout=60)
             good = done.returncode == 3 and b"error: " in done.stderr
             good = good or (done.returncode == 0 and not must_fail)

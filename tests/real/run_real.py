@@ -126,7 +126,7 @@ class Runner:
         common = [str(model), *bindings]
         return {
             "preview": ["preview", *common, *lists],
-            "preview --html": ["preview", *common, *lists, "--html", str(page)],
+            "preview --html": ["preview", *common, *lists, "--html", str(page), "--force"],
             "support": ["support", *common, *lists],
             "advise": ["advise", *common, *lists],
             "advise --json": ["advise", *common, *lists, "--json"],
@@ -135,8 +135,8 @@ class Runner:
             "print": ["print", *common, *lists],
             "lint-support": ["lint-support", str(support), *common],
             "diff": ["diff", *common, *lists, "to", "--min-acc-module-size", "3"],
-            "draw --what preview": ["draw", *common, *lists, "--svg", "--what", "preview", "-o", str(drawing)],
-            "draw --what support": ["draw", *common, *lists, "--svg", "--what", "support", "-o", str(drawing)],
+            "draw --what preview": ["draw", *common, *lists, "--svg", "--what", "preview", "-o", str(drawing), "--force"],
+            "draw --what support": ["draw", *common, *lists, "--svg", "--what", "support", "-o", str(drawing), "--force"],
         }
 
     def run_model(self, model, lists):

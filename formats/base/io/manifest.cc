@@ -3,16 +3,17 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
 #include <fstream>
 #include <ios>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
+#include <utility>
 
 #include "core/base/capped_list.h"
-#include "formats/base/text/diagnostic.h"
+#include "formats/base/io/folder_walk.h"
+#include "formats/base/io/renaming.h"
 
 namespace cleave {
 namespace {
@@ -24,7 +25,9 @@ constexpr int kTopLevel = 1;  // the depth of the outermost object's keys, as nl
 
 // The manifest's format and file list without its other fields; discarded if it is not JSON.
 json read_list(const std::string& folder) {
-  std::ifstream file(folder + "/" + std::string(kManifestName), std::ios::binary);
+  const std::string path = folder + "/" + std::string(kManifestName);
+  if (!S_ISREG(mode_at(path).value_or(0))) return json(json::value_t::discarded);
+  std::ifstream file(path, std::ios::binary);
   if (!file) return json(json::value_t::discarded);
   const auto is_wanted = [](int depth, json::parse_event_t event, json& parsed) {
     if (event != json::parse_event_t::key || depth != kTopLevel) return true;
@@ -37,38 +40,36 @@ json read_list(const std::string& folder) {
   }
 }
 
-// False for a name that leads out of the folder. Manifests may be forged, so names are not trusted.
-bool is_within(std::string_view name) {
-  while (!name.empty()) {
-    const std::size_t end = std::min(name.find('/'), name.size());
-    const std::string_view step = name.substr(0, end);
-    if (step.empty() || step == "." || step == "..") return false;
-    name.remove_prefix(std::min(end + 1, name.size()));
-  }
-  return true;
-}
-
 std::optional<ListedFile> listed_file(const json& entry) {
   if (!entry.is_object()) return std::nullopt;
   const auto name = entry.find("name"), bytes = entry.find("bytes");
   if (name == entry.end() || !name->is_string()) return std::nullopt;
   if (bytes == entry.end() || !bytes->is_number_unsigned()) return std::nullopt;
-  if (!is_within(name->get_ref<const std::string&>())) return std::nullopt;
+  if (!is_name_within(name->get_ref<const std::string&>())) return std::nullopt;
   return ListedFile{name->get<std::string>(), bytes->get<std::uint64_t>()};
 }
 
-std::vector<std::string> entries_of(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
+// The folders that a path in a folder leads through: "a" and "a/b" of "a/b/c".
+std::vector<std::string> folders_of(const std::string& name) {
+  std::vector<std::string> folders;
+  for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
+    folders.push_back(name.substr(0, at));
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return folders;
 }
 
 }  // namespace
+
+bool is_name_within(std::string_view name) {
+  if (name.empty() || name.find('\0') != name.npos) return false;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view step = name.substr(begin, end - begin);
+    if (step.empty() || step == "." || step == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
 
 std::string file_list_end(const std::vector<ListedFile>& files) {
   std::string text = ",\n \"files\": [";
@@ -98,33 +99,42 @@ std::optional<std::vector<ListedFile>> listed_files(const std::string& folder) {
   return listed;
 }
 
-std::vector<std::string> unlisted_entries(const std::string& folder) {
+bool is_as_listed(const std::string& folder, const ListedFile& file) {
+  for (const std::string& within : folders_of(file.name)) {
+    const auto mode = mode_at(folder + "/" + within);
+    if (!mode) return true;
+    if (!S_ISDIR(*mode)) return false;
+  }
+  struct stat status = {};
+  if (::lstat((folder + "/" + file.name).c_str(), &status) != 0) return errno == ENOENT;
+  return S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) == file.bytes;
+}
+
+Loaded<std::vector<std::string>> unlisted_entries(const std::string& folder) {
   const auto listed = listed_files(folder);
-  if (!listed) return entries_of(folder);
+  if (!listed) return names_in(folder);
   std::map<std::string, std::uint64_t> bytes_of;
   std::set<std::string> folders;  // that hold listed files
   for (const ListedFile& file : *listed) {
     bytes_of.emplace(file.name, file.bytes);
-    for (std::size_t at = file.name.find('/'); at != std::string::npos;
-         at = file.name.find('/', at + 1)) {
-      folders.insert(file.name.substr(0, at));
-    }
+    for (std::string& within : folders_of(file.name)) folders.insert(std::move(within));
   }
   const auto is_ours = [&](const std::string& name) {
-    struct stat status = {};
-    if (::lstat((folder + "/" + name).c_str(), &status) != 0) return true;  // gone meanwhile
-    if (S_ISDIR(status.st_mode)) return folders.contains(name);
-    if (!S_ISREG(status.st_mode)) return false;
-    if (name == kManifestName) return true;
+    const auto mode = mode_at(folder + "/" + name);
+    if (!mode) return errno == ENOENT;  // gone meanwhile
+    if (S_ISDIR(*mode)) return folders.contains(name);
+    if (name == kManifestName) return S_ISREG(*mode);
     const auto known = bytes_of.find(name);
-    return known != bytes_of.end() && known->second == static_cast<std::uint64_t>(status.st_size);
+    return known != bytes_of.end() && is_as_listed(folder, {name, known->second});
   };
   std::vector<std::string> others;
   folders.insert("");  // the folder itself
   for (const std::string& within : folders) {
     const std::string prefix = within.empty() ? "" : within + "/";
     if (!within.empty() && !is_ours(within)) continue;
-    for (const std::string& entry : entries_of(folder + "/" + within)) {
+    const auto names = names_in(folder + "/" + within);
+    if (!names) return names.error();
+    for (const std::string& entry : *names) {
       if (!is_ours(prefix + entry)) others.push_back(prefix + entry);
     }
   }

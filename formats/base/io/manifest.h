@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/base/text/diagnostic.h"
+
 namespace cleave {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
@@ -28,15 +30,23 @@ inline constexpr std::string_view kReportEnd = "\n}\n";
 // that a report of hundreds of megabytes is not copied for it.
 std::string file_list_end(const std::vector<ListedFile>& files);
 
+// Whether a name of a manifest is that of something in its folder. Manifests may be forged: each name
+// that is read from one is asked about here.
+bool is_name_within(std::string_view name);
+
 // The files that the folder's manifest lists. nullopt when the folder has no manifest of this
-// program, or one without a list, or one with a name that leads out of the folder. Linear in the
-// manifest, which is not kept in memory.
+// program that is a regular file, or one without a list, or one with a name that leads out of the
+// folder. Linear in the manifest, which is not kept in memory.
 std::optional<std::vector<ListedFile>> listed_files(const std::string& folder);
 
 // The entries of the folder that its manifest does not list as they are, sorted: other names, other
 // sizes, links, folders without a listed file. Folders with a listed file are searched too. Without
-// a list: all entries of the folder itself; without a folder: none.
-std::vector<std::string> unlisted_entries(const std::string& folder);
+// a list: all entries of the folder itself; without a folder: none. Error: what cannot be looked at.
+Loaded<std::vector<std::string>> unlisted_entries(const std::string& folder);
+
+// False when the name of the file is another one's: one of another size, no regular file, or one
+// that a link in place of a folder leads to. True when there is none.
+bool is_as_listed(const std::string& folder, const ListedFile& file);
 
 // The entries for a message: the first three, and the number of others.
 std::string named_entries(const std::vector<std::string>& names);

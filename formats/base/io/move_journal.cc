@@ -29,6 +29,7 @@
 
 #include "formats/base/io/manifest.h"
 #include "formats/base/io/renaming.h"
+#include "formats/base/io/temporary.h"
 
 namespace cleave {
 namespace {
@@ -37,7 +38,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFileName = "moves.journal";
 constexpr std::string_view kHeader = "cleave journal 1";
-constexpr std::string_view kTemporaryPrefix = ".cleave-";
 
 std::string journal_in(const std::string& folder) { return folder + "/" + std::string(kFileName); }
 
@@ -151,13 +151,7 @@ void remove_temporary(const std::string& folder, const std::vector<MoveJournal::
 bool is_own_temporary(const std::string& path, std::string_view name) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  if (status.st_uid != ::geteuid() || !name.starts_with(kTemporaryPrefix)) return false;
-  name.remove_prefix(kTemporaryPrefix.size());  // PROCESS-NUMBER
-  const std::size_t dash = name.find('-');
-  const auto is_number = [](std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-  };
-  return dash != name.npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
+  return status.st_uid == ::geteuid() && is_temporary_name(name);
 }
 
 Status<Diagnostics> undo_journal(const std::string& temporary, const std::string& folder) {

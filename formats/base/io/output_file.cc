@@ -66,11 +66,19 @@ Status<Diagnostics> check_is_no_input(const std::string& path) {
                          ": give the output another name");
 }
 
-Status<Diagnostics> check_may_write(const std::string& path) {
+Status<Diagnostics> check_may_replace(const std::string& path, bool force) {
   if (auto other = check_is_no_input(path); !other) return other;
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return Done{};
+  if (S_ISDIR(status.st_mode)) return fault(path, "cannot be written: is a folder");
+  if (force || !S_ISREG(status.st_mode) || status.st_size == 0) return Done{};
+  return fault(path, std::string(kExists));
+}
+
+Status<Diagnostics> check_may_write(const std::string& path, bool force) {
+  if (auto free = check_may_replace(path, force); !free) return free;
   const std::string target = behind_links(path);
   const std::optional<unsigned> mode = mode_at(target);
-  if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
   if (mode && !S_ISREG(*mode)) return Done{};
   if (!is_folder(parent_folder(target))) {
     return fault(
@@ -81,11 +89,11 @@ Status<Diagnostics> check_may_write(const std::string& path) {
   return Done{};
 }
 
-Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) {
+Status<Diagnostics> write_file(const std::string& path, std::string_view bytes, bool force) {
   if (auto same = check_inputs_unchanged(); !same) return same;
+  if (auto free = check_may_replace(path, force); !free) return free;
   const std::string target = behind_links(path);
   const std::optional<unsigned> mode = mode_at(target);
-  if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
   if (mode && !S_ISREG(*mode)) return write_through(path, bytes);
   auto [file, fd] = Temporary::file_in(parent_folder(target));
   if (!file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
@@ -94,10 +102,13 @@ Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) 
     return fault(path, "cannot be written: " + system_words(errno));
   }
   const Uninterrupted whole;
-  if (auto other = check_is_no_input(target); !other) return check_is_no_input(path);
-  if (std::rename(file.path().c_str(), target.c_str()) != 0) {
-    return fault(path, "cannot be written: " + system_words(errno));
-  }
+  if (auto free = check_may_replace(path, force); !free) return free;
+  // What appears now, after the check, is not replaced without `force`.
+  const bool is_new = !mode && !force;
+  const bool is_done = is_new ? rename_new(file.path(), target)
+                              : std::rename(file.path().c_str(), target.c_str()) == 0;
+  if (!is_done && is_new && errno == EEXIST) return fault(path, std::string(kExists));
+  if (!is_done) return fault(path, "cannot be written: " + system_words(errno));
   file.keep();
   return Done{};
 }

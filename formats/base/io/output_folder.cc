@@ -15,10 +15,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "formats/base/io/descriptor.h"
+#include "formats/base/io/folder_walk.h"
 #include "formats/base/io/input_record.h"
 #include "formats/base/io/move_journal.h"
 #include "formats/base/io/output_file.h"
@@ -40,31 +40,23 @@ std::string without_trailing_slashes(std::string path) {
 
 // The names in the folder, sorted, with the manifest last. The manifest is put in place last and
 // the old one removed first: if it exists, its files are complete.
-Result<std::vector<std::string>, std::error_code> files_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
-  }
-  if (error) return error;
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return std::pair(a == kManifestName, std::string_view(a)) <
-           std::pair(b == kManifestName, std::string_view(b));
-  });
+Loaded<std::vector<std::string>> files_in(const std::string& folder) {
+  auto names = names_in(folder);
+  if (!names) return names;
+  std::stable_partition(names->begin(), names->end(),
+                        [](const std::string& name) { return name != kManifestName; });
   return names;
 }
 
 // The files of the folder and of folders within by name and size, sorted.
-std::vector<ListedFile> list_of(const std::string& folder) {
-  namespace fs = std::filesystem;
+Loaded<std::vector<ListedFile>> list_of(const std::string& folder) {
+  const auto paths = paths_below(folder);
+  if (!paths) return paths.error();
   std::vector<ListedFile> files;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+  for (const std::string& path : *paths) {
     struct stat status = {};
-    if (::lstat(entry->path().c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
-    files.push_back({entry->path().lexically_relative(folder).string(),
+    if (::lstat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
+    files.push_back({std::filesystem::path(path).lexically_relative(folder).string(),
                      static_cast<std::uint64_t>(status.st_size)});
   }
   std::sort(files.begin(), files.end(),
@@ -98,12 +90,16 @@ bool remove_listed_folder(const std::string& folder) {
 
 // Why the folder at `path`, called `shown` in messages, may not be replaced.
 Status<Diagnostics> check_is_ours(const std::string& path, const std::string& shown) {
-  if (const std::string input = input_in_folder(path); !input.empty()) {
-    return fault(shown, "holds an input (" + escaped_in_quotes(input) +
+  const auto input = input_in_folder(path);
+  if (!input) return input.error();
+  if (!input->empty()) {
+    return fault(shown, "holds an input (" + escaped_in_quotes(*input) +
                             "), and would be replaced: give another folder");
   }
   const bool has_list = listed_files(path).has_value();
-  const std::vector<std::string> others = unlisted_entries(path);
+  const auto unlisted = unlisted_entries(path);
+  if (!unlisted) return unlisted.error();
+  const std::vector<std::string>& others = *unlisted;
   if (others.empty()) return Done{};
   Diagnostics faults =
       has_list
@@ -129,7 +125,7 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
   folder.real_ = behind_links(folder.final_);
   if (mode_at(folder.real_)) {
     if (!is_folder(folder.real_)) return fault(path, "exists already and is not a folder");
-    if (!force) return fault(path, "exists already; --force replaces it");
+    if (!force) return fault(path, std::string(kExists));
     if (auto ours = check_is_ours(folder.real_, folder.final_); !ours) return ours.error();
     folder.replaced_ = file_id(folder.real_);
   }
@@ -162,6 +158,7 @@ Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
 
 Loaded<OutputFolder> OutputFolder::beside(const std::string& path, bool force) {
   if (is_folder(path)) return fault(path, "is a folder; name a file");
+  if (auto free = check_may_replace(path, force); !free) return std::move(free).error();
   auto folder = open_within(parent_folder(path));
   if (!folder) return folder;
   folder->force_ = force;
@@ -199,7 +196,9 @@ Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view 
 }
 
 Status<Diagnostics> OutputFolder::write_manifest(const MakeText& make) const {
-  const std::string end = file_list_end(list_of(temporary_.path()));
+  const auto files = list_of(temporary_.path());
+  if (!files) return files.error();
+  const std::string end = file_list_end(*files);
   return write_text(kManifestName, [&](const TakeText& take) {
     std::string held;  // what may be kReportEnd: the last bytes so far
     make([&](std::string_view piece) {
@@ -236,7 +235,7 @@ Status<Diagnostics> OutputFolder::commit_folder() {
     temporary_.keep();
     return Done{};
   }
-  if (!force_) return fault(final_, "exists already; --force replaces it");
+  if (!force_) return fault(final_, std::string(kExists));
   if (!replaced_ || file_id(real_) != replaced_) {
     return fault(final_, "appeared while cleave ran: it is left as it is");
   }
@@ -274,10 +273,10 @@ Status<Diagnostics> OutputFolder::check_file(const std::string& name,
   const auto mode = mode_at(path);
   if (!mode) return Done{};
   if (S_ISDIR(*mode)) return fault(shown, "exists already and is a folder");
-  if (auto other = check_is_no_input(path); !other) {
-    return fault(shown, other.error().front().message);
+  if (auto free = check_may_replace(path, force_); !free) {
+    return fault(shown, free.error().front().message);
   }
-  if (!force_) return fault(shown, "exists already; --force replaces it");
+  if (!force_ && !S_ISREG(*mode)) return fault(shown, std::string(kExists));
   if (place_ == Place::beside) return Done{};  // the user named it
   if (ours.contains(name)) return Done{};
   return fault(shown,
@@ -289,11 +288,8 @@ Status<Diagnostics> OutputFolder::check_file(const std::string& name,
 Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& listed) const {
   std::vector<std::string> others;
   for (const ListedFile& file : listed) {
-    struct stat status = {};
-    if (::lstat((real_ + "/" + file.name).c_str(), &status) != 0) continue;
-    const bool is_same = S_ISREG(status.st_mode) &&
-                         static_cast<std::uint64_t>(status.st_size) == file.bytes &&
-                         input_at_path(real_ + "/" + file.name).empty();
+    const bool is_same =
+        is_as_listed(real_, file) && input_at_path(real_ + "/" + file.name).empty();
     if (!is_same) others.push_back(file.name);
   }
   if (others.empty()) return Done{};
@@ -305,7 +301,7 @@ Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& li
 Status<Diagnostics> OutputFolder::commit_files() {
   const Descriptor lock = locked_folder(real_);  // from the checks to the last move
   const auto names = files_in(temporary_.path());
-  if (!names) return fault(final_, "cannot be put in place: " + names.error().message());
+  if (!names) return names.error();
   const bool may_replace = force_ && place_ == Place::within;
   const auto listed = may_replace ? listed_files(real_) : std::nullopt;
   std::set<std::string> ours;

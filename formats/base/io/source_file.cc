@@ -2,6 +2,7 @@
 
 #include "core/base/number_text.h"
 #include "formats/base/io/descriptor.h"
+#include "formats/base/io/file_id.h"
 #include "formats/base/io/input_record.h"
 
 #include <fcntl.h>
@@ -133,7 +134,7 @@ Loaded<SourceFile> SourceFile::open(const std::string& path, std::uint64_t most_
   file.size_ = static_cast<std::size_t>(status.st_size);
   if (file.size_ > most_bytes) return too_large(shown, most_bytes);
   if (file.map()) {
-    if (!file.is_spooled_) record_input(file_id(file.fd_), shown);
+    if (!file.is_spooled_) record_open_input(file.fd_, shown);
     return file;
   }
   if (errno == ENOMEM) throw std::bad_alloc();

@@ -47,9 +47,14 @@ void forget(const std::string& path) {
   }
 }
 
-// The n-th name to try for a new file in the folder. Hidden, so that globs skip it.
+constexpr std::string_view kPrefix = ".cleave-";
+
+// How names of this process's temporaries begin. Hidden, so that globs skip them.
+std::string own_prefix() { return std::string(kPrefix) + std::to_string(::getpid()) + "-"; }
+
+// The n-th name to try for a new file in the folder.
 std::string temporary_name(const std::string& parent, int n) {
-  return parent + "/.cleave-" + std::to_string(::getpid()) + "-" + std::to_string(n);
+  return parent + "/" + own_prefix() + std::to_string(n);
 }
 
 constexpr int kMostDepth = 8;  // of folders within folders, which take a frame each
@@ -156,6 +161,23 @@ void Temporary::remove() {
 void Temporary::keep() {
   forget(path_);
   path_.clear();
+}
+
+// PREFIX PROCESS-NUMBER; moved aside, it ends in another dash.
+bool is_temporary_name(std::string_view name) noexcept {
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  if (name.ends_with('-')) name.remove_suffix(1);
+  const std::size_t dash = name.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  return dash != name.npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
+}
+
+bool is_in_own_temporary(const std::string& path) {
+  const std::string prefix = own_prefix();
+  return path.starts_with(prefix) || path.find("/" + prefix) != path.npos;
 }
 
 void remove_temporaries() noexcept {

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/base/io/descriptor.h"
@@ -45,6 +46,12 @@ struct TemporaryFile {
   Temporary file;
   Descriptor fd;
 };
+
+// True for the name of a temporary file or folder, of any process.
+bool is_temporary_name(std::string_view name) noexcept;
+
+// True for a path in a temporary of this process: what it reads there, it has made itself.
+bool is_in_own_temporary(const std::string& path);
 
 // Removes all temporaries that exist now: files, and folders up to 8 deep. It allocates nothing, so
 // that a signal handler may call it. The process must end after it.

@@ -430,7 +430,6 @@ Diagnostics unknown_backend(const std::string& text) {
 std::vector<std::string> backend_folders() {
   auto folders = named_file_folders("CLEAVE_BACKENDS", "../share/cleave/samples/backends");
   std::error_code error;
-  if (fs::is_directory("samples/backends", error)) folders.emplace_back("samples/backends");
   // The sources, where the program is in build/PRESET below them.
   for (std::string& folder : named_file_folders(nullptr, "../../samples/backends")) {
     const bool is_known = std::any_of(folders.begin(), folders.end(), [&](const std::string& one) {
@@ -461,7 +460,10 @@ Loaded<LoadedBackend> find_backend(const std::string& text) {
     return LoadedBackend{*std::move(backend), {}};
   }
   std::error_code error;
-  if (fs::exists(text, error) || text.find('/') != text.npos) return read_backend_file(text);
+  const bool is_file = fs::exists(text, error);
+  if (text.find('/') != text.npos || (is_file && text.ends_with(".json"))) {
+    return read_backend_file(text);
+  }
   for (const std::string& path : backend_files()) {
     if (name_of(path) == text) return read_backend_file(path);
   }
@@ -470,7 +472,8 @@ Loaded<LoadedBackend> find_backend(const std::string& text) {
     auto loaded = read_backend_file(path);
     if (loaded && loaded->backend.name == text) return loaded;
   }
-  return unknown_backend(text);
+  // Last, so that no file of the working folder is taken for a known backend.
+  return is_file ? read_backend_file(text) : unknown_backend(text);
 }
 
 }  // namespace cleave

@@ -34,7 +34,8 @@ bool is_short_backend(std::string_view text);
 std::optional<std::vector<std::string>> shell_words(std::string_view text);
 
 // Where backend files are found by name: $CLEAVE_BACKENDS (folders separated by ":"), those
-// installed with the program, and samples/backends below the working directory.
+// installed with the program, and samples/backends of the sources that it was built in. Never the
+// working folder: that may be anybody's, and backend files name commands.
 
 // The folders that exist, in the order of search.
 std::vector<std::string> backend_folders();

@@ -145,10 +145,10 @@ class BackendTest {
   PieceFiles write(const TestModel& model) {
     const std::string stem = folder_ + "/" + std::to_string(written_++);
     PieceFiles piece{.model = stem + (is_tflite_ ? ".tflite" : ".onnx"), .out = stem + ".out"};
-    static_cast<void>(write_file(piece.model, model.bytes));
+    static_cast<void>(write_file(piece.model, model.bytes, true));
     for (const Tensor& input : model.inputs) {
       const std::string file = stem + ".input_" + std::to_string(piece.inputs.size()) + ".pb";
-      static_cast<void>(write_file(file, encode_tensor(input)));
+      static_cast<void>(write_file(file, encode_tensor(input), true));
       piece.inputs.push_back({input.name, file});
     }
     for (const Tensor& output : model.outputs) {

@@ -31,7 +31,7 @@ Error words_of(const Diagnostics& faults) {
 }
 
 Status<Error> write_bytes(const std::string& path, std::string_view bytes) {
-  const auto written = write_file(path, bytes);
+  const auto written = write_file(path, bytes, true);
   if (!written) return words_of(written.error());
   return Done{};
 }

@@ -108,9 +108,8 @@ class Deployment {
   }
 
   std::optional<std::string> content_of(std::string_view file) const {
-    const auto name = std::filesystem::path(file).filename();
     const auto source =
-        SourceFile::open((std::filesystem::path(input_.options.artefacts_folder) / name).string());
+        SourceFile::open((std::filesystem::path(input_.options.artefacts_folder) / file).string());
     return source ? std::optional<std::string>(source->bytes()) : std::nullopt;
   }
 

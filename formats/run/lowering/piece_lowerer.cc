@@ -617,7 +617,7 @@ Attempt PieceLowerer::compile_simple(const TestModel& model) {
   const std::string path = context_.folder + "/simple_" + std::to_string(written_++) + ".onnx";
   const std::size_t before = session_.calls();
   Attempt attempt;  // says nothing when the model cannot be written
-  if (write_file(path, model.bytes)) attempt = compile({.model = path, .out = path + ".out"});
+  if (write_file(path, model.bytes, true)) attempt = compile({.model = path, .out = path + ".out"});
   calls_ += session_.calls() - before;
   if (const auto added = context_.store.add(name, attempt); !added && !error_) {
     error_ = added.error();

@@ -33,7 +33,7 @@ class ContextReader {
         const std::string_view op = field_of(field.payload, node_field::kOpType);
         if (op != kOp) return "it holds a node \"" + std::string(op) + "\"";
         context_.nodes.push_back(node(field.payload));
-        if (!lacks_.empty()) return "its file \"" + lacks_ + "\" cannot be read";
+        if (lacks_) return "its file \"" + *lacks_ + "\" cannot be read";
       }
       const bool is_given =
           field.number == graph_field::kOutput || field.number == graph_field::kValueInfo;
@@ -117,11 +117,15 @@ class ContextReader {
     return made;
   }
 
-  // What a node says of its file: where it is, or what it holds.
-  std::string context_of(std::string_view file) {
-    if (!place_.content) return std::string(place_.folder) + std::string(file);
-    auto content = place_.content(file);
-    if (!content && lacks_.empty()) lacks_ = file;
+  // What a node says of its file: where it is, or what it holds. A compiler may name any path; what it made
+  // is in one folder, so only the last part of the path counts.
+  std::string context_of(std::string_view path) {
+    const std::string_view file = path.substr(path.find_last_of("/\\") + 1);
+    const bool is_name =
+        !file.empty() && file != "." && file != ".." && file.find('\0') == file.npos;
+    if (is_name && !place_.content) return std::string(place_.folder) + std::string(file);
+    auto content = is_name ? place_.content(file) : std::nullopt;
+    if (!content && !lacks_) lacks_ = path;
     return content ? *std::move(content) : std::string();
   }
 
@@ -129,7 +133,7 @@ class ContextReader {
   const ContextPlace& place_;
   std::unordered_set<std::string_view> boundary_;
   OnnxContext context_;
-  std::string lacks_;  // the first file that cannot be read
+  std::optional<std::string> lacks_;  // the first file that cannot be read
 };
 
 }  // namespace

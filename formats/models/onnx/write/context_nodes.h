@@ -26,8 +26,8 @@ struct OnnxContext {
 struct ContextPlace {
   std::string_view part;    // in front of the names of nodes and inner values
   std::string_view folder;  // in front of the names of files, with a slash at the end; or ""
-  // Gives the content of a file that a node names, which is then written into the node; nullopt if it cannot be
-  // read. Null: nodes go on to name files.
+  // Gives the content of a file that a node names, by its name in the folder, which is then written into the
+  // node; nullopt if it cannot be read. Null: nodes go on to name files.
   std::function<std::optional<std::string>(std::string_view file)> content = {};
 };
 

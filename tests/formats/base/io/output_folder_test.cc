@@ -153,16 +153,16 @@ TEST_CASE("no input is replaced, whatever it is called") {
   fs::create_hard_link(input, test.path("hard"));
   fs::create_symlink("input", test.path("soft"));
   for (const char* const name : {"input", "hard", "soft"}) {
-    CHECK(refusal(write_file(test.path(name), "x")).find("would overwrite an input") !=
+    CHECK(refusal(write_file(test.path(name), "x", true)).find("would overwrite an input") !=
           std::string::npos);
-    CHECK_FALSE(check_may_write(test.path(name)));
+    CHECK_FALSE(check_may_write(test.path(name), true));
   }
   CHECK(test.content("input") == "in");
   record_input(test.path("out/a.txt"));
   CHECK(refusal(OutputFolder::create(test.path("out"), true)).find("holds an input") !=
         std::string::npos);
   forget_inputs();
-  CHECK(write_file(test.path("hard"), "x"));
+  CHECK(write_file(test.path("hard"), "x", true));
   CHECK(OutputFolder::create(test.path("out"), true));
 }
 
@@ -226,44 +226,110 @@ TEST_CASE("a file that cannot be written is named by its final path") {
 
 TEST_CASE("a single file is written whole and keeps its mode and its links") {
   const TestFolder test;
-  REQUIRE(write_file(test.path("a"), "one"));
+  REQUIRE(write_file(test.path("a"), "one", true));
   CHECK(test.content("a") == "one");
   ::chmod(test.path("a").c_str(), 0640);
   fs::create_symlink("a", test.path("link"));
-  REQUIRE(write_file(test.path("link"), "two"));
+  REQUIRE(write_file(test.path("link"), "two", true));
   CHECK(test.content("a") == "two");
   CHECK(fs::is_symlink(test.path("link")));
   CHECK(fs::status(test.path("a")).permissions() == fs::perms{0640});
   CHECK(test.entry_count() == 2);
 }
 
-TEST_CASE("devices are written to directly") { REQUIRE(write_file("/dev/null", "x")); }
+TEST_CASE("a file that has content is replaced only with force") {
+  const TestFolder test;
+  REQUIRE(write_file(test.path("new"), "one", false));
+  test.with_file("empty", "");
+  REQUIRE(write_file(test.path("empty"), "one", false));
+  const std::string path = test.with_file("mine", "mine");
+  const std::string words = ": error: exists already; --force replaces it\n";
+  fs::create_symlink("mine", test.path("soft"));
+  fs::create_symlink("nowhere", test.path("dangling"));
+  CHECK(refusal(check_may_write(path, false)) == path + words);
+  CHECK(refusal(write_file(path, "x", false)) == path + words);
+  CHECK(refusal(write_file(test.path("soft"), "x", false)) == test.path("soft") + words);
+  CHECK(refusal(OutputFolder::beside(path, false)) == path + words);
+  CHECK(test.content("mine") == "mine");
+  Loaded<OutputFolder> beside = OutputFolder::beside(test.path("dangling"), false);
+  REQUIRE(beside);
+  REQUIRE(beside->write("dangling", "x"));
+  CHECK(refusal(beside->commit()).find(words) != std::string::npos);
+  CHECK(fs::is_symlink(test.path("dangling")));
+  REQUIRE(write_file(path, "x", true));
+  CHECK(test.content("mine") == "x");
+}
+
+// Runs as somebody who may not read all that root may.
+class AsOther {
+ public:
+  AsOther() { REQUIRE(::seteuid(::geteuid() == 0 ? 65534 : ::geteuid()) == 0); }
+  ~AsOther() { CHECK(::seteuid(::getuid()) == 0); }
+};
+
+TEST_CASE("a folder that cannot be looked through is not replaced") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  fs::create_directory(test.path("out/locked"));
+  record_input(test.with_file("out/zz", "the model"));
+  fs::permissions(test.path("out/locked"), fs::perms::none);
+  fs::permissions(test.path(""), fs::perms{0755});
+  {
+    const AsOther other;
+    CHECK(refusal(OutputFolder::create(test.path("out"), true)).find("cannot be looked at") !=
+          std::string::npos);
+    CHECK_FALSE(input_in_folder(test.path("out")));
+    CHECK_FALSE(record_inputs_below(test.path("out")));
+    CHECK_FALSE(unlisted_entries(test.path("out/locked")));
+  }
+  fs::permissions(test.path("out/locked"), fs::perms::owner_all);
+  CHECK(test.content("out/zz") == "the model");
+}
+
+TEST_CASE("with force no file behind a link to a folder is taken for one of the set") {
+  const TestFolder test;
+  fs::create_directory(test.path("in"));
+  fs::create_directory(test.path("mine"));
+  test.with_file("mine/a", "1");
+  fs::create_symlink("../mine", test.path("in/sub"));
+  test.with_file(
+      "in/manifest.json",
+      "{\"format\": \"cleave.report\", \"files\": [{\"name\": \"sub/a\", \"bytes\": 1}]}");
+  Loaded<OutputFolder> folder = OutputFolder::inside(test.path("in"), true);
+  REQUIRE(folder);
+  REQUIRE(folder->write("b", "new"));
+  CHECK(refusal(folder->commit()).find("not as cleave wrote them: \"sub/a\"") != std::string::npos);
+  CHECK(test.content("mine/a") == "1");
+}
+
+TEST_CASE("devices are written to directly") { REQUIRE(write_file("/dev/null", "x", true)); }
 
 TEST_CASE("a file that cannot be made is refused in the system's words") {
   const TestFolder test;
-  CHECK(refusal(write_file(test.path("no/a"), "x")) ==
+  CHECK(refusal(write_file(test.path("no/a"), "x", true)) ==
         test.path("no/a") + ": error: cannot be written: No such file or directory\n");
-  CHECK(refusal(write_file(test.path("."), "x")) ==
+  CHECK(refusal(write_file(test.path("."), "x", true)) ==
         test.path(".") + ": error: cannot be written: is a folder\n");
-  CHECK(refusal(write_file("/dev/full", "x")) ==
+  CHECK(refusal(write_file("/dev/full", "x", true)) ==
         "/dev/full: error: cannot be written: No space left on device\n");
 }
 
 TEST_CASE("whether a file can be written is checked before, and leaves no file behind") {
   const TestFolder test;
   fs::create_directory(test.path("in"));
-  CHECK(check_may_write(test.path("in/new.txt")));
+  CHECK(check_may_write(test.path("in/new.txt"), true));
   CHECK(fs::is_empty(test.path("in")));
   test.with_file("in/old.txt", "old");
-  CHECK(check_may_write(test.path("in/old.txt")));
-  CHECK(check_may_write("/dev/null"));
-  CHECK(refusal(check_may_write(test.path("in"))) ==
+  CHECK(check_may_write(test.path("in/old.txt"), true));
+  CHECK(check_may_write("/dev/null", true));
+  CHECK(refusal(check_may_write(test.path("in"), true)) ==
         test.path("in") + ": error: cannot be written: is a folder\n");
-  CHECK(refusal(check_may_write(test.path("none/new.txt"))) ==
+  CHECK(refusal(check_may_write(test.path("none/new.txt"), true)) ==
         test.path("none/new.txt") + ": error: cannot be written: there is no folder \"" +
             test.path("none") + "\"\n");
-  CHECK(refusal(check_may_write(test.path("in/old.txt/new.txt"))).find("there is no folder") !=
-        std::string::npos);
+  CHECK(
+      refusal(check_may_write(test.path("in/old.txt/new.txt"), true)).find("there is no folder") !=
+      std::string::npos);
 }
 
 TEST_CASE("files are added to a folder that is there, all of them or none") {
