@@ -67,7 +67,6 @@ COMMANDS = {
     "tune": ("tune m.onnx -s l.txt --run run.sh", {"model": "m.onnx", "list": "l.txt", "program": "run.sh"}),
     "calibrate": ("calibrate v.csv --models m.onnx", {"model": "m.onnx", "profile": "v.csv"}),
     "lists new": ("lists new m.onnx", {"model": "m.onnx", "data": "w.bin"}),
-    "lists import": ("lists import l.txt", {"table": "l.txt"}),
 }
 FILES = {
     "split": ["--html", "--netron"],
