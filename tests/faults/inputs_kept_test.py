@@ -90,7 +90,6 @@ FILES = {
     "tune": ["-o", "-o x.json --plan"],
     "calibrate": ["-o"],
     "lists new": ["-o"],
-    "lists import": ["-o"],
 }
 # option -> names that are written into the folder
 PARTS = ["root.onnx", "report.txt", "manifest.json"]
