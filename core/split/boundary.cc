@@ -168,6 +168,19 @@ PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
   return result;
 }
 
+// Puts what the piece was asked for in the places of the inputs and outputs that were found.
+void put_ends(Boundaries& piece, const PieceEnds& ends) {
+  std::vector<ValueId>& inputs = piece.inputs.items;
+  std::erase_if(inputs, [&](ValueId value) {
+    return std::find(ends.from.begin(), ends.from.end(), value) != ends.from.end();
+  });
+  std::sort(inputs.begin(), inputs.end());
+  inputs.insert(inputs.begin(), ends.from.begin(), ends.from.end());
+  piece.inputs.begin = {0, static_cast<std::uint32_t>(inputs.size())};
+  piece.outputs.items = ends.to;
+  piece.outputs.begin = {0, static_cast<std::uint32_t>(ends.to.size())};
+}
+
 }  // namespace
 
 Boundaries find_boundaries(const Graph& graph, const Partition& partition,
@@ -182,13 +195,17 @@ Boundaries find_boundaries(const Graph& graph, const Partition& partition,
   return result;
 }
 
-Boundaries find_piece_boundary(const Graph& graph, const Partition& piece) {
+Boundaries find_piece_boundary(const Graph& graph, const Partition& piece, const PieceEnds* ends) {
   Readings readings(graph, piece, BoundaryOptions{});
   Boundaries result;
   result.inputs = std::move(readings.inputs);
   result.parameters = std::move(readings.parameters);
   result.constants = std::move(readings.constants);
   result.constant_copies = readings.constant_copies;
+  if (ends != nullptr) {
+    put_ends(result, *ends);
+    return result;
+  }
   const auto is_outside = [&](NodeId node) { return piece.part_of[node] == kNone<PartId>; };
   for (const NodeId node : piece.members) {
     for (const ValueId value : graph.outputs(node)) {

@@ -52,34 +52,43 @@ std::optional<Detour> find_detour(const Graph& graph, std::span<const NodeId> no
 
 std::vector<NodeId> nodes_between(const Graph& graph, std::span<const ValueId> from,
                                   std::span<const ValueId> to) {
-  ValueSet ends(graph.value_count()), reached(graph.value_count());
+  ValueSet ends(graph.value_count()), needed(graph.value_count());
   for (const ValueId value : from) ends.insert(value);
+  for (const ValueId value : to) needed.insert(value);
   std::vector<NodeId> nodes;
-  if (to.empty()) {
-    for (const NodeId node : graph.nodes()) {
-      const auto operands = graph.operands(node);
-      const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
-        return ends.contains(operand.value) || reached.contains(operand.value);
-      });
-      if (!reads) continue;
-      nodes.push_back(node);
-      for (const ValueId output : graph.outputs(node)) reached.insert(output);
-    }
-    return nodes;
-  }
-  for (const ValueId value : to) reached.insert(value);
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     const auto node = id_at<NodeId>(i);
     const auto outputs = graph.outputs(node);
     const bool is_needed = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
-      return reached.contains(output) && !ends.contains(output);
+      return needed.contains(output) && !ends.contains(output);
     });
     if (!is_needed) continue;
     nodes.push_back(node);
-    for (const Operand& operand : graph.operands(node)) reached.insert(operand.value);
+    for (const Operand& operand : graph.operands(node)) needed.insert(operand.value);
   }
   std::reverse(nodes.begin(), nodes.end());
   return nodes;
+}
+
+std::vector<ValueId> outputs_after(const Graph& graph, std::span<const ValueId> from) {
+  ValueSet begins(graph.value_count()), reached(graph.value_count());
+  for (const ValueId value : from) begins.insert(value);
+  for (const NodeId node : graph.nodes()) {
+    const auto operands = graph.operands(node);
+    const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+      return begins.contains(operand.value) || reached.contains(operand.value);
+    });
+    if (!reads) continue;
+    for (const ValueId output : graph.outputs(node)) {
+      if (!begins.contains(output)) reached.insert(output);
+    }
+  }
+  ValueSet given(graph.value_count());
+  std::vector<ValueId> outputs;
+  for (const ValueId output : graph.outputs()) {
+    if (reached.contains(output) && given.insert(output)) outputs.push_back(output);
+  }
+  return outputs;
 }
 
 Partition make_piece(const Graph& graph, std::span<const NodeId> nodes, std::string name) {

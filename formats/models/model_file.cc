@@ -10,6 +10,7 @@
 #include "formats/base/text/utf8.h"
 #include "formats/models/format_options.h"
 #include "formats/models/graph_json/graph_json.h"
+#include "formats/models/onnx/index/compiled_nodes.h"
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/infer/schema.h"
 #include "formats/models/onnx/read/reader.h"
@@ -230,6 +231,7 @@ OpFacts op_facts(const LoadedModel& model) {
       facts.quantization = [onnx = model.onnx()](const Graph& graph, ValueId tensor) {
         return onnx_quantization(*onnx, graph, tensor);
       };
+      facts.whole = nodes_of_contexts(*model.onnx(), model.graph);
       add_runtime_view(facts, model.onnx());
       return facts;
     }

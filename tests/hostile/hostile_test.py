@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -376,6 +377,17 @@ def functions_that_call_each_other(bench):
                      versions={"": 17, "d": 1})
     bench.preview(made).is_done()
     bench.run("split", "m.bin", "-s", "list.txt", "-o", "out").is_done()
+    begin = time.monotonic()
+    fix = ("fix", "m.bin", "-s", "list.txt", "-o", "fixed.onnx")
+    bench.run(*fix).is_refused("functions written out it has more than 1,000,000 nodes; --limit nodes=N")
+    bench.run(*fix, "--limit", "nodes=5000").is_refused("functions written out it has more than 5,000 nodes")
+    holds(time.monotonic() - begin < 5, "fix writes functions out before it counts them")
+    few = [pb.function(f"f{i}", "d", ["x"], ["y"], calls(i + 1, 2)) for i in range(7)]
+    few.append(pb.function("f7", "d", ["x"], ["y"], [pb.node("Relu", ["x"], ["y"])]))
+    made = pb.simple([pb.node("f0", ["x"], ["t"], domain="d"), pb.node("Relu", ["t"], ["y"])], functions=few, versions={"": 17, "d": 1})
+    bench.file("m.bin", made)
+    bench.run(*fix, "--limit", "nodes=128").is_refused("more than 128 nodes")
+    bench.run(*fix, "--limit", "nodes=129").is_done()
     circle = [pb.function("f0", "d", ["x"], ["y"], calls(1, 1)), pb.function("f1", "d", ["x"], ["y"], calls(0, 1))]
     made = pb.simple([pb.node("f0", ["x"], ["t"], domain="d"), pb.node("Relu", ["t"], ["y"])], functions=circle,
                      versions={"": 17, "d": 1})

@@ -76,7 +76,11 @@ std::optional<MoveJournal::Move> parse_move(const std::string& line) {
   if (!read_mark(text, move.old_file) || !read_mark(text, move.new_file)) return std::nullopt;
   if (text.get() != ' ') return std::nullopt;
   std::getline(text, move.name, '\0');
-  if (move.name.empty() || move.name.find('/') != move.name.npos) return std::nullopt;
+  const fs::path path(move.name);  // of a file in the folder, or in a folder within
+  const bool leads_out = std::any_of(path.begin(), path.end(), [](const fs::path& step) {
+    return step.empty() || step == "/" || step == "." || step == "..";
+  });
+  if (move.name.empty() || leads_out) return std::nullopt;
   return move;
 }
 
@@ -140,6 +144,10 @@ void remove_temporary(const std::string& folder, const std::vector<MoveJournal::
   for (const MoveJournal::Move& move : moves) {
     for (const std::string& place : places_of_old(folder, move.name)) {
       if (is_of_move(mark_at(place), move)) ::unlink(place.c_str());
+    }
+    for (std::size_t at = move.name.rfind('/'); at != move.name.npos && at > 0;
+         at = move.name.rfind('/', at - 1)) {
+      ::rmdir((folder + "/" + move.name.substr(0, at)).c_str());
     }
   }
   ::unlink(journal_in(folder).c_str());

@@ -38,16 +38,6 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
-// The names in the folder, sorted, with the manifest last. The manifest is put in place last and
-// the old one removed first: if it exists, its files are complete.
-Loaded<std::vector<std::string>> files_in(const std::string& folder) {
-  auto names = names_in(folder);
-  if (!names) return names;
-  std::stable_partition(names->begin(), names->end(),
-                        [](const std::string& name) { return name != kManifestName; });
-  return names;
-}
-
 // The files of the folder and of folders within by name and size, sorted.
 Loaded<std::vector<ListedFile>> list_of(const std::string& folder) {
   const auto paths = paths_below(folder);
@@ -64,6 +54,29 @@ Loaded<std::vector<ListedFile>> list_of(const std::string& folder) {
   return files;
 }
 
+// The names of these files, with the manifest last. The manifest is put in place last and the old one
+// removed first: if it exists, its files are complete.
+Loaded<std::vector<std::string>> files_in(const std::string& folder) {
+  auto files = list_of(folder);
+  if (!files) return files.error();
+  std::vector<std::string> names;
+  for (ListedFile& file : *files) names.push_back(std::move(file.name));
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return name != kManifestName; });
+  return names;
+}
+
+// The folders within that these files are in, the deepest first.
+std::set<std::string, std::greater<>> folders_of(const std::vector<std::string>& names) {
+  std::set<std::string, std::greater<>> folders;
+  for (const std::string& name : names) {
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      folders.insert(name.substr(0, at));
+    }
+  }
+  return folders;
+}
+
 // A lock on a folder that other runs of cleave see: two that put files into one folder take turns.
 // It ends with the descriptor. Where a file system has no locks, there is none.
 Descriptor locked_folder(const std::string& folder) {
@@ -75,15 +88,12 @@ Descriptor locked_folder(const std::string& folder) {
 
 // Removes a folder and the files that its manifest lists; false when it contains anything else.
 bool remove_listed_folder(const std::string& folder) {
-  std::set<std::string, std::greater<>> folders;  // the deepest first
+  std::vector<std::string> names;
   for (const ListedFile& file : listed_files(folder).value_or(std::vector<ListedFile>{})) {
     ::unlink((folder + "/" + file.name).c_str());
-    for (std::size_t at = file.name.find('/'); at != std::string::npos;
-         at = file.name.find('/', at + 1)) {
-      folders.insert(file.name.substr(0, at));
-    }
+    names.push_back(file.name);
   }
-  for (const std::string& within : folders) ::rmdir((folder + "/" + within).c_str());
+  for (const std::string& within : folders_of(names)) ::rmdir((folder + "/" + within).c_str());
   ::unlink((folder + "/" + std::string(kManifestName)).c_str());
   return ::rmdir(folder.c_str()) == 0;
 }
@@ -330,6 +340,13 @@ Status<Diagnostics> OutputFolder::move_files(const std::vector<std::string>& nam
     journal->end();
     return fault(final_ + "/" + name, "cannot be put in place: " + words);
   };
+  std::error_code ignored;  // a folder that is missing is told by the move into it
+  for (const std::string& within : folders_of(names)) {
+    std::filesystem::create_directories(real_ + "/" + within, ignored);
+  }
+  for (const std::string& within : folders_of(stale)) {
+    std::filesystem::create_directories(temporary_.path() + "/" + within, ignored);
+  }
   const bool has_manifest = !names.empty() && names.back() == kManifestName;
   if (has_manifest && !moves.set_aside(std::string(kManifestName))) {
     return give_up(std::string(kManifestName));

@@ -44,6 +44,11 @@ std::span<const SupportList> judging_lists(const ReasonContext& context) {
   return all.subspan(target.first_list, target.end_list - target.first_list);
 }
 
+// A node that a provider of ONNX Runtime compiled: others share its context, not memory.
+bool is_compiled(const Graph& graph, NodeId node) {
+  return node != kNone<NodeId> && graph.op(node) == "EPContext";
+}
+
 // "CPU node", or of several targets "gpu node": where the node is.
 std::string placed_node(const ReasonContext& context, NodeId node) {
   if (context.targets.empty() || node == kNone<NodeId>) return "CPU node";
@@ -418,6 +423,9 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
     case ReasonCode::costs_more:
       return context.targets.empty() ? "costs more on the accelerator" : elsewhere_text(reason);
     case ReasonCode::shared_memory:
+      if (is_compiled(context.graph, reason.because)) {
+        return "a compiled context keeps it with " + other_node(context);
+      }
       return "uses memory that is written in place, as does " + other_node(context);
     case ReasonCode::part_limit:
       return "beyond " + limit_text(context, reason);
@@ -516,6 +524,10 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::part_limit:
       return "by itself beyond " + limit_text(context, reason) + ": " + amount_text(reason);
     case ReasonCode::shared_memory:
+      if (is_compiled(graph, reason.because)) {
+        return "a compiled context keeps it with " + placed_node(context, reason.because) +
+               blamed(graph, reason.because);
+      }
       return "must be in one partition with " + placed_node(context, reason.because) +
              blamed(graph, reason.because) + ", since both use memory that is written in place";
     case ReasonCode::pattern_failed: {

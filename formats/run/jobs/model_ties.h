@@ -6,7 +6,8 @@
 
 namespace cleave {
 
-// Only torch.export programs have operators that write in place; other models have no ties.
+// Of operators of torch.export programs that write in place, of variables of TensorFlow Lite, and of
+// ONNX nodes that share a compiled context; other models have no ties.
 NodeTies model_ties(const LoadedModel& model);
 
 }  // namespace cleave

@@ -99,9 +99,58 @@ TEST_CASE("Between tensors are the nodes that the last need, up to the first") {
   CHECK(between({"a"}, {"d"}) == "bcd");
   CHECK(between({"b"}, {"d"}) == "acd");
   CHECK(between({}, {"b"}) == "ab");
-  CHECK(between({"b", "c"}, {}) == "d");
-  CHECK(between({"a"}, {}) == "bcd");
+  CHECK(between({"b", "c"}, {"d"}) == "d");
   CHECK(between({"b"}, {"b"}).empty());
+  CHECK(between({"a"}, {}).empty());
+}
+
+std::vector<ValueId> values_of(const Graph& graph, const std::vector<std::string>& names) {
+  std::vector<ValueId> values;
+  for (const std::string& name : names) values.push_back(value_named(graph, name));
+  return values;
+}
+
+TEST_CASE("After tensors are the outputs that nodes compute from them") {
+  const Graph graph = graph_from_text(R"(
+    input x, y
+    a = f(x)
+    b = g(a)
+    c = h(y)
+    output c, b, a, b)");
+  const auto after = [&](const std::vector<std::string>& from) {
+    std::string names;
+    for (const ValueId value : outputs_after(graph, values_of(graph, from))) {
+      names += graph.value(value).name;
+    }
+    return names;
+  };
+  CHECK(after({"x"}) == "ba");
+  CHECK(after({"a"}) == "b");
+  CHECK(after({"a", "b"}).empty());
+  CHECK(after({"y", "x"}) == "cba");
+  CHECK(after({}).empty());
+}
+
+TEST_CASE("A piece by tensors has the inputs and outputs that it is asked for, in their order") {
+  const Graph graph = graph_from_text(R"(
+    input x, y
+    param w
+    a = f(x, w)
+    b = g(a)
+    c = h(b, a)
+    d = f(c, y)
+    e = f(x, d)
+    output d)");
+  const auto piece = [&](const std::vector<std::string>& from, const std::vector<std::string>& to) {
+    const PieceEnds ends{.from = values_of(graph, from), .to = values_of(graph, to)};
+    const auto nodes = nodes_between(graph, ends.from, ends.to);
+    const Partition part = make_piece(graph, nodes, "p");
+    return describe(graph, part, find_piece_boundary(graph, part, &ends));
+  };
+  CHECK(piece({"b", "a"}, {"c"}) == "p(b a;) -> c\n");
+  CHECK(piece({"c"}, {"e", "d"}) == "p(c x y;) -> e d\n");
+  CHECK(piece({}, {"c", "a"}) == "p(x; w) -> c a\n");
+  CHECK(piece({"y", "b"}, {"c"}) == "p(y b x; w) -> c\n");
 }
 
 }  // namespace

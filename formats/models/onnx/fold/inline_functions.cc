@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -21,7 +22,8 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostLevels = 100;
-constexpr std::size_t kMostNodes = 10'000'000;
+constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMany = kUnknown - 1;
 
 // ---- attributes that a call gives ----
 
@@ -100,7 +102,8 @@ std::string with_name(std::string_view payload, std::string_view name) {
 
 class FunctionInliner {
  public:
-  explicit FunctionInliner(OnnxModel& model) : model_(model), nodes_(model.graph.nodes.emptied()) {
+  FunctionInliner(OnnxModel& model, std::uint64_t most_nodes)
+      : model_(model), most_nodes_(most_nodes), nodes_(model.graph.nodes.emptied()) {
     for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
       const OnnxFunction& function = model.functions[i];
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload), i);
@@ -108,11 +111,13 @@ class FunctionInliner {
     for (const auto& [domain, version] : model.opsets) opsets_[plain_domain(domain)] = version;
   }
 
-  OnnxInlined run() {
-    if (functions_.empty()) return {};
+  std::optional<OnnxInlined> run() {
+    if (functions_.empty()) return OnnxInlined{};
+    if (count_nodes() > most_nodes_) return std::nullopt;
     take_names();
     std::size_t level = 0;
     while (write_level()) {
+      if (model_.graph.nodes.size() > most_nodes_) return std::nullopt;
       if (++level == kMostLevels) break;
     }
     for (const auto& [function, why] : kept_) {
@@ -124,6 +129,67 @@ class FunctionInliner {
   }
 
  private:
+  // ---- the nodes that there will be, before any is made ----
+
+  // The function that the node calls, and which can take the call's place; else none.
+  std::optional<std::uint32_t> inlined_by(const OnnxNode& node) const {
+    const auto found = functions_.find(onnx_function_key(node.domain, node.op_type, node.overload));
+    if (found == functions_.end() || passes_bodies(node)) return std::nullopt;
+    for (const auto& [domain, version] : model_.functions[found->second].opsets) {
+      const auto stated = opsets_.find(plain_domain(domain));
+      if (stated != opsets_.end() && stated->second != version) return std::nullopt;
+    }
+    return found->second;
+  }
+
+  // Nodes of the main graph with all calls written out; at most kMany.
+  std::uint64_t count_nodes() const {
+    std::vector<std::uint64_t> sizes(model_.functions.size(), kUnknown);
+    std::uint64_t count = 0;
+    OnnxNode room;
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+      const auto function = inlined_by(model_.graph.nodes.read(i, room));
+      count = sum_of(count, function ? size_of(*function, sizes) : 1);
+    }
+    return count;
+  }
+
+  static std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+    return a > kMany - b ? kMany : a + b;
+  }
+
+  // Functions may call each other as deep as the file is long: no recursion.
+  std::uint64_t size_of(std::uint32_t function, std::vector<std::uint64_t>& sizes) const {
+    std::vector<std::uint32_t> open{function};
+    while (!open.empty()) {
+      const std::uint32_t at = open.back();
+      if (sizes[at] != kUnknown) {
+        open.pop_back();
+        continue;
+      }
+      const std::size_t known = open.size();
+      std::uint64_t size = copied_outputs(model_.functions[at]);
+      for (const OnnxNode& node : model_.functions[at].nodes) {
+        const auto called = inlined_by(node);
+        const bool is_open = called && sizes[*called] == kUnknown;
+        if (is_open) open.push_back(*called);
+        if (!is_open) size = sum_of(size, called ? sizes[*called] : 1);
+      }
+      if (open.size() > known) continue;
+      sizes[at] = size;
+      open.pop_back();
+    }
+    return sizes[function];
+  }
+
+  // Outputs that are copies of others or of inputs: see names_for().
+  static std::uint64_t copied_outputs(const OnnxFunction& function) {
+    std::unordered_set<std::string_view> names(function.inputs.begin(), function.inputs.end());
+    return static_cast<std::uint64_t>(
+        std::count_if(function.outputs.begin(), function.outputs.end(),
+                      [&](std::string_view output) { return !names.insert(output).second; }));
+  }
+
   // The names of all values of the main graph; the names inside bodies hide others only there.
   void take_names() {
     for (const OnnxValueInfo& input : model_.graph.inputs) taken_.insert(input.name);
@@ -184,10 +250,6 @@ class FunctionInliner {
   // Its operators must mean the same in the model.
   bool may_inline(std::uint32_t i) {
     const OnnxFunction& function = model_.functions[i];
-    if (made_nodes_ + function.nodes.size() > kMostNodes) {
-      kept_.emplace(i, "the model would have too many nodes");
-      return false;
-    }
     for (const auto& [domain, version] : function.opsets) {
       const auto found = opsets_.find(plain_domain(domain));
       if (found == opsets_.end()) {
@@ -276,22 +338,23 @@ class FunctionInliner {
 
   void add_made(const std::string& payload) {
     OnnxNode node = made_node(payload);
-    ++made_nodes_;
     nodes_.add(node);
   }
 
   OnnxModel& model_;
+  std::uint64_t most_nodes_;
   std::unordered_map<std::string, std::uint32_t> functions_;
   std::map<std::string_view, std::int64_t> opsets_;
   std::unordered_set<std::string_view> taken_;
   std::map<std::uint32_t, std::string> kept_;  // by function: why it stays
-  std::size_t made_nodes_ = 0;
   OnnxNodes nodes_;
   OnnxInlined out_;
 };
 
 }  // namespace
 
-OnnxInlined inline_functions(OnnxModel& model) { return FunctionInliner(model).run(); }
+std::optional<OnnxInlined> inline_functions(OnnxModel& model, std::uint64_t most_nodes) {
+  return FunctionInliner(model, most_nodes).run();
+}
 
 }  // namespace cleave

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,8 @@ struct OnnxInlined {
 
 // In the main graph; calls in bodies of nodes stay. Names inside become "CALL/NAME", with a number where
 // that is taken. Functions may call others, in no cycle (checked by the reader). Linear in the nodes of each
-// level of calls; of more than 100 levels or 10 million nodes the rest stays.
-OnnxInlined inline_functions(OnnxModel& model);
+// level of calls; of more than 100 levels the rest stays. nullopt: the model would have more than
+// `most_nodes`, which is counted first, in a time linear in the file, and again as it grows.
+std::optional<OnnxInlined> inline_functions(OnnxModel& model, std::uint64_t most_nodes);
 
 }  // namespace cleave

@@ -24,6 +24,7 @@
 #include "formats/models/onnx/fold/fold.h"
 #include "formats/models/onnx/fold/inline_functions.h"
 #include "formats/models/onnx/index/attributes.h"
+#include "formats/models/onnx/index/compiled_nodes.h"
 #include "formats/models/onnx/index/external.h"
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/index/links.h"
@@ -46,6 +47,9 @@ namespace {
 
 constexpr std::size_t kMostErrors = 20;
 constexpr std::int64_t kNewestIr = 13;
+// Nodes of a model with its functions written out, unless the user sets a limit: a file of a few
+// hundred bytes can ask for any number, each of which takes kilobytes.
+constexpr std::uint64_t kMostInlined = 1'000'000;
 constexpr std::int64_t kFirstIrWithOpsets = 3;
 
 // Checks records one at a time.
@@ -231,8 +235,8 @@ Diagnostic warning(const SourceFile& source, std::string message) {
   return made;
 }
 
-// Faults that a split will refuse: initializers whose data next to the model is missing or
-// incomplete.
+// Initializers whose data next to the model is missing or incomplete, which a split will refuse, and
+// compiled contexts that are not there.
 std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const OnnxModel& model) {
   CappedList shown(3);
   std::vector<ByteSource> files;
@@ -248,6 +252,13 @@ std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const 
   if (shown.left_out() > 0) {
     out.push_back(warning(source, shown.rest("the data of # more tensor cannot be read",
                                              "the data of # more tensors cannot be read")));
+  }
+  WeightFiles contexts(source.folder(), files);
+  for (const std::string_view name : context_files(model)) {
+    const auto file = contexts.find(name);
+    if (file) continue;
+    out.push_back(warning(source, "the compiled context at " + escaped_in_quotes(name) + " " +
+                                      file.error() + "; models that are written go without it"));
   }
   return out;
 }
@@ -265,7 +276,16 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
   if (!errors.empty()) return errors;
 
   OnnxInlined inlined;
-  if (calls == OnnxCalls::inlined) inlined = inline_functions(*model);
+  if (calls == OnnxCalls::inlined) {
+    ModelLimits most = limits;
+    if (limits.nodes == ModelLimits{}.nodes) most.nodes = kMostInlined;
+    auto made = inline_functions(*model, most.nodes);
+    if (!made) {
+      return Diagnostics{diagnostic_of(source.path(), "with its functions written out it has " +
+                                                          beyond_limit(most, &ModelLimits::nodes))};
+    }
+    inlined = *std::move(made);
+  }
   Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
   if (!inferred) return std::move(inferred).error();
   OnnxTypes& types = inferred->types;

@@ -1,9 +1,10 @@
 #include "formats/models/onnx/write/cutter.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "core/split/piece.h"
+#include "formats/models/onnx/write/context_files.h"
 #include "formats/models/onnx/write/source.h"
 #include "formats/models/onnx/write/split_job.h"
 
@@ -67,13 +68,14 @@ Result<OnnxCutter, Fault> OnnxCutter::open(const LoadedModel& model, RootWeights
   return OnnxCutter(std::make_unique<State>(model, *std::move(source), std::move(references)));
 }
 
-Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const OutputPath& output) {
+Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const OutputPath& output,
+                                          const PieceEnds* ends) {
   State& state = *state_;
   const std::string file = output.path.substr(output.path.rfind('/') + 1);
   state.piece = make_piece(state.job.graph(), nodes, file.substr(0, file.rfind('.')));
   const Graph& graph = state.job.graph();
-  state.boundary = find_piece_boundary(graph, state.piece);
-  if (nodes.size() == graph.node_count()) {  // the whole model: called as it is
+  state.boundary = find_piece_boundary(graph, state.piece, ends);
+  if (ends == nullptr && nodes.size() == graph.node_count()) {  // the whole model: called as it is
     std::sort(state.boundary.inputs.items.begin(), state.boundary.inputs.items.end());
     put_in_order(state.boundary.outputs.items, graph.outputs());
   }
@@ -85,9 +87,13 @@ Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const O
     written = write_pieces(built->data, state.job.source.files(),
                            {output.path + ".data", output.shown + ".data"});
   }
+  if (written) written = copy_context_files(state.job, nodes, output, OldFiles::stay);
   if (!written) return std::move(written).error();
   const auto inputs = state.boundary.inputs[kPiece];
-  return CutPiece{{inputs.begin(), inputs.end()}, part_outputs(state.job, kPiece)};
+  CutPiece cut{{inputs.begin(), inputs.end()}, part_outputs(state.job, kPiece)};
+  std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(cut.untyped),
+               [&](ValueId input) { return !state.job.value_infos.has_type(input); });
+  return cut;
 }
 
 }  // namespace cleave

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/split/piece.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/write/writer.h"
 #include "formats/models/onnx/write/written_models.h"
@@ -16,6 +17,8 @@ namespace cleave {
 
 struct CutPiece {
   std::vector<ValueId> inputs, outputs;  // in the order of the written model
+  // Inputs of unknown type: ONNX Runtime does not load the piece.
+  std::vector<ValueId> untyped = {};
 };
 
 class OnnxCutter {
@@ -36,10 +39,12 @@ class OnnxCutter {
   ~OnnxCutter();
 
   // Writes the model of `nodes`, which are in model order and convex, to `output`, and weights that
-  // do not fit to a file next to it, `<output>.data`. A piece whose values are not read outputs
-  // what its last node makes. Linear in the piece's edges and the bytes written, plus clearing
+  // do not fit to a file next to it, `<output>.data`, and the files that its EPContext nodes name to
+  // where they name them. A piece whose values are not read outputs what its last node makes; with
+  // `ends`, nodes need not be convex: see find_piece_boundary(). Linear in the piece's edges and the bytes written, plus clearing
   // about 10 bytes for each value of the model.
-  Result<CutPiece, Fault> write(std::span<const NodeId> nodes, const OutputPath& output);
+  Result<CutPiece, Fault> write(std::span<const NodeId> nodes, const OutputPath& output,
+                                const PieceEnds* ends = nullptr);
 
  private:
   struct State;

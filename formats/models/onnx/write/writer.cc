@@ -14,6 +14,7 @@
 #include "core/graph/op_name.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
+#include "formats/models/onnx/write/context_files.h"
 #include "formats/models/onnx/write/source.h"
 #include "formats/models/onnx/write/split_job.h"
 #include "formats/models/onnx/write/written_models.h"
@@ -88,6 +89,7 @@ class SplitWriter {
       written_.files.emplace_back(OnnxSharedWeights::kFile);
     }
     if (auto parts = write_parts(); !parts) return std::move(parts).error();
+    if (auto copied = write_contexts(); !copied) return std::move(copied).error();
     auto done = write_whole(kRootFile, build_onnx_root(job_, places_));
     if (done && job_.options.annotate) {
       done = write_whole(kAnnotatedFile, build_onnx_annotated(job_, places_));
@@ -100,6 +102,7 @@ class SplitWriter {
     if (Diagnostics faults = check_sources(); !faults.empty()) {
       return output_fault(std::move(faults));
     }
+    if (auto copied = write_contexts(); !copied) return copied;
     return write_whole(file, build_onnx_root(job_, places_, contexts));
   }
 
@@ -131,6 +134,14 @@ class SplitWriter {
     auto done = write_file(*built, file);
     if (done) written_.files.emplace_back(file);
     return done;
+  }
+
+  Status<Fault> write_contexts() const {
+    const IdRange<NodeId> nodes = job_.graph().nodes();
+    const std::string root = shown(kRootFile);
+    return copy_context_files(job_, std::vector<NodeId>(nodes.begin(), nodes.end()),
+                              {folder_.path_of(kRootFile), root},
+                              folder_.would_remove(root) ? OldFiles::removed : OldFiles::stay);
   }
 
   Status<Fault> write_parts() {

@@ -198,12 +198,13 @@ class SplitPlanner {
       });
       if (is_made_outside) continue;
       if (home == kNoPt2) home = first_part_that_reads(i);
+      if (home == kNoPt2) continue;
       part_of_[i] = id_at<PartId>(home);
       bodies_[home].push_back(i);
     }
   }
 
-  // The first part that reads a value that the check reads; else the first part.
+  // The first part that reads a value that the check reads; else the first part, or none of a piece.
   Part first_part_that_reads(std::uint32_t check) {
     if (first_reader_.empty()) {
       first_reader_.resize(program_.values.size(), kNoPt2);
@@ -215,7 +216,7 @@ class SplitPlanner {
         }
       }
     }
-    Part first = order_.front();
+    Part first = is_piece_ ? kNoPt2 : order_.front();
     each_read(check, [&](std::uint32_t value) {
       if (first_reader_[value] != kNoPt2) first = first_reader_[value];
     });

@@ -360,12 +360,49 @@ Result<Pt2Written, Fault> write_pt2_split(const LoadedModel& model, const Partit
   return Pt2Writer(model, partition, folder, progress).write(options);
 }
 
+namespace {
+
+// The part with the inputs and outputs that were asked for. What it reads besides must be given to the
+// program: a truth value, for one, cannot be an input, so its makers are repeated, and read more.
+Status<> put_ends(const Pt2Model& model, const PieceEnds& ends, Pt2Part& part) {
+  const Pt2Program& program = model.program;
+  std::vector<std::uint32_t> inputs, outputs;
+  for (const ValueId value : ends.from) inputs.push_back(model.value_numbers[value]);
+  for (const ValueId value : ends.to) outputs.push_back(model.value_numbers[value]);
+  const std::unordered_set<std::uint32_t> asked(inputs.begin(), inputs.end());
+  const std::unordered_set<std::uint32_t> nodes(part.nodes.begin(), part.nodes.end());
+  for (const std::uint32_t value : asked) {
+    if (value != kNoPt2 && nodes.contains(program.values[value].maker)) {
+      return Error{.message = escaped_in_quotes(program.values[value].name) +
+                              " cannot be an input: truth values and real numbers do not cross"};
+    }
+  }
+  for (const std::uint32_t value : part.inputs) {
+    if (asked.contains(value)) continue;
+    if (program.values[value].input == kNoPt2) {
+      return Error{.message = "the piece reads " + escaped_in_quotes(program.values[value].name) +
+                              ", too, which is no input of the program: name it in --from"};
+    }
+    inputs.push_back(value);
+  }
+  part.inputs = std::move(inputs);
+  part.outputs = std::move(outputs);
+  return Done{};
+}
+
+}  // namespace
+
 Result<Pt2PieceValues, Fault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
-                                              const OutputPath& output) {
+                                              const OutputPath& output, const PieceEnds* ends) {
   const Pt2Model& source = *model.pt2();
   auto plan = plan_pt2_split(source, piece);
   if (!plan) return refusal_of(model, plan.error());
   Pt2Part& part = plan->parts.front();
+  if (ends != nullptr) {
+    if (const auto put = put_ends(source, *ends, part); !put) {
+      return refusal_of(model, put.error());
+    }
+  }
   ArchivePieces archive(source, module_names(piece.names).front());
   archive.add_model(kMainModel, pt2_part_document(source, part), part.lifted_inputs, nullptr);
   auto written = write_pieces(std::move(archive).finish(), byte_sources(model), output);

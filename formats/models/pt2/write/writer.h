@@ -10,6 +10,7 @@
 
 #include "core/base/progress.h"
 #include "core/split/partition.h"
+#include "core/split/piece.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
@@ -77,8 +78,10 @@ struct Pt2PieceValues {
 };
 
 // Writes one archive of the nodes of `piece`, a partition made by make_piece(). Its outputs are the
-// values that other nodes read, or that the program returns.
+// values that other nodes read, or that the program returns; with `ends`, its inputs and outputs are as
+// in find_piece_boundary(). Refuses ends that no program can have.
 Result<Pt2PieceValues, Fault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
-                                              const OutputPath& output);
+                                              const OutputPath& output,
+                                              const PieceEnds* ends = nullptr);
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 #include "formats/models/tflite/write/writer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -230,11 +231,39 @@ Result<TfliteWritten, Fault> write_tflite_split(const LoadedModel& model,
   return TfliteWriter(model, partition, choices, folder, progress).write();
 }
 
+namespace {
+
+// Whether the caller wants to give what a variable holds, and so keeps the state.
+bool begins_at_variable(const TfliteModel& model, const PieceEnds& ends) {
+  return std::any_of(ends.from.begin(), ends.from.end(), [&](ValueId value) {
+    return std::any_of(model.state.variables.begin(), model.state.variables.end(),
+                       [&](const TfliteVariable& variable) {
+                         return variable.value == model.tensors[index(value)];
+                       });
+  });
+}
+
+// The part with the inputs and outputs that were asked for, and what else it reads.
+void put_ends(const TfliteModel& model, const PieceEnds& ends, TflitePart& part) {
+  std::vector<std::uint32_t> inputs, outputs;
+  for (const ValueId value : ends.from) inputs.push_back(model.tensors[index(value)]);
+  for (const ValueId value : ends.to) outputs.push_back(model.tensors[index(value)]);
+  const std::set<std::uint32_t> asked(inputs.begin(), inputs.end());
+  std::copy_if(part.inputs.begin(), part.inputs.end(), std::back_inserter(inputs),
+               [&](std::uint32_t tensor) { return !asked.contains(tensor); });
+  part.inputs = std::move(inputs);
+  part.outputs = std::move(outputs);
+}
+
+}  // namespace
+
 Status<Fault> write_tflite_piece(const LoadedModel& model, const Partition& piece, TfliteLift lift,
-                                 const OutputPath& output) {
+                                 const OutputPath& output, const PieceEnds* ends) {
   const TfliteModel& source = *model.tflite();
-  auto plan = plan_tflite_split(source, model.graph, piece, lift);
+  const bool is_given = ends != nullptr && begins_at_variable(source, *ends);
+  auto plan = plan_tflite_split(source, model.graph, piece, is_given ? TfliteLift::all : lift);
   if (!plan) return refusal_of(model, plan.error());
+  if (ends != nullptr) put_ends(source, *ends, plan->parts.front());
   const auto sources = sources_of(model);
   if (!sources) return sources.error();
   const std::string& name = piece.names.front();

@@ -11,6 +11,7 @@
 
 #include "core/base/progress.h"
 #include "core/split/partition.h"
+#include "core/split/piece.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
@@ -45,8 +46,9 @@ Result<TfliteWritten, Fault> write_tflite_split(const LoadedModel& model,
                                                 const OutputFolder& folder,
                                                 const Progress& progress);
 
-// Writes a partition of one piece as a model of its own.
+// Writes a partition of one piece as a model of its own; with `ends`, its inputs and outputs are as in
+// find_piece_boundary().
 Status<Fault> write_tflite_piece(const LoadedModel& model, const Partition& piece, TfliteLift lift,
-                                 const OutputPath& output);
+                                 const OutputPath& output, const PieceEnds* ends = nullptr);
 
 }  // namespace cleave

@@ -7,12 +7,29 @@
 #include "tests/formats/base/io/test_folder.h"
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 namespace cleave {
 namespace {
 
 namespace fs = std::filesystem;
+
+TEST_CASE("A killed move into a folder within is undone") {
+  const TestFolder test;
+  const std::string from = test.path(".cleave-1-0"), to = test.path("");
+  fs::create_directories(from + "/ctx/deep");
+  std::ofstream(from + "/ctx/deep/f") << "new";
+  {
+    const std::vector<std::string> names = {"ctx/deep/f"};
+    REQUIRE(MoveJournal::begin(from, to, names, {}));
+    fs::create_directories(to + "ctx/deep");
+    fs::rename(from + "/ctx/deep/f", to + "ctx/deep/f");
+  }
+  REQUIRE(undo_unfinished_moves(to));
+  CHECK_FALSE(fs::exists(to + "ctx/deep/f"));
+  CHECK_FALSE(fs::exists(from));
+}
 
 // A folder with an earlier set (a, m, stale) and a file of the user's; a new set (a, b, m) is in a
 // temporary folder in it.
