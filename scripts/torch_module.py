@@ -58,32 +58,29 @@ def storage(tensor):
 def written_storages(program):
     """The storages of the traced tensors that operators write: views share that of their base."""
     for node in program.graph.nodes:
-        schema = getattr(node.target, "_schema", None)
         if node.op != "call_function":
             continue
-        named = dict(zip([a.name for a in schema.arguments], node.args), **node.kwargs) if schema else {}
-        is_written = {a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write} if schema else ()
-        # Regions have no schema: they may write all that they take.
-        taken = [value for name, value in named.items() if name in is_written] if schema else node.all_input_nodes
+        taken = node.all_input_nodes  # regions have no schema: they may write all that they take
+        if schema := getattr(node.target, "_schema", None):
+            named = {**dict(zip([argument.name for argument in schema.arguments], node.args)), **node.kwargs}
+            taken = [named.get(a.name) for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         for value in pytree.tree_leaves(taken):
             yield storage(getattr(value, "meta", {}).get("val"))
 
 
 def save(program, path, module=None):
-    """torch.export.save(), which keeps a buffer and a constant apart that are one tensor. Raises ValueError where the program
-    writes such a tensor, since what it computes is lost. `module`: that of the program, to name the attribute."""
+    """torch.export.save(), which keeps a buffer and a constant apart that are one tensor. Raises ValueError where operators of
+    the program write such a tensor, since what it computes is lost. `module`: that of the program, to name the attribute."""
     lifted = {spec.target: spec.arg.name for spec in program.graph_signature.input_specs if spec.target is not None}
     traced = {node.name: storage(node.meta.get("val")) for node in program.graph.nodes if node.op == "placeholder"}
-    mutated = set(getattr(program.graph_signature, "buffers_to_mutate", {}).values())
-    mutated |= set(getattr(program.graph_signature, "parameters_to_mutate", {}).values())
     written = set(written_storages(program)) - {None}
     held = {}
     for name, tensor in program.state_dict.items():
         held.setdefault(storage(tensor), []).append(name)
+    held.pop(None, None)
     for constant, tensor in program.constants.items():
-        names = held.get(storage(tensor), []) if storage(tensor) is not None else []
-        both = [constant, *names]
-        if names and constant in lifted and any(t in mutated or traced.get(lifted.get(t)) in written for t in both):
+        names = held.get(storage(tensor), [])
+        if names and constant in lifted and any(traced.get(lifted.get(name)) in written for name in (constant, *names)):
             raise ValueError(
                 f'"{names[0]}" and "{attribute_of(module, tensor) or constant}" are one tensor, which the program writes, and '
                 f"torch.export.save keeps a copy of it for each: read it under one name in forward(), or register both as buffers")
