@@ -277,7 +277,7 @@ class NodeEffectsFinder {
     }
   }
 
-  // A list among the results is as many values of the node; then each counts as a result of every set.
+  // Where a list is among the results the node has other results than the schema: each may be of every set.
   void share(const Pt2Node& node, std::uint32_t value, const TorchArgument& schema,
              const TorchOperator& known, Pt2NodeEffects& effects) {
     const std::size_t count = node.result_end - node.result_begin;
@@ -285,13 +285,13 @@ class NodeEffectsFinder {
       return schema.may_be_result || set == "*" ||
              (!schema.alias.empty() && set.find(schema.alias) != set.npos);  // "ab": of a or b
     };
-    const bool is_single = count == known.results.size();
+    const bool are_paired = count == known.results.size();
     const bool shares_any = std::any_of(known.results.begin(), known.results.end(), is_shared);
     for (std::size_t k = 0; k < count; ++k) {
-      if (is_single ? !is_shared(known.results[k]) : !shares_any) continue;
+      if (are_paired ? !is_shared(known.results[k]) : !shares_any) continue;
       effects.shares.push_back(
           {value, program_.refs[node.result_begin + k].value,
-           schema.is_written && is_single && known.results[k] == schema.alias});
+           schema.is_written && are_paired && known.results[k] == schema.alias});
     }
   }
 

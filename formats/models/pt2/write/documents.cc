@@ -387,12 +387,18 @@ class PartDocument {
     const bool is_known = std::any_of(own_symbols_.begin(), own_symbols_.end(),
                                       [&](const OwnSymbol& own) { return own.term == term; });
     if (is_known) return;
-    const std::string name = std::string(symbol) + "_" + std::to_string(own_symbols_.size() + 1);
+    std::string name;
+    std::size_t number = own_symbols_.size();
+    do {  // parts may be split again
+      name = std::string(symbol) + "_" + std::to_string(++number);
+    } while (program_.text.find("'" + name + "'") != program_.text.npos);
     std::string text = "Symbol('" + name + "', integer=True)";
     const std::string begin = "Add(" + std::string(term) + ", Integer(";
     if (size.starts_with(begin)) {
-      const std::string_view number = size.substr(begin.size(), size.size() - begin.size() - 2);
-      text = "Add(" + text + ", Mul(Integer(-1), Integer(" + std::string(number) + ")))";
+      const std::string_view addend = size.substr(begin.size(), size.size() - begin.size() - 2);
+      const bool is_number = addend.find_first_not_of("-0123456789") == addend.npos;
+      if (is_number)
+        text = "Add(" + text + ", Mul(Integer(-1), Integer(" + std::string(addend) + ")))";
     }
     own_symbols_.push_back({term, std::move(text), name});
   }

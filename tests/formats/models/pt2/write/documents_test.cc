@@ -108,6 +108,13 @@ TEST_CASE("a part has its own symbol for a size that another part rounded") {
   CHECK(has(1, "\"Mul(Integer(2), " + own + ")\""));
   CHECK(has(1, R"("range_constraints": {"s1_1": {"min_val": 0, "max_val": null}})"));
   CHECK(has(2, size));
+  ProgramText again;  // of a part: it has both symbols
+  again.node("a", "neg.default", {"x"}).node("b", "cos.default", {"a"});
+  again.size("x", "Symbol('s1_1')").size("a", size);
+  const Pt2Model& part = again.model({"b"});
+  const auto second = plan_pt2_split(part, partition_of(part, "a | b"));
+  REQUIRE(second);
+  CHECK(pt2_part_document(part, second->parts[1]).find("'s1_2'") != std::string::npos);
 }
 
 ProgramText small_program() {
