@@ -46,11 +46,15 @@ def by_list(model, targets, least, folder):
     return ["split", model, "-s", folder / "list.txt", "--min-acc-module-size", str(least)]
 
 
-def by_node(model, folder):
-    """The arguments that make each node a partition."""
-    parts = {node["name"]: i for i, node in enumerate(graph_of(model)["nodes"]) if node.get("name")}
+def by_node(cleave, model, folder):
+    """The arguments that make each node a partition. Checks are no nodes."""
+    done = subprocess.run(
+        [cleave, "preview", *by_list(model, ["torch.ops.aten.relu.default"], 1, folder)[1:], "--json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    parts = {name: i for i, name in enumerate(json.loads(done.stdout)["node_map"])}
     (folder / "map.json").write_text(json.dumps(parts), encoding="utf-8")
-    return ["partition", model, "--map", folder / "map.json", "--default", "0"]
+    return ["partition", model, "--map", folder / "map.json"]
 
 
 def split(cleave, arguments, folder):
@@ -106,7 +110,7 @@ def check_folder(cleave, folder, only, tally, scratch):
             label = f"{record.stem}, {name}"
             check(cleave, label, by_list(model, recorded["supported"], least, scratch), reference, tally, scratch)
         if reference and graph_of(model)["is_open"]:
-            check(cleave, f"{record.stem}, each node", by_node(model, scratch), reference, tally, scratch)
+            check(cleave, f"{record.stem}, each node", by_node(cleave, model, scratch), reference, tally, scratch)
 
 
 def graph_of(model):
@@ -157,7 +161,7 @@ def check_architectures(cleave, only, irs, tally, scratch):
             for i, (targets, least) in enumerate(random_lists(model, name)):
                 check(cleave, f"{name}.{ir}, list {i}", by_list(model, targets, least, scratch), model, tally, scratch)
             if graph_of(model)["is_open"]:
-                check(cleave, f"{name}.{ir}, each node", by_node(model, scratch), model, tally, scratch)
+                check(cleave, f"{name}.{ir}, each node", by_node(cleave, model, scratch), model, tally, scratch)
             print(f"{name}.{ir}: {len(program.graph.nodes)} nodes, {time.perf_counter() - begin:.1f} s", flush=True)
 
 
