@@ -6,8 +6,8 @@
 #   --all   the same with warnings as errors; also clang-tidy, shellcheck, ruff and mypy, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and the full recorded cases
 #           if they exist ($CLEAVE_RECORDED/cases, else ../shared/cases)
-#   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
-#           run in torch, the tests of the scripts that need torch, stages that train in two processes, and compilers of its programs. The newest
+#   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2), 26 real architectures and 200 random programs
+#           that write memory split and run in torch, the tests of the scripts that need torch, stages that train in two processes, and compilers of its programs. The newest
 #           release of torch is installed from PyPI into build/venv-torch, with torchvision, transformers,
 #           executorch, openvino, apache-tvm and iree-turbine: some gigabytes; or $CLEAVE_TORCH, a virtual environment that has
 #           them
@@ -160,6 +160,9 @@ if [ $torch = yes ]; then
   step chains "parts run in torch, bit for bit as the whole" \
     "$torch_python" tests/pt2/chains_test.py build/release/cleave --architectures "${folders[@]}"
   tail -n 1 "$logs/chains.log"
+  step memory "random programs that write memory, split and run" \
+    "$torch_python" tests/pt2/memory_test.py build/release/cleave
+  tail -n 1 "$logs/memory.log"
   step measure "reading and splitting, measured beside cp and torch" \
     "$torch_python" tests/pt2/measure.py build/release/cleave --folder "${folders[0]}"
   cat "$logs/measure.log"

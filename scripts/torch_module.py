@@ -17,13 +17,14 @@ import torch
 from torch.utils import _pytree as pytree
 
 import guard
-from run_torch_split import Chain
 
 
 class SplitModule(torch.nn.Module):
     """The partitions in `folder`, called in order. `report` is that of the split."""
 
     def __init__(self, program, folder, report):
+        from run_torch_split import Chain  # it imports packages that saving a program does not need
+
         super().__init__()
         self.folder = Path(folder)
         self.report = report
@@ -51,13 +52,58 @@ def exported(module, args, kwargs, dynamic_shapes):
     return torch.export.export(module, tuple(args), dict(kwargs or {}), dynamic_shapes=dynamic_shapes)
 
 
+def storage(tensor):
+    return tensor.untyped_storage()._cdata if isinstance(tensor, torch.Tensor) and tensor.layout == torch.strided else None
+
+
+def written_storages(program):
+    """The storages of the traced tensors that operators write: views share that of their base."""
+    for node in program.graph.nodes:
+        if node.op != "call_function":
+            continue
+        taken = node.all_input_nodes  # regions have no schema: they may write all that they take
+        if schema := getattr(node.target, "_schema", None):
+            named = {**dict(zip([argument.name for argument in schema.arguments], node.args)), **node.kwargs}
+            taken = [named.get(a.name) for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        for value in pytree.tree_leaves(taken):
+            yield storage(getattr(value, "meta", {}).get("val"))
+
+
+def save(program, path, module=None):
+    """torch.export.save(), which keeps a buffer and a constant apart that are one tensor. Raises ValueError where operators of
+    the program write such a tensor, since what it computes is lost. `module`: that of the program, to name the attribute."""
+    lifted = {spec.target: spec.arg.name for spec in program.graph_signature.input_specs if spec.target is not None}
+    traced = {node.name: storage(node.meta.get("val")) for node in program.graph.nodes if node.op == "placeholder"}
+    written = set(written_storages(program)) - {None}
+    held = {}
+    for name, tensor in program.state_dict.items():
+        held.setdefault(storage(tensor), []).append(name)
+    held.pop(None, None)
+    for constant, tensor in program.constants.items():
+        names = held.get(storage(tensor), [])
+        if names and constant in lifted and any(traced.get(lifted.get(name)) in written for name in (constant, *names)):
+            raise ValueError(
+                f'"{names[0]}" and "{attribute_of(module, tensor) or constant}" are one tensor, which the program writes, and '
+                f"torch.export.save keeps a copy of it for each: read it under one name in forward(), or register both as buffers")
+    torch.export.save(program, path)
+
+
+def attribute_of(module, tensor):
+    """The path of the plain attribute that is the tensor, or a view of it; None without a module."""
+    for path, owner in module.named_modules() if isinstance(module, torch.nn.Module) else ():
+        for name, value in vars(owner).items():
+            if storage(value) == storage(tensor):
+                return f"{path}.{name}" if path else name
+    return None
+
+
 def split_module(split, module, args, kwargs, support, output, dynamic_shapes, options):
     """`split`: cleave.split(). See cleave.torch.split()."""
     program = exported(module, args, kwargs, dynamic_shapes)
     scratch = tempfile.TemporaryDirectory(prefix="cleave-torch-")
     folder = Path(output) if output is not None else Path(scratch.name) / "split"
     model = Path(scratch.name) / f"{type(module).__name__}.pt2"
-    torch.export.save(program, model)
+    save(program, model, module)
     if isinstance(support, Mapping):
         written = Path(scratch.name) / "support.json"
         content = {"format": "cleave.support", "version": 1, **support}

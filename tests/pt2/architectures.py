@@ -234,6 +234,27 @@ def free_sizes():
     return FreeSizes(), (torch.randn(3, 5, 8),), {}, shapes
 
 
+class RoundedSizes(nn.Module):
+    """Sizes that are halved, twice, squared, and counted for new tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 4, 3, stride=2, padding=1)
+        self.second = nn.Conv2d(4, 4, 3, stride=2)
+
+    def forward(self, x):
+        half = self.first(x).relu()
+        quarter = self.second(half).relu()
+        rows = x.sum((0, 1, 3))
+        square = (rows.unsqueeze(0) * rows.unsqueeze(1)).reshape(-1).cos()
+        return quarter.tanh(), square.sum(), x.new_zeros(x.shape[2] // 3 + 1).cos() + 1
+
+
+@architecture
+def rounded_sizes():
+    return RoundedSizes(), (torch.randn(1, 3, 17, 16),), {}, {"x": {2: torch.export.Dim("side", min=9, max=64)}}
+
+
 class Normalised(nn.Module):
     """In training: running averages are written in place, and so are activations."""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Splits torch.export archives, runs the partitions in torch one after the other, and compares the results
-with those of the unsplit program, bit for bit: two calls each, and other sizes of symbolic dims.
+with those of the unsplit program, bit for bit: two calls each, and other sizes of symbolic dims. Of a program with such dims each
+node is a partition, too, so that torch takes each as a program of its own.
 
 usage: chains_test.py CLEAVE [--architectures] [--only NAME,...] [--ir train,decomp] [FOLDER...]
   FOLDER           every archive of it, split by the lists next to it
@@ -39,15 +40,27 @@ class Tally:
         )
 
 
-def split(cleave, model, targets, least, folder):
-    """The split's folder, or the refusal as text."""
+def by_list(model, targets, least, folder):
+    """The arguments that split by a list of targets."""
     (folder / "list.txt").write_text("\n".join(targets) + "\n", encoding="utf-8")
-    out = folder / "out"
+    return ["split", model, "-s", folder / "list.txt", "--min-acc-module-size", str(least)]
+
+
+def by_node(cleave, model, folder):
+    """The arguments that make each node a partition. Checks are no nodes."""
     done = subprocess.run(
-        [cleave, "-q", "split", model, "-s", folder / "list.txt", "-o", out, "--force",
-         "--min-acc-module-size", str(least)],
-        capture_output=True, text=True,
+        [cleave, "preview", *by_list(model, ["torch.ops.aten.relu.default"], 1, folder)[1:], "--json"],
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
+    parts = {name: i for i, name in enumerate(json.loads(done.stdout)["node_map"])}
+    (folder / "map.json").write_text(json.dumps(parts), encoding="utf-8")
+    return ["partition", model, "--map", folder / "map.json"]
+
+
+def split(cleave, arguments, folder):
+    """The split's folder, or the refusal as text."""
+    out = folder / "out"
+    done = subprocess.run([cleave, "-q", *arguments, "-o", out, "--force"], capture_output=True, text=True)
     if done.returncode == 3 and ": error: " in done.stderr:
         return done.stderr
     if done.returncode != 0:
@@ -55,9 +68,9 @@ def split(cleave, model, targets, least, folder):
     return out
 
 
-def check(cleave, label, model, reference, targets, least, tally, folder):
+def check(cleave, label, arguments, reference, tally, folder):
     try:
-        out = split(cleave, model, targets, least, folder)
+        out = split(cleave, arguments, folder)
         if isinstance(out, str):
             tally.refused += 1
             print(f"  {label}: refused: {out.splitlines()[0][:150]}")
@@ -95,15 +108,22 @@ def check_folder(cleave, folder, only, tally, scratch):
                 continue
             least = recorded["settings"]["min_acc_module_size"]
             label = f"{record.stem}, {name}"
-            check(cleave, label, model, reference, recorded["supported"], least, tally, scratch)
+            check(cleave, label, by_list(model, recorded["supported"], least, scratch), reference, tally, scratch)
+        if reference and graph_of(model)["is_open"]:
+            check(cleave, f"{record.stem}, each node", by_node(cleave, model, scratch), reference, tally, scratch)
+
+
+def graph_of(model):
+    """The graph in an archive of torch 2.8 or later, and whether it has open sizes; of an older one without nodes."""
+    with zipfile.ZipFile(model) as archive:
+        names = [name for name in archive.namelist() if name.endswith("models/model.json")]
+        program = json.loads(archive.read(names[0])) if names else {"graph_module": {"graph": {"nodes": []}}}
+    return {**program["graph_module"]["graph"], "is_open": bool(program.get("range_constraints"))}
 
 
 def targets_of(model):
     """The targets of an archive's nodes, as the file has them."""
-    with zipfile.ZipFile(model) as archive:
-        name = next(name for name in archive.namelist() if name.endswith("models/model.json"))
-        graph = json.loads(archive.read(name))["graph_module"]["graph"]
-    return sorted({node["target"] for node in graph["nodes"]})
+    return sorted({node["target"] for node in graph_of(model)["nodes"]})
 
 
 def random_lists(model, seed):
@@ -139,7 +159,9 @@ def check_architectures(cleave, only, irs, tally, scratch):
                 continue
             begin = time.perf_counter()
             for i, (targets, least) in enumerate(random_lists(model, name)):
-                check(cleave, f"{name}.{ir}, list {i}", model, model, targets, least, tally, scratch)
+                check(cleave, f"{name}.{ir}, list {i}", by_list(model, targets, least, scratch), model, tally, scratch)
+            if graph_of(model)["is_open"]:
+                check(cleave, f"{name}.{ir}, each node", by_node(cleave, model, scratch), model, tally, scratch)
             print(f"{name}.{ir}: {len(program.graph.nodes)} nodes, {time.perf_counter() - begin:.1f} s", flush=True)
 
 

@@ -98,6 +98,70 @@ def check_views_of_one_buffer():
             assert all(torch.equal(a, b) for a, b in zip(made, wanted)), (made, wanted)
 
 
+class TwoNames(torch.nn.Module):
+    """A buffer that is a plain attribute, too, which the program writes, or only reads."""
+
+    def __init__(self, is_written):
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(4, 8))
+        self.same = self.sum
+        self.is_written = is_written
+
+    def forward(self, x):
+        y = x + self.same
+        if self.is_written:
+            torch.atleast_1d(self.sum).add_(x)
+        return y, self.same * 2, self.sum.clone()
+
+
+def check_one_tensor_of_two_names():
+    x, listed = torch.randn(4, 8), {**LIST, "allow": ["aten.add", "aten.mul"]}
+    program = torch.export.export(TwoNames(True), (x,))
+    with tempfile.TemporaryDirectory() as folder:
+        support = Path(folder) / "list.txt"
+        support.write_text("torch.ops.aten.mul.Tensor\n", encoding="utf-8")
+        for refused, names in (
+            (lambda: cleave.torch.split(TwoNames(True), (x,), support=listed), '"sum" and "same" are one tensor'),
+            (lambda: cleave.torch.split(program, support=listed), "are one tensor, which the program writes"),
+            (lambda: cleave.split(program, support, Path(folder) / "out"), '"sum" and "lifted_tensor_0"'),
+        ):
+            try:
+                refused()
+            except ValueError as error:
+                assert names in str(error), error
+            else:
+                raise AssertionError(f"it is split, although {names}")
+        cleave.split(torch.export.export(TwoNames(False), (x,)), support, Path(folder) / "out")
+    made, wanted = cleave.torch.split(TwoNames(False), (x,), support=listed)(x), TwoNames(False)(x)
+    assert all(map(torch.equal, made, wanted))
+
+
+class TwoAttributes(torch.nn.Module):
+    """Plain attributes that are one tensor, and a view of it; the archive keeps that."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = torch.ones(4, 8)
+        self.two, self.upper = self.one, self.one[:2]
+
+    def forward(self, x):
+        y = x * self.one
+        self.two.add_(x)
+        self.upper.add_(1)
+        return y, self.one * 2, self.upper * 2
+
+
+def check_two_attributes():
+    x = torch.randn(4, 8)
+    whole = torch.export.export(TwoAttributes(), (x,)).module()
+    split = cleave.torch.split(TwoAttributes(), (x,), support={**LIST, "allow": ["aten.mul"]})
+    for _ in range(2):
+        made, wanted = split(x), whole(x)
+        assert all(map(torch.equal, made, wanted)), (made, wanted)
+
+
+check_one_tensor_of_two_names()
+check_two_attributes()
 check_module()
 check_program_and_folder()
 check_views_of_one_buffer()

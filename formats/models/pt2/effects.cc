@@ -37,15 +37,16 @@ void each_part(std::string_view text, char separator, const Visit& visit) {
   }
 }
 
-// name[:alias|!alias][=default]
+// name[:alias|!alias|?][=default]
 TorchArgument read_argument(std::string_view text) {
   TorchArgument argument;
   const std::size_t equals = text.find('=');
   if (equals != text.npos) argument.default_text = text.substr(equals + 1);
   text = text.substr(0, equals);
-  const std::size_t sign = text.find_first_of(":!");
+  const std::size_t sign = text.find_first_of(":!?");
   argument.name = text.substr(0, sign);
-  if (sign != text.npos) {
+  argument.may_be_result = sign != text.npos && text[sign] == '?';
+  if (sign != text.npos && !argument.may_be_result) {
     argument.alias = text.substr(sign + 1);
     argument.is_written = text[sign] == '!';
   }
@@ -139,11 +140,6 @@ constexpr std::array<TrainingOperator, 4> kTrainingOperators = {{
     {"aten.instance_norm.default", "use_input_stats"},
 }};
 constexpr std::array<std::string_view, 2> kStatistics = {"running_mean", "running_var"};
-// Operators whose results may be their arguments, which their schemas do not state either.
-constexpr std::array<std::string_view, 9> kMaybeViews = {
-    "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "einsum", "contiguous",
-    "to",      "type_as",         "meshgrid"};
-constexpr std::string_view kAten = "torch.ops.aten.";
 // Arguments that turn chance off: flags when they are false, rates when they are 0.
 constexpr std::array<std::string_view, 2> kChanceFlags = {"train", "training"};
 constexpr std::array<std::string_view, 3> kChanceRates = {"dropout_p", "dropout", "p"};
@@ -182,9 +178,9 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 }  // namespace
 
 bool has_unknown_effects(std::string_view target) {
-  constexpr std::array<std::string_view, 6> kPure = {
-      "torch.ops.aten.", "torch.ops.higher_order.",     "torch.ops.prims.",
-      "torch.ops.prim.", "torch.ops._c10d_functional.", "torch.ops.export."};
+  constexpr std::array<std::string_view, 4> kPure = {"torch.ops.higher_order.", "torch.ops.prim.",
+                                                     "torch.ops._c10d_functional.",
+                                                     "torch.ops.export."};
   if (!target.starts_with("torch.ops.") || find_torch_operator(target)) return false;
   return std::none_of(kPure.begin(), kPure.end(),
                       [&](std::string_view space) { return target.starts_with(space); });
@@ -243,7 +239,6 @@ class NodeEffectsFinder {
       add_region_effects(node, effects);
     }
     add_training_writes(node, effects);
-    if (effects.shares.empty()) add_maybe_views(node, effects);
     return effects;
   }
 
@@ -272,24 +267,31 @@ class NodeEffectsFinder {
 
   void add_by_schema(const Pt2Node& node, const TorchOperator& known, Pt2NodeEffects& effects) {
     for (const TorchArgument& schema : known.arguments) {
-      if (schema.alias.empty()) continue;
+      if (schema.alias.empty() && !schema.may_be_result) continue;
       const Pt2Argument* const argument = find_argument(node, schema.name);
       if (argument == nullptr) continue;
-      const bool is_shared =
-          std::any_of(known.results.begin(), known.results.end(),
-                      [&](std::string_view set) { return set == schema.alias || set == "*"; });
       each_tensor(*argument, [&](std::uint32_t value) {
         if (schema.is_written) effects.writes.push_back(value);
-        if (is_shared) share(node, value, schema.is_written ? Written::yes : Written::no, effects);
+        share(node, value, schema, known, effects);
       });
     }
   }
 
-  enum class Written { no, yes };
-  void share(const Pt2Node& node, std::uint32_t value, Written written, Pt2NodeEffects& effects) {
-    const bool has_one = node.result_end - node.result_begin == 1;
-    for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
-      effects.shares.push_back({value, program_.refs[r].value, written == Written::yes && has_one});
+  // Where a list is among the results the node has other results than the schema: each may be of every set.
+  void share(const Pt2Node& node, std::uint32_t value, const TorchArgument& schema,
+             const TorchOperator& known, Pt2NodeEffects& effects) {
+    const std::size_t count = node.result_end - node.result_begin;
+    const auto is_shared = [&](std::string_view set) {
+      return schema.may_be_result || set == "*" ||
+             (!schema.alias.empty() && set.find(schema.alias) != set.npos);  // "ab": of a or b
+    };
+    const bool are_paired = count == known.results.size();
+    const bool shares_any = std::any_of(known.results.begin(), known.results.end(), is_shared);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (are_paired ? !is_shared(known.results[k]) : !shares_any) continue;
+      effects.shares.push_back(
+          {value, program_.refs[node.result_begin + k].value,
+           schema.is_written && are_paired && known.results[k] == schema.alias});
     }
   }
 
@@ -315,17 +317,6 @@ class NodeEffectsFinder {
         if (argument == nullptr) continue;
         each_tensor(*argument, [&](std::uint32_t value) { effects.writes.push_back(value); });
       }
-    }
-  }
-
-  void add_maybe_views(const Pt2Node& node, Pt2NodeEffects& effects) {
-    if (!node.target.starts_with(kAten)) return;
-    const std::string_view rest = node.target.substr(kAten.size());
-    const std::string_view name = rest.substr(0, rest.find('.'));
-    if (std::find(kMaybeViews.begin(), kMaybeViews.end(), name) == kMaybeViews.end()) return;
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      each_tensor(program_.arguments[a],
-                  [&](std::uint32_t value) { share(node, value, Written::no, effects); });
     }
   }
 

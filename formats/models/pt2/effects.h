@@ -7,9 +7,9 @@
 // the other way round: then the nodes that use the memory must stay in one partition, up to the last
 // write. Programs after run_decompositions() write no memory.
 //
-// What a user's own operator does is not in the file. Unless it is known, it is taken to write every
-// tensor that it reads, so that it stays in order with all that use these; torch lets no such
-// operator return memory of its arguments. Operators that draw random numbers stay in order, too:
+// What a user's own operator does is not in the file, nor is what an operator of torch does that the
+// table lacks. Unless it is known, it is taken to write every tensor that it reads, so that it stays in
+// order with all that use these; torch lets no user's operator return memory of its arguments. Operators that draw random numbers stay in order, too:
 // each changes what the next one draws. The nodes of a vmap region stay together, since values
 // within have a dimension that no partition's inputs can have.
 #pragma once
@@ -36,6 +36,7 @@ struct TorchArgument {
   std::string_view alias;         // the set of values that share memory; "": none
   std::string_view default_text;  // as in the table; "": none
   bool is_written = false;
+  bool may_be_result = false;  // results may share memory with it, although its schema has no set
 };
 
 struct TorchOperator {

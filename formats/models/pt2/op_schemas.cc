@@ -10,6 +10,7 @@
 #include "formats/base/io/side_file.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/utf8.h"
+#include "formats/models/pt2/effects.h"
 
 namespace cleave {
 namespace {
@@ -151,7 +152,8 @@ Status<Diagnostics> state_torch_operators(const std::string& path) {
       continue;
     }
     std::string name = line->substr(0, line->find(' '));
-    if (name.starts_with("aten.") || name.starts_with("prims.")) {
+    const bool is_of_torch = name.starts_with("aten.") || name.starts_with("prims.");
+    if (is_of_torch && find_torch_operator("torch.ops." + name)) {
       faults.error(offset, "is an operator of torch, whose effects are known");
     } else if (!lines.emplace(std::move(name), *std::move(line)).second) {
       faults.error(offset, "this operator is stated twice");

@@ -199,4 +199,66 @@ std::vector<std::string_view> symbols_in(std::string_view text) {
   return symbols;
 }
 
+namespace {
+
+// Finds rounded terms by the names of functions and their brackets.
+class TermFinder {
+ public:
+  explicit TermFinder(std::string_view text) : text_(text) {}
+
+  std::vector<std::string_view> find() {
+    pass_term(0);
+    if (is_bad_ || at_ != text_.size()) return {text_};
+    return std::move(found_);
+  }
+
+ private:
+  // Goes behind the term at at_, and adds what is rounded in it. Whether it has symbols.
+  bool pass_term(int depth) {
+    const std::size_t begin = at_, open = text_.find('(', at_);
+    if (depth > kMostNested || open == text_.npos) return bad();
+    const std::string_view name = text_.substr(begin, open - begin);
+    at_ = open + 1;
+    if (name == "Symbol" || name == "Integer") {
+      at_ = text_.find(')', at_);
+      if (at_ == text_.npos) return bad();
+      ++at_;
+      return name == "Symbol";
+    }
+    const std::size_t known = found_.size();
+    std::size_t count = 0;  // of operands with symbols
+    while (!is_bad_ && at_ < text_.size() && text_[at_] != ')') {
+      if (text_[at_] == ',' || text_[at_] == ' ') {
+        ++at_;
+        continue;
+      }
+      count += pass_term(depth + 1) ? 1U : 0U;
+    }
+    if (is_bad_ || at_ == text_.size()) return bad();
+    ++at_;
+    const bool is_linear = name == "Add" || (name == "Mul" && count <= 1) || count == 0;
+    if (!is_linear) {
+      found_.resize(known);
+      found_.push_back(text_.substr(begin, at_ - begin));
+    }
+    return count > 0;
+  }
+
+  bool bad() {
+    is_bad_ = true;
+    return false;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  bool is_bad_ = false;
+  std::vector<std::string_view> found_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> rounded_terms(std::string_view expression) {
+  return TermFinder(expression).find();
+}
+
 }  // namespace cleave

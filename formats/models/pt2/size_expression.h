@@ -27,4 +27,9 @@ SizeText read_size_expression(std::string_view expression, const SymbolValue& va
 // The names of the symbols in any text of this form. Linear.
 std::vector<std::string_view> symbols_in(std::string_view text);
 
+// The outermost terms that are not linear in the symbols, as they are in the text: "FloorDiv(Symbol('s77'), Integer(2))" of
+// "Add(FloorDiv(Symbol('s77'), Integer(2)), Integer(1))". From a size without any, torch finds its symbol, if it has one.
+// Linear; of text that is nested more than 100 deep, or no expression, all of it.
+std::vector<std::string_view> rounded_terms(std::string_view expression);
+
 }  // namespace cleave

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import numbers
 import os
@@ -178,10 +177,12 @@ def _files(models: Sequence[object]) -> Iterator[list[str]]:
 
 
 def _saved(model: object, folder: str, number: int) -> object:
-    """The path of a file of the model. Raises TypeError for an object that is none."""
+    """The path of a file of the model. Raises TypeError for an object that is none, ValueError for what no file can hold."""
     name = os.path.join(folder, f"model_{number}" if number else "model")
     if type(model).__module__.startswith("torch.export"):
-        importlib.import_module("torch").export.save(model, name + ".pt2")
+        from .program import library
+
+        library("torch_module").save(model, name + ".pt2")
         return name + ".pt2"
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         with open(name + ".onnx", "wb") as file:

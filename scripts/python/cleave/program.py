@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _TREE = os.path.join(_HERE, "program")
@@ -33,6 +35,14 @@ def script(name: str) -> str:
     """The path of one of cleave's scripts: in this package, or beside it in the sources."""
     packed = os.path.join(_TREE, "share", "cleave", "scripts", name)
     return packed if os.path.exists(packed) else os.path.join(os.path.dirname(os.path.dirname(_HERE)), name)
+
+
+def library(name: str) -> Any:
+    """One of cleave's scripts as a module."""
+    folder = os.path.dirname(script(name + ".py"))
+    if folder not in sys.path:
+        sys.path.append(folder)  # scripts import each other
+    return importlib.import_module(name)
 
 
 def environment() -> dict[str, str]:

@@ -17,13 +17,11 @@ Needs torch 2.9 or later.
 
 from __future__ import annotations
 
-import importlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
-from .program import script
+from .program import library
 
 if TYPE_CHECKING:
     from .calls import Option, Path, Paths
@@ -49,14 +47,7 @@ def split(
     go with the module. Options are those of cleave.split()."""
     from .calls import split as split_file
 
-    return _library("torch_module").split_module(split_file, module, args, kwargs, support, output, dynamic_shapes, options)
-
-
-def _library(name: str) -> Any:
-    folder = os.path.dirname(script(name + ".py"))
-    if folder not in sys.path:
-        sys.path.append(folder)  # scripts import each other
-    return importlib.import_module(name)
+    return library("torch_module").split_module(split_file, module, args, kwargs, support, output, dynamic_shapes, options)
 
 
 def main() -> None:

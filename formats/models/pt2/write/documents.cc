@@ -358,6 +358,82 @@ class PartDocument {
     for (const std::uint32_t node : part_.nodes) add_values_of(program_.nodes[node]);
     std::sort(values_.begin(), values_.end());
     values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+    open_rounded_sizes();
+  }
+
+  // torch finds a symbol from the first input that has it, and refuses the call where it cannot: where another part rounded the
+  // size, (s - 1)//2 + 1. The part has a symbol of its own for such a size.
+  void open_rounded_sizes() {
+    std::unordered_set<std::string_view> found;
+    for (const std::uint32_t value : part_.inputs) {
+      for (const std::string_view size : sizes_of(program_.values[value])) {
+        const std::vector<std::string_view> symbols = symbols_in(size);
+        const bool has_one = !symbols.empty() && std::all_of(symbols.begin(), symbols.end(),
+                                                             [&](std::string_view symbol) {
+                                                               return symbol == symbols.front();
+                                                             });
+        if (!has_one || found.contains(symbols.front())) continue;
+        const std::vector<std::string_view> rounded = rounded_terms(size);
+        if (rounded.empty()) found.insert(symbols.front());
+        for (const std::string_view term : rounded) add_own_symbol(size, term, symbols.front());
+      }
+    }
+    std::sort(own_symbols_.begin(), own_symbols_.end(),
+              [](const OwnSymbol& a, const OwnSymbol& b) { return a.term.size() > b.term.size(); });
+  }
+
+  // The size that is the term and a number becomes the symbol, so that the term is the symbol less the number.
+  void add_own_symbol(std::string_view size, std::string_view term, std::string_view symbol) {
+    const bool is_known = std::any_of(own_symbols_.begin(), own_symbols_.end(),
+                                      [&](const OwnSymbol& own) { return own.term == term; });
+    if (is_known) return;
+    std::string name;
+    std::size_t number = own_symbols_.size();
+    do {  // parts may be split again
+      name = std::string(symbol) + "_" + std::to_string(++number);
+    } while (program_.text.find("'" + name + "'") != program_.text.npos);
+    std::string text = "Symbol('" + name + "', integer=True)";
+    const std::string begin = "Add(" + std::string(term) + ", Integer(";
+    if (size.starts_with(begin)) {
+      const std::string_view addend = size.substr(begin.size(), size.size() - begin.size() - 2);
+      const bool is_number = addend.find_first_not_of("-0123456789") == addend.npos;
+      if (is_number)
+        text = "Add(" + text + ", Mul(Integer(-1), Integer(" + std::string(addend) + ")))";
+    }
+    own_symbols_.push_back({term, std::move(text), name});
+  }
+
+  // The sizes of a tensor, or the number itself, that depend on symbols.
+  std::vector<std::string_view> sizes_of(const Pt2Value& value) const {
+    std::vector<std::string_view> sizes;
+    for (std::uint32_t i = 0; i < value.size_count; ++i) {
+      sizes.push_back(program_.sizes[value.size_begin + i].expression);
+    }
+    if (value.kind != Pt2ValueKind::sym_int) return sizes;
+    const std::string_view entry = program_.text_of(value.entry);
+    const std::size_t key = entry.find("\"expr_str\"");
+    const std::size_t begin = key == entry.npos ? key : entry.find('"', entry.find(':', key));
+    if (begin != entry.npos) {
+      sizes.push_back(entry.substr(begin + 1, entry.find('"', begin + 1) - begin - 1));
+    }
+    return sizes;
+  }
+
+  // The text with the part's own symbols.
+  std::string with_own_symbols(std::string text) const {
+    for (const OwnSymbol& own : own_symbols_) {
+      std::string changed;
+      std::size_t done = 0;
+      for (std::size_t at = text.find(own.term); at != text.npos;
+           at = text.find(own.term, at + own.term.size())) {
+        const char before = at == 0 ? ' ' : text[at - 1];
+        if (before >= 'A') continue;  // Mod(...) of PythonMod(...)
+        changed.append(text, done, at - done).append(own.text);
+        done = at + own.term.size();
+      }
+      text = changed.append(text, done);
+    }
+    return text;
   }
 
   void add_input(std::uint32_t value, std::string argument, std::string spec) {
@@ -394,6 +470,7 @@ class PartDocument {
       text += "\": ";
       append_table(text, table);
     }
+    text = with_own_symbols(std::move(text));
     if (!program_.ranges.empty()) {
       for (const std::string_view symbol : symbols_in(text)) symbols_.emplace(symbol);
     }
@@ -481,6 +558,9 @@ class PartDocument {
     for (const auto& [symbol, span] : program_.ranges) {
       if (symbols_.contains(std::string(symbol))) ranges.add(symbol, program_.text_of(span));
     }
+    for (const OwnSymbol& own : own_symbols_) {
+      ranges.add(own.name, "{\"min_val\": 0, \"max_val\": null}");
+    }
     return ranges.text();
   }
 
@@ -502,6 +582,13 @@ class PartDocument {
   std::vector<std::string> inputs_, input_specs_, outputs_, output_specs_;
   std::vector<std::uint32_t> values_;  // that the part uses
   std::unordered_set<std::string> symbols_;
+
+  // What the part has for a term of a size, in its tables.
+  struct OwnSymbol {
+    std::string_view term;
+    std::string text, name;
+  };
+  std::vector<OwnSymbol> own_symbols_;  // longer terms first
 };
 
 }  // namespace

@@ -30,6 +30,35 @@ TEST_CASE("operators have the arguments of torch's schemas") {
   CHECK_FALSE(find_torch_operator(""));
 }
 
+TEST_CASE("operators that write a given tensor, and those that may return their argument") {
+  const auto add = find_torch_operator("torch.ops.aten.add.out");
+  REQUIRE(add);
+  CHECK(add->find("out")->is_written);
+  CHECK(add->results == std::vector<std::string_view>{add->find("out")->alias});
+  CHECK(find_torch_operator("torch.ops.aten._foreach_add.List_out")->find("out")->is_written);
+  CHECK(find_torch_operator("torch.ops.aten.dropout.default")->find("input")->may_be_result);
+  CHECK_FALSE(find_torch_operator("torch.ops.aten.type_as.default")->find("other")->may_be_result);
+  for (const std::string name :
+       {"atleast_1d", "atleast_2d", "atleast_3d", "unsafe_chunk", "_unsafe_view", "lift", "data",
+        "sum_to_size", "conj_physical", "unsafe_split_with_sizes", "cartesian_prod",
+        "broadcast_tensors", "meshgrid"}) {
+    INFO(name);
+    const auto known = find_torch_operator("torch.ops.aten." + name + ".default");
+    REQUIRE(known);
+    CHECK(known->arguments.front().may_be_result);
+    CHECK(known->arguments.front().alias.empty());
+  }
+}
+
+TEST_CASE("an operator of torch that the table lacks is unknown, one that takes no tensor is not") {
+  CHECK(has_unknown_effects("torch.ops.aten.of_tomorrow.default"));
+  CHECK(has_unknown_effects("torch.ops.prims.of_tomorrow.default"));
+  CHECK_FALSE(has_unknown_effects("torch.ops.aten.add.out"));
+  CHECK_FALSE(has_unknown_effects("torch.ops.aten._assert_scalar.default"));
+  CHECK_FALSE(has_unknown_effects("torch.ops.aten.sym_size.int"));
+  CHECK_FALSE(has_unknown_effects("torch.ops.higher_order.cond"));
+}
+
 TEST_CASE("defaults are numbers, texts and lists") {
   const std::string_view conv = "torch.ops.aten.conv2d.default";
   CHECK(torch_default(conv, "groups") == AttributeValue(std::int64_t{1}));
@@ -120,6 +149,20 @@ std::string reads(ProgramText& text, const std::vector<std::string>& outputs,
   return values;
 }
 
+// "a<c by x; b<d": nodes in order, with the value that they share; without one they draw numbers.
+std::string order_of(ProgramText& text, const std::vector<std::string>& outputs) {
+  const Pt2Model& model = text.model(outputs);
+  std::string all;
+  for (const Pt2Order& order : model.effects.order) {
+    all += (all.empty() ? "" : "; ") + std::string(model.program.nodes[order.before].name) + "<" +
+           std::string(model.program.nodes[order.after].name);
+    if (order.value != kNoPt2) {
+      all += " by " + std::string(model.program.values[order.value].name);
+    }
+  }
+  return all;
+}
+
 TEST_CASE("Readers of what an operator wrote in place read its result") {
   ProgramText program;
   program.node("a", "neg.default", {"x"})
@@ -127,6 +170,44 @@ TEST_CASE("Readers of what an operator wrote in place read its result") {
       .node("c", "neg.default", {"a"});
   CHECK(whole(program, {"c"}).empty());
   CHECK(reads(program, {"c"}, "c") == "b");
+}
+
+TEST_CASE("Readers of what an operator wrote as `out` read its result") {
+  const std::string out = R"(out={"as_tensor":{"name":"a"}})";
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("b", "sin.default", {"a"})
+      .node("w", "add.out", {"x", "y", out})
+      .node("c", "cos.default", {"a"});
+  CHECK(whole(program, {"b", "c"}).empty());
+  CHECK(reads(program, {"b", "c"}, "b") == "a");
+  CHECK(reads(program, {"b", "c"}, "c") == "w");
+  CHECK(order_of(program, {"b", "c"}) == "a<w by a; b<w by a; w<c by a");
+}
+
+TEST_CASE("Each of several results is the `out` of its set") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("b", "neg.default", {"y"})
+      .node("w", "max.dim_max",
+            {"x", R"(dim={"as_int":0})", R"(max={"as_tensor":{"name":"a"}})",
+             R"(max_values={"as_tensor":{"name":"b"}})"},
+            {"i"})
+      .node("c", "add.Tensor", {"a", "b"});
+  CHECK(whole(program, {"c"}).empty());
+  CHECK(reads(program, {"c"}, "c") == "w i");
+}
+
+TEST_CASE("A write through a view that no schema states keeps what it views together") {
+  for (const std::string view : {"atleast_3d.default", "lift.default", "_unsafe_view.default"}) {
+    INFO(view);
+    ProgramText program;
+    program.node("a", "neg.default", {"x"})
+        .node("v", view, {"a"})
+        .node("w", "relu_.default", {"v"})
+        .node("c", "neg.default", {"a"});
+    CHECK(whole(program, {"c"}) == "[a v w]");
+  }
 }
 
 TEST_CASE("A view that is made after the last write may be elsewhere") {
@@ -202,20 +283,6 @@ TEST_CASE("So they do when the program writes one at its end") {
   program.mutation("w", "c0");
   CHECK(whole(program, {"r"}).empty());
   CHECK(whole(program, {"r"}, {{"s", "c"}}) == "[w r]");
-}
-
-// "a<c by x; b<d": nodes in order, with the value that they share; without one they draw numbers.
-std::string order_of(ProgramText& text, const std::vector<std::string>& outputs) {
-  const Pt2Model& model = text.model(outputs);
-  std::string all;
-  for (const Pt2Order& order : model.effects.order) {
-    all += (all.empty() ? "" : "; ") + std::string(model.program.nodes[order.before].name) + "<" +
-           std::string(model.program.nodes[order.after].name);
-    if (order.value != kNoPt2) {
-      all += " by " + std::string(model.program.values[order.value].name);
-    }
-  }
-  return all;
 }
 
 TEST_CASE("An operator of unknown effect is in order with all that use what it reads") {

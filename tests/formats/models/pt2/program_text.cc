@@ -46,12 +46,20 @@ std::string spec(const std::string& kind, const std::string& name, const std::st
 }  // namespace
 
 ProgramText& ProgramText::node(const std::string& result, const std::string& op,
-                               const std::vector<std::string>& arguments) {
-  std::string inputs;
+                               const std::vector<std::string>& arguments,
+                               const std::vector<std::string>& more_results) {
+  std::string inputs, results = tensor(result);
+  for (const std::string& more : more_results) append(results, tensor(more));
   for (std::size_t i = 0; i < arguments.size(); ++i) append(inputs, argument(arguments[i], i));
   const std::string target = op.starts_with('=') ? op.substr(1) : "torch.ops.aten." + op;
   append(nodes_, R"({"target":")" + target + R"(","inputs":[)" + inputs + R"(],"outputs":[)" +
-                     tensor(result) + R"(],"metadata":{},"name":")" + result + R"("})");
+                     results + R"(],"metadata":{},"name":")" + result + R"("})");
+  return *this;
+}
+
+ProgramText& ProgramText::size(const std::string& name, const std::string& expression) {
+  append(types_, "\"" + name + R"(":{"dtype":7,"sizes":[{"as_expr":{"expr_str":")" + expression +
+                     R"(","hint":null}}],"strides":[{"as_int":1}],"layout":7})");
   return *this;
 }
 
@@ -87,7 +95,8 @@ std::string ProgramText::json(const std::vector<std::string>& outputs) const {
   }
   const std::string graph =
       R"("graph":{"inputs":[)" + joined({state_, tensor("x"), tensor("y")}) + R"(],"outputs":[)" +
-      joined({mutated_, list}) + R"(],"nodes":[)" + nodes_ + R"(]},"signature":{"input_specs":[)" +
+      joined({mutated_, list}) + R"(],"nodes":[)" + nodes_ + R"(],"tensor_values":{)" + types_ +
+      R"(}},"signature":{"input_specs":[)" +
       joined({state_specs_, spec("user_input", "x"), spec("user_input", "y")}) +
       R"(],"output_specs":[)" + joined({mutation_specs_, specs}) + "]}";
   const std::string modules = R"("module_call_graph":[{"fqn":""}])";

@@ -15,7 +15,10 @@ namespace cleave {
 class ProgramText {
  public:
   ProgramText& node(const std::string& result, const std::string& op,
-                    const std::vector<std::string>& arguments);
+                    const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& more_results = {});
+  // The type of a value: one dim of this size, an expression as sympy writes it.
+  ProgramText& size(const std::string& name, const std::string& expression);
   // State that the program takes as the value `name`.
   ProgramText& parameter(const std::string& name, const std::string& target);
   ProgramText& buffer(const std::string& name, const std::string& target);
@@ -31,7 +34,7 @@ class ProgramText {
   const Pt2Model& model(const std::vector<std::string>& outputs);
 
  private:
-  std::string nodes_, state_, state_specs_, mutated_, mutation_specs_;
+  std::string nodes_, types_, state_, state_specs_, mutated_, mutation_specs_;
   bool has_modules_first_ = false;
   std::string text_;
   Pt2Model model_;

@@ -13,6 +13,24 @@ std::optional<std::int64_t> seven(std::string_view symbol) {
   return symbol == "s77" ? std::optional<std::int64_t>(7) : std::nullopt;
 }
 
+TEST_CASE("what is not linear in its symbols is a rounded term") {
+  using Terms = std::vector<std::string_view>;
+  CHECK(rounded_terms("Symbol('s77', positive=True, integer=True)").empty());
+  CHECK(rounded_terms("Add(Mul(Integer(2), Symbol('s77', integer=True)), Integer(1))").empty());
+  CHECK(rounded_terms("Pow(Integer(2), Integer(3))").empty());
+  CHECK(rounded_terms("Add(FloorDiv(Add(Symbol('s77'), Integer(-1)), Integer(2)), Integer(1))") ==
+        Terms{"FloorDiv(Add(Symbol('s77'), Integer(-1)), Integer(2))"});
+  CHECK(rounded_terms("FloorDiv(FloorDiv(Symbol('s77'), Integer(2)), Integer(3))") ==
+        Terms{"FloorDiv(FloorDiv(Symbol('s77'), Integer(2)), Integer(3))"});
+  CHECK(rounded_terms("Mul(Symbol('s77'), Symbol('s77'))") ==
+        Terms{"Mul(Symbol('s77'), Symbol('s77'))"});
+  CHECK(rounded_terms("Add(Mod(Symbol('a'), Integer(2)), Min(Integer(5), Symbol('a')))") ==
+        Terms{"Mod(Symbol('a'), Integer(2))", "Min(Integer(5), Symbol('a'))"});
+  for (const std::string_view bad : {"", "Add(", "Add(Symbol('s'", "s77", "Symbol('s') + 1"}) {
+    CHECK(rounded_terms(bad) == Terms{bad});
+  }
+}
+
 TEST_CASE("size expressions become readable text, and numbers if all symbols are known") {
   struct Case {
     std::string_view expression, text;

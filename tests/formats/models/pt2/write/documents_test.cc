@@ -85,6 +85,38 @@ TEST_CASE("a chain names what each part takes and returns, and the state that th
 )");
 }
 
+TEST_CASE("a part has its own symbol for a size that another part rounded") {
+  const std::string floor = "FloorDiv(Add(Symbol('s1'), Integer(-1)), Integer(2))";
+  const std::string size = "Add(" + floor + ", Integer(1))";
+  ProgramText text;
+  text.node("a", "neg.default", {"x"})
+      .node("b", "cos.default", {"a"})
+      .node("c", "add.Tensor", {"a", "x"})
+      .size("x", "Symbol('s1')")
+      .size("a", size)
+      .size("b", "Mul(Integer(2), " + floor + ")");
+  const Pt2Model& model = text.model({"b", "c"});
+  const auto plan = plan_pt2_split(model, partition_of(model, "a | b | c"));
+  REQUIRE(plan);
+  const auto has = [&](std::size_t part, const std::string& wanted) {
+    return pt2_part_document(model, plan->parts[part]).find(wanted) != std::string::npos;
+  };
+  CHECK(has(0, size));  // x has s1
+  CHECK_FALSE(has(1, floor));
+  const std::string own = "Add(Symbol('s1_1', integer=True), Mul(Integer(-1), Integer(1)))";
+  CHECK(has(1, "\"Add(" + own + ", Integer(1))\""));
+  CHECK(has(1, "\"Mul(Integer(2), " + own + ")\""));
+  CHECK(has(1, R"("range_constraints": {"s1_1": {"min_val": 0, "max_val": null}})"));
+  CHECK(has(2, size));
+  ProgramText again;  // of a part: it has both symbols
+  again.node("a", "neg.default", {"x"}).node("b", "cos.default", {"a"});
+  again.size("x", "Symbol('s1_1')").size("a", size);
+  const Pt2Model& part = again.model({"b"});
+  const auto second = plan_pt2_split(part, partition_of(part, "a | b"));
+  REQUIRE(second);
+  CHECK(pt2_part_document(part, second->parts[1]).find("'s1_2'") != std::string::npos);
+}
+
 ProgramText small_program() {
   ProgramText text;
   text.node("a", "neg.default", {"x"}).node("b", "add.Tensor", {"a", "y"});
