@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/support/rule_json.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/page.h"
-#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
