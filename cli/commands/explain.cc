@@ -10,9 +10,10 @@
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/capped_list.h"
+#include "core/graph/op_name.h"
 #include "core/support/glob.h"
+#include "core/support/rule_check.h"
 #include "formats/report/split/explain_text.h"
-#include "formats/report/words/value_text.h"
 #include "formats/run/jobs/try_options.h"
 
 namespace cleave {
@@ -145,7 +146,7 @@ class ExplainCommand : public Command {
     for (const NodeId node : graph.nodes()) {
       const std::string_view op = graph.op(node);
       const bool is_last_part = op.ends_with("." + name);
-      if (name == op || is_last_part || name == op_text(graph.domain(node), op)) {
+      if (is_last_part || names_op_anywhere(parse_op(name), graph.domain(node), op)) {
         nodes.push_back(node);
       }
     }

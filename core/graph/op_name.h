@@ -13,6 +13,25 @@ namespace cleave {
 
 class Graph;
 
+// The name of an operator as people write it, which is that of its domain, "::" and its own:
+//
+//   com.microsoft::Gelu   domain com.microsoft, op Gelu
+//   Gelu, ai.onnx::Gelu   the default domain
+//   com.microsoft::*      where globs may stand: every operator of that domain
+//   *::*                  every operator of every domain
+//
+// Files of models have the two apart. What a rule, an option or a table of times names is read by
+// parse_op() alone.
+struct ParsedOp {
+  std::string_view domain;  // as plain_domain() has it
+  std::string_view op;
+  bool has_domain = false;  // "::" is in the text
+};
+ParsedOp parse_op(std::string_view text);
+
+// The other way: "com.microsoft::Gelu"; "Gelu" for the domain "".
+std::string op_text(std::string_view domain, std::string_view op);
+
 // Operator domains. The default domain has two names in files, "" and "ai.onnx"; cleave uses "". It
 // also is the domain of the operators of TensorFlow Lite, "tflite", whose names differ from ONNX's.
 
@@ -39,11 +58,11 @@ std::string op_key(std::string_view op);
 
 // The names of torch's operators that people use: `torch.ops.aten.conv2d.default` in a graph is
 // also `aten.conv2d.default` and, for every overload, `aten.conv2d`, `torch.ops.aten.conv2d` or
-// `aten::conv2d`. Globs may leave out `torch.ops.`, too.
+// `aten::conv2d`, which is op `conv2d` of the domain `aten`. Globs may leave out `torch.ops.`, too.
 
-// The names, besides the op itself, under which a rule may list an operator without a domain. All
+// The names, besides the op itself, that a rule for it may have beside a domain or without one. All
 // are empty for an op that is not in torch.ops.
-std::array<std::string, 7> torch_spellings(std::string_view op);
+std::array<std::string, 5> torch_spellings(std::string_view op);
 
 // True when `domain` and `name`, as a rule writes them, mean the operator `op` of a graph: "aten"
 // and "conv2d", or "" and "aten.conv2d".

@@ -116,8 +116,8 @@ bool all_covered(const Conditions& wide, const Conditions& narrow, Covers covers
 }  // namespace
 
 bool covers(const Rule& wide, const Rule& narrow) {
-  const bool any_op = wide.op.empty();
-  if (!any_op && plain_domain(wide.domain) != plain_domain(narrow.domain)) return false;
+  const std::string_view domain = narrow.op.empty() ? "*" : std::string_view(narrow.domain);
+  if (!wide.op.empty() && !is_in_domain(wide.domain, domain)) return false;
   if (!covers_glob(wide.op, narrow.op) || !covers_name(wide, narrow)) return false;
   return covers_types(wide.input_dtype, narrow.input_dtype) && covers_opset(wide, narrow) &&
          covers_positions(wide.inputs, narrow.inputs) &&

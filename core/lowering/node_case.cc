@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/decimal.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {
@@ -92,8 +93,7 @@ std::string attributes_text(const Graph& graph, NodeId node) {
 
 std::string node_case(const Graph& graph, NodeId node) {
   const std::string_view domain = graph.domain(node);
-  std::string text = domain.empty() ? "" : std::string(domain) + "::";
-  text += std::string(graph.op(node)) + opset_text(graph, domain) + '(';
+  std::string text = op_text(domain, graph.op(node)) + opset_text(graph, domain) + '(';
   bool is_first = true;
   for (const Operand& operand : graph.operands(node)) {
     if (!is_first) text += ", ";

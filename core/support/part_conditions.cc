@@ -4,25 +4,23 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support/glob.h"
+#include "core/graph/op_name.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {
 
-std::uint64_t count_of(const Graph& graph, std::span<const NodeId> nodes, std::string_view op) {
-  return static_cast<std::uint64_t>(std::count_if(
-      nodes.begin(), nodes.end(), [&](NodeId node) { return glob_match(op, graph.op(node)); }));
-}
-
-bool is_one_of(std::string_view op, const std::vector<std::string>& ops) {
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](const std::string& one) { return glob_match(one, op); });
+bool is_named(const Graph& graph, NodeId node, const std::string& name) {
+  return names_op_anywhere(parse_op(name), graph.domain(node), graph.op(node));
 }
 
 std::optional<Reason> failed_of(const Graph& graph, const PartConditions& part,
                                 std::span<const NodeId> nodes) {
   for (std::size_t i = 0; i < part.min_ops.size(); ++i) {
-    const std::uint64_t found = count_of(graph, nodes, part.min_ops[i].op);
+    const auto found =
+        static_cast<std::uint64_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
+          return is_named(graph, node, part.min_ops[i].op);
+        }));
     if (found >= part.min_ops[i].count) continue;
     return Reason{.code = ReasonCode::part_condition,
                   .rule = static_cast<std::uint32_t>(i),
@@ -30,7 +28,8 @@ std::optional<Reason> failed_of(const Graph& graph, const PartConditions& part,
   }
   const bool has_other =
       part.not_only.empty() || std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-        return !is_one_of(graph.op(node), part.not_only);
+        return std::none_of(part.not_only.begin(), part.not_only.end(),
+                            [&](const auto& name) { return is_named(graph, node, name); });
       });
   if (has_other) return std::nullopt;
   return Reason{.code = ReasonCode::part_condition, .rule = kNotOnly};

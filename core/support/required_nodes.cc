@@ -4,6 +4,7 @@
 
 #include "core/graph/op_name.h"
 #include "core/support/glob.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 
@@ -29,17 +30,9 @@ std::vector<NodeId> RequiredNodes::of(const std::string& pattern) const {
       if (glob_match(pattern, name)) take(found);
     }
   }
-  const std::size_t separator = pattern.find("::");
-  const std::string_view wanted =
-      separator == std::string::npos ? pattern : std::string_view(pattern).substr(separator + 2);
-  const auto names = [&](std::string_view domain, std::string_view op) {
-    if (is_torch_spelling("", pattern, op)) return true;
-    if (!glob_match(wanted, op) && !glob_match(wanted, torch_path(op))) return false;
-    return separator == std::string::npos ||
-           plain_domain(domain) == plain_domain(std::string_view(pattern).substr(0, separator));
-  };
+  const ParsedOp wanted = parse_op(pattern);
   for (const auto& [op, found] : by_op_) {
-    if (names(op.first, op.second)) take(found);
+    if (names_op_anywhere(wanted, op.first, op.second)) take(found);
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

@@ -6,7 +6,6 @@
 #include "core/condition/attribute_value.h"
 #include "core/condition/condition_check.h"
 #include "core/graph/node_lookup.h"
-#include "core/graph/op_name.h"
 #include "core/support/glob.h"
 
 namespace cleave {
@@ -130,11 +129,33 @@ bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const O
 
 }  // namespace
 
+bool is_in_domain(std::string_view written, std::string_view domain) {
+  if (plain_domain(written) == plain_domain(domain)) return true;
+  return is_glob(written) && glob_match(written, domain.empty() ? "ai.onnx" : domain);
+}
+
+// A graph may have its ops' domains in their names, too: torch.fx and TorchScript write aten::add.
+bool names_op(const ParsedOp& name, std::string_view domain, std::string_view op) {
+  const auto fits = [&](std::string_view of_domain, std::string_view called) {
+    return (name.op == called || (is_glob(name.op) && glob_match(name.op, called))) &&
+           is_in_domain(name.domain, of_domain);
+  };
+  if (name.op.empty() || fits(domain, op)) return true;
+  if (const std::string_view path = torch_path(op); !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size() - 1);
+    return fits(domain, path) || fits(path.substr(0, dot), path.substr(dot + 1)) ||
+           is_torch_spelling(name.domain, name.op, op);
+  }
+  const ParsedOp parsed = parse_op(op);
+  return domain.empty() && parsed.has_domain && fits(parsed.domain, parsed.op);
+}
+
+bool names_op_anywhere(const ParsedOp& name, std::string_view domain, std::string_view op) {
+  return !name.op.empty() && names_op(name, name.has_domain ? domain : "", op);
+}
+
 bool names_op(const Rule& rule, std::string_view domain, std::string_view op) {
-  if (rule.op.empty() || is_torch_spelling(rule.domain, rule.op, op)) return true;
-  return plain_domain(rule.domain) == plain_domain(domain) &&
-         (rule.op == op ||
-          (is_glob(rule.op) && (glob_match(rule.op, op) || glob_match(rule.op, torch_path(op)))));
+  return names_op(ParsedOp{.domain = rule.domain, .op = rule.op}, domain, op);
 }
 
 void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,

@@ -13,6 +13,7 @@
 #include "core/condition/condition_check.h"
 #include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
+#include "core/graph/op_name.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
@@ -32,8 +33,19 @@ struct FailedCondition {
   static constexpr std::uint32_t kFirstMultiple = 4;  // 4 + i: multiple_of[i]
 };
 
-// True when the rule is for that op: by its name, by a glob, or because it is a deny rule for any
-// op.
+// True when the name means that op of a graph: exactly, as a glob, or as torch's operators are
+// written. An empty op: any op of any domain. The domain may be a glob, too; without one only the
+// default domain's ops are meant.
+bool names_op(const ParsedOp& name, std::string_view domain, std::string_view op);
+
+// True when the name, of an option or a condition that is no rule, means that op: without a domain it
+// is for ops of every domain.
+bool names_op_anywhere(const ParsedOp& name, std::string_view domain, std::string_view op);
+
+// Whether a domain that a rule writes, perhaps as a glob, is that domain.
+bool is_in_domain(std::string_view written, std::string_view domain);
+
+// True when the rule is for that op.
 bool names_op(const Rule& rule, std::string_view domain, std::string_view op);
 
 // Appends every condition of the rule that fails on the node, in the order of

@@ -1,12 +1,13 @@
 #include "core/support/rule_index.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
+#include "core/base/append.h"
 #include "core/condition/attribute_value.h"
 #include "core/graph/op_name.h"
 #include "core/support/glob.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 
@@ -23,25 +24,21 @@ void RulesByOp::add(std::uint32_t i) {
 }
 
 RuleIndices RulesByOp::names(std::string_view domain, std::string_view op) const {
-  RuleIndices found = any_;
-  const auto in_domain = [&](std::uint32_t i) {
-    return plain_domain(rules_[i].domain) == plain_domain(domain);
+  RuleIndices found;
+  const auto look_up = [&](std::string_view name) {
+    if (const auto exact = exact_.find(name); exact != exact_.end()) append(found, exact->second);
   };
-  for (const std::string& spelling : torch_spellings(op)) {
-    const auto exact = exact_.find(spelling);
-    if (exact == exact_.end()) continue;
-    for (const std::uint32_t i : exact->second) {
-      if (is_torch_spelling(rules_[i].domain, rules_[i].op, op)) found.push_back(i);
-    }
+  const ParsedOp parsed = parse_op(op);
+  look_up(op);
+  if (parsed.has_domain) look_up(parsed.op);
+  for (const std::string& spelling : torch_spellings(op)) look_up(spelling);
+  const std::string_view path = torch_path(op);
+  const std::string_view name = path.substr(path.find('.') + 1);  // without torch's domain
+  for (const std::string_view text : {op, parsed.has_domain ? parsed.op : "", path, name}) {
+    if (!text.empty() && !globs_.empty()) append(found, globs_.matches(text));
   }
-  if (const auto exact = exact_.find(op); exact != exact_.end()) {
-    std::copy_if(exact->second.begin(), exact->second.end(), std::back_inserter(found), in_domain);
-  }
-  for (const std::string_view name : {op, torch_path(op)}) {
-    if (name.empty()) continue;
-    const RuleIndices globs = globs_.matches(name);
-    std::copy_if(globs.begin(), globs.end(), std::back_inserter(found), in_domain);
-  }
+  std::erase_if(found, [&](std::uint32_t i) { return !names_op(rules_[i], domain, op); });
+  append(found, any_);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

@@ -48,8 +48,9 @@ struct OpsetRule {
 };
 
 struct Rule {
-  std::string op;  // exact, or a glob with * and ?; empty in a deny rule: any op of any domain
-  std::string domain;
+  // The op without its domain, exact or a glob with * and ?; empty in a deny rule: any op of any domain.
+  std::string op;
+  std::string domain;  // "": the default domain; exact or a glob
   std::optional<OpsetRule> opset;
   std::vector<MaybeTypes> inputs, outputs;  // by position
   std::vector<std::pair<std::string, TypeSet>> kwargs;
@@ -117,12 +118,12 @@ std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartL
 // What a list asks of a whole partition: one that fails goes to the CPU.
 struct PartConditions {
   struct MinOps {
-    std::string op;  // exact, or a glob
+    std::string op;  // as parse_op() reads it, exact or a glob
     std::uint64_t count = 0;
     bool operator==(const MinOps&) const = default;
   };
   std::vector<MinOps> min_ops;        // it has at least so many nodes of each op
-  std::vector<std::string> not_only;  // it has a node of another op than these
+  std::vector<std::string> not_only;  // it has a node of another op than these, written so, too
   std::uint32_t line = 0;             // position in its file, from 1; 0 when unknown
   std::uint32_t column = 0;
   bool is_any() const { return !min_ops.empty() || !not_only.empty(); }

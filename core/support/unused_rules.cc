@@ -11,6 +11,7 @@
 #include "core/base/spelling.h"
 #include "core/graph/op_name.h"
 #include "core/support/glob.h"
+#include "core/support/rule_check.h"
 #include "core/support/rule_index.h"
 #include "core/support/support_list.h"
 
@@ -230,7 +231,6 @@ class Candidates {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const auto [domain, op] = std::pair(ops_[i].domain, ops_[i].op);
       by_name_[op].push_back(i);
-      by_full_name_.try_emplace(std::string(domain) + "::" + std::string(op), i);
       by_lower_.try_emplace(key_of(domain, lower(op)), i);
       const std::string_view last = own_name(op);
       by_last_.try_emplace(key_of(domain, last, is_dotted(op) ? "." : ""), i);
@@ -263,17 +263,15 @@ class Candidates {
   static Place first(Place a, Place b) { return a && b ? std::min(a, b) : (a ? a : b); }
 
   bool is_in_domain(std::uint32_t place, const Rule& rule) const {
-    return plain_domain(ops_[place].domain) == plain_domain(rule.domain);
+    return cleave::is_in_domain(rule.domain, ops_[place].domain);
   }
 
   Place other_domain(const Rule& rule) {
-    Place full = in(by_full_name_, rule.op);
-    if (full && is_in_domain(*full, rule)) full.reset();
     const auto named = by_name_.find(rule.op);
-    if (named == by_name_.end()) return full;
+    if (named == by_name_.end()) return {};
     const auto other = std::find_if(named->second.begin(), named->second.end(),
                                     [&](std::uint32_t i) { return !is_in_domain(i, rule); });
-    return other == named->second.end() ? full : first(full, *other);
+    return other == named->second.end() ? Place() : Place(*other);
   }
 
   Place other_case(const Rule& rule) { return in(by_lower_, key_of(rule.domain, lower(rule.op))); }
@@ -311,7 +309,7 @@ class Candidates {
 
   std::vector<ModelOp> ops_;
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> by_name_;
-  Table by_full_name_, by_lower_, by_last_, by_ends_;
+  Table by_lower_, by_last_, by_ends_;
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_length_;
   std::size_t steps_left_ = kMostSteps;
 };
@@ -350,7 +348,8 @@ std::vector<NearMiss> near_misses(const Graph& graph, std::span<const SupportLis
     Fit here = fit(allow, ops);
     Candidates candidates(std::move(here.uncovered));
     for (std::uint32_t j = 0; j < allow.size() && !candidates.empty(); ++j) {
-      if (allow[j].op.empty() || is_glob(allow[j].op) || here.names_an_op[j]) continue;
+      const bool is_of_several = is_glob(allow[j].op) || is_glob(allow[j].domain);
+      if (allow[j].op.empty() || is_of_several || here.names_an_op[j]) continue;
       const ModelOp* const op = candidates.likeliest(allow[j]);
       if (op && !is_known(graph, allow[j], facts)) {
         misses.push_back({static_cast<std::uint16_t>(i), j, op->op, op->domain});

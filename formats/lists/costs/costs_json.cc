@@ -95,13 +95,30 @@ class CostsReader {
     return 0;
   }
 
+  // The op's key; "" for the numbers that all others have.
+  std::string read_key() {
+    const std::size_t at = walk_.offset();
+    const std::string text = walk_.take_text("\"op\"").value_or("");
+    const ParsedOp name = parse_op(text);
+    std::string key = op_key(name.op);
+    // torch's overloads: aten::add.Tensor
+    if (key.empty() && name.has_domain)
+      key = op_key(std::string(name.domain) + '.' + std::string(name.op));
+    if (key.empty() && !text.empty()) {
+      faults_.error(
+          at, escaped_in_quotes(text) +
+                  " is no name of an operator that times go by: those of ONNX, TensorFlow Lite "
+                  "and torch are, with or without a domain");
+    }
+    return key;
+  }
+
   void read_op() {
     OpTime time;
     const std::size_t start = walk_.offset();
     walk_.each_field("an op", "an object", [&](const std::string& key, std::size_t at) {
       if (key == "op") {
-        const std::string op = walk_.take_text("\"op\"").value_or("");
-        time.op = op.empty() ? op : op_key(op);
+        time.op = read_key();
       } else if (key == "us") {
         time.us = read_number("\"us\" of an op");
       } else if (key == "us_per_flop") {

@@ -35,23 +35,12 @@ class TextReader {
 
  private:
   void read_entry(std::string_view entry) {
-    const std::size_t separator = entry.find("::");
-    const bool has_domain = separator != entry.npos;
-    const std::string_view op = has_domain ? entry.substr(separator + 2) : entry;
-    const std::string_view domain = has_domain ? entry.substr(0, separator) : std::string_view{};
     if (const std::size_t bad = entry.find_first_of(" \t,;{}[]\"'"); bad != entry.npos) {
       faults_.error(offset_of(entry) + bad, fault_of(entry, entry[bad]));
       return;
     }
-    if (op.empty() || (has_domain && domain.empty())) {
-      faults_.error(offset_of(entry), escaped_in_quotes(entry) + " lacks the " +
-                                          (op.empty() ? "op" : "domain") +
-                                          ": write domain::op, or the op alone");
-      return;
-    }
     Rule rule;
-    rule.op = op;
-    rule.domain = plain_domain(domain);
+    set_op(entry, offset_of(entry), faults_, rule);
     places_.mark(rule, offset_of(entry));
     list_.allow.push_back(std::move(rule));
   }
@@ -166,6 +155,27 @@ void PlaceCounter::go_to(std::size_t offset) {
       ++column_;
     }
   }
+}
+
+void set_op(std::string_view text, std::size_t at, TextFaults& faults, Rule& rule) {
+  const ParsedOp name = parse_op(text);
+  rule.op = name.op;
+  if (name.op.empty() || text.starts_with("::")) {
+    return faults.error(at, escaped_in_quotes(text) + " lacks the " +
+                                (name.op.empty() ? "op" : "domain") +
+                                ": write domain::op, or the op alone");
+  }
+  set_domain(name.domain, at, faults, rule);
+}
+
+void set_domain(std::string_view domain, std::size_t at, TextFaults& faults, Rule& rule) {
+  domain = plain_domain(domain);
+  if (domain.empty()) return;
+  if (!rule.domain.empty() && rule.domain != domain) {
+    faults.error(at, "the rule names two domains, " + escaped_in_quotes(rule.domain) + " and " +
+                         escaped_in_quotes(domain));
+  }
+  rule.domain = domain;
 }
 
 Status<std::string> add_type(TypeSet& types, std::string_view name) {

@@ -38,6 +38,11 @@ class PlaceCounter {
 // wrong with the name, with the likely intended name if there is one.
 Status<std::string> add_type(TypeSet& types, std::string_view name);
 
+// Sets the rule's op, and its domain where the text names one: `Gelu`, `com.microsoft::Gelu`. A fault
+// where a part is missing, or where the rule has another domain already.
+void set_op(std::string_view text, std::size_t at, TextFaults& faults, Rule& rule);
+void set_domain(std::string_view domain, std::size_t at, TextFaults& faults, Rule& rule);
+
 // Each appends the rules that it reads to the list; a list with faults must not be used.
 void read_support_json(std::string_view text, SupportList& list, TextFaults& faults);
 void read_support_text(std::string_view text, SupportList& list, TextFaults& faults);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/condition/relation.h"
-#include "core/graph/op_name.h"
 #include "formats/lists/support/condition_fields.h"
 #include "formats/lists/support/support_reader.h"
 
@@ -25,12 +24,20 @@ void read_name(JsonWalk& json, const std::string& what, std::string& name) {
   name = *text;
 }
 
-void read_op(JsonWalk& json, Rule& rule) { read_name(json, "\"op\"", rule.op); }
+void read_op(JsonWalk& json, Rule& rule) {
+  const std::size_t at = json.offset();
+  std::string name;
+  read_name(json, "\"op\"", name);
+  if (!name.empty()) set_op(name, at, json.faults(), rule);
+}
 
 void read_node_name(JsonWalk& json, Rule& rule) { read_name(json, "\"name\"", rule.node_name); }
 
 void read_domain(JsonWalk& json, Rule& rule) {
-  if (const auto domain = json.take_text("\"domain\"")) rule.domain = plain_domain(*domain);
+  const std::size_t at = json.offset();
+  if (const auto domain = json.take_text("\"domain\"")) {
+    set_domain(*domain, at, json.faults(), rule);
+  }
 }
 
 void read_unchecked(JsonWalk& json, Rule& rule) {
@@ -297,6 +304,7 @@ class RuleReader {
       json_.faults().error(begin,
                            "a deny rule needs \"op\", \"name\", \"input_dtype\" or a condition");
     }
+    if (!has_op_ && has_domain_) rule_.op = "*";
     return stated_;
   }
 
@@ -312,6 +320,7 @@ class RuleReader {
     }
     has_condition_ = has_condition_ || field->is_condition;
     has_op_ = has_op_ || key == "op";
+    has_domain_ = has_domain_ || key == "domain";
     stated_ |= default_field_bit(key);
     // null: the list's default for this field does not apply to this rule.
     const bool is_none = default_field_bit(key) != 0 && json_.type() == JsonType::null;
@@ -324,6 +333,7 @@ class RuleReader {
   StatedFields stated_ = 0;
   bool has_condition_ = false;
   bool has_op_ = false;
+  bool has_domain_ = false;
 };
 
 std::uint32_t default_field_of(const Condition& condition) {

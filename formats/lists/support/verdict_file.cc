@@ -256,11 +256,11 @@ namespace {
 constexpr std::string_view kPath = "--deny";
 
 std::vector<Rule> rules_of(const std::string& text) {
-  const std::size_t separator = text.find("::");
+  const ParsedOp name = parse_op(text);
   Rule by_op;
-  by_op.op = separator == text.npos ? text : text.substr(separator + 2);
-  if (separator != text.npos) by_op.domain = plain_domain(text.substr(0, separator));
-  if (separator != text.npos && !by_op.op.empty()) return {by_op};
+  by_op.op = name.op;
+  by_op.domain = name.domain;
+  if (name.has_domain && !by_op.op.empty()) return {by_op};
   Rule by_name;
   by_name.node_name = text;
   if (by_op.op.empty()) return {by_name};
@@ -268,8 +268,7 @@ std::vector<Rule> rules_of(const std::string& text) {
 }
 
 std::string rule_text(const Rule& rule) {
-  if (!rule.node_name.empty()) return rule.node_name;
-  return (rule.domain.empty() ? "" : rule.domain + "::") + rule.op;
+  return rule.node_name.empty() ? op_text(rule.domain, rule.op) : rule.node_name;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/base/capped_list.h"
 #include "core/base/decimal.h"
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "core/support/rule_check.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/text_layout.h"
@@ -112,7 +113,7 @@ std::string short_signature(const Signature& signature) {
 
 // The op and what it reads. Of a dotted name that is too long the end is shown.
 std::string gap_name(const Gap& gap, std::size_t columns) {
-  std::string op = escaped((gap.domain.empty() ? "" : gap.domain + "::") + gap.op);
+  std::string op = escaped(op_text(gap.domain, gap.op));
   const std::string signature = short_signature(gap.signature);
   const std::size_t taken = text_columns(signature) + 3;
   for (std::size_t dot = op.find('.'); text_columns(op) + taken > columns;) {
@@ -403,7 +404,7 @@ class AdviceText {
     CappedList list(10);
     for (const OpOutOfReach& op : ops) {
       if (!list.shows_next()) continue;
-      const std::string name = (op.domain.empty() ? "" : op.domain + "::") + op.op;
+      const std::string name = op_text(op.domain, op.op);
       const bool is_unknown = op.unknown_flops == op.nodes;
       table.add_row({"  " + fitted(escaped(name), limits_.name_columns), count_text(op.nodes),
                      is_unknown ? "?" : flops_text(op.flops) + (op.unknown_flops > 0 ? "+" : ""),

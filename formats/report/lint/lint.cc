@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "core/support/glob.h"
+#include "core/support/rule_check.h"
 #include "core/support/rule_index.h"
 #include "core/support/unused_rules.h"
 #include "formats/models/onnx/infer/names.h"
@@ -15,9 +17,7 @@
 namespace cleave {
 namespace {
 
-std::string op_text(const Rule& rule) {
-  return escaped_in_quotes(rule.domain.empty() ? rule.op : rule.domain + "::" + rule.op);
-}
+std::string op_of(const Rule& rule) { return escaped_in_quotes(op_text(rule.domain, rule.op)); }
 
 // The position of the other rule: "line 12"; with the column if it is on the same line as `rule`.
 std::string place_text(const Rule& other, const Rule& rule) {
@@ -28,8 +28,8 @@ std::string place_text(const Rule& other, const Rule& rule) {
 
 // `rule "Conv"`, `the deny rule for "Conv"`, `the deny rule for nodes "head.*"`, `the deny rule`
 std::string rule_text(const Rule& rule, bool is_deny) {
-  if (!is_deny) return "rule " + op_text(rule);
-  if (!rule.op.empty()) return "the deny rule for " + op_text(rule);
+  if (!is_deny) return "rule " + op_of(rule);
+  if (!rule.op.empty()) return "the deny rule for " + op_of(rule);
   if (rule.node_name.empty()) return "the deny rule";
   return "the deny rule for nodes " + escaped_in_quotes(rule.node_name);
 }
@@ -67,7 +67,7 @@ std::string nearest_op(const Rule& rule) {
   const auto same = std::find_if(names_of_onnx.begin(), names_of_onnx.end(), is_same);
   if (same != names_of_onnx.end()) return std::string(*same);
   std::string near = nearest_name(rule.op, names_of_onnx);
-  if (!near.empty()) return near;
+  if (!near.empty() || !rule.domain.empty()) return near;
   std::vector<std::string_view> names;
   for (const SchemaOperator& known : kSchemaOperators) names.push_back(known.name);
   return nearest_name(rule.op, names);
@@ -223,10 +223,18 @@ class Linter {
     Rule named;
     named.line = list_.part.line;
     named.column = list_.part.column;
+    const auto name_of = [&](const std::string& text) {
+      const ParsedOp name = parse_op(text);
+      named.op = name.op;
+      named.domain = name.domain;
+      return name;
+    };
     for (const auto& [op, count] : list_.part.min_ops) {
-      named.op = op;
-      const auto accepts = [&, &op = op](const Rule& rule) {
-        return glob_match(rule.op, op) || glob_match(op, rule.op);
+      const ParsedOp asked = name_of(op);
+      const auto accepts = [&](const Rule& rule) {
+        const bool is_in_one = !asked.has_domain || is_in_domain(rule.domain, asked.domain) ||
+                               is_in_domain(asked.domain, rule.domain);
+        return is_in_one && (glob_match(rule.op, named.op) || glob_match(named.op, rule.op));
       };
       const bool is_in_pattern =
           std::any_of(list_.patterns.begin(), list_.patterns.end(), [&](const Pattern& pattern) {
@@ -234,14 +242,14 @@ class Linter {
           });
       if (!is_in_pattern && std::none_of(list_.allow.begin(), list_.allow.end(), accepts)) {
         add(LintKind::impossible, Severity::error, named,
-            "\"part\" asks for nodes of " + op_text(named) +
+            "\"part\" asks for nodes of " + op_of(named) +
                 ", which the list does not accept: no partition passes");
       } else if (is_onnx) {
         look_up(named, {});
       }
     }
     for (const std::string& op : list_.part.not_only) {
-      named.op = op;
+      name_of(op);
       if (is_onnx) look_up(named, {});
     }
   }
@@ -286,6 +294,7 @@ class Linter {
 
   // Any other domain may be a user's own; only near misses of ONNX's names are reported.
   void look_up_domain(const Rule& rule) {
+    if (is_glob(rule.domain)) return;
     const std::string near =
         nearest_name(rule.domain, {"ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training",
                                    "com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc"});
@@ -301,24 +310,23 @@ class Linter {
                     [&](std::string_view name) { return glob_match(rule.op, name); })) {
       return;
     }
-    add(LintKind::unknown_op, Severity::error, rule, "no ONNX op matches " + op_text(rule));
+    add(LintKind::unknown_op, Severity::error, rule, "no ONNX op matches " + op_of(rule));
   }
 
   void unknown_op(const Rule& rule) {
     if (const std::int64_t opset = onnx_op_removed_in(rule.op); opset != 0) {
       return add(LintKind::removed_op, Severity::warning, rule,
-                 "ONNX has op " + op_text(rule) + " no more: it was removed in opset " +
+                 "ONNX has op " + op_of(rule) + " no more: it was removed in opset " +
                      std::to_string(opset));
     }
     std::string note;
     if (const std::string near = nearest_op(rule); !near.empty()) {
-      note = "did you mean " + escaped_in_quotes(near) + "?";
+      note = "did you mean " + escaped_in_quotes(op_text(rule.domain, near)) + "?";
     }
     const bool has_tflite =
         std::any_of(list_.allow.begin(), list_.allow.end(), find_tflite_operator);
     add(LintKind::unknown_op, Severity::error, rule,
-        (has_tflite ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") +
-            op_text(rule),
+        (has_tflite ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") + op_of(rule),
         std::move(note));
   }
 
@@ -340,7 +348,7 @@ class Linter {
       if (note.empty()) note = "it has none";
     }
     add(LintKind::unknown_attribute, Severity::error, rule,
-        "op " + op_text(rule) + " has no attribute " + escaped_in_quotes(name), std::move(note));
+        "op " + op_of(rule) + " has no attribute " + escaped_in_quotes(name), std::move(note));
   }
 
   void look_up_inputs(const Rule& rule, RuleRef ref, const OnnxOpNames& op) {
@@ -428,7 +436,7 @@ class Linter {
 
   void add_missing_ops() {
     for (const RuleUse::Op& op : use_->ops_without_rule()) {
-      const std::string name = op.domain.empty() ? op.op : op.domain + "::" + op.op;
+      const std::string name = op_text(op.domain, op.op);
       findings_.push_back({LintKind::no_rule, Severity::note, 0, 0,
                            "the list does not have op " + escaped_in_quotes(name) + ", which " +
                                counted(op.nodes, "node has", "nodes have") + " (" +

@@ -15,7 +15,6 @@
 #include "formats/lists/support/rule_json.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/page.h"
-#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/support/rule_json.h"
@@ -77,8 +78,7 @@ struct OpCounts {
 
 std::string op_name(const ProbeReport& report, const ProbedCase& probed) {
   const Graph& graph = report.input.models[probed.model].graph;
-  const std::string_view domain = graph.domain(probed.node);
-  return (domain.empty() ? "" : std::string(domain) + "::") + std::string(graph.op(probed.node));
+  return op_text(graph.domain(probed.node), graph.op(probed.node));
 }
 
 std::map<std::string, OpCounts> count_ops(const ProbeReport& report) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "core/support/support.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/cost_words.h"
@@ -48,7 +49,7 @@ std::string accepting_rule(const Report& report, NodeId node) {
   const SupportList& list = lists[found->list];
   const Rule& rule = list.allow[found->rule];
   return escaped(list.path) + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" +
-         escaped(rule.op) + ")" + unchecked_of(rule);
+         escaped(op_text(rule.domain, rule.op)) + ")" + unchecked_of(rule);
 }
 
 // `pattern "gelu" of npu.json:12, with 4 other nodes: a, b, c, d`

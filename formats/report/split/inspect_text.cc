@@ -40,8 +40,7 @@ struct Inspection {
 };
 
 std::string op_name(const Graph& graph, NodeId node) {
-  const std::string_view domain = plain_domain(graph.domain(node));
-  return (domain.empty() ? "" : std::string(domain) + "::") + std::string(graph.op(node));
+  return op_text(plain_domain(graph.domain(node)), graph.op(node));
 }
 
 bool is_known(const Graph& graph, ValueId value) {

@@ -84,7 +84,7 @@ class Printer {
     if (columns < width) left.append(width - columns, ' ');
     text_ += indent;
     if (!left.empty()) text_ += left + " = ";
-    text_ += op_text(node) + '(' + operands_text(node) + ')';
+    text_ += op_of(node) + '(' + operands_text(node) + ')';
     if (const std::string attributes = attributes_text(node); !attributes.empty()) {
       text_ += " {" + attributes + '}';
     }
@@ -100,9 +100,8 @@ class Printer {
     return text;
   }
 
-  std::string op_text(NodeId node) const {
-    const std::string domain(plain_domain(graph_.domain(node)));
-    return escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node)));
+  std::string op_of(NodeId node) const {
+    return escaped(op_text(plain_domain(graph_.domain(node)), graph_.op(node)));
   }
 
   // Positional inputs with _ for one that is left out, keywords, captures, own parameters.

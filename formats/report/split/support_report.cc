@@ -223,8 +223,7 @@ class TextSupportReport {
   }
 
   std::string op_name(NodeId node) const {
-    const std::string domain(plain_domain(graph_.domain(node)));
-    return escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node)));
+    return escaped(op_text(plain_domain(graph_.domain(node)), graph_.op(node)));
   }
 
   std::string reason_of(NodeId node) const {

@@ -8,8 +8,8 @@
 
 #include "core/base/capped_list.h"
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "core/support/unused_rules.h"
-#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -106,7 +106,7 @@ Diagnostics near_miss_warnings(const SplitInput& input) {
                         .file = list.path,
                         .line = rule.line,
                         .column = rule.column,
-                        .message = "rule " + escaped_in_quotes(rule.op) +
+                        .message = "rule " + escaped_in_quotes(op_text(rule.domain, rule.op)) +
                                    " matches no node of the model: did you mean " +
                                    escaped_in_quotes(op_text(miss.domain, miss.op)) + "?"});
   }

@@ -22,10 +22,8 @@ namespace cleave {
 namespace {
 
 // `"Conv"`, `"com.microsoft::FusedConv"`
-std::string op_text(const Graph& graph, NodeId node) {
-  const std::string_view domain = plain_domain(graph.domain(node));
-  if (domain.empty()) return escaped_in_quotes(graph.op(node));
-  return escaped_in_quotes(std::string(domain) + "::" + std::string(graph.op(node)));
+std::string op_of(const Graph& graph, NodeId node) {
+  return escaped_in_quotes(op_text(plain_domain(graph.domain(node)), graph.op(node)));
 }
 
 std::string why_text(const Rule& rule) {
@@ -33,7 +31,8 @@ std::string why_text(const Rule& rule) {
 }
 
 std::string rule_text(const SupportList& list, const Rule& rule) {
-  return "rule " + escaped_in_quotes(rule.op) + " of " + rule_place(list, rule) + " fails";
+  return "rule " + escaped_in_quotes(op_text(rule.domain, rule.op)) + " of " +
+         rule_place(list, rule) + " fails";
 }
 
 // The lists that judge the nodes: of several targets those of the one.
@@ -118,7 +117,7 @@ std::string no_rule_text(const ReasonContext& context, NodeId node) {
   return (all + any <= 1 ? "the list does not have op "
           : all > 0      ? "a list does not have op "
                          : "no list has op ") +
-         op_text(context.graph, node) + other_names_text(context, node);
+         op_of(context.graph, node) + other_names_text(context, node);
 }
 
 std::string rule_failed_text(const ReasonContext& context, NodeId node, const Reason& reason) {
@@ -168,8 +167,8 @@ std::string runtime_graph_text(const ReasonContext& context, NodeId node, const 
   Reason own = match_node(body->graph, inner, {&context.lists[reason.list], 1}, body->facts);
   own.list = reason.list;
   const ReasonContext inside{.graph = body->graph, .lists = context.lists, .facts = body->facts};
-  return "ONNX Runtime replaces " + op_text(graph, node) + " by its body, with " +
-         op_text(body->graph, inner) + " in it: " + reason_text(inside, inner, own);
+  return "ONNX Runtime replaces " + op_of(graph, node) + " by its body, with " +
+         op_of(body->graph, inner) + " in it: " + reason_text(inside, inner, own);
 }
 
 // `its partition has too few nodes of "Conv", and npu.json asks for 2`
@@ -373,7 +372,7 @@ std::string rule_place(const SupportList& list, const Rule& rule) {
 
 std::string deny_rule_text(const SupportList& list, const Rule& rule) {
   std::vector<std::string> what;
-  if (!rule.op.empty()) what.push_back("op " + escaped_in_quotes(rule.op));
+  if (!rule.op.empty()) what.push_back("op " + escaped_in_quotes(op_text(rule.domain, rule.op)));
   if (!rule.node_name.empty()) what.push_back("name " + escaped_in_quotes(rule.node_name));
   if (rule.input_dtype) what.push_back("an input of " + types_text(*rule.input_dtype));
   if (!rule.attributes.empty()) what.emplace_back("its attributes");
@@ -590,7 +589,10 @@ class MissWords {
 
  private:
   std::string node(NodeId id) const { return escaped_in_quotes(graph_.node(id).name); }
-  std::string op(std::uint32_t number) const { return escaped_in_quotes(pattern_.ops[number].op); }
+  std::string op(std::uint32_t number) const {
+    const Rule& rule = pattern_.ops[number];
+    return escaped_in_quotes(op_text(rule.domain, rule.op));
+  }
 
   // ` from output 1 at input 0`, as far as the edge says.
   std::string slots() const {
@@ -610,7 +612,7 @@ class MissWords {
   std::string failing() const {
     const Rule& rule = pattern_.ops[miss_.op];
     return node(miss_.node) + " does not fit op " + std::to_string(miss_.op) + " (" +
-           escaped(rule.op) +
+           escaped(op_text(rule.domain, rule.op)) +
            "): " + failed_parts_text(failed_parts(graph_, miss_.node, rule, context_.facts));
   }
 

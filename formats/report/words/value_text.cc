@@ -66,10 +66,6 @@ std::string signature_text(const Signature& signature) {
   return "(" + text + ")";
 }
 
-std::string op_text(std::string_view domain, std::string_view op) {
-  return domain.empty() ? std::string(op) : std::string(domain) + "::" + std::string(op);
-}
-
 std::string attribute_text(const AttributePools& pools, const Attribute& attribute) {
   switch (attribute.type) {
     case AttributeType::integer:

@@ -23,9 +23,6 @@ std::string type_text(const Graph& graph, ValueId value);
 // "(float32, -, bias=float32)"; - is an input that is not a tensor of known dtype.
 std::string signature_text(const Signature& signature);
 
-// "Conv", "com.microsoft::Gelu"
-std::string op_text(std::string_view domain, std::string_view op);
-
 // `3`, `true`, `"SAME_UPPER"`, `[1, 1, 2, 2]`; of a list at most 8 items, of a string at most 60
 // characters; `...` for what is not read, such as a tensor.
 std::string attribute_text(const AttributePools& pools, const Attribute& attribute);

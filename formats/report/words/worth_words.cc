@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "core/base/number_text.h"
+#include "core/graph/op_name.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/report/words/open_size_words.h"
-#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {

@@ -258,7 +258,7 @@ class Deployment {
       return fault_of(
           FaultCause::input,
           "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
-              escaped(std::string(graph_.domain(node)) + "::" + std::string(graph_.op(node))) +
+              escaped(op_text(graph_.domain(node), graph_.op(node))) +
               ") is on the CPU, and a stock session of ONNX Runtime has no operator of this "
               "domain: "
               "it would not load the file",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/capped_list.h"
+#include "core/graph/op_name.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/run/backend/backend_file.h"
@@ -169,15 +170,13 @@ Status<Error> write_text(const std::string& path, std::string_view text) {
   return Error{path + ": cannot be written"};
 }
 
-std::string op_text(const Graph& graph, NodeId node) {
-  const std::string_view domain = graph.domain(node);
-  return markdown_text((domain.empty() ? "" : std::string(domain) + "::") +
-                       std::string(graph.op(node)));
+std::string op_of(const Graph& graph, NodeId node) {
+  return markdown_text(op_text(graph.domain(node), graph.op(node)));
 }
 
 std::string node_lines(const Graph& graph, const std::vector<NodeId>& nodes) {
   const auto line = [&](NodeId node) {
-    return "- " + markdown_code(graph.node(node).name) + " (" + op_text(graph, node) + ")\n";
+    return "- " + markdown_code(graph.node(node).name) + " (" + op_of(graph, node) + ")\n";
   };
   return capped_list(nodes, kMostNames, line, "- and # more\n", "");
 }

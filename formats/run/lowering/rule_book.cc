@@ -14,7 +14,7 @@ namespace cleave {
 namespace {
 
 std::string rule_words(const Rule& rule) {
-  std::string text = "deny op " + (rule.domain.empty() ? "" : rule.domain + "::") + rule.op;
+  std::string text = "deny op " + op_text(rule.domain, rule.op);
   if (!rule.node_name.empty()) text += " named " + rule.node_name;
   const bool has_conditions = !rule.attributes.empty() || !rule.inputs.empty() ||
                               !rule.shapes.empty() || !rule.outputs.empty();

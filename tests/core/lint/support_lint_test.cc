@@ -65,6 +65,19 @@ TEST_CASE("a rule does not cover rules for other domains") {
   CHECK_FALSE(covers(elsewhere, rule_of("Conv")));
 }
 
+TEST_CASE("a rule for every domain covers those of each, and only such a rule one for any op") {
+  Rule every = rule_of("*");
+  every.domain = "*";
+  Rule elsewhere = rule_of("Conv");
+  elsewhere.domain = "com.example";
+  CHECK(covers(every, elsewhere));
+  CHECK(covers(every, rule_of("*")));
+  CHECK_FALSE(covers(rule_of("*"), every));
+  CHECK_FALSE(covers(elsewhere, every));
+  CHECK(covers(every, rule_of("")));
+  CHECK_FALSE(covers(rule_of("*"), rule_of("")));
+}
+
 // Any of a few rules that often cover each other.
 Rule some_rule(std::mt19937& chance) {
   const auto one_of = [&](auto... items) {

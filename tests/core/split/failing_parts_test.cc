@@ -47,7 +47,7 @@ std::string split_with(const std::vector<SupportList>& lists, const SplitOptions
 TEST_CASE("a partition that has what a list asks for stays on the accelerator") {
   CHECK(split_with({list_with({})}) == "acc: a b\ncpu: c\nacc: d e\nc: no_rule\n");
   PartConditions part;
-  part.not_only = {"nothing", "cpu"};
+  part.not_only = {"nothing", "cpu", "other::*"};
   CHECK(split_with({list_with(part)}) == "acc: a b\ncpu: c\nacc: d e\nc: no_rule\n");
 }
 
@@ -56,6 +56,10 @@ TEST_CASE("a partition with too few nodes of an op goes to the CPU, with its nei
   part.min_ops = {{"conv", 2}};
   const std::string dropped =
       "acc: a b\ncpu: c d e\nc: no_rule\nd: part_condition\ne: part_condition\n";
+  CHECK(split_with({list_with(part)}) == dropped);
+  part.min_ops = {{"ai.onnx::conv", 2}};
+  CHECK(split_with({list_with(part)}) == dropped);
+  part.min_ops = {{"*::c*v", 2}};
   CHECK(split_with({list_with(part)}) == dropped);
   part.min_ops = {{"c*v", 2}};
   CHECK(split_with({list_with(part)}) == dropped);

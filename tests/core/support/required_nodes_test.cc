@@ -45,6 +45,9 @@ TEST_CASE("a requirement with a domain is met by ops of that domain alone") {
   CHECK(required("other::Gelu") == "");
   CHECK(required("com.microsoft::Conv") == "");
   CHECK(required("ai.onnx::Conv") == "a1 i a3");
+  CHECK(required("com.*::*") == "c");
+  CHECK(required("*::Gelu") == "c");
+  CHECK(required("*::*") == required("*"));
 }
 
 TEST_CASE("an op of torch is required by any of its spellings") {

@@ -12,6 +12,53 @@ TypeSet float32() {
   return types;
 }
 
+TEST_CASE("a name is for the default domain, or for the domains that it names") {
+  const auto names = [](std::string_view name, std::string_view domain, std::string_view op) {
+    return names_op(parse_op(name), domain, op);
+  };
+  CHECK(names("*", "", "Conv"));
+  CHECK(names("*", "ai.onnx", "Conv"));
+  CHECK(names("*", "tflite", "CONV_2D"));
+  CHECK_FALSE(names("*", "com.microsoft", "Gelu"));
+  CHECK_FALSE(names("Gelu", "com.microsoft", "Gelu"));
+  CHECK(names("com.microsoft::Gelu", "com.microsoft", "Gelu"));
+  CHECK(names("com.microsoft::*", "com.microsoft", "Gelu"));
+  CHECK_FALSE(names("com.microsoft::*", "", "Gelu"));
+  CHECK_FALSE(names("com.microsoft::*", "ai.onnx.ml", "Scaler"));
+  for (const std::string_view every : {"*::*", "*::?elu"}) {
+    CHECK(names(every, "", "Gelu"));
+    CHECK(names(every, "com.microsoft", "Gelu"));
+  }
+  CHECK(names("*::Gelu", "com.microsoft", "Gelu"));
+  CHECK(names("*::*", "", "torch.ops.aten.add.Tensor"));
+  CHECK(names("*::*", "tflite.custom", "MINE"));
+  CHECK(names("ai.onnx*::*", "", "Conv"));
+  CHECK(names("ai.onnx*::*", "ai.onnx.ml", "Scaler"));
+  CHECK_FALSE(names("ai.onnx.*::*", "", "Conv"));
+}
+
+TEST_CASE("names of torch are those of a domain, too") {
+  const auto names = [](std::string_view name, std::string_view op) {
+    return names_op(parse_op(name), "", op);
+  };
+  for (const std::string_view name :
+       {"torch.ops.aten.add.Tensor", "torch.ops.aten.add", "aten.add.Tensor", "aten.add",
+        "aten::add", "aten::add.Tensor", "torch.ops.aten::add", "aten::*", "aten.*", "*::add.*"}) {
+    CHECK(names(name, "torch.ops.aten.add.Tensor"));
+  }
+  for (const std::string_view name : {"add", "aten::mul", "prims::*", "aten::add.Scalar"}) {
+    CHECK_FALSE(names(name, "torch.ops.aten.add.Tensor"));
+  }
+  CHECK(names("aten::add", "aten::add"));  // a graph whose ops are called so
+  CHECK(names("aten*", "aten::add"));
+}
+
+TEST_CASE("where no rule is written, a name without a domain is for every one") {
+  CHECK(names_op_anywhere(parse_op("Gelu"), "com.microsoft", "Gelu"));
+  CHECK_FALSE(names_op_anywhere(parse_op("ai.onnx::Gelu"), "com.microsoft", "Gelu"));
+  CHECK_FALSE(names_op_anywhere(parse_op("com.microsoft::"), "com.microsoft", "Gelu"));
+}
+
 TEST_CASE("each failed condition is recorded with what is wanted and what is found") {
   const Graph graph = graph_from_text(R"(
     opset "ml" 2

@@ -25,13 +25,19 @@ TEST_CASE("the rules of an op are those that name it, in the order of the list")
   add("*onv", "com.microsoft");
   add("aten.conv2d", "");
   add("conv2d", "aten");
+  add("*", "*");
+  add("*", "com.*");
+  add("Conv", "*");
+  add("conv*", "aten");
   const RulesByOp by_op(rules);
-  CHECK(by_op.names("", "Conv") == RuleIndices{0, 1, 2, 4});
-  CHECK(by_op.names("com.microsoft", "Conv") == RuleIndices{2, 3, 5});
-  CHECK(by_op.names("", "torch.ops.aten.conv2d.default") == RuleIndices{2, 6, 7});
-  CHECK(by_op.names("", "Relu") == RuleIndices{2});
-  for (const auto& [domain, op] : {std::pair("", "Conv"), std::pair("com.microsoft", "Conv"),
-                                   std::pair("", "torch.ops.aten.conv2d.default")}) {
+  CHECK(by_op.names("", "Conv") == RuleIndices{0, 1, 2, 4, 8, 10});
+  CHECK(by_op.names("com.microsoft", "Conv") == RuleIndices{2, 3, 5, 8, 9, 10});
+  CHECK(by_op.names("", "torch.ops.aten.conv2d.default") == RuleIndices{2, 6, 7, 8, 11});
+  CHECK(by_op.names("", "aten::conv2d") == RuleIndices{2, 7, 8, 11});  // as TorchScript has it
+  CHECK(by_op.names("", "Relu") == RuleIndices{2, 8});
+  for (const auto& [domain, op] :
+       {std::pair("", "Conv"), std::pair("com.microsoft", "Conv"),
+        std::pair("", "torch.ops.aten.conv2d.default"), std::pair("", "aten::conv2d")}) {
     RuleIndices wanted;
     for (std::uint32_t i = 0; i < rules.size(); ++i) {
       if (names_op(rules[i], domain, op)) wanted.push_back(i);

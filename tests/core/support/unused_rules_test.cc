@@ -1,5 +1,6 @@
 #include "core/support/unused_rules.h"
 
+#include "core/graph/op_name.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
@@ -76,11 +77,14 @@ std::string misses(const Graph& graph, std::initializer_list<const char*> ops,
   SupportList list;
   for (const char* op : ops) {
     list.allow.emplace_back();
-    list.allow.back().op = op;
+    const ParsedOp name = parse_op(op);
+    list.allow.back().op = name.op;
+    list.allow.back().domain = name.domain;
   }
   std::string text;
   for (const NearMiss& miss : near_misses(graph, std::vector{list}, facts)) {
-    text += (text.empty() ? "" : ", ") + list.allow[miss.rule].op + " for ";
+    const Rule& rule = list.allow[miss.rule];
+    text += (text.empty() ? "" : ", ") + op_text(rule.domain, rule.op) + " for ";
     text += miss.domain.empty() ? "" : std::string(miss.domain) + "::";
     text += miss.op;
   }
@@ -100,8 +104,12 @@ TEST_CASE("near misses are slips of case, spelling, module and domain") {
   CHECK(misses(graph, {"Conv2d"}) == "Conv2d for torch.nn.modules.conv.Conv2d");
   CHECK(misses(graph, {"torch.nn.Conv2d"}) == "torch.nn.Conv2d for torch.nn.modules.conv.Conv2d");
   CHECK(misses(graph, {"FusedConv"}) == "FusedConv for com.microsoft::FusedConv");
-  CHECK(misses(graph, {"com.microsoft::FusedConv"}) ==
-        "com.microsoft::FusedConv for com.microsoft::FusedConv");
+  CHECK(misses(graph, {"com.microsoft::FusedConv"}).empty());
+  CHECK(misses(graph, {"com.microsoft::fusedconv"}) ==
+        "com.microsoft::fusedconv for com.microsoft::FusedConv");
+  CHECK(misses(graph, {"com.other::FusedConv"}) ==
+        "com.other::FusedConv for com.microsoft::FusedConv");
+  CHECK(misses(graph, {"com.*::FusedConv", "*::Fusedconv"}).empty());
 }
 
 TEST_CASE("ops with other names are not near misses") {

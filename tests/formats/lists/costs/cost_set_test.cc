@@ -78,6 +78,21 @@ TEST_CASE("calibrated times of ops are written and read again") {
   CHECK(costs->cpu_us[node_named(graph, "a")] == 3.5);
 }
 
+TEST_CASE("the times of an op are found by its name, with its domain or without") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    a: float32[4] = com.microsoft::Gelu(x)
+    output a)");
+  const TextFile file(R"({"format": "cleave.costs", "version": 1,
+    "ops": [{"op": "com.microsoft::Gelu", "us": 2}, {"op": "aten::add.Tensor", "us": 3}]})");
+  const std::vector<CostSource> sources = {{.path = file.path()}};
+  const auto costs = read_cost_set(sources, graph);
+  REQUIRE(costs);
+  REQUIRE(costs->cpu_ops.size() == 2);
+  CHECK(costs->cpu_ops[0].op == "add");
+  CHECK(costs->cpu_ops[1].op == "gelu");
+}
+
 TEST_CASE("an op that is given twice, or a time below 0, is refused") {
   const Graph graph = graph_from_text(R"(
     input x: float32[4]
@@ -91,6 +106,8 @@ TEST_CASE("an op that is given twice, or a time below 0, is refused") {
   };
   CHECK(refusal(R"([{"op": "Conv", "us": 1}, {"op": "conv", "us": 2}])") ==
         "the op \"conv\" is given twice");
+  CHECK(
+      refusal(R"([{"op": "mine.Foo", "us": 1}])").starts_with("\"mine.Foo\" is no name of an op"));
   CHECK(refusal(R"([{"op": "Conv", "us": -1}])") == "\"us\" of an op must be from 0 to 1e15");
 }
 

@@ -96,6 +96,33 @@ TEST_CASE("plain text has one op per line, with comments and domains") {
   CHECK(list.path == "npu.json");
 }
 
+TEST_CASE("a rule has its domain before the op or by itself") {
+  CHECK(ops_of(list_from(with_allow(
+            R"("ml::Tree", {"op": "ml::Tree"}, {"op": "Tree", "domain": "ml"},
+               {"domain": "ml", "op": "Tree"}, {"op": "ml::Tree", "domain": "ml"},
+               {"op": "ai.onnx::Add"}, "*::*", {"op": "*", "domain": "*"}, "aten::add")"))) ==
+        "ml::Tree ml::Tree ml::Tree ml::Tree ml::Tree Add *::* *::* aten::add");
+  const SupportList others = list_from(
+      R"({"format": "cleave.support", "deny": ["ml::*", {"domain": "ml", "name": "a*"}],
+          "patterns": [{"name": "p", "ops": ["ml::Tree", {"op": "ml::Leaf"}], "edges": [[0, 1]]}]})");
+  CHECK(others.deny[0].domain == "ml");
+  CHECK(others.deny[0].op == "*");
+  CHECK(others.deny[1].domain == "ml");
+  CHECK(others.deny[1].op == "*");
+  CHECK(others.patterns[0].ops[0].op == "Tree");
+  CHECK(others.patterns[0].ops[1].domain == "ml");
+  CHECK(list_from("*::*\nml::*").allow[0].domain == "*");
+}
+
+TEST_CASE("an op's name without one of its parts, or with another domain, is refused") {
+  CHECK(faults(with_allow("\"ml::\"")).find("\"ml::\" lacks the op") != std::string::npos);
+  CHECK(faults(with_allow("{\"op\": \"::Conv\"}")).find("lacks the domain") != std::string::npos);
+  for (const char* const rule :
+       {R"({"op": "ml::Tree", "domain": "com.x"})", R"({"domain": "com.x", "op": "ml::Tree"})"}) {
+    CHECK(faults(with_allow(rule)).find("the rule names two domains, ") != std::string::npos);
+  }
+}
+
 TEST_CASE("an empty text is a list without rules") {
   CHECK(list_from("").allow.empty());
   CHECK(list_from("\n # nothing\n").allow.empty());

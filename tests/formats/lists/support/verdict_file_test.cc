@@ -78,6 +78,8 @@ TEST_CASE("denials are for ops and nodes, and denials without effect are found")
   const SupportList list = list_of_denials({"relu", "ms::gelu", "b*", "nothing", "ml::relu"});
   CHECK(is_list_of_denials(list));
   CHECK(idle_denials(graph, list) == std::vector<std::string>{"nothing", "ml::relu"});
+  const SupportList wide = list_of_denials({"ms::*", "*::gelu", "*::*", "other::*", "*::nothing"});
+  CHECK(idle_denials(graph, wide) == std::vector<std::string>{"other::*", "*::nothing"});
   const auto again = parse_support("d.json", list.text);
   REQUIRE(again);
   CHECK(again->list.deny.size() == list.deny.size());

@@ -39,6 +39,28 @@ TEST_CASE("ops of later opsets are known, and ops of other domains are not check
   CHECK(linted(list_of("{\"op\": \"FusedConv\", \"domain\": \"com.microsotf\"}")) ==
         "npu.json:2:1: warning: no domain \"com.microsotf\" is known [unknown_domain]\n"
         "    did you mean \"com.microsoft\"?\n");
+  CHECK(linted(list_of("\"com.microsotf::FusedConv\"")) ==
+        "npu.json:2:1: warning: no domain \"com.microsotf\" is known [unknown_domain]\n"
+        "    did you mean \"com.microsoft\"?\n");
+  CHECK(linted(list_of("\"Conv\", \"com.microsoft::FusedConv\", \"ai.onnx.ml::Scaler\", "
+                       "\"com.example::*\""))
+            .empty());
+  CHECK(linted(list_of("\"*::*\"")).empty());
+  CHECK(linted(list_of("\"ai.onnx.ml::Scalar\"")) ==
+        "npu.json:2:1: error: ONNX has no op \"ai.onnx.ml::Scalar\" [unknown_op]\n"
+        "    did you mean \"ai.onnx.ml::Scaler\"?\n");
+}
+
+TEST_CASE("what a list asks of a partition is looked up in its domain") {
+  const auto with_part = [](const std::string& op) {
+    return list_of("\"Conv\", \"com.microsoft::Gelu\"],\n\"part\": {\"min_ops\": {\"" + op +
+                   "\": 1}}, \"deny\": [");
+  };
+  CHECK(linted(with_part("com.microsoft::Gelu")).empty());
+  CHECK(linted(with_part("*::Gelu")).empty());
+  CHECK(linted(with_part("com.microsoft::Conv"))
+            .find("\"part\" asks for nodes of \"com.microsoft::Conv\", which the list does not "
+                  "accept") != std::string::npos);
 }
 
 TEST_CASE("conditions on things that an op lacks, and opsets before the op, are reported") {
