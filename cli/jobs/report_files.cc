@@ -78,9 +78,9 @@ void ReportFiles::add_to(CLI::App& app) {
             return path.ends_with(".json") ? "" : "Netron takes only files that end in .json";
           },
           ""));
-  CLI::Option* const explorer =
-      add_output_folder_option(app, "--model-explorer", model_explorer_,
-                               "also write the split as a graph and node data for Model Explorer");
+  CLI::Option* const explorer = add_output_folder_option(
+      app, "--model-explorer", model_explorer_,
+      "also write node data for Model Explorer: partitions, reasons, FLOPs");
   set_written_names(explorer, model_explorer_file_names());
 }
 
@@ -92,7 +92,7 @@ Status<Diagnostics> ReportFiles::check(const std::string& made) const {
   if (model_explorer_.empty() || lies_in(model_explorer_, made)) return Done{};
   std::error_code error;
   const bool is_there = std::filesystem::is_directory(model_explorer_, error);
-  return check_may_write(is_there ? model_explorer_ + "/graph.json" : model_explorer_);
+  return check_may_write(is_there ? model_explorer_ + "/partition.json" : model_explorer_);
 }
 
 std::vector<std::string> ReportFiles::written() const {
@@ -136,7 +136,7 @@ ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
   std::error_code ignored;
   auto folder = std::filesystem::exists(model_explorer_, ignored)
-                    ? OutputFolder::beside(model_explorer_ + "/graph.json", true)
+                    ? OutputFolder::beside(model_explorer_ + "/partition.json", true)
                     : OutputFolder::create(model_explorer_, false);
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
   const std::vector<NamedText> files = model_explorer_files(report);

@@ -91,7 +91,7 @@ void require_room(std::size_t bytes) {
   ::munmap(room, bytes);
 }
 
-constexpr int kMostPlacedFreely = 300;  // edges
+constexpr int kMostCurved = 300;  // edges
 
 void set_attribute(const Graphviz& gv, Agraph_t* graph, std::string name, std::string value) {
   gv.declare(graph, AGRAPH, name.data(), value.data());
@@ -117,12 +117,12 @@ Diagnostics fault(const Graphviz& gv, const std::string& what) {
 
 }  // namespace
 
-bool has_layout_library() { return graphviz() != nullptr; }
-
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   constexpr std::size_t kThreadBytes = std::size_t{768} << 20U;  // stacks and heaps of Pango's
   constexpr std::size_t kBytesPerCharacter = 100;
-  if (graphviz() == nullptr) return Diagnostics{diagnostic_of("graphviz", "is not installed")};
+  if (graphviz() == nullptr)
+    return Diagnostics{
+        diagnostic_of("graphviz", "Graphviz, which lays drawings out, is not installed")};
   const Graphviz& gv = *graphviz();
   require_room(kThreadBytes + kBytesPerCharacter * dot.size());
   gv.set_error_level(AGMAX);  // messages are kept for aglasterr() instead of printed
@@ -133,12 +133,14 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   // either.
   Agraph_t* const graph = gv.read(dot.c_str());
   if (graph == nullptr) return fault(gv, "the drawing is not a graph");
-  const bool is_routed = shape == EdgeShape::routed;
-  if (is_routed) set_attribute(gv, graph, "splines", "line");
-  if (is_routed || gv.edge_count(graph) > kMostPlacedFreely) bound_placement(gv, graph);
+  const bool is_routed = shape == EdgeShape::routed || gv.edge_count(graph) > kMostCurved;
+  if (is_routed) {
+    set_attribute(gv, graph, "splines", "line");
+    bound_placement(gv, graph);
+  }
   gv.reset_errors();
   if (gv.layout(context, graph, "dot") != 0) {
-    return fault(gv, "cannot lay the drawing out; is the package graphviz installed?");
+    return fault(gv, "cannot lay the drawing out; does Graphviz have its plugins?");
   }
   // It then goes on, with nodes on each other and without some edges.
   if (gv.worst_error() >= AGERR) return fault(gv, "Graphviz cannot place all nodes");
@@ -158,10 +160,9 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
 
 namespace cleave {
 
-bool has_layout_library() { return false; }
-
 Loaded<std::string> layout_svg(const std::string&, EdgeShape) {
-  return Diagnostics{diagnostic_of("graphviz", "this cleave was built without its library")};
+  return Diagnostics{
+      diagnostic_of("graphviz", "this cleave was built without Graphviz, which lays drawings out")};
 }
 
 }  // namespace cleave
