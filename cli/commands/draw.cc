@@ -127,7 +127,7 @@ class DrawCommand : public Command {
   }
 
   LaidOut lay_out_with_progress(const std::string& drawing) const {
-    ProgressBar bar(request_.path);
+    ProgressBar bar(request_.model.path);
     return lay_out(drawing, layout_.limits(), bar.observer());
   }
 

@@ -38,7 +38,6 @@ struct Graphviz {
   decltype(&::gvRenderData) render = nullptr;
   decltype(&::gvFreeRenderData) free_rendered = nullptr;
   decltype(&::agmemread) read = nullptr;
-  decltype(&::agnedges) edge_count = nullptr;
   decltype(&::agattr) declare = nullptr;
   decltype(&::agset) set = nullptr;
   decltype(&::aglasterr) last_error = nullptr;
@@ -61,9 +60,8 @@ std::optional<Graphviz> load() {
       find(library, "gvContext", found.context) && find(library, "gvLayout", found.layout) &&
       find(library, "gvRenderData", found.render) &&
       find(library, "gvFreeRenderData", found.free_rendered) &&
-      find(library, "agmemread", found.read) && find(library, "agnedges", found.edge_count) &&
-      find(library, "agattr", found.declare) && find(library, "agset", found.set) &&
-      find(library, "aglasterr", found.last_error) &&
+      find(library, "agmemread", found.read) && find(library, "agattr", found.declare) &&
+      find(library, "agset", found.set) && find(library, "aglasterr", found.last_error) &&
       find(library, "agseterr", found.set_error_level) &&
       find(library, "agerrors", found.worst_error) &&
       find(library, "agreseterrors", found.reset_errors);
@@ -90,8 +88,6 @@ void require_room(std::size_t bytes) {
   if (room == MAP_FAILED) throw std::bad_alloc();
   ::munmap(room, bytes);
 }
-
-constexpr int kMostCurved = 300;  // edges
 
 void set_attribute(const Graphviz& gv, Agraph_t* graph, std::string name, std::string value) {
   gv.declare(graph, AGRAPH, name.data(), value.data());
@@ -133,7 +129,7 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   // either.
   Agraph_t* const graph = gv.read(dot.c_str());
   if (graph == nullptr) return fault(gv, "the drawing is not a graph");
-  const bool is_routed = shape == EdgeShape::routed || gv.edge_count(graph) > kMostCurved;
+  const bool is_routed = shape == EdgeShape::routed;
   if (is_routed) {
     set_attribute(gv, graph, "splines", "line");
     bound_placement(gv, graph);

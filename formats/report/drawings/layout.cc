@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,7 +30,8 @@ constexpr std::size_t kMostWorkers = 4;
 // Of the time, for one drawing: with curved edges, and with any if there are several drawings.
 constexpr double kShareOfCurves = 0.5;
 constexpr double kShareOfSeveral = 0.25;
-constexpr double kSlowestClock = 10;  // seconds of the clock per second of processor time
+constexpr std::size_t kMostCurved = 300;  // edges: curves of 400 may take ten seconds
+constexpr double kSlowestClock = 10;      // seconds of the clock per second of processor time
 constexpr int kMillisecondsBetweenLooks = 50;
 constexpr char kIsSvg = 'S';
 constexpr char kIsFault = 'E';
@@ -57,6 +59,14 @@ LaidOut result_of(ProcessAnswer answer) {
   }
   if (answer.signal == 0) return Error{"Graphviz stopped without a result"};
   return Error{std::string("Graphviz crashed: ") + ::strsignal(answer.signal)};
+}
+
+// A label may look like an edge.
+std::size_t count_edges(std::string_view dot) {
+  constexpr std::string_view kArrow = " -> ";
+  std::size_t count = 0;
+  for (std::size_t at = dot.find(kArrow); at != dot.npos; at = dot.find(kArrow, at + 1)) ++count;
+  return count;
 }
 
 Clock::duration duration_of(double seconds) {
@@ -109,10 +119,11 @@ class Layouts {
   }
 
   void give_next(Worker& worker) {
-    while (const auto task = take_task()) {
+    while (auto task = take_task()) {
       LaidOut& result = results_[task->drawing];
       const std::string dot = job_.make(task->drawing);
       if (dot.empty()) continue;
+      if (count_edges(dot) > kMostCurved) task->shape = kRouted;
       if (spent_ >= limits_.seconds) {
         result = time_was_over();
         give_up(*task);

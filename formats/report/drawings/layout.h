@@ -55,8 +55,8 @@ enum class EdgeShape : std::uint8_t { curved, routed };
 // Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
 // process or take minutes; see layout.h. An error when the layout library is missing. Memory that
 // Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
-// More than 300 edges are always routed, and nodes then placed in a bounded number of steps: for some
-// graphs of 400 edges curves take ten seconds, and placement takes minutes without a bound.
+// With routed edges, nodes are placed in a bounded number of steps: for some graphs of 400 edges placement
+// takes minutes without a bound.
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
 
 }  // namespace cleave
