@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build pkg-config ccache
-  libcli11-dev nlohmann-json3-dev libspdlog-dev catch2 libgraphviz-dev graphviz
+  libcli11-dev nlohmann-json3-dev libspdlog-dev catch2 libgraphviz-dev
   libsimdjson-dev libprotozero-dev libonnx-dev libprotobuf-dev protobuf-compiler zlib1g-dev
   libre2-dev libtomlplusplus-dev libutf8proc-dev
   python3 python3-venv valgrind

@@ -12,6 +12,7 @@
 #include "cli/options/layout_args.h"
 #include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
+#include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/text/shell_word.h"
@@ -21,9 +22,8 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kCollapseDot = 2000;
-constexpr std::size_t kCollapseSvg = 500;  // Graphviz takes minutes above this
-constexpr std::size_t kFewBoxes = 12;      // after Graphviz failed on more
+constexpr std::size_t kCollapseAbove = 2000;
+constexpr std::size_t kFewBoxes = 12;  // after Graphviz failed on more
 
 class DrawCommand : public Command {
  public:
@@ -47,7 +47,7 @@ class DrawCommand : public Command {
          {"bytes", ColorBy::bytes}},
         "what the colours show: support, or what each node takes of the time, FLOPs or bytes");
     app.add_option("--collapse-above", collapse_above_,
-                   "draw partitions instead of nodes above this many nodes [2000, with --svg 500]")
+                   "draw partitions instead of nodes above this many nodes [2000]")
         ->check(whole_number())
         ->type_name("NODES");
   }
@@ -69,26 +69,23 @@ class DrawCommand : public Command {
     if (color_by_ == ColorBy::time && !has_times(*report.time)) return no_times(report);
     if (color_by_ != ColorBy::support) heat_ = make_heat(report, color_by_);
     const HeatMap* const heat = heat_ ? &*heat_ : nullptr;
-    const std::size_t limit = collapse_above_.value_or(svg_ ? kCollapseSvg : kCollapseDot);
+    const DrawnEdges edges = svg_ ? DrawnEdges::shorter : DrawnEdges::all;
     std::string drawing;
     if (what_ == "support") {
-      drawing = draw_support(report, limit, heat);
+      drawing = draw_support(report, collapse_above_, heat, edges);
     } else if (what_ == "preview") {
-      drawing = draw_preview(report, heat);
+      drawing = draw_preview(report, heat, edges);
     } else {
       const auto& names = run->split().partition.names;
       const auto found = std::find(names.begin(), names.end(), what_);
       if (found == names.end()) return no_such_part(names);
       drawing = draw_part(report, id_at<PartId>(static_cast<std::size_t>(found - names.begin())),
-                          limit, heat);
+                          collapse_above_, heat, edges);
     }
     if (!svg_) return deliver(drawing);
-    LaidOut svg = lay_out(drawing, layout_.limits());
+    LaidOut svg = lay_out_with_progress(drawing);
     if (!svg && what_ != "preview") svg = lay_out_coarser(report, svg.error());
-    if (svg && !svg->has_boxes) {
-      print_warning("nodes are not in boxes: Graphviz cannot place these boxes");
-    }
-    if (svg) return deliver(svg->svg);
+    if (svg) return deliver(*svg);
     print_error(
         "the drawing was not laid out: " + svg.error().message,
         {"without --svg the drawing is written for `dot`; --layout-timeout gives more time"});
@@ -130,18 +127,23 @@ class DrawCommand : public Command {
     return ExitCode::usage;
   }
 
+  LaidOut lay_out_with_progress(const std::string& drawing) const {
+    ProgressBar bar(request_.model.path);
+    return lay_out(drawing, layout_.limits(), bar.observer());
+  }
+
   // Lays out partitions instead of nodes; for one partition its op types.
   LaidOut lay_out_coarser(const Report& report, const Error& fault) const {
     const auto& names = report.split.partition.names;
     const auto part = std::find(names.begin(), names.end(), what_);
     if (part == names.end()) {
       print_warning("drawn as partitions, not as nodes: " + fault.message);
-      return lay_out(draw_preview(report, heat_ ? &*heat_ : nullptr, DrawnEdges::shorter),
-                     layout_.limits());
+      return lay_out_with_progress(
+          draw_preview(report, heat_ ? &*heat_ : nullptr, DrawnEdges::shorter));
     }
     print_warning("drawn as op types, not as nodes: " + fault.message);
     const auto id = id_at<PartId>(static_cast<std::size_t>(part - names.begin()));
-    return lay_out(draw_part(report, id, kFewBoxes), layout_.limits());
+    return lay_out_with_progress(draw_part(report, id, kFewBoxes));
   }
 
   ExitCode deliver(const std::string& drawing) const {
@@ -161,7 +163,7 @@ class DrawCommand : public Command {
   ColorBy color_by_ = ColorBy::support;
   std::optional<HeatMap> heat_;
   bool svg_ = false;
-  std::optional<std::size_t> collapse_above_;
+  std::size_t collapse_above_ = kCollapseAbove;
 };
 
 }  // namespace

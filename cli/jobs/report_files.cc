@@ -79,9 +79,9 @@ void ReportFiles::add_to(CLI::App& app) {
             return path.ends_with(".json") ? "" : "Netron takes only files that end in .json";
           },
           ""));
-  CLI::Option* const explorer =
-      add_output_folder_option(app, "--model-explorer", model_explorer_,
-                               "also write the split as a graph and node data for Model Explorer");
+  CLI::Option* const explorer = add_output_folder_option(
+      app, "--model-explorer", model_explorer_,
+      "also write node data for Model Explorer: partitions, reasons, FLOPs");
   set_written_names(explorer, model_explorer_file_names());
   add_force_option(app, force_);
 }
@@ -139,7 +139,7 @@ ExitCode ReportFiles::write(const Report& report, const std::string& made) const
 ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
   auto folder = is_folder(model_explorer_)
-                    ? OutputFolder::beside(model_explorer_ + "/graph.json", force_)
+                    ? OutputFolder::beside(model_explorer_ + "/partition.json", force_)
                     : OutputFolder::create(model_explorer_, false);
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
   const std::vector<NamedText> files = model_explorer_files(report);

@@ -14,7 +14,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The library by which drawings are laid out is loaded by its name, so it is no dependency.
 string(REGEX REPLACE "lib(gvc)[.]so[.]([0-9]+)" "lib\\1\\2" CPACK_DEBIAN_PACKAGE_RECOMMENDS "${CLEAVE_GVC}")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS graphviz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION  # lines of less than 80 columns
   "cleave reads a model (ONNX, or its own graph JSON) and a list of what an\n"

@@ -96,8 +96,8 @@ PARTS = ["root.onnx", "report.txt", "manifest.json"]
 FOLDERS = {
     "split": {"-o": PARTS + ["preview.dot", "node_support.dot"],
               "--weights reference -o": PARTS + ["preview.dot", "_run_on_acc_0.onnx"],
-              "--model-explorer": ["graph.json", "flops.json"]},
-    "preview": {"--model-explorer": ["graph.json", "partition.json"]},
+              "--model-explorer": ["partition.json", "flops.json"]},
+    "preview": {"--model-explorer": ["reason.json", "partition.json"]},
     "partition": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage on targets": {"-o": PARTS + ["stages.dot"]},
@@ -343,7 +343,7 @@ class Matrix:
                         if done.returncode != 2:
                             self.found.append(f"{command} {first} {second}, one file: {done}")
         with self.copy() as name:
-            done = self.run(name, "preview m.onnx -s l.txt --model-explorer d --html d/graph.json")
+            done = self.run(name, "preview m.onnx -s l.txt --model-explorer d --html d/partition.json")
             if done.returncode != 2:
                 self.found.append(f"--html into --model-explorer: {done}")
 

@@ -8,7 +8,6 @@ the report.
 usage: check.py PROJECT_FOLDER CLEAVE      exit status 1 if a name is unknown
 """
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -57,30 +56,6 @@ def check_netron(report, graph, attachment):
     yield reasons == [reason["detail"] for reason in report["cpu_reasons"]], "reasons"
 
 
-def check_explorer_graph(report, graph):
-    nodes = {node["id"]: node for node in graph["nodes"]}
-    yield len(nodes) == len(graph["nodes"]), "ids are unique"
-    names = {}
-    for node in graph["nodes"]:
-        for edge in node.get("incomingEdges", []):
-            source = nodes.get(edge["sourceNodeId"])
-            yield source is not None, f"edge from {edge['sourceNodeId']}"
-            slots = {output["id"] for output in source.get("outputsMetadata", [])}
-            yield edge["sourceNodeOutputId"] in slots, f"output of {edge['sourceNodeId']}"
-        for attribute in node.get("attrs", []):
-            if attribute["key"] == "name":
-                names[attribute["value"]] = node["namespace"].split("/")[0]
-    yield names == report["node_map"], "layers of nodes"
-    layers = set(report["node_map"].values())
-    yield set(graph["groupNodeAttributes"]) == layers | {""}, "attributes of layers"
-    for config in graph["groupNodeConfigs"]:
-        matched = [layer for layer in layers if re.search(config["namespaceRegex"], layer)]
-        yield len(matched) == 1, f"{config['namespaceRegex']} matches {matched}"
-    for edge in graph["tasksData"]["edgeOverlaysDataListLeftPane"][0]["overlays"][0]["edges"]:
-        ends = [nodes[edge[end]] for end in ("sourceNodeId", "targetNodeId")]
-        yield ends[0]["namespace"].split("/")[0] != ends[1]["namespace"].split("/")[0], "overlay"
-
-
 def check_node_data(report, graph, files):
     tensors = {node["outputs"][0]["name"]: node["name"] for node in graph["nodes"]
                if node["outputs"]}
@@ -107,7 +82,6 @@ def main():
             report, graph, attachment, files = made_by(
                 cleave, project / "samples" / model, project / "samples" / support, Path(tmp))
         checks = [*check_netron(report, graph, attachment),
-                  *check_explorer_graph(report, files["graph.json"]["graphs"][0]),
                   *check_node_data(report, graph, files)]
         checked += len(checks)
         for holds, what in checks:

@@ -63,8 +63,18 @@ void add_clusters(DotGraph& drawing, const Report& report) {
   }
 }
 
+// The text of a drawing with this title, which then also says how many edges are left out.
+std::string finished(DotGraph& drawing, const std::string& title, DrawnEdges edges) {
+  if (edges == DrawnEdges::shorter) {
+    const std::size_t left_out = drawing.leave_out_long_edges(DotGraph::kMostRanksSpanned);
+    if (left_out > 0)
+      drawing.set_graph({{"label", title + "\\l" + left_out_text(left_out) + "\\l "}});
+  }
+  return drawing.text();
+}
+
 std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sources,
-                           const HeatMap* heat) {
+                           const HeatMap* heat, DrawnEdges edges) {
   const Graph& graph = report.graph;
   DotGraph drawing = start_drawing(graph.name(), model_line(report));
   heat != nullptr ? add_heat_legend(drawing, *heat) : add_node_legend(drawing, report);
@@ -79,7 +89,7 @@ std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sou
     nodes.add_output(graph.outputs()[i], i);
   }
   add_clusters(drawing, report);
-  return drawing.text();
+  return finished(drawing, model_line(report), edges);
 }
 
 // "69 nodes are", "10 000 edges are"
@@ -89,12 +99,13 @@ std::string what_is_too_many(const Graph& graph, std::size_t most_boxes) {
   return counted(count, are_nodes ? "node" : "edge") + (count == 1 ? " is" : " are");
 }
 
-std::string draw_collapsed(const Report& report, std::size_t most_boxes, const HeatMap* heat) {
+std::string draw_collapsed(const Report& report, std::size_t most_boxes, const HeatMap* heat,
+                           DrawnEdges edges) {
   const Graph& graph = report.graph;
-  DotGraph drawing = start_drawing(
-      graph.name(), model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
-                        " too many to draw singly; partitions are drawn instead: raise "
-                        "--collapse-above");
+  const std::string title = model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
+                            " too many to draw singly; partitions are drawn instead: raise "
+                            "--collapse-above";
+  DotGraph drawing = start_drawing(graph.name(), title);
   if (heat != nullptr) {
     add_heat_legend(drawing, *heat);
   } else {
@@ -106,17 +117,18 @@ std::string draw_collapsed(const Report& report, std::size_t most_boxes, const H
   }
   draw_parts(drawing, report,
              {.most_boxes = most_boxes, .colours = PartColours::by_support, .heat = heat});
-  return drawing.text();
+  return finished(drawing, title, edges);
 }
 
 }  // namespace
 
-std::string draw_support(const Report& report, std::size_t collapse_above, const HeatMap* heat) {
+std::string draw_support(const Report& report, std::size_t collapse_above, const HeatMap* heat,
+                         DrawnEdges edges) {
   const Graph& graph = report.graph;
   const bool is_too_large =
       box_count(graph) > collapse_above || edge_count(graph) / kMostEdgesABox > collapse_above;
-  if (is_too_large) return draw_collapsed(report, collapse_above, heat);
-  return draw_all_nodes(report, sources(graph, collapse_above), heat);
+  if (is_too_large) return draw_collapsed(report, collapse_above, heat, edges);
+  return draw_all_nodes(report, sources(graph, collapse_above), heat, edges);
 }
 
 std::string draw_preview(const Report& report, const HeatMap* heat, DrawnEdges edges) {
@@ -133,12 +145,7 @@ std::string draw_preview(const Report& report, const HeatMap* heat, DrawnEdges e
                {{DotRole::acc, "on the accelerator"}, {DotRole::cpu, "on the CPU"}});
   }
   draw_parts(drawing, report, {.heat = heat});
-  if (edges == DrawnEdges::shorter) {
-    const std::size_t left_out = drawing.leave_out_long_edges(DotGraph::kMostRanksSpanned);
-    if (left_out > 0)
-      drawing.set_graph({{"label", title + "\\l" + left_out_text(left_out) + "\\l "}});
-  }
-  return drawing.text();
+  return finished(drawing, title, edges);
 }
 
 namespace {
@@ -154,7 +161,8 @@ std::string title_of(const Report& report, PartId part) {
          crossing_words(graph, boundaries.outputs[part], numbers.output_bytes);
 }
 
-std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* heat) {
+std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* heat,
+                            DrawnEdges edges) {
   const Graph& graph = report.graph;
   const Boundaries& boundaries = report.split.boundaries;
   const Partition& partition = report.split.partition;
@@ -173,7 +181,7 @@ std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* he
   }
   std::size_t number = 0;
   for (const ValueId output : boundaries.outputs[part]) nodes.add_output(output, number++);
-  return drawing.text();
+  return finished(drawing, title_of(report, part), edges);
 }
 
 std::string draw_part_ops(const Report& report, PartId part, std::size_t most_boxes) {
@@ -207,7 +215,7 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
 }  // namespace
 
 std::string draw_part(const Report& report, PartId part, std::size_t collapse_above,
-                      const HeatMap* heat) {
+                      const HeatMap* heat, DrawnEdges drawn) {
   const Boundaries& boundaries = report.split.boundaries;
   const std::size_t boxes = report.split.partition.nodes(part).size() +
                             boundaries.inputs[part].size() + boundaries.outputs[part].size();
@@ -217,7 +225,7 @@ std::string draw_part(const Report& report, PartId part, std::size_t collapse_ab
   }
   if (boxes > collapse_above || edges / kMostEdgesABox > collapse_above)
     return draw_part_ops(report, part, collapse_above);
-  return draw_part_nodes(report, part, heat);
+  return draw_part_nodes(report, part, heat, drawn);
 }
 
 }  // namespace cleave

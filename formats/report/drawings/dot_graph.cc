@@ -239,22 +239,31 @@ void DotGraph::add_cluster(const DotAttributes& attributes, std::vector<std::str
   clusters_.push_back({attributes, std::move(members)});
 }
 
-// The number of edges on the longest path to each node; of nodes on a cycle, and after it, the number
+// About the ranks that a layout gives: of each node the number of edges on the longest path to it, or more if
+// it can stand nearer to what reads it, as a parameter does; of nodes on a cycle, and after it, the number
 // known without it.
 std::vector<std::uint32_t> DotGraph::ranks() const {
-  std::vector<std::uint32_t> ranks(nodes_.size(), 0), makers(nodes_.size(), 0), ready;
+  std::vector<std::uint32_t> ranks(nodes_.size(), 0), makers(nodes_.size(), 0), order;
   for (const Edge& edge : edges_) ++makers[edge.to];
+  std::vector<std::uint32_t> waiting = makers;
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-    if (makers[node] == 0) ready.push_back(node);
+    if (makers[node] == 0) order.push_back(node);
   }
-  while (!ready.empty()) {
-    const std::uint32_t node = ready.back();
-    ready.pop_back();
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const std::uint32_t node = order[at];
     for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
       const std::uint32_t to = edges_[i].to;
       ranks[to] = std::max(ranks[to], ranks[node] + 1);
-      if (--makers[to] == 0) ready.push_back(to);
+      if (--waiting[to] == 0) order.push_back(to);
     }
+  }
+  for (std::size_t at = order.size(); at-- > 0;) {
+    const std::uint32_t node = order[at];
+    std::uint32_t readers = 0, nearest = kNone;
+    for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next, ++readers) {
+      nearest = std::min(nearest, ranks[edges_[i].to]);
+    }
+    if (readers > 0 && readers >= makers[node] && nearest > ranks[node]) ranks[node] = nearest - 1;
   }
   return ranks;
 }

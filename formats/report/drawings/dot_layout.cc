@@ -38,7 +38,6 @@ struct Graphviz {
   decltype(&::gvRenderData) render = nullptr;
   decltype(&::gvFreeRenderData) free_rendered = nullptr;
   decltype(&::agmemread) read = nullptr;
-  decltype(&::agnedges) edge_count = nullptr;
   decltype(&::agattr) declare = nullptr;
   decltype(&::agset) set = nullptr;
   decltype(&::aglasterr) last_error = nullptr;
@@ -61,9 +60,8 @@ std::optional<Graphviz> load() {
       find(library, "gvContext", found.context) && find(library, "gvLayout", found.layout) &&
       find(library, "gvRenderData", found.render) &&
       find(library, "gvFreeRenderData", found.free_rendered) &&
-      find(library, "agmemread", found.read) && find(library, "agnedges", found.edge_count) &&
-      find(library, "agattr", found.declare) && find(library, "agset", found.set) &&
-      find(library, "aglasterr", found.last_error) &&
+      find(library, "agmemread", found.read) && find(library, "agattr", found.declare) &&
+      find(library, "agset", found.set) && find(library, "aglasterr", found.last_error) &&
       find(library, "agseterr", found.set_error_level) &&
       find(library, "agerrors", found.worst_error) &&
       find(library, "agreseterrors", found.reset_errors);
@@ -91,8 +89,6 @@ void require_room(std::size_t bytes) {
   ::munmap(room, bytes);
 }
 
-constexpr int kMostPlacedFreely = 300;  // edges
-
 void set_attribute(const Graphviz& gv, Agraph_t* graph, std::string name, std::string value) {
   gv.declare(graph, AGRAPH, name.data(), value.data());
   gv.set(graph, name.data(), value.data());
@@ -117,12 +113,12 @@ Diagnostics fault(const Graphviz& gv, const std::string& what) {
 
 }  // namespace
 
-bool has_layout_library() { return graphviz() != nullptr; }
-
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   constexpr std::size_t kThreadBytes = std::size_t{768} << 20U;  // stacks and heaps of Pango's
   constexpr std::size_t kBytesPerCharacter = 100;
-  if (graphviz() == nullptr) return Diagnostics{diagnostic_of("graphviz", "is not installed")};
+  if (graphviz() == nullptr)
+    return Diagnostics{
+        diagnostic_of("graphviz", "Graphviz, which lays drawings out, is not installed")};
   const Graphviz& gv = *graphviz();
   require_room(kThreadBytes + kBytesPerCharacter * dot.size());
   gv.set_error_level(AGMAX);  // messages are kept for aglasterr() instead of printed
@@ -134,11 +130,13 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   Agraph_t* const graph = gv.read(dot.c_str());
   if (graph == nullptr) return fault(gv, "the drawing is not a graph");
   const bool is_routed = shape == EdgeShape::routed;
-  if (is_routed) set_attribute(gv, graph, "splines", "line");
-  if (is_routed || gv.edge_count(graph) > kMostPlacedFreely) bound_placement(gv, graph);
+  if (is_routed) {
+    set_attribute(gv, graph, "splines", "line");
+    bound_placement(gv, graph);
+  }
   gv.reset_errors();
   if (gv.layout(context, graph, "dot") != 0) {
-    return fault(gv, "cannot lay the drawing out; is the package graphviz installed?");
+    return fault(gv, "cannot lay the drawing out; does Graphviz have its plugins?");
   }
   // It then goes on, with nodes on each other and without some edges.
   if (gv.worst_error() >= AGERR) return fault(gv, "Graphviz cannot place all nodes");
@@ -158,10 +156,9 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
 
 namespace cleave {
 
-bool has_layout_library() { return false; }
-
 Loaded<std::string> layout_svg(const std::string&, EdgeShape) {
-  return Diagnostics{diagnostic_of("graphviz", "this cleave was built without its library")};
+  return Diagnostics{
+      diagnostic_of("graphviz", "this cleave was built without Graphviz, which lays drawings out")};
 }
 
 }  // namespace cleave

@@ -96,16 +96,18 @@ DotAttributes cluster_attributes(const Report& report, PartId part, const std::s
 
 DotGraph start_drawing(std::string_view name, const std::string& title) {
   DotGraph drawing(is_fit_for_id(name) ? name : "model");
-  drawing.set_graph({{"label", title + "\\l "},
-                     {"labelloc", "t"},
-                     {"labeljust", "l"},
-                     {"fontname", kFont},
-                     {"fontsize", "14"},
-                     {"rankdir", "TB"},
-                     {"nodesep", "0.25"},
-                     {"ranksep", "0.35"},
-                     {"bgcolor", "white"},
-                     {"tooltip", title}});
+  drawing.set_graph(
+      {{"label", title + "\\l "},
+       {"labelloc", "t"},
+       {"labeljust", "l"},
+       {"fontname", kFont},
+       {"fontsize", "14"},
+       {"rankdir", "TB"},
+       {"nodesep", "0.25"},
+       {"ranksep", "0.35"},
+       {"newrank", "true"},  // else Graphviz cannot place the boxes of many partitions
+       {"bgcolor", "white"},
+       {"tooltip", title}});
   drawing.set_node_defaults({{"label", "\\N"},
                              {"shape", "box"},
                              {"style", "rounded,filled"},

@@ -89,11 +89,9 @@ std::string names_text(const std::vector<std::string>& names) {
 
 void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   std::vector<std::pair<std::string, std::vector<std::string>>> missing;  // by reason
-  std::vector<std::string> unboxed;
   for (std::size_t i = 0; i < laid_out.size(); ++i) {
     if (laid_out[i]) {
-      out.svgs.push_back(svg_element(laid_out[i]->svg));
-      if (!laid_out[i]->has_boxes) unboxed.push_back(view_name(out.views, i));
+      out.svgs.push_back(svg_element(*laid_out[i]));
       continue;
     }
     const std::string& why = laid_out[i].error().message;
@@ -107,10 +105,6 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   if (!out.thinned.empty()) {
     out.notes.push_back("the longest edges are left out of the drawing of " +
                         names_text(out.thinned) + ": with all of them it would not be laid out");
-  }
-  if (!unboxed.empty()) {
-    out.notes.push_back("nodes are not in boxes in the drawing of " + names_text(unboxed) +
-                        ": Graphviz cannot place these boxes");
   }
 }
 

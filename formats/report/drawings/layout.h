@@ -1,6 +1,5 @@
 // Lays drawings out with Graphviz in separate processes, within limits: Graphviz crashes on some
-// graphs and takes minutes for others. A process uses the library, or the program `dot` on machines
-// without it.
+// graphs and takes minutes for others.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +21,9 @@ struct LayoutLimits {
   std::uint64_t bytes = std::uint64_t{2} << 30;  // of memory, for each process
 };
 
-struct Drawing {
-  std::string svg;        // "" for one that was skipped or given up; no edge crosses a node
-  bool has_boxes = true;  // false: with boxes around nodes Graphviz could not place them
-};
-using LaidOut = Result<Drawing>;  // or why there is no SVG: "Graphviz took longer than 5 s"
+// An SVG in which no edge crosses a node; "" for a drawing that was skipped or given up. Or why there is
+// none: "Graphviz took longer than 5 s".
+using LaidOut = Result<std::string>;
 
 struct LayoutJob {
   std::size_t count;
@@ -39,12 +36,13 @@ struct LaidOutAll {
   double spent;  // seconds of processor time, with those of earlier calls
 };
 
-// The drawing as an SVG document. Takes seconds for 2,000 nodes.
-LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
+// The drawing as an SVG document. 2,000 nodes take some 2 seconds, if edges span at most
+// DotGraph::kMostRanksSpanned ranks.
+LaidOut lay_out(const std::string& dot, const LayoutLimits& limits, const Progress& progress = {});
 
-// The same for several drawings, some at a time. One alone may use half of the time with Graphviz's curves,
-// one of several a quarter; if that takes too long its edges are routed by cleave, in all the time left or,
-// with several drawings, a quarter. The result does not depend on how many are laid out at a time, unless time runs out. A
+// The same for several drawings, some at a time. Edges are Graphviz's curves in a drawing of few edges. One
+// alone may use half of the time with them, one of several a quarter; if that takes too long, and where edges
+// are many, they are routed by cleave, in all the time left or, with several drawings, a quarter. The result does not depend on how many are laid out at a time, unless time runs out. A
 // process that takes ten times as long by the clock is ended, too.
 LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
                        const Progress& progress = {});
@@ -57,24 +55,8 @@ enum class EdgeShape : std::uint8_t { curved, routed };
 // Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
 // process or take minutes; see layout.h. An error when the layout library is missing. Memory that
 // Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
-// Above 300 edges, and with routed ones, nodes are placed in a bounded number of steps: for some
-// graphs of 400 edges placement takes minutes without a bound.
+// With routed edges, nodes are placed in a bounded number of steps: for some graphs of 400 edges placement
+// takes minutes without a bound.
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
-
-// Whether Graphviz's library is on this machine. The first call loads it.
-bool has_layout_library();
-
-// How `dot` ended. The drawing is in `svg` when it exited with 0.
-struct DotRun {
-  int status = 0;  // exit status; kNoDot: there is no such program on the path
-  int signal = 0;  // the signal that ended it; 0: none
-  std::string svg;
-  std::string said;  // on its standard error
-};
-inline constexpr int kNoDot = 127;
-
-// Runs `dot` on the drawing, with at most this much processor time (SIGXCPU ends it), until it ends.
-// It ends when this process does. Nodes are placed as in layout_svg().
-DotRun run_dot(const std::string& dot, EdgeShape shape, double seconds);
 
 }  // namespace cleave

@@ -6,14 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "core/base/number_text.h"
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
 #include "formats/models/tflite/model.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -168,231 +166,7 @@ namespace {
 
 using Layout = JsonText::Layout;
 
-constexpr std::string_view kGreen = "#c8e6c9";
 constexpr std::string_view kRed = "#ffcdd2";
-
-// Of several targets each has its colour; where there is one, the accelerator is `green`.
-std::string_view background(const Report& report, PartId part, std::string_view green) {
-  const TargetId target = colour_of(report, part);
-  if (target != kNone<TargetId>) return target_colours(target).fill;
-  return report.split.partition.is_acc(part) ? green : kRed;
-}
-
-// Slashes separate layers.
-std::string layer_of(std::string_view text) {
-  std::string layer(text);
-  std::replace(layer.begin(), layer.end(), '/', '_');
-  return layer;
-}
-
-class ExplorerGraph {
- public:
-  explicit ExplorerGraph(const Report& report)
-      : report_(report), graph_(report.graph), partition_(report.split.partition) {}
-
-  std::string write() {
-    json_.begin_object();
-    json_.text("label", model_name(report_.model));
-    json_.begin_list("graphs");
-    json_.begin_object();
-    json_.text("id", "split");
-    json_.begin_list("nodes");
-    for (const ValueId input : graph_.inputs()) write_input(input);
-    for (const NodeId node : graph_.nodes()) write_node(node);
-    write_outputs();
-    json_.end_list();
-    write_partitions();
-    write_styles();
-    write_overlays();
-    json_.end_object();
-    json_.end_list();
-    json_.end_object();
-    return std::move(json_).finish();
-  }
-
- private:
-  // A node and a value may have the same name: ids distinguish them.
-  static std::string id_of(NodeId node) { return "n" + std::to_string(index(node)); }
-  static std::string id_of_input(ValueId input) { return "i" + std::to_string(index(input)); }
-
-  void add_pair(std::string_view key, std::string_view value) {
-    json_.begin_object(Layout::one_line);
-    json_.text("key", key);
-    json_.text("value", value);
-    json_.end_object();
-  }
-
-  void begin_node(const std::string& id, std::string_view label, std::string_view layer) {
-    json_.begin_object();
-    json_.text("id", id);
-    json_.text("label", label);
-    json_.text("namespace", layer);
-  }
-
-  void write_input(ValueId input) {
-    begin_node(id_of_input(input), "input " + std::string(graph_.value(input).name), "");
-    begin_outputs();
-    write_output(0, input);
-    json_.end_list();
-    json_.end_object();
-  }
-
-  void begin_outputs() { json_.begin_list("outputsMetadata"); }
-
-  void write_output(std::size_t slot, ValueId value) {
-    json_.begin_object(Layout::one_line);
-    json_.text("id", std::to_string(slot));
-    json_.begin_list("attrs");
-    add_pair("tensor_name", graph_.value(value).name);
-    add_pair("shape", type_text(graph_, value));
-    json_.end_list();
-    json_.end_object();
-  }
-
-  std::string layer_of_node(NodeId node) const {
-    std::string layer = layer_of(partition_.name(partition_.part_of[node]));
-    std::string scope = layer_of(graph_.text(graph_.node(node).scope));
-    std::replace(scope.begin(), scope.end(), '.', '/');
-    return scope.empty() ? layer : layer + "/" + scope;
-  }
-
-  void write_node(NodeId node) {
-    const NodeCard card = node_card(report_, node);
-    begin_node(id_of(node), short_op(card.op), layer_of_node(node));
-    json_.begin_list("attrs");
-    add_pair("name", card.name);
-    if (short_op(card.op) != card.op) add_pair("op type", card.op);
-    add_pair("device", card.device);
-    if (!card.why.empty()) add_pair("why on the CPU", card.why);
-    for (const auto& [target, why] : card.why_not) {
-      add_pair("why not on " + std::string(target), why);
-    }
-    json_.end_list();
-    json_.begin_list("incomingEdges");
-    std::size_t slot = 0;
-    for (const Operand& operand : graph_.operands(node)) write_edge(operand.value, slot++);
-    json_.end_list();
-    begin_outputs();
-    for (const ValueId output : graph_.outputs(node)) {
-      write_output(graph_.value(output).slot, output);
-    }
-    json_.end_list();
-    json_.begin_object("style", Layout::one_line);
-    json_.text("backgroundColor", background(report_, card.part, kGreen));
-    json_.end_object();
-    json_.end_object();
-  }
-
-  void write_edge(ValueId id, std::size_t slot) {
-    const Value& value = graph_.value(id);
-    if (value.kind == ValueKind::parameter) return;
-    json_.begin_object(Layout::one_line);
-    json_.text("sourceNodeId",
-               value.kind == ValueKind::input ? id_of_input(id) : id_of(value.producer));
-    json_.text("sourceNodeOutputId", std::to_string(value.slot));
-    json_.text("targetNodeInputId", std::to_string(slot));
-    json_.end_object();
-  }
-
-  // Each of the graph's outputs, as listed, becomes a node that reads it.
-  void write_outputs() {
-    std::size_t number = 0;
-    for (const ValueId output : graph_.outputs()) {
-      begin_node("o" + std::to_string(number++), "output " + std::string(graph_.value(output).name),
-                 "");
-      json_.begin_list("incomingEdges");
-      write_edge(output, 0);
-      json_.end_list();
-      json_.end_object();
-    }
-  }
-
-  // Attributes shown in the side panel for each layer that is a partition.
-  void write_partitions() {
-    json_.begin_object("groupNodeAttributes");
-    json_.begin_object("", Layout::one_line);
-    json_.text("support list", support_name(report_.lists));
-    json_.text("on the accelerator", coverage_text(report_.preview.coverage, "on the accelerator"));
-    json_.end_object();
-    for (const PartId part : partition_.parts()) {
-      const PartNumbers& numbers = report_.preview.parts[part];
-      json_.text_key(layer_of(partition_.name(part)));
-      json_.begin_object(Layout::one_line);
-      json_.text("device", device_text(report_, part));
-      json_.text("nodes", count_text(partition_.nodes(part).size()));
-      const Boundaries& boundaries = report_.split.boundaries;
-      json_.text("in", crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
-      json_.text("out", crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
-      json_.text("parameters", bytes_text(numbers.parameter_bytes));
-      json_.text("work", work_text(numbers));
-      if (known_qps(numbers)) json_.text("QPS", part_qps_text(numbers));
-      json_.end_object();
-    }
-    json_.end_object();
-  }
-
-  void write_styles() {
-    json_.begin_list("groupNodeConfigs");
-    for (const PartId part : partition_.parts()) {
-      json_.begin_object(Layout::one_line);
-      json_.text("namespaceRegex", "^" + escaped_regex(layer_of(partition_.name(part))) + "$");
-      json_.text("backgroundColor", background(report_, part, kGreen));
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  static std::string escaped_regex(std::string_view text) {
-    constexpr std::string_view kSpecial = "\\^$.|?*+()[]{}";
-    std::string escaped;
-    for (const char c : text) {
-      if (kSpecial.find(c) != std::string_view::npos) escaped += '\\';
-      escaped += c;
-    }
-    return escaped;
-  }
-
-  // The values that cross from one partition to another, with their bytes.
-  void write_overlays() {
-    json_.begin_object("tasksData");
-    json_.begin_list("edgeOverlaysDataListLeftPane");
-    json_.begin_object();
-    json_.text("type", "edge_overlays");
-    json_.text("name", "partition borders");
-    json_.begin_list("overlays");
-    json_.begin_object();
-    json_.text("name", "bytes that cross");
-    json_.text("edgeColor", "#d32f2f");
-    json_.begin_list("edges");
-    for (const PartId part : partition_.parts()) {
-      for (const ValueId value : report_.split.boundaries.outputs[part]) write_crossings(value);
-    }
-    json_.end_list();
-    json_.end_object();
-    json_.end_list();
-    json_.end_object();
-    json_.end_list();
-    json_.end_object();
-  }
-
-  void write_crossings(ValueId id) {
-    const NodeId producer = graph_.value(id).producer;
-    const auto bytes = value_bytes(graph_, id);
-    for (const NodeId user : graph_.users(id)) {
-      if (partition_.part_of[user] == partition_.part_of[producer]) continue;
-      json_.begin_object(Layout::one_line);
-      json_.text("sourceNodeId", id_of(producer));
-      json_.text("targetNodeId", id_of(user));
-      json_.text("label", bytes ? bytes_text(*bytes) : "?");
-      json_.end_object();
-    }
-  }
-
-  const Report& report_;
-  const Graph& graph_;
-  const Partition& partition_;
-  JsonText json_;
-};
 
 // One measure of the nodes that have it.
 class NodeData {
@@ -453,8 +227,11 @@ std::string partition_data(const Report& report) {
   NodeData data(report.graph, "partition");
   for (const NodeId node : report.graph.nodes()) {
     const PartId part = partition.part_of[node];
+    const TargetId target = colour_of(report, part);  // of several each has its colour
+    const std::string_view own =
+        partition.is_acc(part) ? kGreens[index(part) / 2 % kGreens.size()] : kRed;
     data.add(node, partition.name(part),
-             background(report, part, kGreens[index(part) / 2 % kGreens.size()]));
+             target == kNone<TargetId> ? own : target_colours(target).fill);
   }
   return std::move(data).finish_words();
 }
@@ -489,15 +266,14 @@ std::string flops_data(const Report& report) {
 }  // namespace
 
 std::vector<std::string> model_explorer_file_names() {
-  return {"graph.json", "partition.json", "reason.json", "flops.json"};
+  return {"partition.json", "reason.json", "flops.json"};
 }
 
 std::vector<NamedText> model_explorer_files(const Report& report) {
   const std::vector<std::string> names = model_explorer_file_names();
-  return {{names[0], ExplorerGraph(report).write()},
-          {names[1], partition_data(report)},
-          {names[2], reason_data(report)},
-          {names[3], flops_data(report)}};
+  return {{names[0], partition_data(report)},
+          {names[1], reason_data(report)},
+          {names[2], flops_data(report)}};
 }
 
 }  // namespace cleave

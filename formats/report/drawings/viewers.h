@@ -1,5 +1,5 @@
-// Files for other programs that show models: an attachment for Netron, and graphs for Google's Model
-// Explorer.
+// Files for other programs that show models: an attachment for Netron, and node data for Google's
+// Model Explorer.
 #pragma once
 
 #include <string>
@@ -19,10 +19,9 @@ struct NamedText {
   std::string text;
 };
 
-// `graph.json`, to be opened first: partitions are layers, CPU nodes have their reason, and values
-// that cross a border have their bytes as an edge overlay. Then node data, one file per measure:
-// `partition.json`, `reason.json`, `flops.json`. Nodes are identified by their output tensors, so
-// that the data also fits the model as Model Explorer reads it itself. Linear.
+// Node data: open the model in Model Explorer, then these files, one per measure: `partition.json`,
+// `reason.json`, `flops.json`. Nodes are found by their output tensors, as Model Explorer's own readers
+// of models call them. Linear.
 std::vector<NamedText> model_explorer_files(const Report& report);
 // Their names, in this order.
 std::vector<std::string> model_explorer_file_names();

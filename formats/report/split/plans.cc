@@ -1,6 +1,5 @@
 #include "formats/report/split/plans.h"
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -20,11 +19,7 @@ class Plans {
       : report_(report), graph_(report.graph), partition_(report.split.partition) {}
 
   std::vector<PlanFile> of_onnx() const {
-    std::vector<PlanFile> files = {{"hetero_affinity.json", affinities()},
-                                   {"plan_onnx_mlir.json", onnx_mlir_placement()}};
-    if (has_tensorrt()) files.push_back({"plan_tensorrt.txt", layer_device_types()});
-    files.push_back({"plans.txt", onnx_readme()});
-    return files;
+    return {{"hetero_affinity.json", affinities()}, {"plans.txt", onnx_readme()}};
   }
 
   std::vector<PlanFile> of_tflite() const {
@@ -60,22 +55,6 @@ class Plans {
     return std::move(json).finish();
   }
 
-  std::string onnx_mlir_placement() const {
-    JsonText json;
-    json.begin_object();
-    json.begin_list("device_placement");
-    for (const NodeId node : graph_.nodes()) {
-      json.begin_object(JsonText::Layout::one_line);
-      json.text("device", device_of(node));
-      json.text("node_type", "onnx." + std::string(graph_.op(node)));
-      json.text("onnx_node_name", graph_.node(node).name);
-      json.end_object();
-    }
-    json.end_list();
-    json.end_object();
-    return std::move(json).finish();
-  }
-
   // "gpu(_run_on_gpu_);cpu(_run_on_cpu_)"
   std::string layer_assignment() const {
     std::string text;
@@ -84,33 +63,6 @@ class Plans {
       text += report_.targets[i].name + "(" + options.target_prefixes[i] + ");";
     }
     return text + "cpu(" + options.non_acc_prefix + ")";
-  }
-
-  static bool is_of_tensorrt(const std::string& device) {
-    return device == "gpu" || device == "dla";
-  }
-
-  bool has_tensorrt() const {
-    return std::any_of(report_.targets.begin(), report_.targets.end(),
-                       [](const Target& target) { return is_of_tensorrt(target.name); });
-  }
-
-  // "--layerDeviceTypes=conv1:GPU,relu1:GPU", for nodes on devices that TensorRT knows.
-  std::string layer_device_types() const {
-    std::string text;
-    for (const NodeId node : graph_.nodes()) {
-      const std::string device = device_of(node);
-      if (!is_of_tensorrt(device)) continue;
-      text += (text.empty() ? "" : ",") + std::string(graph_.node(node).name) + ":" + upper(device);
-    }
-    return "--layerDeviceTypes=" + text + "\n";
-  }
-
-  std::string tensorrt_readme() const {
-    if (!has_tensorrt()) return {};
-    return "TensorRT, of nodes on a gpu or a dla, the devices that it knows\n"
-           "  trtexec --onnx=MODEL.onnx $(cat plan_tensorrt.txt)\n"
-           "  Not verified: TensorRT names layers itself.\n\n";
   }
 
   std::string onnx_readme() const {
@@ -134,11 +86,7 @@ class Plans {
            "  annotated.onnx (--annotate) and the session option\n"
            "  session.layer_assignment_settings = \"" +
            layer_assignment() +
-           "\"\n  Not verified: no provider but the CPU's was seen to obey it yet.\n\n" +
-           tensorrt_readme() +
-           "onnx-mlir\n"
-           "  --load-device-placement-file plan_onnx_mlir.json\n"
-           "  Not verified.\n";
+           "\"\n  Not verified: no provider but the CPU's was seen to obey it yet.\n";
   }
 
   std::string litert_backends() const {

@@ -14,9 +14,8 @@ struct PlanFile {
   std::string text;
 };
 
-// Of ONNX models: OpenVINO's affinities, ONNX Runtime's setting,
-// TensorRT's option and onnx-mlir's file. Of TensorFlow Lite models: LiteRT's options. Each says what of
-// it was verified. Empty for other models, and where there is one target.
+// Of ONNX models: OpenVINO's affinities and ONNX Runtime's setting. Of TensorFlow Lite models: LiteRT's
+// options. Each says what of it was verified. Empty for other models, and where there is one target.
 std::vector<PlanFile> plan_files(const Report& report);
 
 }  // namespace cleave

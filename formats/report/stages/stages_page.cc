@@ -56,7 +56,7 @@ void add_stages_drawing(ContentPage& page, const std::string& dot, const std::st
   if (drawn) {
     page.drawings.push_back(
         {.title = "What flows between " + what,
-         .svg = svg_element(drawn->svg),
+         .svg = svg_element(*drawn),
          .legend = "a box is as high as its load; yellow: the one that takes longest"});
   } else {
     page.notes.push_back("the page has no drawing: " + drawn.error().message);

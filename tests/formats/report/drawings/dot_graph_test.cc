@@ -151,3 +151,22 @@ TEST_CASE("clusters come after nodes and edges, and list bare ids") {
         "digraph g {\n\tgraph [linelength=0];\n\ta\t[label=x];\n\t\"b c\";\n"
         "\tsubgraph cluster_0 { label=\"say \\\"x\\\"\";\n\t\t\"a\"; \"b c\"; \n\t}\n}\n");
 }
+
+// A chain; each node reads a parameter of its own behind a cast, and what is two nodes before it.
+TEST_CASE("a parameter stands beside what reads it: its edge is not taken for a long one") {
+  constexpr int kNodes = 100;
+  DotGraph drawing("g");
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string number = std::to_string(i);
+    for (const char* kind : {"n", "p", "c"}) drawing.add_node(kind + number, {});
+  }
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string number = std::to_string(i);
+    drawing.add_edge("p" + number, "c" + number, {});
+    drawing.add_edge("c" + number, "n" + number, {});
+    if (i > 0) drawing.add_edge("n" + std::to_string(i - 1), "n" + number, {});
+    if (i > 1) drawing.add_edge("n" + std::to_string(i - 2), "n" + number, {});
+  }
+  CHECK(drawing.leave_out_long_edges(5 * kNodes) == 0);
+  CHECK(drawing.leave_out_long_edges(5 * kNodes - 20) == 8);  // the sum is 495
+}

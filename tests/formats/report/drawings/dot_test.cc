@@ -217,6 +217,32 @@ TEST_CASE("drawings with many edges collapse, too") {
   CHECK_FALSE(has(dense.support(1000), "too many"));
 }
 
+// A chain of nodes that all read one input, too, as the layers of a transformer read a mask.
+Graph chain_with_mask(int nodes) {
+  std::string text = "input x\ninput mask";
+  std::string before = "x";
+  for (int i = 0; i < nodes; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    text += "\n" + name + " = Relu(" + before + ", mask)";
+    before = name;
+  }
+  return graph_from_text(text + "\noutput " + before);
+}
+
+TEST_CASE("a drawing for a layout leaves out the longest of many long edges, and says so") {
+  const Sample masked(chain_with_mask(120), {"Erf"});
+  const Report report = masked.report();
+  for (const std::string& dot :
+       {draw_support(report, 2000, nullptr, DrawnEdges::shorter),
+        draw_part(report, PartId{0}, 2000, nullptr, DrawnEdges::shorter)}) {
+    CHECK(has(dot, " edges are left out: they span the most boxes"));
+    CHECK(has(dot, "\tn0 -> n1\t"));
+    CHECK_FALSE(has(dot, "\"input:1\" -> n119\t"));
+    CHECK(has(dot, "\"input:1\" -> n0\t"));
+  }
+  CHECK(has(masked.support(2000), "\"input:1\" -> n119\t"));
+}
+
 TEST_CASE("a collapsed drawing has no more boxes than asked for") {
   const std::string dot = Sample(alternating_chain(1000), {"Erf"}).support(10);
   CHECK(has(statement(dot, "_run_on_cpu_0"),
