@@ -112,7 +112,8 @@ std::vector<ValueId> values_of(const Graph& graph, const std::vector<std::string
 
 TEST_CASE("After tensors are the outputs that nodes compute from them") {
   const Graph graph = graph_from_text(R"(
-    input x, y
+    input x
+    input y
     a = f(x)
     b = g(a)
     c = h(y)
@@ -133,7 +134,8 @@ TEST_CASE("After tensors are the outputs that nodes compute from them") {
 
 TEST_CASE("A piece by tensors has the inputs and outputs that it is asked for, in their order") {
   const Graph graph = graph_from_text(R"(
-    input x, y
+    input x
+    input y
     param w
     a = f(x, w)
     b = g(a)
