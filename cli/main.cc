@@ -9,16 +9,12 @@
 #include <new>
 
 #include "cli/commands/command.h"
-#include "cli/options/choice.h"
 #include "cli/options/config_file.h"
-#include "cli/options/file_clash.h"
-#include "cli/options/file_option.h"
-#include "cli/options/usage.h"
+#include "cli/options/options.h"
 #include "cli/shell/shell_files.h"
-#include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/heap.h"
-#include "formats/base/io/input_watch.h"
+#include "formats/base/files.h"
+#include "formats/base/process.h"
 
 namespace cleave {
 namespace {

@@ -3,20 +3,12 @@
 #include <algorithm>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/bound_models.h"
-#include "cli/jobs/report_files.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/choice.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
-#include "cli/options/whole_number.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/advice/advice_report.h"
-#include "formats/report/words/report_values.h"
-#include "formats/run/jobs/measured_shapes.h"
-#include "formats/run/jobs/open_times.h"
-#include "formats/run/jobs/try_options.h"
+#include "formats/report/words/report.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 namespace {

@@ -4,10 +4,9 @@
 
 #include "cli/commands/compiler_commands.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/temporary.h"
-#include "formats/report/lowering/backend_reports.h"
-#include "formats/run/backend/backend_file.h"
-#include "formats/run/backend/self_test.h"
+#include "formats/base/files.h"
+#include "formats/report/lowering/lowering_report.h"
+#include "formats/run/backend/backend.h"
 
 namespace cleave {
 namespace {

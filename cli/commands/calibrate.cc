@@ -3,15 +3,13 @@
 #include <filesystem>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/bound_models.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/output_file.h"
-#include "formats/lists/costs/costs_json.h"
-#include "formats/report/words/cost_words.h"
-#include "formats/run/jobs/calibrate_job.h"
+#include "formats/base/files.h"
+#include "formats/lists/costs.h"
+#include "formats/report/words/words.h"
+#include "formats/run/jobs/tune_job.h"
 
 namespace cleave {
 namespace {

@@ -9,23 +9,16 @@
 #include <mutex>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/bound_models.h"
-#include "cli/jobs/report_files.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/file_option.h"
+#include "cli/jobs/jobs.h"
 #include "cli/options/gate_args.h"
-#include "cli/options/request_args.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/append.h"
-#include "formats/base/io/folder_walk.h"
-#include "formats/base/io/input_record.h"
-#include "formats/base/io/lanes.h"
-#include "formats/base/io/output_file.h"
-#include "formats/models/format_options.h"
+#include "core/base/base.h"
+#include "formats/base/files.h"
+#include "formats/base/process.h"
+#include "formats/models/models.h"
 #include "formats/report/check/check.h"
-#include "formats/report/check/check_pages.h"
-#include "formats/run/jobs/measured_shapes.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "cli/terminal/exit_code.h"
+#include "cli/terminal/terminal.h"
 
 namespace CLI {
 class App;

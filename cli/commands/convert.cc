@@ -2,12 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/output_file.h"
-#include "formats/models/graph_json/graph_json.h"
+#include "formats/base/files.h"
+#include "formats/models/graph_json.h"
 
 namespace cleave {
 namespace {

@@ -7,21 +7,19 @@
 #include <utility>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/choice.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/spelling.h"
-#include "core/split/piece.h"
-#include "formats/base/io/output_folder.h"
-#include "formats/base/text/fault.h"
-#include "formats/lists/tables/node_list.h"
-#include "formats/models/graph_json/graph_json.h"
-#include "formats/models/onnx/index/compiled_nodes.h"
-#include "formats/models/onnx/write/cutter.h"
-#include "formats/models/pt2/write/writer.h"
-#include "formats/models/tflite/write/writer.h"
+#include "core/base/words.h"
+#include "core/split/split.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/lists/tables.h"
+#include "formats/models/graph_json.h"
+#include "formats/onnx/index/index.h"
+#include "formats/onnx/write/writer.h"
+#include "formats/pt2/pt2.h"
+#include "formats/tflite/tflite.h"
 
 namespace cleave {
 namespace {

@@ -7,16 +7,13 @@
 #include <algorithm>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/report_files.h"
-#include "cli/jobs/split_run.h"
+#include "cli/jobs/jobs.h"
 #include "cli/options/config_file.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/capped_list.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/report/check/check_pages.h"
-#include "formats/report/check/diff.h"
+#include "core/base/words.h"
+#include "formats/base/faults.h"
+#include "formats/report/check/check.h"
 
 namespace cleave {
 namespace {

@@ -6,18 +6,13 @@
 #include <filesystem>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/choice.h"
-#include "cli/options/file_option.h"
-#include "cli/options/layout_args.h"
-#include "cli/options/request_args.h"
-#include "cli/options/whole_number.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/output_file.h"
-#include "formats/base/text/shell_word.h"
-#include "formats/report/drawings/dot.h"
-#include "formats/report/words/cost_words.h"
+#include "formats/base/files.h"
+#include "formats/base/text.h"
+#include "formats/report/drawings/drawings.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
 namespace {

@@ -5,16 +5,14 @@
 #include <unordered_map>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/choice.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/capped_list.h"
-#include "core/graph/op_name.h"
-#include "core/support/glob.h"
-#include "core/support/rule_check.h"
-#include "formats/report/split/explain_text.h"
-#include "formats/run/jobs/try_options.h"
+#include "core/base/words.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "formats/report/split/split_texts.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 namespace {

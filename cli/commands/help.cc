@@ -4,9 +4,9 @@
 
 #include "cli/commands/command.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/capped_list.h"
-#include "formats/report/guide/guide.h"
-#include "formats/report/words/page.h"
+#include "core/base/words.h"
+#include "formats/report/words/guide.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
 namespace {

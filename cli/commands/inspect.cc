@@ -2,13 +2,12 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/support/known_lists.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/report/split/inspect_text.h"
-#include "formats/run/jobs/open_sizes.h"
+#include "formats/lists/support_file.h"
+#include "formats/report/split/split_texts.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 namespace {

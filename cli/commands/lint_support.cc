@@ -3,8 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/lint_run.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/options/options.h"
 
 namespace cleave {
 namespace {

@@ -4,16 +4,14 @@
 #include <algorithm>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/bound_models.h"
+#include "cli/jobs/jobs.h"
 #include "cli/jobs/lint_run.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/output_file.h"
-#include "formats/base/text/text_layout.h"
-#include "formats/lists/support/known_lists.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/report/lint/list_text.h"
+#include "formats/base/files.h"
+#include "formats/base/text.h"
+#include "formats/lists/support_file.h"
+#include "formats/report/lint/lint.h"
 
 namespace cleave {
 namespace {

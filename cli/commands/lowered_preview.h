@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "cli/terminal/exit_code.h"
-#include "core/base/result.h"
+#include "cli/terminal/terminal.h"
+#include "core/base/base.h"
 #include "formats/report/words/report.h"
-#include "formats/run/jobs/split_job.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace CLI {
 class App;

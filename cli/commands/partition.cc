@@ -3,14 +3,12 @@
 #include <optional>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/jobs/write_stages.h"
-#include "cli/options/choice.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/jobs/stage_run.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/tables/partition_map.h"
-#include "formats/run/jobs/model_ties.h"
+#include "formats/lists/stage_tables.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 namespace {

@@ -3,12 +3,10 @@
 
 #include "cli/commands/command.h"
 #include "cli/commands/lowered_preview.h"
-#include "cli/jobs/report_files.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/run/jobs/open_sizes.h"
-#include "formats/run/jobs/try_options.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 namespace {

@@ -5,16 +5,14 @@
 #include <filesystem>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
-#include "cli/options/whole_number.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/report/split/print_text.h"
-#include "formats/run/jobs/model_ties.h"
+#include "formats/report/split/split_texts.h"
+#include "formats/run/jobs/jobs.h"
 #if CLEAVE_WITH_STAGES
-#include "formats/lists/tables/partition_map.h"
-#include "formats/run/jobs/stage_plan.h"
+#include "formats/lists/stage_tables.h"
+#include "formats/run/jobs/stage_jobs.h"
 #endif
 
 namespace cleave {

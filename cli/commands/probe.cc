@@ -5,17 +5,13 @@
 #include <fstream>
 
 #include "cli/commands/compiler_commands.h"
-#include "cli/jobs/bound_models.h"
+#include "cli/jobs/jobs.h"
 #include "cli/jobs/lower_run.h"
-#include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/output_file.h"
-#include "formats/base/io/output_folder.h"
-#include "formats/report/lowering/backend_reports.h"
+#include "formats/base/files.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {

@@ -3,19 +3,17 @@
 #include <map>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
+#include "cli/jobs/jobs.h"
 #include "cli/jobs/stage_run.h"
-#include "cli/jobs/write_stages.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
+#include "cli/options/options.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
-#include "core/stages/stage_boundary.h"
-#include "formats/lists/tables/loss_spec.h"
-#include "formats/models/graph_json/graph_json.h"
-#include "formats/report/split/print_text.h"
-#include "formats/run/jobs/backward_nodes.h"
-#include "formats/run/jobs/measured_shapes.h"
+#include "core/stages/stages.h"
+#include "formats/lists/stage_tables.h"
+#include "formats/models/graph_json.h"
+#include "formats/report/split/split_texts.h"
+#include "formats/run/jobs/jobs.h"
+#include "formats/run/jobs/stage_jobs.h"
 
 namespace cleave {
 namespace {

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/request_args.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 
 namespace cleave {

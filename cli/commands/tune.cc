@@ -4,18 +4,14 @@
 #include <utility>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
-#include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/jobs/jobs.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
-#include "formats/base/io/input_record.h"
-#include "formats/base/io/output_file.h"
-#include "formats/base/json/text.h"
-#include "formats/lists/costs/costs_json.h"
+#include "formats/base/files.h"
+#include "formats/base/json.h"
+#include "formats/lists/costs.h"
 #include "formats/run/jobs/tune_job.h"
-#include "formats/run/jobs/tune_text.h"
 
 namespace cleave {
 namespace {

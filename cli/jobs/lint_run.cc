@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "cli/jobs/bound_models.h"
-#include "cli/jobs/split_run.h"
+#include "cli/jobs/jobs.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/support/known_lists.h"
+#include "formats/lists/support_file.h"
 #include "formats/report/lint/lint.h"
 
 namespace cleave {

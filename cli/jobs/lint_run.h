@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/request_args.h"
-#include "cli/terminal/exit_code.h"
+#include "cli/options/options.h"
+#include "cli/terminal/terminal.h"
 
 namespace CLI {
 class App;

@@ -2,11 +2,10 @@
 
 #include <filesystem>
 
-#include "cli/jobs/split_run.h"
-#include "cli/terminal/progress_bar.h"
+#include "cli/jobs/jobs.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/number_text.h"
-#include "formats/run/lowering/piece_cutter.h"
+#include "core/base/words.h"
+#include "formats/run/lowering/lowering_job.h"
 
 namespace cleave {
 

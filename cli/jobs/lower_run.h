@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/terminal/exit_code.h"
-#include "formats/base/io/work_folder.h"
+#include "cli/terminal/terminal.h"
+#include "formats/base/files.h"
 #include "formats/run/jobs/lower_job.h"
 
 namespace cleave {

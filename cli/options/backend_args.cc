@@ -5,18 +5,14 @@
 #include <filesystem>
 #include <thread>
 
-#include "cli/options/choice.h"
-#include "cli/options/file_option.h"
-#include "cli/options/whole_number.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/capped_list.h"
 #include "core/base/quantity.h"
-#include "core/base/quotes.h"
-#include "formats/base/io/input_record.h"
-#include "formats/run/backend/backend_file.h"
-#include "formats/run/backend/placeholders.h"
-#include "formats/run/jobs/split_request.h"
-#include "formats/run/lowering/verdict_store.h"
+#include "core/base/words.h"
+#include "formats/base/files.h"
+#include "formats/run/backend/backend.h"
+#include "formats/run/jobs/jobs.h"
+#include "formats/run/lowering/lowering_job.h"
 
 namespace cleave {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/exit_code.h"
-#include "formats/models/bind/loaded_model.h"
-#include "formats/run/lowering/part_search.h"
+#include "cli/terminal/terminal.h"
+#include "formats/base/model.h"
+#include "formats/run/lowering/lowering_job.h"
 
 namespace CLI {
 class App;

@@ -12,10 +12,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/options/request_args.h"
-#include "core/base/decimal.h"
-#include "core/base/number_text.h"
-#include "core/support/glob.h"
+#include "cli/options/options.h"
+#include "core/base/words.h"
+#include "core/lists/support.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,6 @@
 // of single models. Keys may contain underscores, as options may.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <istream>
@@ -11,8 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/base/text/diagnostic.h"
-#include "formats/run/jobs/split_request.h"
+#include <CLI/CLI.hpp>
+
+#include "formats/base/faults.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 

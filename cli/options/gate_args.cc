@@ -5,13 +5,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "cli/options/file_option.h"
-#include "cli/options/refuse_option.h"
-#include "cli/options/request_args.h"
-#include "cli/options/whole_number.h"
-#include "core/base/link.h"
+#include "cli/options/options.h"
 #include "core/base/quantity.h"
-#include "core/base/quotes.h"
+#include "core/base/words.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "formats/report/check/check.h"
-#include "formats/run/jobs/split_request.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace CLI {
 class App;

@@ -6,13 +6,9 @@
 #include <charconv>
 #include <utility>
 
-#include "cli/options/choice.h"
-#include "cli/options/file_option.h"
-#include "cli/options/refuse_option.h"
-#include "cli/options/request_args.h"
-#include "cli/options/whole_number.h"
+#include "cli/options/options.h"
 #include "core/base/quantity.h"
-#include "core/base/quotes.h"
+#include "core/base/words.h"
 
 namespace cleave {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result.h"
-#include "core/stages/stage_boundary.h"
-#include "formats/run/jobs/stage_plan.h"
+#include "core/base/base.h"
+#include "core/stages/stages.h"
+#include "formats/run/jobs/stage_jobs.h"
 
 namespace CLI {
 class App;

@@ -1,18 +1,19 @@
-#include "cli/options/usage.h"
+#include "cli/options/options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/options/config_file.h"
-#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
-#include "formats/base/io/side_file.h"
-#include "formats/lists/support/known_lists.h"
+#include "formats/base/files.h"
+#include "formats/lists/support_file.h"
 
 namespace cleave {
+
 namespace {
 
 const CLI::App& parsed_command(const CLI::App& app) {

@@ -1,11 +1,7 @@
-#include "cli/terminal/signals.h"
+#include "cli/terminal/terminal.h"
 
 #include <fcntl.h>
 #include <unistd.h>
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#endif
-
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -16,12 +12,15 @@
 #include <string>
 #include <string_view>
 
-#include "cli/terminal/exit_code.h"
-#include "formats/base/io/child.h"
-#include "formats/base/io/input_watch.h"
-#include "formats/base/io/temporary.h"
+#include "formats/base/files.h"
+#include "formats/base/process.h"
+
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#endif
 
 namespace cleave {
+
 namespace {
 
 // The handler installed before ours: a sanitizer's own reports crashes, and is kept.

@@ -1,14 +1,38 @@
-// Where output goes: reports to standard output, all else to standard error.
+// What is printed where: the terminal, progress, signals, exit codes.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/terminal/exit_code.h"
-#include "formats/base/text/diagnostic.h"
+#include "core/base/base.h"
+#include "formats/base/faults.h"
+#include "formats/base/process.h"
 
 namespace cleave {
+
+// ---- exit code ----
+//
+// The exit codes of the process.
+
+enum class ExitCode {
+  done = 0,
+  check_failed = 1,     // a gate failed, or no stage assignment meets the constraints
+  usage = 2,            // options or arguments are wrong
+  bad_input = 3,        // the input is invalid or cannot be read
+  cannot_write = 4,     // an output could not be written, or exists already
+  external_failed = 5,  // an external program or library failed
+  bug = 70,
+  out_of_memory = 71,
+};
+
+// ---- terminal ----
+//
+// Where output goes: reports to standard output, all else to standard error.
 
 // Thrown by write_stdout when standard output cannot be written, with the system's words.
 struct OutputFailed {
@@ -55,5 +79,70 @@ void set_up_terminal(const TerminalOptions& options);
 // Prints the diagnostics and returns the exit code: `code`, or bad_input if an input has changed in
 // the meantime.
 ExitCode refuse(const std::vector<Diagnostic>& diagnostics, ExitCode code = ExitCode::bad_input);
+
+// ---- progress bar ----
+//
+// A progress bar on standard error, for work that takes over a second.
+
+// What is shown where no bar can be: a log has a line every 30 seconds of work that may take minutes.
+enum class InLog : std::uint8_t { nothing, lines };
+
+// Shows the progress that its observer receives, and erases it when it goes out of scope; nothing
+// else may be printed before that. Shows no bar when standard error is not a terminal that can erase, or while
+// standard output is a pipe, whose reader may draw on the same terminal; nothing at all with --quiet.
+class ProgressBar {
+ public:
+  // `subject` is what the work is done on, such as a file's name; may be empty.
+  explicit ProgressBar(std::string subject, InLog in_log = InLog::nothing);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // Refers to this object; empty when there is nothing to show.
+  Progress observer();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void show(const WorkDone& work);
+  void note(const WorkDone& work);
+  void write_line();
+
+  std::string subject_;
+  InLog in_log_;
+  std::string task_;  // starts again when its name changes, or the amount done decreases
+  std::uint64_t done_ = 0;
+  Clock::time_point task_begin_;
+  Clock::time_point shown_at_;
+  bool is_shown_ = false;
+  // For lines in a log. The mutex guards what note() keeps: every thread that works calls it.
+  std::mutex mutex_;
+  Clock::time_point begin_;
+  std::string unit_;
+  std::uint64_t total_ = 0;
+  std::optional<Ticker> ticker_;  // last: it calls write_line()
+};
+
+// ---- signals ----
+//
+// What the process does when a signal ends it: it removes temporaries and reports faults of inputs.
+
+// Call this first of all.
+//   SIGINT, SIGTERM, SIGHUP   and all others that end a process by default: temporaries are
+//                             removed, then the signal has its usual effect; an ignored one stays
+//                             ignored (nohup)
+//   SIGBUS, SIGSEGV, SIGABRT  if an input changed while it was mapped, prints that and exits with
+//                             3; else removes temporaries and ends as without a handler
+//   SIGPIPE, SIGXFSZ          become errors of write()
+//   no memory                 removes temporaries, prints an error and exits with 71: unwinding the
+//                             stack would itself need memory
+//   an exception that nothing   removes temporaries, says that this is a bug and prints the calls
+//   catches                     that led to it, where the C library can, and exits with 70; if an
+//                               input changed, prints that and exits with 3
+// Also opens those of the descriptors 0 to 2 that are closed, in a way that using them remains an
+// error: a file opened later must not get the number of standard output.
+void set_up_signals();
+
+// What is printed on standard error when such a signal ends the process from now on; "": nothing.
+void say_when_stopped(const std::string& text);
 
 }  // namespace cleave

@@ -1,15 +1,21 @@
+// Amounts, polynomials of sizes, and links.
 #include "core/base/quantity.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <system_error>
 #include <utility>
 
-#include "core/base/decimal.h"
-#include "core/base/white_space.h"
+#include "core/base/words.h"
 
 namespace cleave {
+
+// ---- quantity ----
+
 namespace {
 
 // Three digits, without the zeros that end a fraction: "9.19", "64", "1000" stays whole.
@@ -125,6 +131,311 @@ std::string byte_amount(double bytes) {
   static constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
                                                              "TiB", "PiB", "EiB"};
   return with_unit(bytes, 1024, kUnits);
+}
+
+// ---- polynomial ----
+
+namespace {
+
+constexpr std::int64_t kDegree = 3;
+constexpr double kRounding = 1e-9;  // of a value
+// Denominators that sizes halved and thirds of them make.
+constexpr std::array<double, 16> kDenominators = {1,  2,  3,  4,   6,   8,   12,   16,
+                                                  24, 32, 64, 128, 256, 512, 1024, 4096};
+
+using Powers = std::vector<std::uint8_t>;
+
+// The powers of x in the binomial coefficient of (x - first) / step over `count`.
+std::vector<long double> binomial_in_x(std::int64_t first, std::int64_t step, std::int64_t count) {
+  std::vector<long double> made = {1};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const long double scale = static_cast<long double>(step) * static_cast<long double>(i + 1);
+    const long double constant = -static_cast<long double>(first + step * i) / scale;
+    std::vector<long double> next(made.size() + 1, 0);
+    for (std::size_t power = 0; power < made.size(); ++power) {
+      next[power] += made[power] * constant;
+      next[power + 1] += made[power] / scale;
+    }
+    made = std::move(next);
+  }
+  return made;
+}
+
+long double choose(std::int64_t from, std::int64_t count) {
+  long double made = 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    made = made * static_cast<long double>(from - i) / static_cast<long double>(i + 1);
+  }
+  return made;
+}
+
+// The nearest fraction with a small denominator, if it is as near as rounding allows.
+double snapped(long double factor) {
+  for (const double denominator : kDenominators) {
+    const long double scaled = factor * denominator;
+    const long double whole = std::round(scaled);
+    if (std::abs(scaled - whole) <= kRounding * std::max(1.0L, std::abs(scaled)) && whole != 0) {
+      return static_cast<double>(whole / denominator);
+    }
+  }
+  return static_cast<double>(factor);
+}
+
+double power_of(double base, std::uint8_t power) {
+  double made = 1;
+  for (std::uint8_t i = 0; i < power; ++i) made *= base;
+  return made;
+}
+
+double term_at(const Polynomial::Term& term, std::span<const std::int64_t> values) {
+  double made = term.factor;
+  for (std::size_t i = 0; i < term.powers.size(); ++i) {
+    made *= power_of(static_cast<double>(values[i]), term.powers[i]);
+  }
+  return made;
+}
+
+void add_points(std::size_t variable, std::int64_t left, std::vector<std::int64_t>& point,
+                std::vector<std::vector<std::int64_t>>& points) {
+  if (variable == point.size()) {
+    points.push_back(point);
+    return;
+  }
+  for (std::int64_t u = 0; u <= left; ++u) {
+    point[variable] = u;
+    add_points(variable + 1, left - u, point, points);
+  }
+  point[variable] = 0;
+}
+
+// A name that is no plain word, such as the symbol "past + 1", in backquotes.
+std::string quoted(const std::string& name) {
+  const bool is_word = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '[' || c == ']';
+  });
+  return is_word ? name : "`" + name + "`";
+}
+
+// The polynomial from samples at all points of a grid.
+class Fit {
+ public:
+  Fit(const SampleGrid& grid, std::span<const double> values)
+      : grid_(grid), points_(grid.points()) {
+    for (std::size_t i = 0; i < points_.size(); ++i) values_[points_[i]] = values[i];
+  }
+
+  Polynomial run() {
+    for (const auto& point : points_) add_newton_term(point);
+    Polynomial made;
+    for (const auto& [powers, factor] : factors_) {
+      Polynomial::Term term{snapped(factor), powers};
+      if (matters(term)) made.terms.push_back(std::move(term));
+    }
+    const auto degree = [](const Polynomial::Term& term) {
+      int sum = 0;
+      for (const std::uint8_t power : term.powers) sum += power;
+      return sum;
+    };
+    std::stable_sort(made.terms.begin(), made.terms.end(), [&](const auto& a, const auto& b) {
+      return std::pair(degree(a), a.powers) > std::pair(degree(b), b.powers);
+    });
+    return made;
+  }
+
+ private:
+  // The difference of the order `order` at the first point.
+  long double difference(const std::vector<std::int64_t>& order) const {
+    long double sum = 0;
+    for (const auto& [point, value] : values_) {
+      long double factor = value;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        if (point[i] > order[i]) factor = 0;
+        factor *= choose(order[i], point[i]);
+        if ((order[i] - point[i]) % 2 != 0) factor = -factor;
+      }
+      sum += factor;
+    }
+    return sum;
+  }
+
+  void add_newton_term(const std::vector<std::int64_t>& order) {
+    const long double factor = difference(order);
+    if (factor == 0) return;
+    std::map<Powers, long double> product = {{Powers(order.size(), 0), factor}};
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto in_x = binomial_in_x(grid_.first[i], grid_.step[i], order[i]);
+      std::map<Powers, long double> next;
+      for (const auto& [powers, so_far] : product) {
+        for (std::size_t power = 0; power < in_x.size(); ++power) {
+          Powers raised = powers;
+          raised[i] = static_cast<std::uint8_t>(power);
+          next[raised] += so_far * in_x[power];
+        }
+      }
+      product = std::move(next);
+    }
+    for (const auto& [powers, more] : product) factors_[powers] += more;
+  }
+
+  // Whether the term is more than rounding at some sample.
+  bool matters(const Polynomial::Term& term) const {
+    return std::any_of(values_.begin(), values_.end(), [&](const auto& sample) {
+      const double part = std::abs(term_at(term, grid_.values_at(sample.first)));
+      return part > kRounding * std::max(1.0, std::abs(sample.second));
+    });
+  }
+
+  const SampleGrid& grid_;
+  std::vector<std::vector<std::int64_t>> points_;
+  std::map<std::vector<std::int64_t>, double> values_;
+  std::map<Powers, long double> factors_;
+};
+
+}  // namespace
+
+double Polynomial::at(std::span<const std::int64_t> values) const {
+  double sum = 0;
+  for (const Term& term : terms) sum += term_at(term, values);
+  return sum;
+}
+
+std::vector<std::vector<std::int64_t>> SampleGrid::points() const {
+  std::vector<std::vector<std::int64_t>> points;
+  std::vector<std::int64_t> point(variables(), 0);
+  add_points(0, kDegree, point, points);
+  return points;
+}
+
+std::vector<std::int64_t> SampleGrid::values_at(std::span<const std::int64_t> point) const {
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < point.size(); ++i) values.push_back(first[i] + step[i] * point[i]);
+  return values;
+}
+
+bool agrees(const Polynomial& polynomial, std::span<const std::int64_t> at, double value) {
+  return std::abs(polynomial.at(at) - value) <= kRounding * std::max(1.0, std::abs(value));
+}
+
+std::optional<Polynomial> fit_polynomial(const SampleGrid& grid, std::span<const double> values) {
+  Polynomial made = Fit(grid, values).run();
+  const auto points = grid.points();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!agrees(made, grid.values_at(points[i]), values[i])) return std::nullopt;
+  }
+  return made;
+}
+
+std::string expression_text(const Polynomial& polynomial, std::span<const std::string> names) {
+  std::string text;
+  for (const Polynomial::Term& term : polynomial.terms) {
+    if (!text.empty()) text += term.factor < 0 ? " - " : " + ";
+    text += shortest_text(text.empty() ? term.factor : std::abs(term.factor));
+    for (std::size_t i = 0; i < term.powers.size(); ++i) {
+      for (std::uint8_t power = 0; power < term.powers[i]; ++power) {
+        text += "*" + quoted(names[i]);
+      }
+    }
+  }
+  return text.empty() ? "0" : text;
+}
+
+// ---- link ----
+//
+// A unit is a decimal (k, M, G, T, P) or binary (Ki, Mi, ...) prefix and `B` or `bit`. A rate may
+// end in `/s`, or in `ps` after `bit` or `B`.
+
+namespace {
+
+struct PcieGeneration {
+  double transfers_per_second;  // per lane, one bit each
+  double encoding;              // the share of the bits that is payload
+};
+
+// PCI Express Base Specification: line rates and encodings (8b/10b, 128b/130b, 242/256 in FLITs).
+constexpr std::array<PcieGeneration, 6> kGenerations = {{
+    {2.5e9, 8.0 / 10.0},
+    {5e9, 8.0 / 10.0},
+    {8e9, 128.0 / 130.0},
+    {16e9, 128.0 / 130.0},
+    {32e9, 128.0 / 130.0},
+    {64e9, 242.0 / 256.0},
+}};
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+  if (text.size() < suffix.size() || text.substr(text.size() - suffix.size()) != suffix) {
+    return false;
+  }
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+// "gen4x16" -> bytes per second.
+std::optional<double> pcie_rate(std::string_view text) {
+  if (!take_prefix(text, "gen") && !take_prefix(text, "Gen")) return std::nullopt;
+  if (text.size() < 3 || text[0] < '1' || text[0] > '6' || text[1] != 'x') return std::nullopt;
+  const PcieGeneration& generation = kGenerations[static_cast<std::size_t>(text[0] - '1')];
+  const std::string_view width = text.substr(2);
+  for (const int lanes : {1, 2, 4, 8, 16}) {
+    if (width == std::to_string(lanes)) {
+      return generation.transfers_per_second * generation.encoding * lanes / 8;
+    }
+  }
+  return std::nullopt;
+}
+
+// "GiB/s", "GB", "Gbit/s", "Gbps" -> bytes per second of one unit.
+std::optional<double> rate_unit(std::string_view unit) {
+  bool is_bits = false;
+  if (take_suffix(unit, "bps") || take_suffix(unit, "bit/s") || take_suffix(unit, "bit")) {
+    is_bits = true;
+  } else if (!take_suffix(unit, "B/s") && !take_suffix(unit, "Bps") && !take_suffix(unit, "B")) {
+    return std::nullopt;
+  }
+  const auto factor = prefix_factor(unit);
+  if (!factor) return std::nullopt;
+  return static_cast<double>(*factor) / (is_bits ? 8 : 1);
+}
+
+}  // namespace
+
+Link default_link() {
+  return {.name = "100GiB/s", .bytes_per_second = 100.0 * 1024 * 1024 * 1024, .is_assumed = true};
+}
+
+std::optional<Link> parse_link(std::string_view text) {
+  text = trimmed(text);
+  if (const auto rate = pcie_rate(text)) return Link{std::string(text), *rate};
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return std::nullopt;
+  const auto unit = rate_unit(quantity->unit);
+  if (!unit) return std::nullopt;
+  const double rate = quantity->value * *unit;
+  if (!(rate > 0) || !std::isfinite(rate)) return std::nullopt;
+  return Link{std::string(text), rate};
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return std::nullopt;
+  std::string_view unit = quantity->unit;
+  if (!unit.empty() && !take_suffix(unit, "B")) return std::nullopt;
+  const auto factor = prefix_factor(unit);
+  if (!factor) return std::nullopt;
+  if (quantity->whole) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    if (*quantity->whole > kMost / *factor) return std::nullopt;
+    return *quantity->whole * *factor;
+  }
+  const double bytes = quantity->value * static_cast<double>(*factor);
+  if (!(bytes < 0x1p64)) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "core/devices/placement.h"
+#include "core/devices/devices.h"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,10 @@
 #include <span>
 #include <utility>
 
-#include "core/base/dice.h"
-#include "core/devices/cuts.h"
-#include "core/devices/schedule.h"
+#include "core/base/base.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,3 +1,267 @@
+// The graph: nodes, values, shapes, types, names of operators, and questions about them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/base.h"
+
+namespace cleave {
+
+// ---- attribute ----
+//
+// Attributes that rules can ask about: numbers, strings, and lists of them. Every other attribute
+// of a node (tensors, bodies, nested literals) is `opaque`: it stays in the source file.
+
+enum class AttributeType : std::uint8_t {
+  integer,
+  real,
+  boolean,
+  string,
+  integers,
+  reals,
+  strings,
+  opaque,
+};
+
+// Refers to [begin, begin + count) in the pool of its type: integers and booleans, reals, strings.
+struct Attribute {
+  NameId name;
+  AttributeType type;
+  std::uint32_t begin = 0;
+  std::uint32_t count = 0;
+};
+
+struct AttributePools {
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+  std::vector<std::string_view> strings;
+
+  std::span<const std::int64_t> integers_of(const Attribute& a) const {
+    return std::span(integers).subspan(a.begin, a.count);
+  }
+  std::span<const double> reals_of(const Attribute& a) const {
+    return std::span(reals).subspan(a.begin, a.count);
+  }
+  std::span<const std::string_view> strings_of(const Attribute& a) const {
+    return std::span(strings).subspan(a.begin, a.count);
+  }
+};
+
+// One literal. Booleans and integers compare as numbers with reals; 1 equals 1.0 equals true.
+using Literal = std::variant<std::int64_t, double, std::string>;
+// A literal or a list of literals, as a rule or an operator's default states it.
+using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<Literal>>;
+
+// ---- dtype ----
+//
+// Element types of tensors: names, bit widths, and their numbers in ONNX files.
+
+// The enumerators are in the order of ONNX's TensorProto.DataType, so that the numbers are the
+// same.
+enum class DType : std::uint8_t {
+  unknown,
+  float32,
+  uint8,
+  int8,
+  uint16,
+  int16,
+  int32,
+  int64,
+  string,
+  boolean,
+  float16,
+  float64,
+  uint32,
+  uint64,
+  complex64,
+  complex128,
+  bfloat16,
+  float8_e4m3fn,
+  float8_e4m3fnuz,
+  float8_e5m2,
+  float8_e5m2fnuz,
+  uint4,
+  int4,
+  float4_e2m1,
+  float8_e8m0,
+  uint2,
+  int2,
+};
+inline constexpr int kDTypeCount = 27;
+
+// "float32", "bool", ...; "unknown" for DType::unknown.
+std::string_view dtype_name(DType dtype);
+
+// The dtype with that name, or nullopt. "unknown" is not a name.
+std::optional<DType> parse_dtype(std::string_view name);
+
+// Bits of one element; 0 when the size is not fixed (string, unknown).
+int dtype_bits(DType dtype);
+
+// True for the floating-point numbers that nodes compute with: of 16 bits or more.
+bool is_float_dtype(DType dtype);
+// True for whole numbers of 8 bits or more, and for bool.
+bool is_integer_dtype(DType dtype);
+
+// The dtype with that number in ONNX; DType::unknown for 0 and for numbers that are not in the
+// table.
+DType dtype_from_onnx(std::int64_t number);
+
+// ---- shape ----
+//
+// Dimensions and shapes. A dimension is fixed, named (symbolic) or unknown.
+
+// One dimension: a size of 0 or more, a symbol ("batch"), or unknown. A symbol may also know its
+// *traced size*, the size it had when the model was exported. Counts of elements, bytes and FLOPs
+// use it; rules and shape inference do not, since the model may be run at other sizes.
+class Dim {
+ public:
+  constexpr Dim() = default;  // unknown
+  static constexpr Dim fixed(std::int64_t size) { return Dim(size); }
+  static constexpr Dim symbol(NameId name) { return Dim(-2 - std::int64_t{index(name)}); }
+  // A traced size of 2^30 or more does not fit beside the name and is dropped, as is one below 0.
+  static constexpr Dim symbol(NameId name, std::int64_t traced) {
+    const bool is_kept = traced >= 0 && traced < kTracedEnd;
+    return Dim(symbol(name).code_ - (is_kept ? (traced + 1) << kNameBits : 0));
+  }
+
+  constexpr bool is_fixed() const { return code_ >= 0; }
+  constexpr bool is_symbol() const { return code_ <= -2; }
+  constexpr bool is_unknown() const { return code_ == -1; }
+  constexpr std::int64_t size() const { return code_; }  // only when is_fixed()
+  constexpr NameId name() const {                        // only when is_symbol()
+    return static_cast<NameId>(static_cast<std::uint32_t>((-2 - code_) & 0xFFFFFFFF));
+  }
+  // The size, or a symbol's traced size; -1 when there is neither.
+  constexpr std::int64_t counted_size() const {
+    if (is_fixed()) return size();
+    return is_symbol() ? ((-2 - code_) >> kNameBits) - 1 : -1;
+  }
+  constexpr bool operator==(const Dim&) const = default;
+
+ private:
+  static constexpr int kNameBits = 32;
+  static constexpr std::int64_t kTracedEnd = std::int64_t{1} << 30U;
+  explicit constexpr Dim(std::int64_t code) : code_(code) {}
+  std::int64_t code_ = -1;
+};
+
+using Shape = std::span<const Dim>;
+
+// The axis counted from the front: -1 is the last of `rank`. nullopt when the axis does not exist.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+
+// The number of elements, symbols at their traced size; nullopt when a dim has no size or the
+// product overflows 63 bits. A shape with a zero dim has 0 elements, whether the other dims are
+// known or not.
+std::optional<std::uint64_t> element_count(Shape shape);
+
+// Bytes of a dense tensor: 4-bit and 2-bit types are packed, the last byte rounded up. nullopt when
+// the count or the size of an element is unknown, or the product overflows.
+std::optional<std::uint64_t> tensor_bytes(DType dtype, Shape shape);
+
+// ---- op name ----
+//
+// Names of operators: their domains, one text for domain and name, and how people write those of torch.
+
+class Graph;
+
+// The name of an operator as people write it, which is that of its domain, "::" and its own:
+//
+//   com.microsoft::Gelu   domain com.microsoft, op Gelu
+//   Gelu, ai.onnx::Gelu   the default domain
+//   com.microsoft::*      where globs may stand: every operator of that domain
+//   *::*                  every operator of every domain
+//
+// Files of models have the two apart. What a rule, an option or a table of times names is read by
+// parse_op() alone.
+struct ParsedOp {
+  std::string_view domain;  // as plain_domain() has it
+  std::string_view op;
+  bool has_domain = false;  // "::" is in the text
+};
+ParsedOp parse_op(std::string_view text);
+
+// The other way: "com.microsoft::Gelu"; "Gelu" for the domain "".
+std::string op_text(std::string_view domain, std::string_view op);
+
+// Operator domains. The default domain has two names in files, "" and "ai.onnx"; cleave uses "". It
+// also is the domain of the operators of TensorFlow Lite, "tflite", whose names differ from ONNX's.
+
+// "" for "ai.onnx" and "tflite"; any other domain unchanged.
+std::string_view plain_domain(std::string_view domain);
+
+// The version of the domain that the model imports; nullopt when the model does not import it.
+std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain);
+
+// What a node does to numbers: makes whole ones of floats by a scale, or floats of these.
+enum class QuantRole : std::uint8_t { none, quantize, dequantize };
+
+// By the op's name, of ONNX, TensorFlow Lite and torch.
+QuantRole quant_role(const Graph& graph, NodeId node);
+
+// One key for an operator under all its spellings: ONNX writes `LogSoftmax`, torch.fx
+// `torch.log_softmax`, `torch.nn.modules.activation.LogSoftmax`, `torch.ops.aten.log_softmax.int`.
+// Tables about operators are looked up by this key.
+
+// The last part of the name that is not an overload, in lower case and without underscores:
+// "torch.nn.modules.conv.Conv2d" -> "conv2d"; "aten.add.Tensor" -> "add"; "relu_" -> "relu". Empty
+// for names of packages other than torch's and Python's own, whose ops may be anything.
+std::string op_key(std::string_view op);
+
+// The names of torch's operators that people use: `torch.ops.aten.conv2d.default` in a graph is
+// also `aten.conv2d.default` and, for every overload, `aten.conv2d`, `torch.ops.aten.conv2d` or
+// `aten::conv2d`, which is op `conv2d` of the domain `aten`. Globs may leave out `torch.ops.`, too.
+
+// The names, besides the op itself, that a rule for it may have beside a domain or without one. All
+// are empty for an op that is not in torch.ops.
+std::array<std::string, 5> torch_spellings(std::string_view op);
+
+// True when `domain` and `name`, as a rule writes them, mean the operator `op` of a graph: "aten"
+// and "conv2d", or "" and "aten.conv2d".
+bool is_torch_spelling(std::string_view domain, std::string_view name, std::string_view op);
+
+// "aten.conv2d.default" of "torch.ops.aten.conv2d.default"; "" for other ops.
+std::string_view torch_path(std::string_view op);
+
+// ---- shape overlay ----
+//
+// ShapeOverlay: an overlay of shapes over a graph. The graph has the shapes that the model declares; where
+// a run, a trace or the user showed more, the overlay says so, and Graph::with_shapes() lays it
+// over. Passes get the graph with the overlay; what is written gets the model's own.
+
+class ShapeOverlay {
+ public:
+  // The value has these sizes. What was added first for a value holds.
+  void add(ValueId value, std::span<const std::int64_t> sizes);
+
+  bool empty() const { return of_values_.empty(); }
+  // In the order of adding. A value may be there twice: the first holds.
+  struct OfValue {
+    ValueId value;
+    std::uint32_t first_dim;
+    std::uint32_t rank;
+  };
+  std::span<const OfValue> of_values() const { return of_values_; }
+  Shape shape(const OfValue& of) const { return std::span(dims_).subspan(of.first_dim, of.rank); }
+
+ private:
+  std::vector<OfValue> of_values_;
+  std::vector<Dim> dims_;
+};
+
+// ---- graph ----
+//
 // Graph: a model as every pass sees it. Built once by GraphBuilder, never changed. A Graph is a
 // handle: a copy shares all records with its original. Where a run or a trace showed shapes that
 // the model leaves open, with_shapes() makes a graph that shows them; the model's own stays as it
@@ -16,23 +280,6 @@
 // Storage: records are in vectors (GraphRecords); operands, users and attributes are CSR ranges
 // handed out as spans; names are views into the source file or the arena; equal shapes and equal op
 // types are stored once. A node takes about 130 bytes when its names are in the file.
-#pragma once
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "core/base/ids.h"
-#include "core/graph/attribute.h"
-#include "core/graph/dtype.h"
-#include "core/graph/shape.h"
-#include "core/graph/shape_overlay.h"
-
-namespace cleave {
 
 enum class ValueType : std::uint8_t {
   tensor,
@@ -231,5 +478,85 @@ class Graph {
   std::span<const Dim> dims_;
   std::span<const std::string_view> names_;
 };
+
+// ---- node lookup ----
+//
+// What one node has: its attributes by name, and the dtypes of its inputs.
+
+// The operand at that position or with that keyword, when it is a single value and not a list; null
+// when there is none. By position: logarithmic in the node's operands; by keyword: linear.
+const Operand* find_plain_input(const Graph& graph, NodeId node, std::uint32_t position);
+const Operand* find_plain_keyword(const Graph& graph, NodeId node, std::string_view name);
+
+// The attribute of that name that the node states; null when it states none. Linear.
+const Attribute* find_attribute(const Graph& graph, NodeId node, std::string_view name);
+
+// Signature: the dtypes that a node reads. Support of an operator may differ by signature.
+
+// The dtypes of a node's plain inputs; unknown: no input, or not a tensor. Trailing ones are left
+// out.
+struct Signature {
+  std::vector<DType> args;
+  std::vector<std::pair<std::string_view, DType>> kwargs;  // names are views into the graph
+  auto operator<=>(const Signature&) const = default;
+};
+
+// Linear in the node's operands. Leaves out captures of bodies and values inside lists.
+Signature signature_of(const Graph& graph, NodeId node);
+
+// ---- scope ----
+//
+// Scopes: the dotted paths of the modules that nodes came from, "encoder.layer.0".
+
+// The node's scope; for a module call without a scope, the module.
+std::string_view scope_of(const Graph& graph, NodeId node);
+
+// True for `outer` itself and the scopes inside it; "" is the whole model.
+bool is_inside(std::string_view scope, std::string_view outer);
+
+// The child of `outer` on the path to `scope`: "0" for "encoder.layer.0.attn" inside
+// "encoder.layer". Empty for the scope itself.
+std::string_view child_of(std::string_view scope, std::string_view outer);
+
+// The length of the start of `scope` that names `outer`, with or without call numbers ("layer@1" is the
+// second call of "layer"); nullopt if `scope` is not inside `outer`.
+std::optional<std::size_t> length_inside(std::string_view scope, std::string_view outer);
+
+// ---- random ops ----
+//
+// Operators of ONNX that draw numbers at random, so that two nodes of them differ, and so do two runs of one.
+
+// Whether an operator of ONNX's own domain draws at random whatever its inputs are. Dropout is not among
+// them: it draws in training only.
+bool is_random_op(std::string_view op);
+
+// ---- written memory ----
+//
+// The order that writes in place put between the nodes of a torch.fx graph: `add_`, `iadd`,
+// `setitem`, `inplace=True`. What such a node writes is read after it by the nodes that follow it in
+// the file, and before it by those that precede it, though no data goes between them. Views of a
+// tensor, and the results of writes, share its memory.
+//
+// torch.export programs have schemas, which say more: formats/models/pt2/effects.h.
+
+// Ascending by the later node. Empty for most graphs. Linear in operands, near enough.
+std::vector<RunOrder> order_of_writes(const Graph& graph);
+
+// ---- fingerprint ----
+//
+// Fingerprint: 64 bits computed from everything that a split of the graph depends on. Two readings
+// of a model with equal fingerprints are split alike under the same lists and settings.
+
+// Covers nodes (constants and bodies too) with their names, ops, attributes and operands, the types
+// and shapes of values, opsets, outputs and measured costs. Leaves out the names of values,
+// positions in the file, and the contents of weights and of opaque attributes: none of them moves a
+// node. The result is the same on any machine. Linear.
+std::uint64_t fingerprint(const Graph& graph);
+
+// The fingerprint of a text.
+std::uint64_t fingerprint(std::string_view text);
+
+// 16 hexadecimal digits.
+std::string fingerprint_text(std::uint64_t fingerprint);
 
 }  // namespace cleave

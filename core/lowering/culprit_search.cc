@@ -1,18 +1,423 @@
-#include "core/lowering/culprit_search.h"
+// Finds the smallest piece that a compiler refuses.
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
 
-#include "core/lowering/node_case.h"
-#include "core/lowering/size_limit.h"
+#include "core/lowering/lowering.h"
+#include "core/split/split.h"
 
 namespace cleave {
+
+// ---- item order ----
+//
+// How: items are numbered by their first node. A depth-first walk from each item, in that order,
+// puts an item after everything it reads. Then all items are renumbered by position.
+
+namespace {
+
+constexpr std::uint32_t kNoItem = std::numeric_limits<std::uint32_t>::max();
+
+// Items by their first node, before ordering.
+struct RawItems {
+  Adjacency nodes;
+  PerNode<std::uint32_t> item_of;  // kNoItem outside the partition
+};
+
+RawItems gather_items(const Graph& graph, std::span<const NodeId> partition,
+                      const Fusions& fusions) {
+  RawItems raw{.nodes = {}, .item_of = PerNode<std::uint32_t>(graph.node_count(), kNoItem)};
+  std::vector<std::uint32_t> item_of_group(fusions.group_count(), kNoItem);
+  std::vector<std::uint32_t> item_of_place;
+  std::uint32_t count = 0;
+  for (const NodeId node : partition) {
+    const GroupId group = fusions.group_of.empty() ? kNone<GroupId> : fusions.group_of[node];
+    std::uint32_t item = group == kNone<GroupId> ? kNoItem : item_of_group[index(group)];
+    if (item == kNoItem) item = count++;
+    if (group != kNone<GroupId>) item_of_group[index(group)] = item;
+    raw.item_of[node] = item;
+    item_of_place.push_back(item);
+  }
+  raw.nodes = members_of(item_of_place, count);
+  for (std::uint32_t& place : raw.nodes.items) place = index(partition[place]);
+  return raw;
+}
+
+Adjacency reads_of(const Graph& graph, const RawItems& raw) {
+  Adjacency reads;
+  std::vector<std::uint32_t> list;
+  for (std::uint32_t item = 0; item < raw.nodes.count(); ++item) {
+    list.clear();
+    for (const std::uint32_t node : raw.nodes.of(item)) {
+      for (const Operand& operand : graph.operands(NodeId{node})) {
+        const NodeId producer = graph.value(operand.value).producer;
+        if (producer == kNone<NodeId> || index(producer) >= graph.node_count()) continue;
+        const std::uint32_t other = raw.item_of[producer];
+        if (other != kNoItem && other != item) list.push_back(other);
+      }
+    }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    for (const std::uint32_t other : list) reads.add(other);
+    reads.end_list();
+  }
+  return reads;
+}
+
+std::vector<std::uint32_t> depth_first_order(const Adjacency& reads) {
+  struct Step {
+    std::uint32_t item;
+    std::uint32_t next;  // of what it reads
+  };
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint8_t> is_met(reads.count(), 0);
+  std::vector<Step> stack;
+  for (std::uint32_t root = 0; root < reads.count(); ++root) {
+    if (is_met[root] != 0) continue;
+    is_met[root] = 1;
+    stack.push_back({root, 0});
+    while (!stack.empty()) {
+      const auto list = reads.of(stack.back().item);
+      if (stack.back().next == list.size()) {
+        order.push_back(stack.back().item);
+        stack.pop_back();
+        continue;
+      }
+      const std::uint32_t other = list[stack.back().next++];
+      if (is_met[other] != 0) continue;
+      is_met[other] = 1;
+      stack.push_back({other, 0});
+    }
+  }
+  return order;
+}
+
+// A mark for each item of an order: whether it is in the set.
+std::vector<std::uint8_t> marks_of(const ItemOrder& order, std::span<const std::uint32_t> items) {
+  std::vector<std::uint8_t> marks(order.count(), 0);
+  for (const std::uint32_t item : items) marks[item] = 1;
+  return marks;
+}
+
+}  // namespace
+
+ItemOrder order_items(const Graph& graph, std::span<const NodeId> partition,
+                      const Fusions& fusions) {
+  const RawItems raw = gather_items(graph, partition, fusions);
+  const Adjacency reads = reads_of(graph, raw);
+  const std::vector<std::uint32_t> order = depth_first_order(reads);
+  std::vector<std::uint32_t> position(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  ItemOrder result;
+  std::vector<std::uint32_t> list;
+  for (const std::uint32_t item : order) {
+    for (const std::uint32_t node : raw.nodes.of(item)) result.nodes.add(node);
+    result.nodes.end_list();
+    list.clear();
+    for (const std::uint32_t other : reads.of(item)) list.push_back(position[other]);
+    std::sort(list.begin(), list.end());
+    for (const std::uint32_t other : list) result.reads.add(other);
+    result.reads.end_list();
+  }
+  return result;
+}
+
+ItemOrder order_items(const Graph& graph, std::span<const NodeId> partition) {
+  return order_items(graph, partition, Fusions{});
+}
+
+ItemSet all_items(const ItemOrder& order) {
+  ItemSet items(order.count());
+  for (std::uint32_t i = 0; i < items.size(); ++i) items[i] = i;
+  return items;
+}
+
+std::vector<NodeId> nodes_of(const ItemOrder& order, std::span<const std::uint32_t> items) {
+  std::vector<NodeId> nodes;
+  for (const std::uint32_t item : items) {
+    for (const std::uint32_t node : order.nodes.of(item)) nodes.push_back(NodeId{node});
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+bool is_convex(const ItemOrder& order, std::span<const std::uint32_t> items) {
+  if (items.empty()) return true;
+  const std::uint32_t first = items.front();
+  std::vector<std::uint8_t> is_in(items.back() - first + 1, 0);
+  // reached from the set through an outside item
+  std::vector<std::uint8_t> has_left(is_in.size(), 0);
+  for (const std::uint32_t item : items) is_in[item - first] = 1;
+  for (std::uint32_t item = first; item <= items.back(); ++item) {
+    const bool is_member = is_in[item - first] != 0;
+    for (const std::uint32_t other : order.reads.of(item)) {
+      if (other < first) continue;
+      const bool comes_back = has_left[other - first] != 0;
+      if (is_member && comes_back) return false;
+      if (!is_member && (comes_back || is_in[other - first] != 0)) has_left[item - first] = 1;
+    }
+  }
+  return true;
+}
+
+ItemSet cone_of(const ItemOrder& order, std::span<const std::uint32_t> items, std::uint32_t last) {
+  const std::vector<std::uint8_t> is_in = marks_of(order, items);
+  std::vector<std::uint8_t> is_above(order.count(), 0);
+  is_above[last] = 1;
+  for (auto item = items.rbegin(); item != items.rend(); ++item) {
+    if (is_above[*item] == 0) continue;
+    for (const std::uint32_t other : order.reads.of(*item)) is_above[other] = is_in[other];
+  }
+  ItemSet cone;
+  for (const std::uint32_t item : items) {
+    if (is_above[item] != 0) cone.push_back(item);
+  }
+  return cone;
+}
+
+ItemSet descendants_of(const ItemOrder& order, std::span<const std::uint32_t> items,
+                       std::uint32_t first) {
+  std::vector<std::uint8_t> is_below(order.count(), 0);
+  is_below[first] = 1;
+  ItemSet result;
+  for (const std::uint32_t item : items) {
+    if (item <= first) continue;
+    const auto reads = order.reads.of(item);
+    if (std::any_of(reads.begin(), reads.end(), [&](auto other) { return is_below[other] != 0; })) {
+      is_below[item] = 1;
+      result.push_back(item);
+    }
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> distances_to_last(const ItemOrder& order,
+                                             std::span<const std::uint32_t> items) {
+  std::vector<std::uint32_t> distance(order.count(), 0);
+  std::vector<std::uint32_t> result(items.size());
+  for (std::size_t i = items.size(); i-- > 0;) {
+    result[i] = distance[items[i]];
+    for (const std::uint32_t other : order.reads.of(items[i])) {
+      distance[other] = std::max(distance[other], result[i] + 1);
+    }
+  }
+  return result;
+}
+
+ItemSet without(std::span<const std::uint32_t> items, std::span<const std::uint32_t> taken) {
+  ItemSet result;
+  std::set_difference(items.begin(), items.end(), taken.begin(), taken.end(),
+                      std::back_inserter(result));
+  return result;
+}
+
+// ---- size limit ----
+
+namespace {
+
+// A limit of size below this many items is not thought of.
+constexpr std::size_t kLeastSize = 4;
+
+class SizeTest {
+ public:
+  SizeTest(Questions& questions, const ItemOrder& order, const FailingSet& region)
+      : questions_(questions), order_(order), region_(region) {}
+
+  bool is_limit(std::size_t length) {
+    const std::size_t count = region_.items.size();
+    if (length < kLeastSize || length > count) return false;
+    if (window(1, length) != Judgement::pass) return false;
+    if (count == length) return passes_without(length / 2);
+    return window(1, length + 1) == Judgement::same &&
+           window(count - length, count) == Judgement::same &&
+           window(count - length + 1, count) == Judgement::pass;
+  }
+
+ private:
+  Judgement judgement_of(const ItemSet& items) {
+    return judge(questions_.ask(items, region_.remedies), region_.signature);
+  }
+
+  // The answer about the items [begin, end) of the region.
+  Judgement window(std::size_t begin, std::size_t end) {
+    const auto first = region_.items.begin();
+    return judgement_of(
+        {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)});
+  }
+
+  bool passes_without(std::size_t one) {
+    const ItemSet left_out = {region_.items[one]};
+    const ItemSet rest = without(region_.items, left_out);
+    return is_convex(order_, rest) && judgement_of(rest) == Judgement::pass;
+  }
+
+  Questions& questions_;
+  const ItemOrder& order_;
+  const FailingSet& region_;
+};
+
+}  // namespace
+
+bool is_limit_of_size(Questions& questions, const ItemOrder& order, const FailingSet& region,
+                      std::size_t length) {
+  return SizeTest(questions, order, region).is_limit(length);
+}
+
+// ---- grown piece ----
+
+namespace {
+
+constexpr std::size_t kMostRadius = 6;
+
+using Nodes = std::set<NodeId>;
+
+class Grower {
+ public:
+  Grower(const Graph& graph, NodeId refused, std::size_t most_asked, const TakesPiece& takes)
+      : graph_(graph), refused_(refused), most_asked_(most_asked), takes_(takes) {}
+
+  GrownPiece grow() {
+    Nodes piece = {refused_};
+    for (std::size_t radius = 0; radius < kMostRadius; ++radius) {
+      const Nodes up = with_neighbors(piece, true, false);
+      const Nodes down = with_neighbors(piece, false, true);
+      Nodes both = with_neighbors(piece, true, true);
+      std::vector<const Nodes*> tries = {&up, &down, &both};
+      std::stable_sort(tries.begin(), tries.end(),
+                       [](const Nodes* a, const Nodes* b) { return a->size() < b->size(); });
+      for (const Nodes* const one : tries) {
+        if (*one != piece && one->size() <= kMostGrown && is_taken(*one)) return leave_out(*one);
+      }
+      if (both.size() > kMostGrown || both == piece) break;
+      piece = std::move(both);
+    }
+    return {{}, asked_};
+  }
+
+ private:
+  bool is_taken(const Nodes& nodes) {
+    const auto known = known_.find(nodes);
+    if (known != known_.end()) return known->second;
+    if (asked_ == most_asked_) return false;
+    ++asked_;
+    const bool taken = takes_({nodes.begin(), nodes.end()});
+    known_.emplace(nodes, taken);
+    return taken;
+  }
+
+  bool is_node(NodeId node) const {
+    return node != kNone<NodeId> && index(node) < graph_.node_count();
+  }
+
+  template <class Visit>
+  void for_each_maker(NodeId node, const Visit& visit) const {
+    for (const Operand& operand : graph_.operands(node)) {
+      const NodeId maker = graph_.value(operand.value).producer;
+      if (is_node(maker)) visit(maker);
+    }
+  }
+
+  Nodes with_neighbors(const Nodes& piece, bool makers, bool readers) const {
+    Nodes grown = piece;
+    for (const NodeId node : piece) {
+      if (makers) for_each_maker(node, [&grown](NodeId maker) { grown.insert(maker); });
+      if (!readers) continue;
+      for (const NodeId reader : graph_.readers(node)) grown.insert(reader);
+    }
+    return closed(grown);
+  }
+
+  // With every node on a path between two of them: what depends on one and is needed by another.
+  Nodes closed(const Nodes& nodes) const {
+    const std::uint32_t first = index(*nodes.begin());
+    const std::size_t count = index(*nodes.rbegin()) - first + 1;
+    std::vector<bool> depends(count), is_needed(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const NodeId node{first + static_cast<std::uint32_t>(i)};
+      depends[i] = nodes.contains(node);
+      for_each_maker(node, [&](NodeId maker) {
+        if (index(maker) >= first && depends[index(maker) - first]) depends[i] = true;
+      });
+    }
+    Nodes closure;
+    for (std::size_t i = count; i-- > 0;) {
+      const NodeId node{first + static_cast<std::uint32_t>(i)};
+      if (nodes.contains(node)) is_needed[i] = true;
+      if (!is_needed[i]) continue;
+      if (depends[i]) closure.insert(node);
+      for_each_maker(node, [&](NodeId maker) {
+        if (index(maker) >= first) is_needed[index(maker) - first] = true;
+      });
+    }
+    return closure;
+  }
+
+  // The edges of the shortest way within the nodes from `from` to each that it is connected to.
+  std::map<NodeId, std::size_t> distances(const Nodes& nodes, NodeId from) const {
+    std::map<NodeId, std::size_t> distance = {{from, 0}};
+    std::vector<NodeId> open = {from};
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const NodeId node = open[i];
+      const auto visit = [&](NodeId next) {
+        if (!nodes.contains(next) || !distance.emplace(next, distance[node] + 1).second) return;
+        open.push_back(next);
+      };
+      for_each_maker(node, visit);
+      for (const NodeId reader : graph_.readers(node)) visit(reader);
+    }
+    return distance;
+  }
+
+  GrownPiece leave_out(Nodes piece) {
+    std::vector<std::pair<std::size_t, NodeId>> border;  // the farthest first
+    for (const auto& [node, distance] : distances(piece, refused_)) {
+      if (node != refused_) border.emplace_back(distance, node);
+    }
+    std::sort(border.rbegin(), border.rend());
+    Nodes needed;
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (const auto& [distance, node] : border) {
+        if (!piece.contains(node) || needed.contains(node)) continue;
+        Nodes rest = piece;
+        rest.erase(node);
+        const bool is_piece = distances(rest, refused_).size() == rest.size() &&
+                              !find_detour(graph_, std::vector(rest.begin(), rest.end()));
+        if (!is_piece) continue;
+        if (is_taken(rest)) {
+          piece = std::move(rest);
+          changes = true;
+        } else {
+          needed.insert(node);
+        }
+      }
+    }
+    return {{piece.begin(), piece.end()}, asked_};
+  }
+
+  const Graph& graph_;
+  NodeId refused_;
+  std::size_t most_asked_;
+  const TakesPiece& takes_;
+  std::map<Nodes, bool> known_;
+  std::size_t asked_ = 0;
+};
+
+}  // namespace
+
+GrownPiece grow_piece(const Graph& graph, NodeId refused, std::size_t most_asked,
+                      const TakesPiece& takes) {
+  return Grower(graph, refused, most_asked, takes).grow();
+}
+
+// ---- culprit search ----
+
 namespace {
 
 // Distances from an unresolved cut at which other cuts are tried.

@@ -1,4 +1,4 @@
-#include "core/lowering/learned_rule.h"
+// Makes rules of support lists from what was refused and what was taken.
 
 #include <algorithm>
 #include <limits>
@@ -8,13 +8,342 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "core/condition/attribute_value.h"
-#include "core/graph/op_name.h"
-#include "core/lowering/node_case.h"
-#include "core/support/rule_check.h"
+#include "core/base/words.h"
+#include "core/graph/graph.h"
+#include "core/lists/condition.h"
+#include "core/lists/support.h"
+#include "core/lowering/lowering.h"
 
 namespace cleave {
+
+// ---- node case ----
+
+namespace {
+
+std::string dim_text(const Graph& graph, Dim dim) {
+  if (dim.is_fixed()) return std::to_string(dim.size());
+  return dim.is_symbol() ? std::string(graph.text(dim.name())) : "?";
+}
+
+std::string value_text(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  std::string text = graph.is_parameter(id) ? "const " : "";
+  text += value.is_tensor() ? dtype_name(value.dtype) : value_type_name(value.type);
+  if (!value.is_tensor() || !graph.has_rank(id)) return text;
+  text += '[';
+  bool is_first = true;
+  for (const Dim dim : graph.shape(id)) {
+    if (!is_first) text += ',';
+    text += dim_text(graph, dim);
+    is_first = false;
+  }
+  return text + ']';
+}
+
+std::string slot_text(const Graph& graph, OperandSlot slot) {
+  if (slot.is_capture()) return "^";
+  if (slot.is_keyword()) return std::string(graph.text(slot.name())) + "=";
+  return std::to_string(slot.position()) + (slot.is_inside_list() ? "*:" : ":");
+}
+
+// Empty when the attribute is opaque.
+std::string attribute_text(const Graph& graph, const Attribute& attribute) {
+  const AttributePools& pools = graph.attribute_pools();
+  std::string text;
+  const auto add = [&text](std::string_view item) {
+    text += text.empty() ? "" : ",";
+    text += item;
+  };
+  switch (attribute.type) {
+    case AttributeType::integer:
+    case AttributeType::boolean:
+    case AttributeType::integers:
+      for (const auto item : pools.integers_of(attribute)) add(std::to_string(item));
+      break;
+    case AttributeType::real:
+    case AttributeType::reals:
+      for (const double item : pools.reals_of(attribute)) add(shortest_text(item));
+      break;
+    case AttributeType::string:
+    case AttributeType::strings:
+      for (const std::string_view item : pools.strings_of(attribute)) {
+        add('"' + std::string(item) + '"');
+      }
+      break;
+    case AttributeType::opaque:
+      return {};
+  }
+  return '[' + text + ']';
+}
+
+std::string opset_text(const Graph& graph, std::string_view domain) {
+  for (const OpsetImport& import : graph.opsets()) {
+    const bool both_default = domain.empty() && import.domain == "ai.onnx";
+    if (import.domain == domain || both_default) return "@" + std::to_string(import.version);
+  }
+  return {};
+}
+
+std::string attributes_text(const Graph& graph, NodeId node) {
+  std::vector<std::string> items;
+  bool is_opaque = !graph.body_nodes(node).empty();
+  for (const Attribute& attribute : graph.attributes(node)) {
+    const std::string text = attribute_text(graph, attribute);
+    is_opaque = is_opaque || text.empty();
+    items.push_back(std::string(graph.text(attribute.name)) + "=" + text);
+  }
+  std::sort(items.begin(), items.end());
+  std::string text = " {";
+  for (const std::string& item : items) text += (text.size() > 2 ? " " : "") + item;
+  text += '}';
+  if (is_opaque) text += " of \"" + std::string(graph.node(node).name) + '"';
+  return text;
+}
+
+}  // namespace
+
+std::string node_case(const Graph& graph, NodeId node) {
+  const std::string_view domain = graph.domain(node);
+  std::string text = op_text(domain, graph.op(node)) + opset_text(graph, domain) + '(';
+  bool is_first = true;
+  for (const Operand& operand : graph.operands(node)) {
+    if (!is_first) text += ", ";
+    text += slot_text(graph, operand.slot) + value_text(graph, operand.value);
+    is_first = false;
+  }
+  text += ')' + attributes_text(graph, node);
+  return text + " -> " + std::to_string(graph.outputs(node).size());
+}
+
+// ---- allowed op ----
+
+void AllowedOp::add(const Graph& graph, NodeId node, const OpFacts& facts) {
+  if (const auto opset = opset_of(graph, node, facts)) {
+    if (!rule_.opset) rule_.opset = OpsetRule{.lowest = *opset, .highest = *opset};
+    rule_.opset->lowest = std::min(rule_.opset->lowest, *opset);
+    rule_.opset->highest = std::max(rule_.opset->highest, *opset);
+  }
+  rule_.domain = plain_domain(graph.domain(node));
+  rule_.op = graph.op(node);
+  add_dtypes(graph, node);
+}
+
+Rule AllowedOp::rule() const {
+  Rule rule = rule_;
+  rule.inputs.assign(inputs_.begin(), inputs_.end());
+  return rule;
+}
+
+void AllowedOp::add_dtypes(const Graph& graph, NodeId node) {
+  std::vector<TypeSet> types;
+  for (const Operand& operand : graph.operands(node)) {
+    const Value& value = graph.value(operand.value);
+    const bool is_plain = operand.slot.is_positional() && !operand.slot.is_inside_list() &&
+                          operand.slot.position() == types.size();
+    if (!is_plain || !value.is_tensor() || value.dtype == DType::unknown) break;
+    types.emplace_back().add(value.dtype);
+  }
+  if (is_first_) inputs_ = types;
+  is_first_ = false;
+  inputs_.resize(std::min(inputs_.size(), types.size()));
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].dtypes |= types[i].dtypes;
+}
+
+// ---- learned pattern ----
+
+namespace {
+
+std::pair<std::string, std::string> op_of(const Graph& graph, NodeId node) {
+  return {std::string(plain_domain(graph.domain(node))), std::string(graph.op(node))};
+}
+
+bool is_plain(OperandSlot slot) { return slot.is_positional() && !slot.is_inside_list(); }
+
+// The edges between the nodes, each with the places of output and input.
+PatternGraph pattern_graph(const Graph& graph, std::span<const NodeId> nodes) {
+  PatternGraph pattern;
+  pattern.op_count = nodes.size();
+  for (std::uint32_t to = 0; to < nodes.size(); ++to) {
+    for (const Operand& operand : graph.operands(nodes[to])) {
+      const auto maker = std::find(nodes.begin(), nodes.end(), graph.value(operand.value).producer);
+      if (maker == nodes.end()) continue;
+      PatternEdge edge;
+      edge.from = static_cast<std::uint32_t>(maker - nodes.begin());
+      edge.to = to;
+      const auto outputs = graph.outputs(*maker);
+      if (outputs.size() > 1) edge.output = index(operand.value) - index(outputs[0]);
+      if (is_plain(operand.slot)) edge.input = operand.slot.position();
+      pattern.edges.push_back(edge);
+    }
+  }
+  return pattern;
+}
+
+bool has_opaque(const Graph& graph, NodeId node) {
+  const auto attributes = graph.attributes(node);
+  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& attribute) {
+    return attribute.type == AttributeType::opaque;
+  });
+}
+
+}  // namespace
+
+LearnedPattern::OpValues LearnedPattern::values_of(const Graph& graph, const OpFacts& facts,
+                                                   NodeId node) {
+  OpValues values;
+  std::set<std::string> names;  // of the attributes that nodes of this op state
+  for (const NodeId other : graph.nodes()) {
+    if (graph.node(other).op != graph.node(node).op) continue;
+    for (const Attribute& attribute : graph.attributes(other)) {
+      names.emplace(graph.text(attribute.name));
+    }
+  }
+  for (const std::string& name : names) {
+    const auto value = attribute_value(graph, node, name, facts);
+    values.attributes.emplace(name, value ? Asked(*value) : Asked());
+  }
+  for (const Operand& operand : graph.operands(node)) {
+    if (!is_plain(operand.slot) || !is_constant(graph, operand.value, facts)) continue;
+    values.constants.push_back(operand.slot.position());
+    const auto elements = facts.elements ? facts.elements(graph, operand.value) : std::nullopt;
+    if (elements && elements->size() == 1) {
+      values.elements.emplace(operand.slot.position(), *elements);
+    }
+  }
+  return values;
+}
+
+std::vector<LearnedPattern::OpValues> LearnedPattern::values_of(const Graph& graph,
+                                                                const OpFacts& facts,
+                                                                std::span<const NodeId> nodes) {
+  std::vector<OpValues> values;
+  for (const NodeId node : nodes) values.push_back(values_of(graph, facts, node));
+  return values;
+}
+
+LearnedPattern::OpValues LearnedPattern::common(const OpValues& one, const OpValues& other) {
+  const auto in_both = [](const auto& mine, const auto& others) {
+    auto both = mine;
+    std::erase_if(both, [&others](const auto& entry) {
+      const auto found = others.find(entry.first);
+      return found == others.end() || found->second != entry.second;
+    });
+    return both;
+  };
+  OpValues values{.attributes = in_both(one.attributes, other.attributes),
+                  .elements = in_both(one.elements, other.elements),
+                  .constants = {}};
+  std::set_intersection(one.constants.begin(), one.constants.end(), other.constants.begin(),
+                        other.constants.end(), std::back_inserter(values.constants));
+  return values;
+}
+
+std::optional<LearnedPattern> LearnedPattern::of(const Graph& graph, const OpFacts& facts,
+                                                 std::span<const NodeId> nodes, NodeId refused) {
+  LearnedPattern pattern;
+  pattern.graph_ = pattern_graph(graph, nodes);
+  if (find_pattern_fault(pattern.graph_)) return std::nullopt;
+  for (const NodeId node : nodes) {
+    if (!graph.body_nodes(node).empty() || has_opaque(graph, node)) return std::nullopt;
+    pattern.ops_.push_back(op_of(graph, node));
+  }
+  pattern.anchor_ =
+      static_cast<std::uint32_t>(std::find(nodes.begin(), nodes.end(), refused) - nodes.begin());
+  if (pattern.around(graph, refused).empty()) return std::nullopt;
+  pattern.add(graph, facts, nodes, true);
+  return pattern;
+}
+
+std::vector<NodeId> LearnedPattern::around(const Graph& graph, NodeId refused) const {
+  const PatternQuery query = {graph, graph_,
+                              [this, &graph](std::uint32_t op, NodeId node) {
+                                return op_of(graph, node) == ops_[op] ? NodeFit::fits
+                                                                      : NodeFit::other_op;
+                              },
+                              [](std::span<const NodeId>) { return true; }};
+  PatternSearch search(query, anchor_);
+  if (!search.run(refused)) return {};
+  const auto nodes = search.nodes();
+  return {nodes.begin(), nodes.end()};
+}
+
+bool LearnedPattern::is_known(const Graph& graph, const OpFacts& facts,
+                              std::span<const NodeId> nodes) const {
+  const std::vector<OpValues> values = values_of(graph, facts, nodes);
+  const auto is_alike = [&](const Occurrence& one) {
+    if (one.values != values) return false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      AllowedOp mine, other;
+      mine.add(graph, nodes[i], facts);
+      other.add(*one.graph, one.nodes[i], *one.facts);
+      if (mine.rule() != other.rule()) return false;
+    }
+    return true;
+  };
+  return std::any_of(taken_.begin(), taken_.end(), is_alike) ||
+         std::any_of(refused_.begin(), refused_.end(), is_alike);
+}
+
+void LearnedPattern::add(const Graph& graph, const OpFacts& facts, std::span<const NodeId> nodes,
+                         bool is_taken) {
+  (is_taken ? taken_ : refused_)
+      .push_back({&graph, &facts, {nodes.begin(), nodes.end()}, values_of(graph, facts, nodes)});
+}
+
+Pattern LearnedPattern::pattern_of(std::span<const Occurrence* const> occurrences) const {
+  Pattern pattern;
+  pattern.graph = graph_;
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    AllowedOp op;
+    OpValues values = occurrences.front()->values[i];
+    for (const Occurrence* const one : occurrences) {
+      op.add(*one->graph, one->nodes[i], *one->facts);
+      values = common(values, one->values[i]);
+    }
+    Rule rule = op.rule();
+    for (const auto& [name, asked] : values.attributes) {
+      if (const auto* const value = std::get_if<AttributeValue>(&asked)) {
+        rule.attributes.push_back({.name = name, .accepted = {*value}, .min = {}, .max = {}});
+      } else {
+        rule.conditions.emplace_back(AbsentAttributeCondition{name});
+      }
+    }
+    for (const std::uint32_t input : values.constants) {
+      const auto elements = values.elements.find(input);
+      if (elements == values.elements.end()) {
+        rule.conditions.emplace_back(ConstantCondition{.input = {.position = input}});
+      } else {
+        ValuesCondition wanted;
+        wanted.input.position = input;
+        wanted.list = elements->second;
+        rule.conditions.emplace_back(std::move(wanted));
+      }
+    }
+    pattern.ops.push_back(std::move(rule));
+  }
+  return pattern;
+}
+
+std::vector<Pattern> LearnedPattern::patterns() const {
+  std::vector<std::vector<const Occurrence*>> groups;
+  for (const Occurrence& one : taken_) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return refused_.empty() || group.front()->values == one.values;
+    });
+    if (found == groups.end()) {
+      groups.push_back({&one});
+    } else {
+      found->push_back(&one);
+    }
+  }
+  std::vector<Pattern> patterns;
+  for (const auto& group : groups) patterns.push_back(pattern_of(group));
+  return patterns;
+}
+
+// ---- learned rule ----
 
 EvidenceCase& Evidence::at(const Graph& graph, NodeId node) {
   const OpName op(plain_domain(graph.domain(node)), graph.op(node));

@@ -1,4 +1,4 @@
-#include "core/measures/option_trials.h"
+#include "core/measures/measures.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,13 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "core/graph/op_name.h"
-#include "core/measures/inference_time.h"
-#include "core/split/latency.h"
-#include "core/support/rule_check.h"
-#include "core/support/support.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "core/split/split.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr std::size_t kMostSizes = 24;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/device.h"
-#include "core/devices/problem.h"
+#include "core/cost/cost.h"
+#include "core/devices/devices.h"
 
 namespace cleave {
 

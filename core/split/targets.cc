@@ -6,7 +6,7 @@
 //    target that takes all of it;
 // 4. rounds; parts that are too small, beyond a limit or too many move on, and rounds are made again;
 // 5. name the parts, find their boundaries, and gather the reasons.
-#include "core/split/targets.h"
+#include "core/split/split.h"
 
 #include <algorithm>
 #include <cassert>
@@ -15,13 +15,12 @@
 #include <string>
 #include <utility>
 
-#include "core/devices/rounds.h"
-#include "core/split/device_use.h"
-#include "core/split/node_groups.h"
-#include "core/split/place_on_targets.h"
-#include "core/support/part_conditions.h"
+#include "core/devices/devices.h"
+#include "core/lists/support.h"
+#include "core/split/groups.h"
 
 namespace cleave {
+
 namespace {
 
 using Sets = std::span<const std::vector<NodeId>>;

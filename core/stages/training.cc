@@ -1,4 +1,4 @@
-#include "core/stages/training.h"
+#include "core/stages/stages.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace cleave {
+
 namespace {
 
 class BackwardPlanner {

@@ -32,28 +32,25 @@ endfunction()
 
 cleave_shelf(STAGES "pipelines: stages, and partitions of a given map"
   COMMANDS stage partition --map --stages
-  PLACES core/balance/ core/stages/ formats/lists/tables/loss_spec formats/lists/tables/partition_map
-         formats/lists/tables/workload_file
-         formats/report/stages/ formats/run/jobs/backward_nodes formats/run/jobs/balance_job
-         formats/run/jobs/stage_ cli/commands/partition cli/commands/stage[.] cli/jobs/stage_run
-         cli/jobs/write_stages cli/options/stage_args)
+  PLACES core/stages/ formats/lists/stage_tables formats/report/stages/ formats/run/jobs/stage_ cli/commands/partition
+         cli/commands/stage[.] cli/jobs/stage_run cli/options/stage_args)
 cleave_shelf(COMPILERS "what runs compilers"
   COMMANDS lower reduce probe backend --lower
   PLACES core/lowering/ formats/run/backend/ formats/run/lowering/ formats/report/lowering/
-         formats/run/jobs/lower_job formats/run/jobs/deploy cli/commands/backend cli/commands/lower[.]
+         formats/run/jobs/lower_job cli/commands/backend cli/commands/lower[.]
          cli/commands/probe cli/commands/reduce cli/jobs/lower_run cli/commands/lowered_preview[.]cc
          cli/options/backend_args)
 cleave_shelf(ADVICE "advice, tuning and calibration"
   COMMANDS advise tune calibrate
-  PLACES core/advice/ formats/report/advice/ formats/run/jobs/calibrate_job formats/run/jobs/tune_
+  PLACES core/measures/advice formats/report/advice/ formats/run/jobs/tune_
          cli/commands/advise cli/commands/calibrate cli/commands/tune)
 cleave_shelf(LISTS "lists that are started, shown and linted"
   COMMANDS lists lint-support
-  PLACES core/lint/ formats/report/lint/ cli/commands/lint_support cli/commands/lists
+  PLACES core/lists/lint formats/report/lint/ cli/commands/lint_support cli/commands/lists
          cli/jobs/lint_run)
 cleave_shelf(CI "checks and comparisons for CI"
   COMMANDS check diff
-  PLACES core/check/ formats/report/check/ cli/commands/check cli/commands/diff cli/options/gate_args)
+  PLACES core/measures/check formats/report/check/ cli/commands/check cli/commands/diff cli/options/gate_args)
 
 # Divides the sources into those of the splitter and those of shelves; shelves that are left out are in neither.
 function(cleave_divide sources splitter shelves)

@@ -76,16 +76,16 @@ def draw(paths, seed):
 
 # Tests of whole commands by folder or file: a pattern of their names for ctest. The first that fits counts.
 WHOLE_COMMANDS = [
-    ("core/balance/", "workloads:"), ("core/placement/", "placement:"), ("core/lowering/", "lower:"),
-    ("core/advice/", "advice:"),
+    ("core/stages/", "workloads:"), ("core/placement/", "placement:"), ("core/lowering/", "lower:"),
+    ("core/measures/advice", "advice:"),
     ("core/", "conformance: every|hostile: each|options:|schemas:|structure: the commands|advice:|placement:|check:|"
               "real:|overlays:"),
-    ("formats/models/tflite/", "tflite:|hostile:"), ("formats/models/pt2/", "^pt2: |hostile:"),
-    ("formats/models/onnx/infer/", "conformance: types|types of larger|inferred shapes|implied attributes"),
-    ("formats/models/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave fix"),
-    ("formats/models/open_shapes", "lower:|ONNX Runtime: sizes"),
-    ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/costs/", "costs:"),
-    ("formats/base/io/", "faults:|hostile:"), ("formats/lists/settings/", "hostile:"),
+    ("formats/tflite/", "tflite:|hostile:"), ("formats/pt2/", "^pt2: |hostile:"),
+    ("formats/onnx/infer/", "conformance: types|types of larger|inferred shapes|implied attributes"),
+    ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave fix"),
+    ("formats/models/models", "lower:|ONNX Runtime: sizes"),
+    ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/cost", "costs:"),
+    ("formats/base/", "faults:|hostile:"), ("formats/lists/settings", "hostile:"),
     ("formats/run/jobs/", "real:|faults: no|costs:|options:|lower:"),
     ("formats/report/lowering/", "lower:"),
     ("formats/report/drawings/", "page:|overlays:|schemas:|real:"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes formats/models/tflite/schema.inc, the tables of TensorFlow Lite's schema, from tflite_schema.fbs beside it.
+"""Writes formats/tflite/schema.inc, the tables of TensorFlow Lite's schema, from tflite_schema.fbs beside it.
 
 The schema is that of tensorflow/compiler/mlir/lite/schema/schema.fbs, unchanged. To take a newer one, replace the
 file and run this script.
 
-usage: tflite_schema.py [FILE]      default: formats/models/tflite/schema.inc
+usage: tflite_schema.py [FILE]      default: formats/tflite/schema.inc
 """
 import re
 import sys
@@ -154,7 +154,7 @@ def text_of(schema):
 
 def main():
     here = Path(__file__).resolve().parent
-    default = here.parent.parent / "formats" / "models" / "tflite" / "schema.inc"
+    default = here.parent.parent / "formats" / "tflite" / "schema.inc"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     schema = Schema((here / "tflite_schema.fbs").read_text(encoding="utf-8"))
     path.write_text(text_of(schema), encoding="utf-8")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes formats/models/pt2/operators.inc, the table of torch's operators, from the schemas of the installed
+"""Writes formats/pt2/operators.inc, the table of torch's operators, from the schemas of the installed
 torch. Run it once for a release of torch; it takes some minutes, since it also calls the operators.
 
 One line per operator: its name, its arguments, its results, and "r" if it draws random numbers.
@@ -17,7 +17,7 @@ elements, each operator in a process of its own, since some end it. Needs expect
 
 Defaults: none, true, false, numbers (reals with a point), 'text', [1;1].
 
-usage: torch_operators.py [FILE]      default: formats/models/pt2/operators.inc
+usage: torch_operators.py [FILE]      default: formats/pt2/operators.inc
 """
 import contextlib
 import itertools
@@ -215,7 +215,7 @@ def is_called(schema):
 
 
 def main():
-    default = Path(__file__).resolve().parents[2] / "formats" / "models" / "pt2" / "operators.inc"
+    default = Path(__file__).resolve().parents[2] / "formats" / "pt2" / "operators.inc"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "core/stages/problem_of_graph.h"
-#include "formats/lists/tables/workload_file.h"
-#include "formats/models/graph_json/graph_json.h"
+#include "core/stages/stages.h"
+#include "formats/lists/stage_tables.h"
+#include "formats/models/graph_json.h"
 #include "tests/bench/bench_memory.h"
 
 namespace cleave::bench {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/balance/solver.h"
+#include "core/stages/balance.h"
 #include "tests/bench/bench_graph.h"
 
 namespace cleave::bench {

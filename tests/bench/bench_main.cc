@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/base/io/heap.h"
+#include "formats/base/process.h"
 #include "tests/bench/bench_graph.h"
 #include "tests/bench/bench_steps.h"
 #include "tests/bench/bench_table.h"

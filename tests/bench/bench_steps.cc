@@ -9,12 +9,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/measures/preview.h"
+#include "core/measures/measures.h"
 #include "core/split/split.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/models/graph_json/graph_json.h"
-#include "formats/models/model_file.h"
-#include "formats/report/drawings/dot.h"
+#include "formats/lists/support_file.h"
+#include "formats/models/graph_json.h"
+#include "formats/models/models.h"
+#include "formats/report/drawings/drawings.h"
 #include "formats/report/words/report.h"
 #include "tests/bench/bench_memory.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/base/number_text.h"
+#include "core/base/words.h"
 
 namespace cleave::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "formats/models/graph_json/graph_json.h"
+#include "formats/models/graph_json.h"
 #include "tests/cases/checks.h"
 
 namespace cleave::cases {

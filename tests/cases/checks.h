@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/graph/graph.h"
-#include "core/measures/preview.h"
+#include "core/measures/measures.h"
 #include "core/split/split.h"
-#include "formats/models/model_file.h"
+#include "formats/models/models.h"
 #include "formats/report/words/report.h"
 #include "tests/cases/case.h"
 #include "tests/cases/tally.h"

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "core/measures/preview.h"
+#include "core/measures/measures.h"
 #include "formats/report/words/report.h"
 #include "tests/cases/checks.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/stages/stages.h"
-#include "formats/models/graph_json/graph_json.h"
+#include "formats/models/graph_json.h"
 #include "tests/cases/checks.h"
 
 namespace cleave::cases {

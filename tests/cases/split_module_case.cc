@@ -1,8 +1,8 @@
 // split_module's cases: parts by a given map, in either order.
 #include <algorithm>
 
-#include "core/split/boundary.h"
-#include "core/stages/assignment.h"
+#include "core/split/split.h"
+#include "core/stages/stages.h"
 #include "formats/report/stages/stages_report.h"
 #include "tests/cases/checks.h"
 

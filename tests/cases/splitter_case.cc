@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/split/boundary.h"
+#include "core/split/split.h"
 #include "tests/cases/checks.h"
 
 namespace cleave::cases {

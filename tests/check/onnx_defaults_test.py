@@ -56,7 +56,7 @@ def versions_by_op():
 
 
 def read_table(folder):
-    text = (Path(folder) / "core/condition/attribute_value.cc").read_text(encoding="utf-8")
+    text = (Path(folder) / "core/lists/condition.cc").read_text(encoding="utf-8")
     rows = {}
     for op, attribute, kind, number, word in ROW.findall(text):
         value = None

@@ -14,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "formats/models/onnx/index/index.h"
-#include "formats/models/onnx/index/links.h"
-#include "formats/models/onnx/infer/infer_shapes.h"
+#include "formats/onnx/index/index.h"
+#include "formats/onnx/infer/infer.h"
 
 namespace {
 

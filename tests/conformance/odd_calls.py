@@ -2,7 +2,7 @@
 """Calls every ONNX operator with mostly unfit inputs and attributes: cleave must read or refuse them.
 
 The library behind cleave's inference crashes on some calls, which these tests found
-(formats/models/onnx/infer/schema.cc refuses them). Each call is a random model of one to three nodes, the
+(formats/onnx/infer/schema.cc refuses them). Each call is a random model of one to three nodes, the
 same for the same seed.
 
 usage: odd_calls.py DUMP_TYPES [--models N] [--seed S] [--op OP] [--keep DIR]

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "formats/base/io/source_file.h"
-#include "formats/base/json/cursor.h"
-#include "formats/models/pt2/archive.h"
-#include "formats/models/pt2/pickle.h"
-#include "formats/models/pt2/write/writer.h"
-#include "formats/models/pt2/zip_directory.h"
+#include "formats/base/files.h"
+#include "formats/base/json.h"
+#include "formats/pt2/pt2.h"
+#include "formats/pt2/internal.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "formats/run/backend/backend_file.h"
+#include "formats/run/backend/backend.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

@@ -3,9 +3,8 @@
 #include <string>
 
 #include "core/split/split.h"
-#include "formats/base/text/utf8.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/report/check/baseline_file.h"
+#include "formats/base/text.h"
+#include "formats/lists/support_file.h"
 #include "formats/report/check/check.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"

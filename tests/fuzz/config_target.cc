@@ -5,7 +5,7 @@
 
 #include "cli/options/config_file.h"
 #include "cli/options/gate_args.h"
-#include "cli/options/request_args.h"
+#include "cli/options/options.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "formats/base/text/diagnostic.h"
+#include "formats/base/faults.h"
 
 namespace cleave::fuzz {
 

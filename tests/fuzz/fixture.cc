@@ -1,6 +1,6 @@
 #include "tests/fuzz/fixture.h"
 
-#include "formats/models/graph_json/graph_json.h"
+#include "formats/models/graph_json.h"
 #include "tests/fuzz/demands.h"
 
 namespace cleave::fuzz {

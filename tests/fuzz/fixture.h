@@ -1,7 +1,7 @@
 // The model that lists, maps, tables and baselines are tried on.
 #pragma once
 
-#include "formats/models/model_file.h"
+#include "formats/models/models.h"
 
 namespace cleave::fuzz {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "core/split/split.h"
-#include "formats/models/graph_json/graph_json.h"
+#include "formats/models/graph_json.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"
 #include "tests/fuzz/targets.h"

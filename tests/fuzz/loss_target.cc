@@ -2,9 +2,9 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/link.h"
-#include "core/support/glob.h"
-#include "formats/lists/tables/loss_spec.h"
+#include "core/base/quantity.h"
+#include "core/lists/support.h"
+#include "formats/lists/stage_tables.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

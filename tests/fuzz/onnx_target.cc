@@ -1,7 +1,7 @@
 // ONNX models.
-#include "formats/models/onnx/index/index.h"
-#include "formats/models/onnx/read/reader.h"
-#include "formats/models/onnx/write/writer.h"
+#include "formats/onnx/index/index.h"
+#include "formats/onnx/read/reader.h"
+#include "formats/onnx/write/writer.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 #include "tests/fuzz/writing.h"

@@ -1,11 +1,11 @@
 // Partition maps: a map that fits the model is put into an order, or its cycle is reported.
 #include <string>
 
-#include "core/split/boundary.h"
-#include "core/stages/assignment.h"
-#include "formats/base/io/source_file.h"
-#include "formats/lists/tables/partition_map.h"
-#include "formats/report/split/print_text.h"
+#include "core/split/split.h"
+#include "core/stages/stages.h"
+#include "formats/base/files.h"
+#include "formats/lists/stage_tables.h"
+#include "formats/report/split/split_texts.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

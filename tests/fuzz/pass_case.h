@@ -8,7 +8,7 @@
 
 #include "core/graph/graph.h"
 #include "core/split/options.h"
-#include "core/support/support.h"
+#include "core/lists/support.h"
 
 namespace cleave::fuzz {
 

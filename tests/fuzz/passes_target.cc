@@ -6,10 +6,9 @@
 #include <map>
 #include <string>
 
-#include "core/advice/advice.h"
-#include "core/graph/shape.h"
-#include "core/measures/preview.h"
-#include "core/measures/same_shape.h"
+#include "core/measures/advice.h"
+#include "core/graph/graph.h"
+#include "core/measures/measures.h"
 #include "core/split/split.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/fuzz/demands.h"

@@ -1,7 +1,5 @@
 // torch.export archives and their programs.
-#include "formats/models/pt2/reader.h"
-#include "formats/models/pt2/write/writer.h"
-#include "formats/models/pt2/zip_directory.h"
+#include "formats/pt2/pt2.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 #include "tests/fuzz/writing.h"

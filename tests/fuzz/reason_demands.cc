@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/support/part_conditions.h"
+#include "core/lists/support.h"
 #include "tests/core/split/plain_passes.h"
 #include "tests/fuzz/demands.h"
 

@@ -1,8 +1,7 @@
 // Relations of rules: a text is refused at a place in it, or is read and decided for every node.
 #include <array>
 
-#include "core/condition/relation.h"
-#include "core/condition/relation_value.h"
+#include "core/lists/condition.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

@@ -2,15 +2,13 @@
 
 #include <string>
 
-#include "core/measures/preview.h"
-#include "core/split/partition.h"
+#include "core/measures/measures.h"
 #include "core/split/split.h"
-#include "formats/base/text/utf8.h"
+#include "formats/base/text.h"
 #include "formats/report/check/check.h"
-#include "formats/report/drawings/dot.h"
-#include "formats/report/drawings/viewers.h"
-#include "formats/report/split/explain_text.h"
-#include "formats/report/split/print_text.h"
+#include "formats/report/drawings/drawings.h"
+#include "formats/report/drawings/pages.h"
+#include "formats/report/split/split_texts.h"
 #include "tests/fuzz/demands.h"
 
 namespace cleave::fuzz {

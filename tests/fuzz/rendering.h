@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support/support.h"
-#include "formats/models/model_file.h"
+#include "core/lists/support.h"
+#include "formats/models/models.h"
 
 namespace cleave::fuzz {
 

@@ -1,7 +1,6 @@
 // Support lists: what is read judges a graph, its faults are found, and reports name its rules.
-#include "core/lint/support_lint.h"
-#include "formats/lists/support/rule_json.h"
-#include "formats/lists/support/support_file.h"
+#include "core/lists/lint.h"
+#include "formats/lists/support_file.h"
 #include "formats/report/lint/lint.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/lists/costs/model_costs.h"
-#include "formats/lists/tables/device_file.h"
-#include "formats/models/pt2/op_schemas.h"
+#include "formats/lists/costs.h"
+#include "formats/lists/tables.h"
+#include "formats/pt2/pt2.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

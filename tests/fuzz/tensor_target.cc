@@ -1,5 +1,5 @@
 // Tensors that come back from compilers' programs: ONNX's TensorProto and numpy's files.
-#include "formats/run/backend/tensor.h"
+#include "formats/run/backend/backend.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

@@ -1,6 +1,5 @@
 // TensorFlow Lite models.
-#include "formats/models/tflite/reader.h"
-#include "formats/models/tflite/write/writer.h"
+#include "formats/tflite/tflite.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 #include "tests/fuzz/writing.h"

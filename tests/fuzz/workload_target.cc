@@ -1,6 +1,6 @@
 // Workloads: what is read is a problem whose stages, where there are any, keep its order.
-#include "core/balance/solver.h"
-#include "formats/lists/tables/workload_file.h"
+#include "core/stages/balance.h"
+#include "formats/lists/stage_tables.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

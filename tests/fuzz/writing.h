@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/split/split.h"
-#include "formats/base/io/output_folder.h"
-#include "formats/models/model_file.h"
+#include "formats/base/files.h"
+#include "formats/models/models.h"
 
 namespace cleave::fuzz {
 

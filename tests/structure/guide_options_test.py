@@ -55,7 +55,7 @@ def used_in_commands(text):
 
 
 def reason_codes(project):
-    codes = (project / "core/support/reason.h").read_text(encoding="utf-8")
+    codes = (project / "core/lists/support.h").read_text(encoding="utf-8")
     codes = re.search(r"enum class ReasonCode[^{]*{(.*?)}", codes, re.S)[1]
     return set(re.findall(r"^  (\w+),", codes, re.M)) - {"none"}
 

@@ -1,107 +1,31 @@
 #!/usr/bin/env python3
-"""Checks the includes between folders ("rooms"): each includes only the rooms that the table allows.
+"""Checks the includes of core, formats and cli.
 
-The table lists the rooms so that a room may include itself and the rooms named next to it, all of which
-are listed before it: so there is no cycle. Third-party headers appear in sources of formats and in cli,
-but not in headers of formats, and not in core. No room has more than 6,000 lines. A file includes, itself or through another one, what
-declares each function that it calls and each type that it names: without that it builds only in one compilation with others.
+Layers go one way: a file includes files of its own layer and of those below it. Rooms (folders) of one layer may
+use each other, but not in a circle. Core includes the standard library only; headers of formats are free of
+libraries. A source has at most 1,500 lines. The splitter includes no shelf, and a shelf only those that it names.
+A file includes, itself or through another one, what declares each function that it calls and each type that it
+names: without that it builds only by chance.
 
 usage: includes_test.py PROJECT_FOLDER      exit status 1 when an include breaks a rule
 """
 
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
-CORE_LOW = "core/base core/graph"
-CORE = CORE_LOW + " core/condition core/pattern core/support core/cost core/devices core/split core/measures"
-FILES = "formats/base/text formats/base/io formats/base/json"
-ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/read formats/models/onnx/view"
-LIBRARY = CORE + " core/lint core/balance core/stages core/advice core/check core/placement core/lowering"
-READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists/settings formats/lists/support "
-           "formats/lists/tables formats/lists/costs "
-           "formats/models/pt2 formats/models/pt2/write formats/models/tflite formats/models/tflite/write "
-           "formats/run/backend formats/run/lowering "
-           "formats/models " + ONNX + " formats/models/onnx/write")
-REPORTS = "formats/report/words formats/report/ci formats/report/drawings formats/report/split " \
-          "formats/report/lint formats/report/check formats/report/stages formats/report/advice formats/report/guide"
-
-MAY_INCLUDE = {
-    # The graph and what is computed on it.
-    "core/base": "",
-    "core/graph": "core/base",
-    "core/balance": "core/base",
-    "core/condition": CORE_LOW,
-    "core/pattern": CORE_LOW,
-    "core/support": CORE_LOW + " core/condition core/pattern",
-    "core/lint": CORE_LOW + " core/condition core/pattern core/support",
-    "core/cost": CORE_LOW + " core/condition core/support",
-    "core/placement": "core/base core/cost",
-    "core/devices": CORE_LOW + " core/cost core/placement",
-    "core/split": CORE_LOW + " core/pattern core/support core/cost core/placement core/devices",
-    "core/measures": CORE_LOW + " core/condition core/support core/cost core/devices core/split",
-    "core/stages": CORE + " core/balance",
-    "core/advice": CORE,
-    "core/check": CORE,
-    "core/lowering": CORE,
-    # Bytes to core types and back.
-    "formats/base/text": "core/base",
-    "formats/base/io": "core/base formats/base/text",
-    "formats/base/json": "core/base formats/base/text formats/base/io",
-    "formats/models/bind": CORE_LOW + " " + FILES,
-    "formats/models/onnx/index": CORE_LOW + " formats/models/bind " + FILES,
-    "formats/models/onnx/infer": CORE_LOW + " core/condition core/support formats/models/bind formats/models/onnx/index " + FILES,
-    "formats/models/onnx/infer/rules": CORE_LOW + " formats/models/onnx/index formats/models/onnx/infer formats/base/text",
-    "formats/models/onnx/infer/values": CORE_LOW + " formats/models/onnx/index formats/models/onnx/infer formats/base/text",
-    "formats/models/onnx/fold": CORE_LOW + " formats/models/bind formats/models/onnx/index formats/models/onnx/infer " + FILES,
-    "formats/models/onnx/read": CORE_LOW + " core/condition formats/models/bind formats/models/onnx/index formats/models/onnx/infer "
-                         "formats/models/onnx/fold " + FILES,
-    "formats/models/onnx/view": CORE_LOW + " core/condition formats/models/onnx/index formats/models/onnx/infer",
-    "formats/models/onnx/write": CORE + " formats/models/bind " + ONNX + " " + FILES,
-    "formats/models/pt2": CORE + " formats/models/bind " + FILES,
-    # Native JSON can be made of other models: `convert`.
-    "formats/models/tflite": CORE + " formats/models/bind " + FILES,
-    "formats/models/graph_json": CORE + " core/stages formats/models/bind formats/models/onnx/index formats/models/pt2 " + FILES,
-    "formats/models/pt2/write": CORE + " formats/models/bind formats/models/pt2 " + FILES,
-    "formats/models/tflite/write": CORE + " formats/models/bind formats/models/tflite " + FILES,
-    "formats/lists/settings": CORE + " core/placement formats/base/text formats/base/json",
-    "formats/lists/support": CORE_LOW + " core/condition core/support core/cost " + FILES,
-    "formats/lists/tables": CORE + " core/balance core/stages formats/models/bind formats/lists/support " + FILES,
-    "formats/lists/costs": CORE + " core/placement formats/models/bind formats/lists/tables " + FILES,
-    "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 "
-                      "formats/models/tflite " + ONNX,
-    "formats/run/backend": CORE_LOW + " core/lowering " + FILES + " formats/models/onnx/index formats/models/onnx/write "
-                           "formats/models/tflite formats/models/tflite/write",
-    "formats/run/lowering": LIBRARY + " " + FILES + " formats/models/bind formats/lists/support formats/models "
-                        "formats/models/onnx/write formats/models/pt2 formats/models/pt2/write formats/models/tflite/write "
-                        "formats/run/backend " + ONNX,
-    # What people and programs read.
-    "formats/report/words": LIBRARY + " " + READERS,
-    "formats/report/guide": "core/base formats/base/text",
-    "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/split": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/ci": "core/base core/graph formats/base/json formats/base/text",
-    "formats/report/lint": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/check": LIBRARY + " " + READERS + " formats/report/words formats/report/ci formats/report/drawings",
-    "formats/report/stages": LIBRARY + " " + READERS + " formats/report/words "
-                             "formats/report/drawings",
-    "formats/report/advice": LIBRARY + " " + READERS + " formats/report/words formats/report/drawings",
-    "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words formats/report/ci formats/report/check",
-    # Whole jobs, from files to files, without a command line.
-    "formats/run/jobs": LIBRARY + " " + READERS + " " + REPORTS,
-    # What programs that use cleave as a library include.
-    "formats/run/library": LIBRARY + " " + READERS + " " + REPORTS + " formats/run/jobs",
-    # The command line.
-    "cli/terminal": LIBRARY + " " + READERS + " " + REPORTS + " formats/run/jobs",
-    "cli/options": LIBRARY + " " + READERS + " " + REPORTS + " formats/run/jobs cli/terminal",
-    "cli/shell": "cli/options",
-    "cli/jobs": LIBRARY + " " + READERS + " " + REPORTS + " formats/run/jobs cli/terminal cli/options",
-    "cli/commands": LIBRARY + " " + READERS + " " + REPORTS + " formats/report/lowering "
-                    "formats/run/jobs cli/terminal cli/options cli/jobs",
-    "cli": "formats/base/io cli/commands cli/options cli/shell cli/terminal",
-}
-MOST_LINES = 6000
+# From the lowest; a room belongs to the layer that names the longest beginning of its path.
+LAYERS = [
+    ["core"],
+    ["formats/base"],
+    ["formats/models", "formats/onnx", "formats/pt2", "formats/tflite"],
+    ["formats/lists", "formats/run/backend", "formats/run/lowering"],
+    ["formats/report"],
+    ["formats/run"],
+    ["cli"],
+]
+MOST_LINES = 1500
 SHELF = re.compile(r'^cleave_shelf\((\w+) "[^"]*"\s*(?:USES ([\w ]+?))?\s*COMMANDS [^\n]*\n\s*PLACES ([^)]+)\)', re.M)
 # What chooses by the shelves that are built.
 CHOOSES = {"cli/commands/commands.cc", "cli/commands/print.cc"}
@@ -109,33 +33,48 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no folder, no extension
 
 
-def faults_of_table():
-    """A room may name only rooms that are defined before it, so that the table has no circle."""
-    rooms = list(MAY_INCLUDE)
-    for room, allowed in MAY_INCLUDE.items():
-        for other in allowed.split():
-            if other not in MAY_INCLUDE:
-                yield f'the table lets {room} include "{other}", which is no room'
-            elif rooms.index(other) >= rooms.index(room):
-                yield f'the table lets {room} include "{other}", which is above it'
+
+def layer_of(room):
+    names = [(len(name), layer) for layer, of_layer in enumerate(LAYERS) for name in of_layer
+             if room == name or room.startswith(name + "/")]
+    return max(names)[1] if names else None
 
 
-def faults_of(path, room):
-    text = path.read_text(encoding="utf-8")
-    allowed = set(MAY_INCLUDE[room].split()) | {room}
-    if room.startswith("formats/models/onnx/infer/"):  # its rules are declared in the room around it
-        allowed.add("formats/models/onnx/infer")
+def faults_of(path, room, text):
+    if layer_of(room) is None:
+        yield 1, f"{room} is in no layer"
+        return
     for match in INCLUDE.finditer(text):
         own, system = match.groups()
         line = text.count("\n", 0, match.start(0)) + 1
-        if own and str(Path(own).parent) not in allowed:
-            yield line, f'{room} must not include "{own}"'
-        if not system or STANDARD.fullmatch(system):
+        if own:
+            other = layer_of(str(Path(own).parent))
+            if other is None or other > layer_of(room):
+                yield line, f'{room} must not include "{own}", which is above it'
+        elif STANDARD.fullmatch(system):
             continue
-        if room.startswith("core/"):
+        elif room.startswith("core/"):
             yield line, f"core includes the standard library only, not <{system}>"
         elif room.startswith("formats") and path.suffix == ".h":
             yield line, f"<{system}> belongs in a .cc file: headers of formats are free of it"
+
+
+def circles(uses):
+    """Circles of rooms, each told once: [[room, ..., room]]."""
+    found, done = [], set()
+
+    def visit(room, path):
+        for other in sorted(uses[room]):
+            if other in path:
+                found.append([*path[path.index(other):], other])
+            elif other not in done:
+                visit(other, [*path, other])
+        done.add(room)
+
+    for room in sorted(uses):
+        if room not in done:
+            visit(room, [room])
+    return found
 
 
 def shelves(root):
@@ -206,8 +145,9 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     root = Path(sys.argv[1])
-    faults = list(faults_of_table())
-    lines = Counter()
+    faults = []
+    uses = defaultdict(set)
+    lines = 0
     table = shelves(root)
     if len(table) < 5:
         faults.append("scripts/build/shelves.cmake: a shelf was not read")
@@ -215,17 +155,17 @@ def main():
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in (".h", ".cc"):
                 continue
-            room = str(path.parent.relative_to(root))
-            faults += faults_of_shelves(root, str(path.relative_to(root)), table)
-            lines[room] += path.read_text(encoding="utf-8").count("\n")
-            if room not in MAY_INCLUDE:
-                faults.append(f"{path.relative_to(root)}: {room} is no room of the table")
-                continue
-            faults += [f"{path.relative_to(root)}:{line}: {what}"
-                       for line, what in faults_of(path, room)]
-    faults += [f"{room} holds {count} lines, more than {MOST_LINES}" for room, count in lines.items() if count > MOST_LINES]
+            name, room = str(path.relative_to(root)), str(path.parent.relative_to(root))
+            text = path.read_text(encoding="utf-8")
+            faults += faults_of_shelves(root, name, table)
+            faults += [f"{name}:{line}: {what}" for line, what in faults_of(path, room, text)]
+            lines += text.count("\n")
+            if text.count("\n") > MOST_LINES:
+                faults.append(f"{name} has more than {MOST_LINES} lines")
+            uses[room] |= {str(Path(own).parent) for own, _ in INCLUDE.findall(text) if own} - {room}
+    faults += [f"a circle of rooms: {' -> '.join(circle)}" for circle in circles(uses)]
     faults += Declarations(root).faults()
-    print("\n".join(faults + [f"{lines.total()} lines, {len(faults)} faults"]))
+    print("\n".join(faults + [f"{lines} lines, {len(uses)} rooms, {len(faults)} faults"]))
     sys.exit(1 if faults or not lines else 0)
 
 

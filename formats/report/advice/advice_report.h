@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/advice/advice.h"
-#include "core/measures/option_trials.h"
-#include "core/support/support.h"
-#include "formats/models/bind/loaded_model.h"
+#include "core/lists/support.h"
+#include "core/measures/advice.h"
+#include "core/measures/measures.h"
+#include "formats/base/model.h"
 
 namespace cleave {
 

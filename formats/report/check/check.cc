@@ -1,32 +1,1109 @@
-// Makes a check's data from a report: gates, what moved since the baseline and why, then the nodes
-// on the CPU with the rules to blame.
+// Checks a model against a baseline and gates.
 #include "formats/report/check/check.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <initializer_list>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
-#include "core/base/capped_list.h"
-#include "core/base/number_text.h"
-#include "core/check/comparison.h"
-#include "core/graph/fingerprint.h"
-#include "core/graph/op_name.h"
-#include "core/support/glob.h"
-#include "core/support/required_nodes.h"
-#include "core/support/support_list.h"
-#include "formats/base/text/text_layout.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/models/model_file.h"
-#include "formats/models/open_shapes.h"
-#include "formats/report/check/checked_node.h"
-#include "formats/report/words/cost_words.h"
-#include "formats/report/words/reason_text.h"
-#include "formats/report/words/report_values.h"
-#include "formats/report/words/value_text.h"
+#include <nlohmann/json.hpp>
+
+#include "core/base/words.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "core/measures/check.h"
+#include "core/split/split.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/base/json.h"
+#include "formats/base/text.h"
+#include "formats/lists/settings.h"
+#include "formats/lists/support_file.h"
+#include "formats/models/models.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
+
+// ---- checked node ----
+
+namespace {
+
+constexpr std::size_t kLongestChain = 10'000;
+
+// The rule that caused the reason, found by following the nodes to blame.
+FilePlace root_of_reason(const Report& report, NodeId node, const PerNode<Reason>& reasons,
+                         FilePlace list_place) {
+  for (std::size_t i = 0; i < kLongestChain && report.graph.nodes().contains(node); ++i) {
+    const Reason& reason = reasons[node];
+    const bool is_denied = reason.code == ReasonCode::denied;
+    const bool has_rule = is_denied || reason.code == ReasonCode::rule_failed;
+    if (has_rule && reason.because == kNone<NodeId>) {
+      const SupportList& list = report.lists[reason.list];
+      const Rule& rule = (is_denied ? list.deny : list.allow)[reason.rule];
+      return {list.path, rule.line, rule.column};
+    }
+    if (reason.code == ReasonCode::pattern_failed) {
+      const SupportList& list = report.lists[reason.list];
+      const Pattern& pattern = list.patterns[reason.rule];
+      return {list.path, pattern.line, pattern.column};
+    }
+    if (has_rule || reason.because == kNone<NodeId>) break;
+    node = reason.because;
+  }
+  return list_place;
+}
+
+// The first list of one of several targets as a whole.
+FilePlace place_of_list(const Report& report, TargetId target) {
+  const Target& own = report.targets[index(target)];
+  if (own.first_list == own.end_list) return place_of_list(report);
+  FilePlace place;
+  place.file = report.lists[own.first_list].path;
+  return place;
+}
+
+// Of the place of a move, if it is one of the report's targets.
+TargetId target_at(const Report& report, Place place) {
+  if (!is_on_acc(place)) return kNone<TargetId>;
+  const auto target = static_cast<std::size_t>(place) - static_cast<std::size_t>(Place::acc);
+  return target < report.targets.size() ? id_at<TargetId>(target) : kNone<TargetId>;
+}
+
+}  // namespace
+
+FilePlace place_of_list(const Report& report) {
+  FilePlace place;
+  if (!report.lists.empty()) place.file = report.lists.front().path;
+  return place;
+}
+
+Measures measures_of(const Report& report) {
+  Measures measures = measure(report.graph, report.split.partition, report.split.boundaries,
+                              report.preview, report.targets);
+  if (report.time != nullptr) {
+    measures.latency_us = report.time->asked().total_us;
+    measures.all_cpu_us = report.time->asked().all_cpu_us;
+    measures.cpu_unmatched_us = report.time->basis.cpu_unmatched.us;
+    measures.acc_unmatched_us = report.time->basis.acc_unmatched.us;
+  }
+  return measures;
+}
+
+const TargetTimes* times_of(const Report& report) {
+  return report.time == nullptr ? nullptr : &report.time->basis.times;
+}
+
+CheckedNode checked_node(const Report& report, NodeId node, TargetId asked) {
+  const Graph& graph = report.graph;
+  const Partition& partition = report.split.partition;
+  const PartId part = partition.part_of[node];
+  const bool is_of_one = asked != kNone<TargetId>;
+  CheckedNode checked;
+  checked.name = graph.node(node).name;
+  checked.op = graph.op(node);
+  if (!report.targets.empty() && partition.is_acc(part)) {
+    checked.runs_on = device_name(report, part);
+  }
+  if (partition.is_acc(part) && !is_of_one) {
+    checked.place = place_of_list(report);
+    return checked;
+  }
+  const ReasonContext context = is_of_one ? reason_context(report, asked) : reason_context(report);
+  const PerNode<Reason>& reasons =
+      is_of_one ? report.split.targets[index(asked)].reasons : report.split.reasons;
+  const Reason& reason = reasons[node];
+  std::string whose;
+  if (is_of_one) {
+    checked.target = report.targets[index(asked)].name;
+    whose = checked.target + ": ";
+  }
+  checked.code = reason.code;
+  checked.cause = whose + cause_text(context, node, reason);
+  checked.detail = whose + reason_text(context, node, reason);
+  if (reason.because != kNone<NodeId>) checked.because = graph.node(reason.because).name;
+  checked.place = root_of_reason(report, node, reasons,
+                                 is_of_one ? place_of_list(report, asked) : place_of_list(report));
+  return checked;
+}
+
+CheckedMove checked_move(const Report& report, const Move& move, const ComparedTargets& targets) {
+  const TargetId left = targets.names.empty() ? kNone<TargetId> : target_at(report, move.from);
+  const bool says_why =
+      left != kNone<TargetId> &&
+      report.split.targets[index(left)].reasons[move.node].code != ReasonCode::none;
+  return {checked_node(report, move.node, says_why ? left : kNone<TargetId>), move.from, move.to,
+          move.cause};
+}
+
+std::vector<std::string> target_names(std::span<const Target> targets) {
+  std::vector<std::string> names;
+  for (const Target& target : targets) names.push_back(target.name);
+  return names;
+}
+
+std::vector<std::string> changed_targets(std::span<const Target> before,
+                                         const SplitOptions& before_numbers, const Report& now) {
+  const SplitOptions& numbers = now.options;
+  if (before.empty() && now.targets.empty()) {
+    return changed_numbers(before_numbers.machine, numbers.machine);
+  }
+  std::vector<std::string> changes;
+  const auto names_of = [](std::span<const Target> targets) {
+    std::string text;
+    for (const Target& target : targets) text += (text.empty() ? "" : ", ") + target.name;
+    return text.empty() ? std::string("one") : text;
+  };
+  const auto compare = [&](const std::string& name, const std::string& was, const std::string& is) {
+    if (was != is) changes.push_back(name + ": " + is + ", was " + was);
+  };
+  compare("targets", names_of(before), names_of(now.targets));
+  const auto limit = [](std::size_t most) {
+    return most == SplitOptions::kUnlimited ? std::string("unlimited") : count_text(most);
+  };
+  const auto bandwidth = [](const Link& link) {
+    return rate_text(link.bytes_per_second / 1e9) + " GB/s";
+  };
+  const auto machine_of = [](const SplitOptions& of, std::size_t target) {
+    return target == 0 ? of.machine : of.later[target - 1];
+  };
+  for (std::size_t i = 0; i < now.targets.size(); ++i) {
+    const Target& is = now.targets[i];
+    const auto found = std::find_if(before.begin(), before.end(),
+                                    [&](const Target& was) { return was.name == is.name; });
+    if (found == before.end()) continue;
+    const auto was_at = static_cast<std::size_t>(found - before.begin());
+    compare(is.name + ": min-acc-module-size", count_text(found->min_acc_size),
+            count_text(is.min_acc_size));
+    compare(is.name + ": keep-acc-subgraphs", limit(found->most_kept), limit(is.most_kept));
+    compare(is.name + ": link", bandwidth(found->link), bandwidth(is.link));
+    for (const std::string& change :
+         changed_numbers(machine_of(before_numbers, was_at), machine_of(numbers, i))) {
+      const bool is_of_cpu = change.starts_with("target cpu");
+      if (!is_of_cpu || i == 0) changes.push_back(is_of_cpu ? change : is.name + ": " + change);
+    }
+  }
+  return changes;
+}
+
+std::string changed_link(std::span<const Target> before, double bytes_per_second_before,
+                         const Report& now) {
+  if (!before.empty() || !now.targets.empty()) return {};
+  const auto text_of = [](double bytes_per_second) {
+    return rate_text(bytes_per_second / 1e9) + " GB/s";
+  };
+  const std::string was = text_of(bytes_per_second_before);
+  const std::string is = text_of(now.preview.link.bytes_per_second);
+  return was == is ? std::string() : "pcie-bw: " + is + ", was " + was;
+}
+
+std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves) {
+  std::vector<MoveGroup> groups;
+  std::map<std::pair<Change, std::string>, std::size_t> places;
+  for (const CheckedMove& move : moves) {
+    const auto [place, is_new] = places.try_emplace({move.change, move.node.cause}, groups.size());
+    if (is_new) groups.push_back({move.change, move.node.cause, {}});
+    groups[place->second].moves.push_back(&move);
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const MoveGroup& a, const MoveGroup& b) { return a.change < b.change; });
+  return groups;
+}
+
+std::vector<std::string> changed_bindings(const ShapeBindings& before, const ShapeBindings& now) {
+  std::vector<std::string> changes;
+  // By name: the value given before and the value given now; empty: not given.
+  std::map<std::string, std::pair<std::string, std::string>> given;
+  const auto note = [&](const ShapeBindings& bindings, bool is_now) {
+    const auto place = [&](const std::string& name) -> std::string& {
+      return is_now ? given[name].second : given[name].first;
+    };
+    for (const auto& dim : bindings.dims) place("dim " + dim.first) = std::to_string(dim.second);
+    for (const auto& input : bindings.inputs) {
+      std::string& text = place("input-shape " + input.first);
+      for (const std::int64_t size : input.second) {
+        text += (text.empty() ? "" : ",") + (size < 0 ? "?" : std::to_string(size));
+      }
+      if (text.empty()) text = "()";
+    }
+    for (const auto& value : bindings.values) place("set-input " + value.first) = value.second;
+    if (!bindings.signature.empty()) place("signature") = escaped_in_quotes(bindings.signature);
+    place("fold") = folding_name(bindings.folding);
+    place("infer") = shape_inference_name(bindings.inference);
+  };
+  note(before, false);
+  note(now, true);
+  for (const auto& [name, texts] : given) {
+    if (texts.first == texts.second) continue;
+    changes.push_back(escaped(name) + ": " + (texts.second.empty() ? "not given" : texts.second) +
+                      ", was " + (texts.first.empty() ? "not given" : texts.first));
+  }
+  return changes;
+}
+
+// ---- check words ----
+
+namespace {
+
+std::uint64_t whole(double number) { return static_cast<std::uint64_t>(number); }
+
+// "95%", "94.97%": with as many digits as it takes to tell the share from the others.
+std::string share_text(double share, std::initializer_list<double> others) {
+  constexpr int kMostDigits = 12;
+  for (int digits = 0; digits < kMostDigits; ++digits) {
+    const auto look = [&](double number) {
+      return digits < 2 ? percent_text(number) : fixed_text(number * 100, digits) + "%";
+    };
+    const bool is_told = std::all_of(others.begin(), others.end(), [&](double other) {
+      return other == share || look(other) != look(share);
+    });
+    if (is_told) return look(share);
+  }
+  return percent_text(share);
+}
+
+std::string share_of(const Gate& gate, double share) {
+  const double actual = gate.actual.value_or(share);
+  return share_text(share, {actual, gate.limit, gate.baseline.value_or(actual)});
+}
+
+bool is_regression(GateKind kind) { return kind >= GateKind::node_coverage_regression; }
+
+std::string regression_words(const Gate& gate) {
+  if (gate.kind == GateKind::qps_regression) {
+    return rate_text(*gate.actual) + " QPS" +
+           (gate.baseline ? ", was " + rate_text(*gate.baseline) : ", was not bounded");
+  }
+  if (gate.kind == GateKind::latency_regression) {
+    return duration_text(*gate.actual) + ", was " + duration_text(*gate.baseline);
+  }
+  return share_of(gate, *gate.actual) + ", was " + share_of(gate, *gate.baseline);
+}
+
+}  // namespace
+
+std::string gate_name(const Gate& gate) {
+  const std::string name(gate_kind_name(gate.kind));
+  return gate.subject.empty() ? name : name + " " + gate.subject;
+}
+
+namespace {
+
+// What all of the accelerators have, or one of several targets.
+const Coverage& coverage_of(const CheckRun& run, const Gate& gate) {
+  const auto choose = [&](const auto& of) -> const Coverage& {
+    return gate.kind == GateKind::min_node_coverage    ? of.nodes
+           : gate.kind == GateKind::min_flops_coverage ? of.flops
+                                                       : of.parameter_bytes;
+  };
+  for (const TargetMeasures& target : run.now.targets) {
+    if (target.name == gate.subject) return choose(target);
+  }
+  return choose(run.now);
+}
+
+std::string coverage_words(const CheckRun& run, const Gate& gate) {
+  const std::string share = share_of(gate, *gate.actual);
+  const Coverage& coverage = coverage_of(run, gate);
+  if (gate.kind == GateKind::min_node_coverage) {
+    return share + " (" + count_text(whole(coverage.acc)) + " of " +
+           counted(whole(coverage.total), "node") + ")";
+  }
+  if (gate.kind == GateKind::min_flops_coverage) {
+    return share + (run.now.flops.unknown > 0 ? " of the known " : " of ") +
+           flops_text(coverage.total);
+  }
+  return share + " of " + bytes_text(whole(coverage.total));
+}
+
+// "npu" of the requirement "npu:Conv"; "" for any accelerator.
+std::string required_target(const CheckRun& run, const Gate& gate) {
+  for (const TargetMeasures& target : run.now.targets) {
+    if (gate.subject.starts_with(target.name + ":")) return target.name;
+  }
+  return {};
+}
+
+std::string kind_title(const Gate& gate);
+
+}  // namespace
+
+std::string gate_title(const Gate& gate) {
+  const bool is_of_target = gate.kind != GateKind::require && !gate.subject.empty();
+  return kind_title(gate) + (is_of_target ? " of " + gate.subject : "");
+}
+
+namespace {
+
+std::string kind_title(const Gate& gate) {
+  switch (gate.kind) {
+    case GateKind::min_node_coverage:
+      return "node coverage";
+    case GateKind::min_flops_coverage:
+      return "FLOPs coverage";
+    case GateKind::min_parameter_coverage:
+      return "parameter coverage";
+    case GateKind::max_acc_subgraphs:
+      return "accelerator subgraphs";
+    case GateKind::max_cpu_nodes:
+      return "CPU nodes";
+    case GateKind::max_unchecked:
+      return "unchecked nodes";
+    case GateKind::max_boundary_bytes:
+      return "boundary bytes";
+    case GateKind::min_qps:
+      return "link-bound QPS";
+    case GateKind::max_latency:
+      return "latency";
+    case GateKind::faster_than_cpu:
+      return "faster than the CPU";
+    case GateKind::latency_regression:
+      return "latency kept";
+    case GateKind::require:
+      return "require " + fitted(escaped_in_quotes(gate.subject), 60);
+    case GateKind::no_unknown_shapes:
+      return "unknown shapes";
+    case GateKind::max_new_cpu_nodes:
+      return "new CPU nodes";
+    case GateKind::node_coverage_regression:
+      return "node coverage kept";
+    case GateKind::flops_coverage_regression:
+      return "FLOPs coverage kept";
+    case GateKind::parameter_coverage_regression:
+      return "parameter coverage kept";
+    case GateKind::qps_regression:
+      return "link-bound QPS kept";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string gate_actual(const CheckRun& run, const Gate& gate) {
+  if (gate.kind == GateKind::require) {
+    if (!gate.actual) return "no such node";
+    const std::string target = required_target(run, gate);
+    if (gate.passed()) return target.empty() ? "on the accelerator" : "on " + target;
+    return counted(whole(*gate.actual), "node") +
+           (target.empty() ? " on the CPU" : " not on " + target);
+  }
+  if (!gate.actual) {
+    if (gate.verdict == GateVerdict::not_known) return "not known";
+    const bool was_bounded =
+        gate.kind == GateKind::qps_regression && run.before && run.before->is_boundary_known;
+    return was_bounded ? "not bounded" : "not known of the baseline";
+  }
+  if (is_regression(gate.kind)) return regression_words(gate);
+  switch (gate.kind) {
+    case GateKind::min_node_coverage:
+    case GateKind::min_flops_coverage:
+    case GateKind::min_parameter_coverage:
+      return coverage_words(run, gate);
+    case GateKind::max_boundary_bytes:
+      return (run.now.is_boundary_known ? "" : "more than ") + bytes_text(whole(*gate.actual));
+    case GateKind::min_qps:
+      return (run.now.is_boundary_known ? "" : "below ") + rate_text(*gate.actual) +
+             " QPS (full duplex)";
+    case GateKind::faster_than_cpu:
+      if (run.now.acc_subgraphs == 0) return "all of it on the CPU";
+      return duration_text(*gate.actual);
+    case GateKind::max_latency:
+      return duration_text(*gate.actual);
+    default:
+      return count_text(whole(*gate.actual));
+  }
+}
+
+std::string gate_limit(const CheckRun& run, const Gate& gate) {
+  switch (gate.kind) {
+    case GateKind::require: {
+      const std::string target = required_target(run, gate);
+      return target.empty() ? "on the accelerator" : "on " + target;
+    }
+    case GateKind::min_node_coverage:
+    case GateKind::min_flops_coverage:
+    case GateKind::min_parameter_coverage:
+      return "at least " + share_of(gate, gate.limit);
+    case GateKind::min_qps:
+      return "at least " + rate_text(gate.limit);
+    case GateKind::max_latency:
+      return "at most " + duration_text(gate.limit);
+    case GateKind::faster_than_cpu:
+      return gate.limit > 0 ? "below " + duration_text(gate.limit) : "below that of the CPU";
+    case GateKind::latency_regression:
+      return "at most " + duration_text(gate.limit);
+    case GateKind::max_boundary_bytes:
+      return "at most " + bytes_text(whole(gate.limit));
+    case GateKind::node_coverage_regression:
+    case GateKind::flops_coverage_regression:
+    case GateKind::parameter_coverage_regression:
+      return gate.baseline ? "at least " + share_of(gate, gate.limit) : std::string();
+    case GateKind::qps_regression:
+      return gate.baseline ? "at least " + rate_text(gate.limit) : std::string();
+    default:
+      return "at most " + count_text(whole(gate.limit));
+  }
+}
+
+std::string gate_outcome(const CheckRun& run, const Gate& gate) {
+  const std::string limit = gate.kind == GateKind::require ? "" : gate_limit(run, gate);
+  return gate_actual(run, gate) + (limit.empty() ? "" : ", must be " + limit);
+}
+
+std::string gate_sentence(const CheckRun& run, const CheckedGate& checked) {
+  return gate_title(checked.gate) + ": " + gate_outcome(run, checked.gate) +
+         (checked.detail.empty() ? "" : "; " + checked.detail);
+}
+
+std::string_view gate_mark(const Gate& gate) { return gate.passed() ? "ok" : "FAIL"; }
+
+std::string run_title(const CheckRun& run) {
+  return escaped(run.model) + " with " + escaped(run.list);
+}
+
+std::string verdict_text(const Check& check) {
+  std::size_t gates = 0;
+  std::size_t failed = 0;
+  for (const CheckRun& run : check.runs) {
+    gates += run.gates.size();
+    failed += static_cast<std::size_t>(
+        std::count_if(run.gates.begin(), run.gates.end(),
+                      [](const CheckedGate& checked) { return !checked.gate.passed(); }));
+  }
+  const std::string errors =
+      check.errors.empty() ? "" : counted(check.errors.size(), "model") + " not checked";
+  if (gates == 0) return errors.empty() ? "baseline written; nothing was checked" : errors;
+  const std::string held = failed > 0
+                               ? (gates == 1 ? "the gate fails"
+                                             : count_text(failed) + " of " + count_text(gates) +
+                                                   (failed == 1 ? " gates fails" : " gates fail"))
+                           : gates == 1 ? "the gate holds"
+                                        : "all " + count_text(gates) + " gates hold";
+  return errors.empty() ? held : errors + "; " + held;
+}
+
+namespace {
+
+constexpr std::size_t kMostGroups = 20;
+
+std::string names_of(const MoveGroup& group, std::size_t columns) {
+  return some_of(group.moves, columns, [](const CheckedMove* move) {
+    return escaped(move->node.name) + (move->from == Place::absent ? " (new)" : "");
+  });
+}
+
+// On an accelerator now: the reason is of the time when it was on the CPU.
+bool is_past(const CheckedMove& move) { return is_on_acc(move.to) && move.node.target.empty(); }
+
+// The nodes of one cause, and why they are, or were, on the CPU.
+std::string group_text(const MoveGroup& group) {
+  constexpr std::size_t kIndent = 6;
+  const std::string names = names_of(group, kTextColumns - kIndent);
+  if (group.cause.empty()) return wrapped(names, kIndent, kIndent + 2);
+  const std::string was = is_past(*group.moves.front()) ? "it was on the CPU: " : "";
+  if (group.moves.size() == 1) {
+    return wrapped(names + ": " + was + group.moves.front()->node.detail, kIndent, kIndent + 2);
+  }
+  return wrapped(names, kIndent, kIndent + 2) +
+         wrapped((was.empty() ? "" : "they were on the CPU: ") + group.cause, kIndent + 2,
+                 kIndent + 2);
+}
+
+}  // namespace
+
+std::string change_text(Change change, const std::vector<std::string>& settings) {
+  switch (change) {
+    case Change::model:
+      return "the model changed";
+    case Change::list:
+      return "the support list changed";
+    case Change::settings: {
+      std::string text = "the settings changed";
+      for (std::size_t i = 0; i < settings.size(); ++i) {
+        text += (i == 0 ? ": " : "; ") + settings[i];
+      }
+      return text;
+    }
+    case Change::model_or_list:
+      return "the model or the support list changed";
+    case Change::program:
+      return "another version of cleave made the baseline";
+  }
+  return {};
+}
+
+std::vector<MovesBetween> moves_between(const std::vector<CheckedMove>& moves,
+                                        const std::vector<std::string>& names) {
+  std::map<std::pair<Place, Place>, std::vector<CheckedMove>> by_places;
+  for (const CheckedMove& move : moves) by_places[{move.from, move.to}].push_back(move);
+  const auto name = [&](Place place) {
+    return place == Place::cpu ? "the CPU" : std::string(place_name(place, names));
+  };
+  std::vector<MovesBetween> all;
+  for (auto& [places, moved] : by_places) {
+    const auto [from, to] = places;
+    all.push_back({from, to, "from " + name(from) + " to " + name(to), std::move(moved)});
+  }
+  return all;
+}
+
+std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view what,
+                       const std::vector<std::string>& settings) {
+  if (moves.empty()) return {};
+  std::string text = "\n  " + counted(moves.size(), "node") + " " + std::string(what) + "\n";
+  const std::vector<MoveGroup> groups = group_moves(moves);
+  CappedList list(kMostGroups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (!list.shows_next()) continue;
+    if (i == 0 || groups[i - 1].change != groups[i].change) {
+      text += wrapped(change_text(groups[i].change, settings), 4, 6);
+    }
+    text += group_text(groups[i]);
+  }
+  return text + list.rest("    ... and # more cause (see --json)\n",
+                          "    ... and # more causes (see --json)\n");
+}
+
+// ---- baseline file ----
+
+namespace {
+
+using Json = nlohmann::json;
+
+// The first fault of the file; empty while there is none. After a fault, reading continues with
+// zeros and empty lists, and its result is not used.
+class FirstFault {
+ public:
+  void note(std::string text) {
+    if (text_.empty()) text_ = std::move(text);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// A value and its path in the file, for messages. Reading a missing or wrong value notes a fault.
+class Field {
+ public:
+  Field(const Json& json, std::string place, FirstFault& fault)
+      : json_(json), place_(std::move(place)), fault_(fault) {}
+
+  const Json& json() const { return json_; }
+  bool has(const char* name) const { return json_.is_object() && json_.contains(name); }
+
+  Field operator[](const char* name) const {
+    if (!json_.is_object()) return missing("is not an object");
+    const auto found = json_.find(name);
+    if (found == json_.end()) return missing("has no " + escaped_in_quotes(name));
+    return {*found,
+            place_.empty() ? escaped_in_quotes(name) : place_ + " / " + escaped_in_quotes(name),
+            fault_};
+  }
+  Field at(const std::string& key) const { return (*this)[key.c_str()]; }
+
+  double number() const {
+    if (!json_.is_number()) return refused("is not a number", 0.0);
+    return json_.get<double>();
+  }
+  std::uint64_t count() const {
+    if (!json_.is_number_unsigned())
+      return refused("is not a whole number of 0 or more", std::uint64_t{0});
+    return json_.get<std::uint64_t>();
+  }
+  bool flag() const {
+    if (!json_.is_boolean()) return refused("is neither true nor false", false);
+    return json_.get<bool>();
+  }
+  const std::string& text() const {
+    static const std::string kNone;
+    if (!json_.is_string()) refuse("is not a string");
+    return json_.is_string() ? json_.get_ref<const std::string&>() : kNone;
+  }
+  const Json& list() const {
+    if (!json_.is_array()) refuse("is not a list");
+    return json_.is_array() ? json_ : nothing();
+  }
+  const Json& object() const {
+    if (!json_.is_object()) refuse("is not an object");
+    return json_.is_object() ? json_ : nothing();
+  }
+  template <class Take>
+  void each(Take take) const {
+    for (std::size_t i = 0; i < list().size(); ++i) {
+      take(Field(json_[i], place_ + " / " + std::to_string(i), fault_));
+    }
+  }
+
+  void refuse(const std::string& why) const {
+    fault_.note((place_.empty() ? "the baseline" : place_) + " " + why);
+  }
+  FirstFault& fault() const { return fault_; }
+
+ private:
+  template <class T>
+  T refused(const char* why, T instead) const {
+    refuse(why);
+    return instead;
+  }
+  // Has no items, whether it is read as a list or as an object.
+  static const Json& nothing() {
+    static const Json kNull;
+    return kNull;
+  }
+  Field missing(const std::string& why) const {
+    refuse(why);
+    return {nothing(), place_, fault_};
+  }
+
+  const Json& json_;
+  std::string place_;
+  FirstFault& fault_;
+};
+
+void require_version(const Field& document, std::string_view kind) {
+  constexpr std::uint64_t kNewest = 1;
+  if (document["version"].count() > kNewest) {
+    document["version"].refuse("is " + std::to_string(document["version"].count()) +
+                               ": this program reads " + std::string(kind) + " version 1");
+  }
+}
+
+Coverage take_coverage(const Field& share) {
+  const Coverage coverage{.acc = share["acc"].number(), .total = share["total"].number()};
+  if (!(coverage.acc >= 0 && coverage.total >= 0)) share.refuse("is below 0");
+  return coverage;
+}
+
+// A report does not state how many nodes have known FLOPs. It gives a ratio only where they are enough: then as many
+// are taken as FlopsCoverage::are_known() asks for.
+FlopsCoverage take_flops(const Field& share) {
+  FlopsCoverage coverage{take_coverage(share)};
+  if (!share.has("unknown_nodes")) return coverage;
+  coverage.unknown = share["unknown_nodes"].count();
+  const bool has_ratio = !share.has("ratio") || !share["ratio"].json().is_null();
+  if (has_ratio && coverage.total > 0) coverage.computing = coverage.unknown;
+  return coverage;
+}
+
+// Adds the tensors of a boundary; null as a tensor's bytes means unknown.
+void add_boundary(const Field& values, Measures& measures) {
+  values.each([&](const Field& value) {
+    if (value["type"].text() == "tensor" && value["bytes"].json().is_null()) {
+      measures.is_boundary_known = false;
+    }
+  });
+}
+
+std::optional<double> take_amount(const Field& value) {
+  return value.json().is_null() ? std::nullopt : std::optional(value.number());
+}
+
+// Where a partition of a split for several targets runs.
+Place take_place(const Field& part, const std::vector<Target>& targets) {
+  const std::string& name = part["target"].text();
+  const auto found = std::find_if(targets.begin(), targets.end(),
+                                  [&](const Target& target) { return target.name == name; });
+  if (found == targets.end()) part["target"].refuse("is none of the targets");
+  return static_cast<Place>(static_cast<std::size_t>(Place::acc) +
+                            static_cast<std::size_t>(found - targets.begin()));
+}
+
+NamedPlaces take_places(const Field& report, const std::vector<Target>& targets,
+                        Measures& measures) {
+  std::unordered_map<std::string, Place> parts;
+  report["partitions"].each([&](const Field& part) {
+    const bool is_acc = part["is_acc"].flag();
+    parts[part["name"].text()] = !is_acc           ? Place::cpu
+                                 : targets.empty() ? Place::acc
+                                                   : take_place(part, targets);
+    if (!is_acc) return;
+    ++measures.acc_subgraphs;
+    measures.boundary_bytes += part["input_bytes"].count() + part["output_bytes"].count();
+    add_boundary(part["inputs"], measures);
+    add_boundary(part["outputs"], measures);
+  });
+  NamedPlaces places;
+  const Field map = report["node_map"];
+  for (const auto& [node, part] : map.object().items()) {
+    const Field name(part, "node_map of " + escaped_in_quotes(node), map.fault());
+    const auto found = parts.find(name.text());
+    if (found == parts.end()) {
+      map.refuse("puts " + escaped_in_quotes(node) + " into no partition");
+      continue;
+    }
+    if (found->second == Place::cpu) ++measures.cpu_nodes;
+    places.emplace(node, found->second);
+  }
+  return places;
+}
+
+// ---- settings ----
+
+void take_infer(const Field& value, EarlierResult& result) {
+  for (const ShapeInference inference :
+       {ShapeInference::off, ShapeInference::file, ShapeInference::full}) {
+    if (shape_inference_name(inference) != value.text()) continue;
+    result.bindings.inference = inference;
+    return;
+  }
+  value.refuse("is " + escaped_in_quotes(value.text()) + ", not off, file or full");
+}
+
+void take_fold(const Field& value, EarlierResult& result) {
+  for (const Folding folding : {Folding::off, Folding::report, Folding::write}) {
+    if (folding_name(folding) != value.text()) continue;
+    result.bindings.folding = folding;
+    return;
+  }
+  value.refuse("is " + escaped_in_quotes(value.text()) + ", not off, report or write");
+}
+
+std::int64_t take_size(const Field& value) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (value.count() > kMost) value.refuse("is not a size");
+  return static_cast<std::int64_t>(value.count());
+}
+
+void take_dims(const Field& value, EarlierResult& result) {
+  for (const auto& [name, size] : value.object().items()) {
+    result.bindings.dims.emplace_back(name, take_size(value.at(name)));
+  }
+}
+
+void take_input_shapes(const Field& value, EarlierResult& result) {
+  for (const auto& [name, shape] : value.object().items()) {
+    std::vector<std::int64_t>& dims = result.bindings.inputs.emplace_back(name, 0).second;
+    value.at(name).each(
+        [&](const Field& size) { dims.push_back(size.json().is_null() ? -1 : take_size(size)); });
+  }
+}
+
+void take_set_inputs(const Field& value, EarlierResult& result) {
+  for (const auto& [name, text] : value.object().items()) {
+    result.bindings.values.emplace_back(name, value.at(name).text());
+  }
+}
+
+void take_signature(const Field& value, EarlierResult& result) {
+  result.bindings.signature = value.text();
+}
+
+void take_device(const Field& value, DeviceNumbers& device) {
+  device.flops_per_second = take_amount(value["flops"]);
+  device.bytes_per_second = take_amount(value["bandwidth"]);
+  device.node_us = value["node_us"].number();
+}
+
+void take_machine(const Field& value, Machine& machine) {
+  take_device(value["cpu"], machine.cpu);
+  if (value["cpu"].has("launch_us")) machine.cpu_launch_us = value["cpu"]["launch_us"].number();
+  const Field acc = value["acc"];
+  take_device(acc, machine.acc);
+  machine.launch_us = take_amount(acc["launch_us"]);
+  if (!acc["memory"].json().is_null()) machine.acc_memory = acc["memory"].count();
+  if (!acc["max_subgraphs"].json().is_null()) machine.most_acc_parts = acc["max_subgraphs"].count();
+  machine.duplex = acc["duplex"].text() == "full" ? Duplex::full : Duplex::half;
+}
+
+// The settings that are the model's: see ShapeBindings.
+struct ModelSetting {
+  std::string_view name;
+  void (*take)(const Field&, EarlierResult&);
+};
+constexpr ModelSetting kModelSettings[] = {{"infer", take_infer},
+                                           {"dims", take_dims},
+                                           {"input_shapes", take_input_shapes},
+                                           {"set_inputs", take_set_inputs},
+                                           {"signature", take_signature},
+                                           {"fold", take_fold}};
+
+SettingValue setting_value(const Field& value) {
+  if (value.json().is_null()) return nullptr;
+  if (value.json().is_boolean()) return value.flag();
+  if (value.json().is_string()) return value.text();
+  return static_cast<std::int64_t>(value.count());
+}
+
+// Returns false for a setting that this version does not know.
+bool take_setting(const std::string& name, const Field& value, EarlierResult& result) {
+  for (const ModelSetting& setting : kModelSettings) {
+    if (setting.name != name) continue;
+    setting.take(value, result);
+    return true;
+  }
+  const SplitSetting* const setting = find_split_setting(name);
+  if (setting == nullptr) return false;
+  if (!setting->set(result.options, setting_value(value))) value.refuse(refusal_of(*setting));
+  return true;
+}
+
+void take_settings(const Field& settings, EarlierResult& result) {
+  for (const auto& [name, value] : settings.object().items()) {
+    if (!take_setting(name, settings.at(name), result)) result.other_settings.push_back(name);
+  }
+}
+
+// ---- reports ----
+
+void take_fingerprint(const Field& model, EarlierResult& result) {
+  if (!model.has("fingerprint")) return;
+  const std::string& text = model["fingerprint"].text();
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (text.size() != 16 || parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) {
+    model["fingerprint"].refuse("is not a number of 16 hexadecimal digits");
+  }
+  result.fingerprint = number;
+}
+
+void take_lists(const Field& support, EarlierResult& result) {
+  if (!support.has("contents")) return;
+  if (support["contents"].list().size() > kMostSupportLists) {
+    support["contents"].refuse("has more support lists than can be read at once");
+  }
+  result.lists.emplace();
+  result.all_of = support.has("all_of") && support["all_of"].flag();
+  if (support.has("as")) {
+    result.as = parse_graph_view(support["as"].text());
+    if (!result.as) support["as"].refuse("is not model or onnxruntime");
+  }
+  support["contents"].each([&](const Field& text) { result.lists->push_back(text.text()); });
+}
+
+// ---- several targets ----
+
+double take_rate(const Field& value) {
+  if (value.number() > 0) return value.number();
+  value.refuse("is not above 0");
+  return 1;
+}
+
+// Its lists, by their places among all, are one after the other.
+void take_target_lists(const Field& lists, std::size_t count, Target& target) {
+  target.first_list = target.end_list = 0;
+  lists.each([&](const Field& list) {
+    const std::uint64_t at = list.count();
+    const bool is_first = target.first_list == target.end_list;
+    if (is_first) target.first_list = target.end_list = static_cast<std::size_t>(at);
+    if (at != target.end_list || at >= count) list.refuse("is not the next of the lists");
+    ++target.end_list;
+  });
+}
+
+void take_target(const Field& field, std::size_t lists, EarlierResult& result) {
+  const bool is_first = result.targets.empty();
+  Target& target = result.targets.emplace_back();
+  target.name = field["name"].text();
+  take_target_lists(field["lists"], lists, target);
+  if (field.has("min_acc_module_size")) target.min_acc_size = field["min_acc_module_size"].count();
+  if (field.has("keep_acc_subgraphs") && !field["keep_acc_subgraphs"].json().is_null()) {
+    target.most_kept = field["keep_acc_subgraphs"].count();
+  }
+  Machine& machine = is_first ? result.options.machine : result.options.later.emplace_back();
+  if (field.has("machine")) take_machine(field["machine"], machine);
+  if (field.has("bandwidth")) {
+    target.link.bytes_per_second = machine.link_bytes_per_second = take_rate(field["bandwidth"]);
+  }
+  TargetMeasures measures;
+  measures.name = target.name;
+  const Measures& all = result.measures;
+  measures.nodes = {field["nodes"].number(), all.nodes.total};
+  const bool is_known = !field["flops"].json().is_null();
+  measures.flops = {is_known ? field["flops"].number() : 0, all.flops.total};
+  measures.parameter_bytes = {field["parameter_bytes"].number(), all.parameter_bytes.total};
+  measures.parts = field["partitions"].count();
+  result.measures.targets.push_back(std::move(measures));
+}
+
+void take_direct_links(const Field& links, EarlierResult& result) {
+  const auto index_of = [&](const Field& name) {
+    const auto& targets = result.targets;
+    const auto found = std::find_if(targets.begin(), targets.end(),
+                                    [&](const auto& one) { return one.name == name.text(); });
+    if (found == targets.end()) name.refuse("is none of the targets");
+    return static_cast<DeviceIndex>(found - targets.begin());
+  };
+  links.each([&](const Field& link) {
+    const bool is_shared = link["bandwidth"].json().is_null();
+    result.options.links.push_back({index_of(link["from"]), index_of(link["to"]),
+                                    is_shared ? 0 : 1e6 / take_rate(link["bandwidth"])});
+  });
+}
+
+// The last is the CPU.
+void take_targets(const Field& report, EarlierResult& result) {
+  const Field targets = report["targets"];
+  const Field support = report["support"];
+  const std::size_t lists = support[support.has("contents") ? "contents" : "files"].list().size();
+  const std::size_t count = targets.list().size();
+  if (count < 3 || count > kMostTargets + 1) {
+    return targets.refuse("are not several and the CPU");
+  }
+  std::size_t at = 0;
+  targets.each([&](const Field& target) {
+    if (++at < count) take_target(target, lists, result);
+  });
+  if (report.has("direct_links")) take_direct_links(report["direct_links"], result);
+}
+
+EarlierResult take_report(const Field& report) {
+  if (report["format"].text() != "cleave.report")
+    report["format"].refuse("is not a \"cleave.report\"");
+  require_version(report, "cleave.report");
+  EarlierResult result;
+  const Field coverage = report["coverage"];
+  Measures& measures = result.measures;
+  measures.nodes = take_coverage(coverage["nodes"]);
+  measures.flops = take_flops(coverage["flops"]);
+  measures.parameter_bytes = take_coverage(coverage["parameter_bytes"]);
+  if (!report["link"].json().is_null()) {
+    measures.qps = report["link"]["shared_qps"].number();
+    result.link_bandwidth = report["link"]["bandwidth"].number();
+  }
+  if (report.has("machine")) take_machine(report["machine"], result.options.machine);
+  if (report.has("latency")) {
+    measures.latency_us = take_amount(report["latency"]["total_us"]);
+    measures.all_cpu_us = take_amount(report["latency"]["all_cpu_us"]);
+  }
+  if (report.has("targets")) {
+    take_targets(report, result);
+    report["targets"].each([&](const Field& target) {
+      if (!target.has("qps")) return;  // the CPU
+      const auto qps = take_amount(target["qps"]);
+      if (qps) measures.qps = std::min(*qps, measures.qps.value_or(*qps));
+    });
+  }
+  result.places = take_places(report, result.targets, measures);
+  take_settings(report["settings"], result);
+  take_fingerprint(report["model"], result);
+  take_lists(report["support"], result);
+  return result;
+}
+
+Baseline take_baseline(const Field& document) {
+  Baseline baseline;
+  const std::string& format = document["format"].text();
+  if (format == "cleave.report") {
+    baseline.is_single = true;
+    baseline.results.emplace(std::pair<std::string, std::string>(), take_report(document));
+    return baseline;
+  }
+  if (format != "cleave.baseline") {
+    document["format"].refuse("is " + escaped_in_quotes(format) +
+                              ": a baseline is \"cleave.baseline\" or \"cleave.report\"");
+  }
+  require_version(document, "cleave.baseline");
+  const Field reports = document["reports"];
+  for (const auto& [model, lists] : reports.object().items()) {
+    const Field of_model = reports.at(model);
+    for (const auto& [list, report] : of_model.object().items()) {
+      baseline.results.emplace(std::pair(model, list), take_report(of_model.at(list)));
+    }
+  }
+  return baseline;
+}
+
+// "[json.exception.parse_error.101] parse error at line 1, column 2: the message" -> the message
+std::string without_prefix(std::string_view what) {
+  const std::size_t at = what.find("column ");
+  const std::size_t colon = at == what.npos ? what.npos : what.find(": ", at);
+  return std::string(colon == what.npos ? what : what.substr(colon + 2));
+}
+
+}  // namespace
+
+NamedPlaces EarlierResult::places_as(const TargetPlaces& others) const {
+  NamedPlaces named = places;
+  for (auto& [node, place] : named) {
+    if (!is_on_acc(place)) continue;
+    const auto own = static_cast<std::size_t>(place) - static_cast<std::size_t>(Place::acc);
+    place = others.empty() ? Place::acc : others[own];
+  }
+  return named;
+}
+
+const EarlierResult* Baseline::find(const std::string& model, const std::string& list) const {
+  if (is_single) return &results.begin()->second;
+  const auto found = results.find({model, list});
+  return found == results.end() ? nullptr : &found->second;
+}
+
+Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes) {
+  if (is_gzipped(bytes)) {
+    const auto text = ungzipped(bytes, kMostSideBytes);
+    if (text && !is_gzipped(*text)) return parse_baseline(path, *text);
+    return Diagnostics{diagnostic_of(path, "the compressed baseline is damaged, or has more than " +
+                                               bytes_text(kMostSideBytes))};
+  }
+  try {
+    const Json json = Json::parse(bytes);
+    FirstFault fault;
+    Baseline baseline = take_baseline(Field(json, "", fault));
+    if (!fault.text().empty()) return Diagnostics{diagnostic_of(path, fault.text())};
+    baseline.path = path;
+    return baseline;
+  } catch (const Json::parse_error& error) {
+    return Diagnostics{diagnostic_at(path, bytes, error.byte == 0 ? 0 : error.byte - 1,
+                                     "the baseline is not JSON: " + without_prefix(error.what()))};
+  } catch (const Json::out_of_range& error) {  // "[...] number overflow parsing '1e999'"
+    const std::string_view what = error.what();
+    const std::size_t quote = std::min(what.find('\''), what.size());
+    return Diagnostics{diagnostic_of(
+        path, "the baseline has a number that is too large: " + std::string(what.substr(quote)))};
+  }
+}
+
+Loaded<Baseline> read_baseline_file(const std::string& path) {
+  const auto source = open_side_file(path);
+  if (!source) return source.error();
+  return parse_baseline(source->path(), source->bytes());
+}
+
+std::string baseline_bytes(const std::string& path, const std::vector<BaselineItem>& items) {
+  std::string text = baseline_json(items);
+  return path.ends_with(".gz") ? gzipped(text) : text;
+}
+
+std::string baseline_json(const std::vector<BaselineItem>& items) {
+  std::vector<std::string_view> models;
+  for (const BaselineItem& item : items) {
+    if (std::find(models.begin(), models.end(), item.model) == models.end()) {
+      models.push_back(item.model);
+    }
+  }
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.baseline");
+  json.number("version", 1);
+  json.begin_object("reports");
+  for (const std::string_view model : models) {
+    json.text_key(model);
+    json.begin_object();
+    for (const BaselineItem& item : items) {
+      if (item.model != model) continue;
+      json.text_key(item.list);
+      json.document(item.report);
+    }
+    json.end_object();
+  }
+  json.end_object();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+// ---- check ----
+//
+// Makes a check's data from a report: gates, what moved since the baseline and why, then the nodes
+// on the CPU with the rules to blame.
+
 namespace {
 
 class CheckMaker {

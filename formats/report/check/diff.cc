@@ -1,23 +1,25 @@
-#include "formats/report/check/diff.h"
+// Comparisons of two splits.
 
 #include <algorithm>
 #include <iterator>
 #include <optional>
 
-#include "core/base/capped_list.h"
-#include "core/base/number_text.h"
-#include "core/check/comparison.h"
-#include "core/graph/fingerprint.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/text_layout.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/models/model_file.h"
-#include "formats/report/check/check_words.h"
-#include "formats/report/check/checked_node.h"
-#include "formats/report/words/cost_words.h"
-#include "formats/report/words/report_values.h"
+#include "core/base/words.h"
+#include "core/graph/graph.h"
+#include "core/measures/check.h"
+#include "formats/base/faults.h"
+#include "formats/base/json.h"
+#include "formats/base/text.h"
+#include "formats/lists/settings.h"
+#include "formats/models/models.h"
+#include "formats/report/check/check.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
+
+// ---- diff ----
+
 namespace {
 
 bool are_same_lists(const Report& before, const Report& after) {
@@ -271,6 +273,57 @@ std::string diff_text(const Diff& diff) {
     text += moves_text(added_at(diff, place), "added on " + diff.targets[i], diff.settings);
   }
   return text + removed_text(diff);
+}
+
+// ---- diff json ----
+
+namespace {
+
+using Layout = JsonText::Layout;
+
+void write_side(JsonText& json, std::string_view key, const DiffSide& side) {
+  json.begin_object(key);
+  json.text("model", side.model);
+  json.text("list", side.list);
+  write_opsets(json, side.opsets);
+  write_measures(json, side.measures);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string diff_json(const Diff& diff) {
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.diff");
+  json.number("version", 1);
+  write_side(json, "before", diff.before);
+  write_side(json, "after", diff.after);
+  json.flag("model_changed", !diff.is_same_model);
+  json.flag("list_changed", !diff.is_same_list);
+  json.begin_list("settings_changed");
+  for (const std::string& setting : diff.settings) json.text(setting);
+  json.end_list();
+  json.begin_list("moves");
+  for (const std::vector<CheckedMove>* const moves :
+       {&diff.to_cpu, &diff.to_acc, &diff.moved, &diff.added}) {
+    for (const CheckedMove& move : *moves) {
+      json.begin_object();
+      write_move(json, move, diff.targets);
+      json.end_object();
+    }
+  }
+  json.end_list();
+  json.begin_list("removed");
+  for (const Diff::Removed& removed : diff.removed) {
+    json.begin_object(Layout::one_line);
+    json.text("node", removed.node);
+    json.text("from", place_name(removed.from, diff.targets));
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+  return std::move(json).finish();
 }
 
 }  // namespace cleave

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "core/base/capped_list.h"
-#include "core/base/number_text.h"
-#include "core/graph/fingerprint.h"
-#include "formats/base/json/text.h"
-#include "formats/base/text/markup_text.h"
+#include "core/base/words.h"
+#include "core/graph/graph.h"
+#include "formats/base/json.h"
+#include "formats/base/text.h"
 
 namespace cleave {
+
 namespace {
 
 using Layout = JsonText::Layout;

@@ -1,4 +1,4 @@
-#include "formats/report/drawings/dot_graph.h"
+// The graph of boxes that drawings are made of, its colours and heat.
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,17 @@
 #include <cstring>
 #include <utility>
 
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/utf8.h"
+#include "core/base/words.h"
+#include "core/cost/cost.h"
+#include "formats/base/faults.h"
+#include "formats/base/text.h"
+#include "formats/report/drawings/drawings.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
+
+// ---- dot graph ----
+
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -372,6 +379,388 @@ std::string DotGraph::text() const {
 std::string dot_text(std::string_view text, std::size_t most) {
   if (text.size() <= most && is_plain(text)) return std::string(text);
   return without_meaning(shortened(escaped(text), most));
+}
+
+// ---- dot style ----
+
+namespace {
+
+constexpr const char* kFont = "Helvetica,Arial,sans-serif";
+constexpr std::size_t kLongestId = 200;
+
+// Prefixes that dot_id() uses: no other id may begin with one.
+constexpr std::array<std::string_view, 6> kOwnIds = {
+    "node:", "part:", "input:", "output:", "legend:", "parameter:"};
+
+bool is_fit_for_id(std::string_view name) {
+  // cgraph treats a name that begins with '%' as one that it generated itself.
+  if (name.empty() || name.size() > kLongestId || name.starts_with('%')) return false;
+  if (name.find('"') != name.npos || dot_text(name, kLongestId) != name) return false;
+  return std::none_of(kOwnIds.begin(), kOwnIds.end(),
+                      [&](std::string_view own) { return name.starts_with(own); });
+}
+
+}  // namespace
+
+DotAttributes role_attributes(DotRole role) {
+  switch (role) {
+    case DotRole::acc:
+      return {{"fillcolor", "#c4ecd9"}, {"color", "#0b7a5c"}};
+    case DotRole::kept_on_cpu:
+      return {{"fillcolor", "#ffe8a0"}, {"color", "#8a6000"}, {"style", "rounded,filled,dashed"}};
+    case DotRole::unsupported:
+      return {{"fillcolor", "#ef9d86"}, {"color", "#9c2f12"}, {"penwidth", "2"}};
+    case DotRole::cpu:
+      return {{"fillcolor", "#ececec"}, {"color", "#666666"}};
+    case DotRole::terminal:
+      return {{"fillcolor", "#f2f2f2"},
+              {"color", "#777777"},
+              {"shape", "ellipse"},
+              {"style", "filled"}};
+    case DotRole::parameter:
+      return {{"fillcolor", "#fafafa"},
+              {"color", "#b0b0b0"},
+              {"style", "filled"},
+              {"fontsize", "8"},
+              {"fontcolor", "#444444"}};
+  }
+  return {};
+}
+
+DotAttributes with_role(DotRole role, DotAttributes more) {
+  DotAttributes all = role_attributes(role);
+  for (DotAttribute& attribute : more) all.push_back(std::move(attribute));
+  return all;
+}
+
+TargetColours target_colours(TargetId target) {
+  // Light forms of colours by Okabe and Ito, which readers with any colour vision tell apart.
+  static constexpr std::array<TargetColours, kTargetColours> kColours = {{{"#c4ecd9", "#0b7a5c"},
+                                                                          {"#cfe4f7", "#0b5c99"},
+                                                                          {"#f3d3e6", "#93306c"},
+                                                                          {"#fbdcb4", "#a35a00"},
+                                                                          {"#e3dcf5", "#4b3a8f"},
+                                                                          {"#f7f3b0", "#6b6500"}}};
+  return kColours[index(target) % kTargetColours];
+}
+
+DotAttributes with_role(DotRole role, TargetId target, DotAttributes more) {
+  if (role != DotRole::acc || target == kNone<TargetId>) return with_role(role, std::move(more));
+  const auto [fill, border] = target_colours(target);
+  DotAttributes all = {{"fillcolor", std::string(fill)}, {"color", std::string(border)}};
+  for (DotAttribute& attribute : more) all.push_back(std::move(attribute));
+  return all;
+}
+
+DotAttributes cluster_attributes(const Report& report, PartId part, const std::string& label) {
+  const bool is_acc = report.split.partition.is_acc(part);
+  if (is_acc && !report.targets.empty()) {
+    const std::string border(target_colours(report.split.partition.target(part)).border);
+    return {{"label", label},         {"tooltip", label}, {"style", "rounded,filled"},
+            {"fillcolor", "#fbfbfb"}, {"color", border},  {"fontsize", "11"}};
+  }
+  return {{"label", label},
+          {"tooltip", label},
+          {"style", "rounded,filled"},
+          {"fillcolor", is_acc ? "#eef5fb" : "#f8f8f8"},
+          {"color", is_acc ? "#5b8db8" : "#a0a0a0"},
+          {"fontsize", "11"}};
+}
+
+DotGraph start_drawing(std::string_view name, const std::string& title) {
+  DotGraph drawing(is_fit_for_id(name) ? name : "model");
+  drawing.set_graph(
+      {{"label", title + "\\l "},
+       {"labelloc", "t"},
+       {"labeljust", "l"},
+       {"fontname", kFont},
+       {"fontsize", "14"},
+       {"rankdir", "TB"},
+       {"nodesep", "0.25"},
+       {"ranksep", "0.35"},
+       {"newrank", "true"},  // else Graphviz cannot place the boxes of many partitions
+       {"bgcolor", "white"},
+       {"tooltip", title}});
+  drawing.set_node_defaults({{"label", "\\N"},
+                             {"shape", "box"},
+                             {"style", "rounded,filled"},
+                             {"fillcolor", "white"},
+                             {"color", "#777777"},
+                             {"penwidth", "1.2"},
+                             {"fontname", kFont},
+                             {"fontsize", "10"},
+                             {"fontcolor", "#111111"},
+                             {"margin", "0.12,0.06"},
+                             {"height", "0.3"},
+                             {"tooltip", ""}});
+  drawing.set_edge_defaults({{"color", "#8a8a8a"},
+                             {"penwidth", "0.8"},
+                             {"arrowsize", "0.6"},
+                             {"fontname", kFont},
+                             {"fontsize", "9"},
+                             {"fontcolor", "#333333"},
+                             {"label", ""},
+                             {"style", "solid"},
+                             {"tooltip", ""}});
+  return drawing;
+}
+
+TargetId colour_of(const Report& report, PartId part) {
+  return report.targets.empty() ? kNone<TargetId> : report.split.partition.target(part);
+}
+
+void add_legend(DotGraph& drawing, const Report& report,
+                const std::vector<std::pair<DotRole, const char*>>& entries) {
+  std::vector<std::string> members;
+  const auto add = [&](DotRole role, TargetId target, const std::string& meaning) {
+    members.push_back("legend:" + std::to_string(members.size()));
+    drawing.add_node(members.back(),
+                     with_role(role, target, {{"label", meaning}, {"tooltip", meaning}}));
+  };
+  for (const auto& [role, meaning] : entries) {
+    const bool is_several = role == DotRole::acc && !report.targets.empty();
+    if (!is_several) add(role, kNone<TargetId>, meaning);
+    for (std::size_t i = 0; is_several && i < report.targets.size(); ++i) {
+      add(role, id_at<TargetId>(i), "on " + report.targets[i].name);
+    }
+  }
+  add_legend_box(drawing, members);
+}
+
+void add_legend_box(DotGraph& drawing, const std::vector<std::string>& ids) {
+  arrange_in_columns(drawing, ids, 1);
+  drawing.add_cluster({{"label", "legend"},
+                       {"tooltip", "legend"},
+                       {"style", "rounded"},
+                       {"color", "#a0a0a0"},
+                       {"fontsize", "11"}},
+                      ids);
+}
+
+void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
+                        std::size_t columns) {
+  for (std::size_t i = columns; i < ids.size(); ++i) {
+    drawing.add_edge(ids[i - columns], ids[i], {{"style", "invis"}});
+  }
+}
+
+std::string dot_id(std::string_view name, std::string_view kind, std::uint32_t number) {
+  if (is_fit_for_id(name)) return std::string(name);
+  return std::string(kind) + ":" + std::to_string(number);
+}
+
+std::string_view short_op(std::string_view op) {
+  if (op.starts_with("torch.ops.")) {
+    op.remove_prefix(std::string_view("torch.ops.").size());
+  } else if (op.starts_with("torch.") || op.starts_with("_operator.")) {
+    const std::string_view last = op.substr(op.rfind('.') + 1);
+    if (!last.empty()) op = last;
+  }
+  return op;
+}
+
+std::string op_label(std::string_view op) { return dot_text(short_op(op), 40); }
+
+std::string value_line(const Graph& graph, ValueId value) {
+  std::string line =
+      dot_text(graph.value(value).name, 80) + ": " + dot_text(type_text(graph, value), 80);
+  if (const auto bytes = value_bytes(graph, value)) line += ", " + bytes_text(*bytes);
+  return line;
+}
+
+std::string device_text(const Report& report, PartId part) {
+  const bool is_one = report.targets.empty() && report.split.partition.is_acc(part);
+  return is_one ? "accelerator" : device_name(report, part);
+}
+
+std::string left_out_text(std::size_t edges) {
+  return counted(edges, "edge is", "edges are") + " left out: they span the most boxes";
+}
+
+std::vector<OpCount> count_ops(const Graph& graph, std::span<const NodeId> nodes) {
+  std::vector<NameId> names;
+  names.reserve(nodes.size());
+  for (const NodeId node : nodes) names.push_back(graph.node(node).op);
+  std::sort(names.begin(), names.end());
+  std::vector<OpCount> ops;
+  for (const NameId name : names) {
+    if (ops.empty() || ops.back().op != name) ops.push_back({name, 0});
+    ++ops.back().count;
+  }
+  std::sort(ops.begin(), ops.end(), [&](const OpCount& a, const OpCount& b) {
+    return a.count != b.count ? a.count > b.count : graph.text(a.op) < graph.text(b.op);
+  });
+  return ops;
+}
+
+std::string ops_line(const Graph& graph, const std::vector<OpCount>& ops, std::size_t most) {
+  CappedList list(most);
+  std::string line;
+  for (const OpCount& op : ops) {
+    if (!list.shows_next()) continue;
+    line += (line.empty() ? "" : ", ") + count_text(op.count) + " " + op_label(graph.text(op.op));
+  }
+  return line + list.rest(", # other op type", ", # other op types");
+}
+
+// ---- node heat ----
+
+namespace {
+
+constexpr std::size_t kUnknown = kHeatClasses - 1;
+// The least share of each class but the last two.
+constexpr std::array<double, kHeatClasses - 2> kLeastShare = {0.1, 0.03, 0.01, 0.003};
+constexpr std::array<std::string_view, kHeatClasses - 2> kShareNames = {"over 10%", "3% to 10%",
+                                                                        "1% to 3%", "0.3% to 1%"};
+
+std::string_view thing_of(ColorBy by) {
+  switch (by) {
+    case ColorBy::time:
+      return "time";
+    case ColorBy::flops:
+      return "FLOPs";
+    case ColorBy::bytes:
+      return "bytes";
+    case ColorBy::support:
+      break;
+  }
+  return {};
+}
+
+double time_of(const Report& report, NodeId node) {
+  if (report.time == nullptr) return -1;
+  const TargetTimes& times = report.time->basis.times;
+  const Partition& partition = report.split.partition;
+  const TargetId target = partition.target(partition.part_of[node]);
+  const DeviceTimes& own = target == kNone<TargetId> ? times.cpu : times.on_target(index(target));
+  return own.of(node).value_or(-1);
+}
+
+std::string amount_text(ColorBy by, double amount) {
+  if (by == ColorBy::time) return duration_text(amount);
+  if (by == ColorBy::flops) return flops_text(amount);
+  return bytes_text(static_cast<std::uint64_t>(std::min(amount, 1e18)));
+}
+
+bool has_unknown(const HeatMap& heat, std::span<const NodeId> nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId node) { return heat.amounts[node] < 0; });
+}
+
+}  // namespace
+
+HeatMap make_heat(const Report& report, ColorBy by) {
+  const bool needs_costs = by != ColorBy::time;
+  return make_heat(report, by, needs_costs ? node_costs(report.graph) : PerNode<NodeCost>());
+}
+
+HeatMap make_heat(const Report& report, ColorBy by, const PerNode<NodeCost>& costs) {
+  const Graph& graph = report.graph;
+  HeatMap heat{.by = by, .amounts = PerNode<double>(graph.node_count(), -1)};
+  for (const NodeId node : graph.nodes()) {
+    double& amount = heat.amounts[node];
+    if (by == ColorBy::time) amount = time_of(report, node);
+    if (by == ColorBy::flops) amount = costs[node].flops.value_or(-1);
+    if (by == ColorBy::bytes) amount = costs[node].bytes.value_or(-1);
+    heat.total += std::max(amount, 0.0);
+    heat.has_unknown = heat.has_unknown || amount < 0;
+  }
+  return heat;
+}
+
+std::size_t heat_class(const HeatMap& heat, double amount) {
+  if (amount < 0) return kUnknown;
+  const double share = heat.total > 0 ? amount / heat.total : 0;
+  std::size_t found = 0;
+  while (found < kLeastShare.size() && share < kLeastShare.at(found)) ++found;
+  return found;
+}
+
+double heat_of(const HeatMap& heat, std::span<const NodeId> nodes) {
+  double sum = 0;
+  for (const NodeId node : nodes) sum += std::max(heat.amounts[node], 0.0);
+  return sum > 0 || !has_unknown(heat, nodes) ? sum : -1;
+}
+
+std::string heat_text(const HeatMap& heat, double amount) {
+  const std::string thing(thing_of(heat.by));
+  if (amount < 0) return thing + " not known";
+  if (heat.has_unknown) return amount_text(heat.by, amount);
+  const double share = heat.total > 0 ? amount / heat.total : 0;
+  return amount_text(heat.by, amount) + ", " + percent_text(share) + " of the " + thing;
+}
+
+std::string heat_text(const HeatMap& heat, std::span<const NodeId> nodes) {
+  const double amount = heat_of(heat, nodes);
+  return heat_text(heat, amount) + (amount >= 0 && has_unknown(heat, nodes) ? "+" : "");
+}
+
+std::string heat_class_name(const HeatMap& heat, std::size_t heat_class) {
+  const std::string thing(thing_of(heat.by));
+  if (heat_class == kUnknown) return thing + " not known";
+  if (heat_class == kShareNames.size()) return "less";
+  return std::string(kShareNames.at(heat_class)) +
+         (heat_class == 0 ? (heat.has_unknown ? " of the known " : " of the ") + thing : "");
+}
+
+DotAttributes heat_attributes(std::size_t heat_class) {
+  switch (heat_class) {
+    case 0:
+      return {{"fillcolor", "#b2182b"}, {"color", "#67000d"}, {"fontcolor", "#ffffff"}};
+    case 1:
+      return {{"fillcolor", "#ef6a4c"}, {"color", "#8f1d14"}};
+    case 2:
+      return {{"fillcolor", "#fdb27f"}, {"color", "#a0522d"}};
+    case 3:
+      return {{"fillcolor", "#fde3c4"}, {"color", "#a08060"}};
+    case kUnknown:
+      return {{"fillcolor", "#ffffff"}, {"color", "#777777"}, {"style", "rounded,filled,dashed"}};
+    default:
+      return {{"fillcolor", "#f7f4f0"}, {"color", "#a0a0a0"}};
+  }
+}
+
+void add_heat_legend(DotGraph& drawing, const HeatMap& heat) {
+  std::vector<std::string> members;
+  for (std::size_t i = 0; i < kHeatClasses; ++i) {
+    members.push_back("legend:" + std::to_string(i));
+    DotAttributes attributes = heat_attributes(i);
+    const std::string name = heat_class_name(heat, i);
+    attributes.push_back({"label", name});
+    attributes.push_back({"tooltip", name});
+    drawing.add_node(members.back(), attributes);
+  }
+  add_legend_box(drawing, members);
+}
+
+// ---- flow graph ----
+
+std::string FlowSum::bytes_words() const {
+  if (!is_known && bytes == 0) return "size unknown";
+  return (is_known ? "" : "at least ") + bytes_text(bytes);
+}
+
+FlowSum sum_of(const Graph& graph, std::span<const Flow> flows) {
+  FlowSum sum{.values = flows.size()};
+  for (const Flow& flow : flows) {
+    const auto bytes = value_bytes(graph, flow.value);
+    sum.is_known = sum.is_known && bytes && !__builtin_add_overflow(sum.bytes, *bytes, &sum.bytes);
+  }
+  return sum;
+}
+
+void FlowGraph::arrange() {
+  std::sort(flows_.begin(), flows_.end(),
+            [](const Flow& a, const Flow& b) { return a.key() < b.key(); });
+  flows_.erase(std::unique(flows_.begin(), flows_.end(),
+                           [](const Flow& a, const Flow& b) { return a.key() == b.key(); }),
+               flows_.end());
+}
+
+std::size_t FlowGraph::edge_count() const {
+  std::size_t edges = 0;
+  each_edge([&](std::span<const Flow>) { ++edges; });
+  return edges;
 }
 
 }  // namespace cleave

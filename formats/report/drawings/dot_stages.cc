@@ -1,13 +1,11 @@
-#include "formats/report/drawings/dot_stages.h"
+#include "formats/report/drawings/drawings.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
-#include "formats/report/drawings/dot_graph.h"
-#include "formats/report/drawings/dot_style.h"
-
 namespace cleave {
+
 namespace {
 
 // Inches.

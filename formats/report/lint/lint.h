@@ -1,16 +1,36 @@
-// The findings of `lint-support`: faults of one support list, found in the rules themselves, with
-// ONNX's registry of operators, and with models.
+// Reports of faults of support lists, and of what lists have.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/lint/support_lint.h"
-#include "formats/base/text/diagnostic.h"
+#include "core/graph/graph.h"
+#include "core/lists/lint.h"
+#include "core/lists/support.h"
+#include "formats/base/faults.h"
 
 namespace cleave {
+
+// ---- list text ----
+//
+// A support list in words, `cleave lists show NAME`, and one to start from, `cleave lists new MODEL`.
+
+// Where the list is from, its limits, then each op with its conditions and what is accepted on trust,
+// denials last. At most 100 columns.
+std::string list_text(const SupportList& list);
+
+// The text of a native list with one rule for each op of the models, with the types that the op has
+// there. Rules are in the order of first use; `why` says how many nodes of how many models each is
+// for. Linear in the nodes.
+std::string list_skeleton(std::span<const Graph* const> graphs, const std::string& name);
+
+// ---- lint ----
+//
+// The findings of `lint-support`: faults of one support list, found in the rules themselves, with
+// ONNX's registry of operators, and with models.
 
 struct LintFinding {
   LintKind kind;

@@ -1,16 +1,20 @@
-// The reports of `cleave lower`: lowering.json, lowering.txt, the learned list, and files for CI servers.
+// Reports of lowering, and of what compilers answered.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/report/ci/ci_report.h"
-#include "formats/run/lowering/lower_outcome.h"
-#include "formats/run/lowering/lowering_pool.h"
-#include "formats/run/lowering/part_search.h"
+#include "formats/run/backend/backend.h"
+#include "formats/run/lowering/lowering_job.h"
 
 namespace cleave {
+
+// ---- lowering report ----
+//
+// The reports of `cleave lower`: lowering.json, lowering.txt, the learned list, and files for CI servers.
 
 struct LoweringReport {
   const LoadedModel& model;
@@ -87,5 +91,41 @@ std::string doubt_text(const LoweringReport& report, std::size_t finding);
 std::string remedy_text(const LoweredPart& part);
 // "If_3239 (named by the backend, confirmed alone)", or what else is known about the culprit.
 std::string culprit_text(const Graph& graph, const LowerFinding& finding);
+
+// ---- backend reports ----
+//
+// The reports of `cleave backend`, `cleave probe` and `cleave reduce`.
+
+// The result first, then one line per step. At most 100 columns.
+std::string self_test_text(const Backend& backend, const SelfTest& test);
+
+// A table: name, stages, file.
+std::string backend_list_text(const std::vector<Backend>& backends);
+
+struct ProbeReport {
+  const ProbeInput& input;
+  const ProbeOutcome& outcome;
+  std::string list_path = {};  // where the list is; "": nowhere
+};
+
+// A summary as text: the conclusion, then each op that is refused in some case.
+std::string probe_text(const ProbeReport& report);
+// A native support list.
+std::string probed_list_json(const ProbeReport& report);
+// The evidence, cleave.evidence version 1: one line of JSON for each case, with this start.
+inline constexpr std::string_view kEvidenceBegin = R"({"case":)";
+std::string probe_evidence(const ProbeReport& report);
+
+struct ReduceReport {
+  const ReduceInput& input;
+  const ReduceOptions& options;
+  const ReduceOutcome& outcome;
+  std::string folder = {};  // where the finding is; "": nowhere
+};
+
+// The report as text, at most 100 columns.
+std::string reduce_text(const ReduceReport& report);
+// cleave.reduction version 1.
+std::string reduce_json(const ReduceReport& report);
 
 }  // namespace cleave

@@ -1,11 +1,12 @@
-#include "formats/report/split/plans.h"
+#include "formats/report/split/split_texts.h"
 
 #include <set>
 #include <string_view>
 
-#include "formats/base/json/text.h"
+#include "formats/base/json.h"
 
 namespace cleave {
+
 namespace {
 
 std::string upper(std::string text) {

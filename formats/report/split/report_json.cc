@@ -1,21 +1,17 @@
 // The report as JSON, field by field in the order of the format's description. Written as it is
 // made: a report on a million nodes is as large as their names a few times over.
+
 #include <numeric>
 
-#include "core/measures/runtime_groups.h"
-#include "core/support/support_list.h"
-#include "formats/base/json/text.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/report/words/cost_words.h"
-#include "formats/report/words/failed_part_text.h"
-#include "formats/report/words/open_size_words.h"
-#include "formats/report/words/reason_text.h"
+#include "core/lists/support.h"
+#include "core/measures/measures.h"
+#include "formats/base/json.h"
+#include "formats/lists/settings.h"
 #include "formats/report/words/report.h"
-#include "formats/report/words/report_values.h"
-#include "formats/report/words/value_text.h"
-#include "formats/report/words/worth_words.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
+
 namespace {
 
 using Layout = JsonText::Layout;

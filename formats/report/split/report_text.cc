@@ -1,26 +1,21 @@
 // The report for people: the result, the partitions, the reasons, then possible problems.
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
-#include "core/base/capped_list.h"
-#include "core/base/number_text.h"
+#include "core/base/words.h"
 #include "core/cost/cost.h"
-#include "core/measures/runtime_groups.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/text_layout.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/report/words/cost_words.h"
-#include "formats/report/words/open_size_words.h"
-#include "formats/report/words/page.h"
-#include "formats/report/words/reason_text.h"
+#include "core/measures/measures.h"
+#include "formats/base/faults.h"
+#include "formats/base/text.h"
+#include "formats/lists/settings.h"
 #include "formats/report/words/report.h"
-#include "formats/report/words/report_values.h"
-#include "formats/report/words/value_text.h"
-#include "formats/report/words/worth_words.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr std::size_t kMostPartitions = 20;

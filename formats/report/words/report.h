@@ -1,23 +1,28 @@
-// The data that every report is made from: the model, the settings, the split and its numbers.
+// What reports of a split are made of, and the values that they share.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/measures/inference_time.h"
-#include "core/measures/open_sizes.h"
-#include "core/measures/preview.h"
-#include "core/measures/same_shape.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "core/measures/measures.h"
 #include "core/split/split.h"
-#include "core/support/support.h"
-#include "formats/base/text/take_text.h"
-#include "formats/lists/costs/cost_set.h"
-#include "formats/models/bind/loaded_model.h"
+#include "formats/base/json.h"
+#include "formats/base/model.h"
+#include "formats/base/text.h"
+#include "formats/lists/costs.h"
 
 namespace cleave {
+
+// ---- report ----
+//
+// The data that every report is made from: the model, the settings, the split and its numbers.
 
 struct Report {
   const LoadedModel& model;
@@ -58,5 +63,110 @@ std::string report_text(const Report& report);
 // `support`: op types with their dtypes, supported and not, and coverage.
 std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
+
+// ---- report values ----
+//
+// What reports say of the model and its lists, of the values that cross between its parts, and of what
+// is on the accelerator; notes that answer likely questions of the reader.
+
+// The names of the lists, joined by " + ".
+std::string support_name(const std::vector<SupportList>& lists);
+
+// The name of the model's file without .json or .onnx; from standard input, the model's own name.
+// Escaped.
+std::string model_name(const LoadedModel& model);
+
+// "ai.onnx 17, com.microsoft 1"; "" for a model that imports no domain. Escaped.
+std::string opsets_text(const Graph& graph);
+// The field "opsets" of reports; the default domain is "".
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets);
+
+// The field "model" of reports.
+void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
+                 std::uint64_t parameter_bytes);
+
+// What to give so that sizes become known: `--set-input sr=VALUE` for inputs that decide which branch of an
+// If runs, then `--dim N=SIZE`, then `--input-shape x=1,3,224,224` with sizes that fit the model. "" when nothing
+// helps. Reads the model again where an input has a dim without a name.
+std::string size_options_text(const LoadedModel& model, const Graph& graph);
+
+// Writes a list of values, each with its type and bytes on one line.
+void write_values(JsonText& json, std::string_view key, const Graph& graph,
+                  std::span<const ValueId> values);
+
+// Writes a list of the values' names on one line.
+void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
+                       std::span<const ValueId> values);
+
+// Writes the field "file": the entry of `files` (by part) for the part; null when none was written.
+void write_file(JsonText& json, std::span<const std::string> files, PartId part);
+
+// A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
+std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
+
+// The bytes that one of several devices makes and another reads; "-" where nothing crosses.
+std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to);
+
+// The sum of bytes of values that cross; "?" or a trailing "+" when some are unknown.
+std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
+
+// The same for titles: "588 KiB", "at least 588 KiB", "an unknown size".
+std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
+                           std::uint64_t bytes);
+
+// True when a tensor that crosses between the part (or any part) and the rest has unknown size:
+// then the rate that the link allows is unknown.
+bool has_unknown_bytes(const PartNumbers& numbers);
+bool has_unknown_bytes(const Preview& preview);
+
+// The rates that the link allows, if all bytes that they depend on are known.
+std::optional<double> known_qps(const PartNumbers& numbers);
+std::optional<LinkBound> known_bound(const Preview& preview);
+
+// The QPS that the link allows the part, for tables: "9,812", "?" when sizes are unknown, "-".
+std::string part_qps_text(const PartNumbers& numbers);
+
+// FLOPs of a part; "?" or a trailing "+" when some are unknown.
+std::string work_text(const PartNumbers& numbers);
+
+// `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
+std::string coverage_text(const Coverages& coverage, std::string_view where);
+
+// "87.1%"; "-" when there is nothing to cover.
+std::string share_text(const Coverage& coverage);
+
+// Writes the field "coverage" of reports.
+void write_coverage(JsonText& json, const Coverages& coverage);
+
+// Writes the field "notes". The notes in `first` come before the others.
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first = {});
+
+// A blank line, then `note: ...` for each, wrapped; "" if there are none.
+std::string notes_text(std::span<const std::string> notes);
+
+// A note if starting on the other side would give fewer subgraphs; otherwise "".
+std::string start_note(const Split& split);
+
+// A note if --place cost moved no node because it gains too little; otherwise "".
+std::string gain_note(const Split& split);
+
+// "host shapes: 31 nodes, 12 fewer subgraphs"; "" when the option is off.
+std::string host_shapes_note(const Split& split, const SplitOptions& options);
+
+// A note on parameters that exceed the accelerator's memory; "" if there are none. Placement does
+// not look at memory.
+std::string memory_note(const Preview& preview, const Machine& machine);
+
+// A note on more accelerator partitions than the accelerator holds; "" if there are not. It names no way out
+// that was taken.
+std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
+                            bool has_requirements);
+
+// A note on each of several targets that would hold more bytes or partitions than it can, and on each of which
+// nobody knows, since sizes are open. Reads the model again where an input has a dim without a name.
+std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
+                                      std::span<const Target> targets, const Preview& preview,
+                                      const InferenceTime& time);
 
 }  // namespace cleave

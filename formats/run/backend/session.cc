@@ -1,23 +1,186 @@
-#include "formats/run/backend/session.h"
+// Runs compilers: workers, sessions, attempts, the self-test.
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
 #include <nlohmann/json.hpp>
 
-#include "core/base/number_text.h"
-#include "formats/base/io/source_file.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/text_layout.h"
-#include "formats/run/backend/backend_file.h"
-#include "formats/run/backend/tensor_files.h"
+#include "core/base/words.h"
+#include "core/lowering/lowering.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/base/text.h"
+#include "formats/onnx/index/index.h"
+#include "formats/run/backend/backend.h"
 
 namespace cleave {
+
+// ---- worker ----
+
+namespace {
+
+constexpr std::size_t kMostLine = std::size_t{256} << 20U;  // of an answer
+
+double left_of(std::chrono::steady_clock::time_point deadline) {
+  return std::chrono::duration<double>(deadline - std::chrono::steady_clock::now()).count();
+}
+
+std::chrono::steady_clock::time_point deadline_in(double seconds) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+             std::chrono::duration<double>(seconds));
+}
+
+int milliseconds(double seconds) {
+  return seconds <= 0 ? 0 : static_cast<int>(std::min(seconds * 1000 + 1, 60000.0));
+}
+
+std::string version_of(const std::string& greeting) {
+  const auto json = nlohmann::json::parse(greeting, nullptr, false);
+  if (!json.is_object() || !json.contains("ready")) return {};
+  const auto version = json.find("version");
+  return version != json.end() && version->is_string() ? version->get<std::string>() : "unknown";
+}
+
+}  // namespace
+
+Worker::~Worker() { stop(); }
+
+void Worker::stop() {
+  if (!child_) return;
+  child_->in.close();  // a worker exits at the end of its input; we do not wait for that
+  end_child(*child_);
+  child_.reset();
+  pending_.clear();
+}
+
+std::optional<WorkerAnswer> Worker::start() {
+  if (child_) return std::nullopt;
+  err_ = KeptOutput();
+  pending_.clear();
+  calls_ = 0;
+  auto spawned = spawn_child(options_.command, ChildInput::pipe);
+  if (!spawned) return WorkerAnswer{.text = system_words(spawned.error()), .code = spawned.error()};
+  child_ = std::make_unique<SpawnedChild>(std::move(*spawned));
+  std::string greeting;
+  const Wait wait = wait_for_line(options_.start_timeout_seconds, greeting);
+  if (wait == Wait::line) version_ = version_of(greeting);
+  if (wait == Wait::line && !version_.empty()) return std::nullopt;
+  WorkerAnswer answer = answer_of_end(WorkerAnswer::Kind::not_started);
+  if (wait == Wait::line) answer.text = "its first line is not a greeting: " + greeting;
+  if (wait == Wait::late) answer.text = "no greeting in time\n" + answer.text;
+  answer.code = 0;
+  return answer;
+}
+
+WorkerAnswer Worker::call(const std::string& request) {
+  if (calls_ >= options_.restart_after) stop();
+  if (auto failure = start()) return *std::move(failure);
+  err_ = KeptOutput();
+  const Clock::time_point begin = Clock::now();
+  const double timeout = options_.command.timeout_seconds;
+  std::string line;
+  const Wait wait = send(request + "\n", timeout) ? wait_for_line(timeout, line) : Wait::end;
+  ++calls_;
+  WorkerAnswer answer;
+  if (wait == Wait::line) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    answer.kind = json.is_object() ? WorkerAnswer::Kind::line : WorkerAnswer::Kind::garbled;
+    answer.text = std::move(line);
+    if (answer.kind == WorkerAnswer::Kind::garbled) stop();
+  } else {
+    answer = answer_of_end(wait == Wait::late ? WorkerAnswer::Kind::timed_out
+                                              : WorkerAnswer::Kind::died);
+  }
+  answer.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return answer;
+}
+
+// The end of standard output comes shortly before the process ends.
+WorkerAnswer Worker::answer_of_end(WorkerAnswer::Kind kind) {
+  if (kind == WorkerAnswer::Kind::timed_out) ::kill(-child_->pid, SIGTERM);
+  const auto deadline = deadline_in(kind == WorkerAnswer::Kind::timed_out ? 5 : 1);
+  siginfo_t info = {};
+  while (left_of(deadline) > 0 && info.si_pid == 0) {
+    take_error_output();
+    ::waitid(P_PID, static_cast<id_t>(child_->pid), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid == 0) ::usleep(5000);
+  }
+  take_error_output();
+  const int status = end_child(*child_);
+  child_.reset();
+  WorkerAnswer answer{.kind = kind, .text = err_.text()};
+  answer.is_signal = WIFSIGNALED(status);
+  answer.code = answer.is_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+  return answer;
+}
+
+// A worker that waits for its standard error to be read reads no request.
+bool Worker::send(std::string_view bytes, double seconds) {
+  const auto deadline = deadline_in(seconds);
+  bool is_err_open = true;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(child_->in.get(), bytes.data(), bytes.size());
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    if (written >= 0 || errno == EINTR) continue;
+    if (errno != EAGAIN || left_of(deadline) <= 0) return false;
+    std::array<pollfd, 2> fds = {
+        {{child_->in.get(), POLLOUT, 0}, {is_err_open ? child_->err.get() : -1, POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), milliseconds(left_of(deadline)));
+    if ((fds[1].revents & POLLHUP) != 0) is_err_open = false;
+    take_error_output();
+  }
+  return true;
+}
+
+void Worker::take_error_output() {
+  std::array<char, 65536> buffer;
+  constexpr int kMostReads = 64;
+  for (int i = 0; i < kMostReads; ++i) {
+    const ssize_t got = ::read(child_->err.get(), buffer.data(), buffer.size());
+    if (got <= 0) return;
+    err_.add({buffer.data(), static_cast<std::size_t>(got)});
+  }
+}
+
+Worker::Wait Worker::wait_for_line(double seconds, std::string& line) {
+  const auto deadline = deadline_in(seconds);
+  bool is_err_open = true;
+  std::array<char, 65536> buffer;
+  for (std::size_t looked_at = 0;;) {
+    const std::size_t end = pending_.find('\n', looked_at);
+    if (end != pending_.npos) {
+      line = pending_.substr(0, end);
+      pending_.erase(0, end + 1);
+      return Wait::line;
+    }
+    looked_at = pending_.size();
+    if (left_of(deadline) <= 0) return Wait::late;
+    if (pending_.size() > kMostLine) return Wait::end;
+    std::array<pollfd, 2> fds = {
+        {{child_->out.get(), POLLIN, 0}, {is_err_open ? child_->err.get() : -1, POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), milliseconds(left_of(deadline)));
+    if ((fds[1].revents & POLLHUP) != 0) is_err_open = false;
+    if (fds[1].revents != 0) take_error_output();
+    if (fds[0].revents == 0) continue;
+    const ssize_t got = ::read(child_->out.get(), buffer.data(), buffer.size());
+    if (got > 0) pending_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return Wait::end;
+  }
+}
+
+// ---- session ----
+
 namespace {
 
 using Json = nlohmann::json;
@@ -209,6 +372,603 @@ Attempt BackendSession::run_worker(LowerStage stage, const PieceFiles& given) {
     answer = worker().call(line);
   }
   return judge_.of_worker(answer, piece);
+}
+
+// ---- verdict of answer ----
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The pattern of a backend that was read, which checked it; nullopt for "".
+std::optional<LinePattern> pattern_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return LinePattern::parse(text).value();
+}
+
+// Calls visit(line) for each line until it returns false.
+template <class Visit>
+void each_line(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!visit(text.substr(0, end))) return;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::string signal_text(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
+}
+
+bool tells_of_memory(std::string_view text) {
+  for (const std::string_view sign : {"MemoryError", "std::bad_alloc", "out of memory",
+                                      "Cannot allocate memory", "memory allocation of"}) {
+    if (text.find(sign) != text.npos) return true;
+  }
+  return false;
+}
+
+bool is_made(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return !fs::is_empty(path, error);
+  return bytes_of_file(path.string()).value_or(0) > 0;
+}
+
+// False when the command mentions {out} and there is neither such a file nor one whose name begins
+// so: "-o {out}" may make {out}.xml.
+bool has_output(const BackendCommand& command, const PlaceholderValues& values) {
+  const bool is_mentioned =
+      std::any_of(command.argv.begin(), command.argv.end(),
+                  [](const std::string& word) { return word.find("{out}") != word.npos; });
+  if (!is_mentioned || !command.produces.empty() || is_made(values.out)) return true;
+  const fs::path out(values.out);
+  const std::string stem = out.filename().string();
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(out.parent_path(), error)) {
+    if (entry.path().filename().string().rfind(stem, 0) == 0 && is_made(entry.path())) return true;
+  }
+  return false;
+}
+
+std::string text_field(const Json& json, const char* key) {
+  const auto field = json.find(key);
+  return field != json.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+std::vector<std::string> texts_field(const Json& json, const char* key) {
+  std::vector<std::string> texts;
+  const auto field = json.find(key);
+  if (field == json.end() || !field->is_array()) return texts;
+  for (const Json& one : *field) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
+// The nodes that the worker says are left out, at most as many as a model may have.
+std::vector<LeftOut> left_out(const Json& json) {
+  constexpr std::size_t kMost = 100000;
+  constexpr std::size_t kMostColumns = 300;
+  std::vector<LeftOut> left;
+  const auto list = json.find("left");
+  if (list == json.end() || !list->is_array()) return left;
+  for (const Json& one : *list) {
+    if (!one.is_object() || left.size() == kMost) continue;
+    left.push_back({text_field(one, "node"), fitted(text_field(one, "op"), kMostColumns),
+                    fitted(text_field(one, "why"), kMostColumns)});
+  }
+  return left;
+}
+
+// What a worker says of a piece that compiles: see scripts/backends/worker.py.
+void take_extent(const Json& json, Attempt& attempt) {
+  attempt.left = left_out(json);
+  const bool is_nothing = json.value("nothing", Json()) == true;
+  if (!attempt.left.empty()) {
+    attempt.verdict = LowerVerdict::partly;
+    attempt.message =
+        attempt.left.front().node + " (" + attempt.left.front().op + ") is left out: " +
+        (attempt.left.front().why.empty() ? "no reason given" : attempt.left.front().why);
+    CappedList others(0);
+    others.leave_out(attempt.left.size() - 1);
+    attempt.message += others.rest("; and # more");
+  } else if (is_nothing) {
+    attempt.verdict = LowerVerdict::nothing;
+  }
+}
+
+// The fields of an answer to "keep".
+KeptFiles kept_files(const Json& json) {
+  KeptFiles kept{.inputs = texts_field(json, "inputs"), .outputs = texts_field(json, "outputs")};
+  kept.note = text_field(json, "note");
+  const auto files = json.find("artefacts");
+  if (files != json.end() && files->is_array()) {
+    for (const Json& one : *files) {
+      if (one.is_object()) kept.files.push_back({text_field(one, "file"), text_field(one, "role")});
+    }
+  }
+  const auto target = json.find("target");
+  if (target != json.end() && target->is_object()) {
+    for (const auto& [key, value] : target->items()) {
+      kept.target.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> bytes_of_file(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+AnswerJudge::AnswerJudge(const Backend& backend, bool is_launched)
+    : backend_(backend),
+      is_launched_(is_launched),
+      begin_(pattern_of(backend.message_begin)),
+      drop_(pattern_of(backend.message_drop)) {
+  for (const std::string& text : backend.failed_if)
+    failed_if_.push_back(LinePattern::parse(text).value());
+}
+
+Attempt AnswerJudge::of_program(const ChildResult& result, const BackendCommand& command,
+                                const PlaceholderValues& values) const {
+  Attempt attempt{.message = message_of(result.err, result.out), .seconds = result.seconds};
+  const bool has_failed = has_failure(result.err) || has_failure(result.out);
+  if (result.end == ChildEnd::not_started) {
+    attempt.message = command.argv.front() + ": " + system_words(result.code);
+    return attempt;
+  }
+  if (result.end == ChildEnd::timed_out) {
+    attempt.verdict = LowerVerdict::timed_out;
+    attempt.detail = duration_text(command.timeout_seconds * 1e6);
+  } else if (is_lost(result.err)) {
+    attempt.verdict = LowerVerdict::lost;
+  } else if (result.end == ChildEnd::signalled || result.code != 0) {
+    const bool is_signal = result.end == ChildEnd::signalled;
+    attempt.detail = is_signal ? signal_text(result.code) : "exit " + std::to_string(result.code);
+    attempt.verdict = is_signal ? LowerVerdict::crashed : LowerVerdict::refused;
+    const bool is_killed = is_signal && result.code == SIGKILL;
+    if (is_killed || (command.memory_bytes > 0 && tells_of_memory(result.err))) {
+      attempt.verdict = LowerVerdict::out_of_memory;
+    }
+  } else {
+    attempt.verdict = has_failed ? LowerVerdict::refused : LowerVerdict::lowered;
+  }
+  if (attempt.verdict != LowerVerdict::lowered) return attempt;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : expand_words(command.produces, values)) {
+    const auto size = bytes_of_file(file);
+    if (!size || *size == 0) attempt.verdict = LowerVerdict::no_output;
+    bytes += size.value_or(0);
+  }
+  if (&command == backend_.command(LowerStage::compile) && !has_output(command, values)) {
+    attempt.verdict = LowerVerdict::no_output;
+  }
+  if (!command.produces.empty()) attempt.artefact_bytes = bytes;
+  if (attempt.verdict == LowerVerdict::lowered) attempt.message.clear();
+  if (attempt.verdict == LowerVerdict::no_output) {
+    attempt.message = "exit status 0, but it did not write its output\n" + attempt.message;
+  }
+  return attempt;
+}
+
+Attempt AnswerJudge::of_worker(const WorkerAnswer& answer, const PieceFiles& piece) const {
+  Attempt attempt{.message = message_of(answer.text, {}), .seconds = answer.seconds};
+  switch (answer.kind) {
+    case WorkerAnswer::Kind::not_started:
+      if (is_lost(answer.text)) attempt.verdict = LowerVerdict::lost;
+      return attempt;
+    case WorkerAnswer::Kind::garbled:
+      return attempt;
+    case WorkerAnswer::Kind::timed_out:
+      attempt.verdict = LowerVerdict::timed_out;
+      attempt.detail = duration_text(backend_.serve->timeout_seconds * 1e6);
+      return attempt;
+    case WorkerAnswer::Kind::died:
+      attempt.detail =
+          answer.is_signal ? signal_text(answer.code) : "exit " + std::to_string(answer.code);
+      attempt.verdict = is_lost(answer.text) ? LowerVerdict::lost : LowerVerdict::crashed;
+      if ((answer.is_signal && answer.code == SIGKILL) || tells_of_memory(answer.text)) {
+        attempt.verdict = LowerVerdict::out_of_memory;
+      }
+      return attempt;
+    case WorkerAnswer::Kind::line:
+      break;
+  }
+  const Json json = Json::parse(answer.text, nullptr, false);
+  const auto ok = json.find("ok");
+  attempt.message.clear();
+  if (ok != json.end() && ok->is_boolean() && ok->get<bool>()) {
+    attempt.verdict = LowerVerdict::lowered;
+    if (piece.keeps) attempt.kept = kept_files(json);
+    take_extent(json, attempt);
+    if (attempt.verdict == LowerVerdict::partly) return attempt;  // a part of it makes no results
+    for (const NamedFile& output : piece.outputs) {
+      if (!bytes_of_file(output.file)) attempt.verdict = LowerVerdict::no_output;
+    }
+    return attempt;
+  }
+  attempt.message = message_of(text_field(json, "error"), {});
+  attempt.left = left_out(json);
+  const std::string stage = text_field(json, "stage");
+  attempt.detail = stage;
+  attempt.verdict =
+      stage.empty() || stage == "driver" ? LowerVerdict::driver : LowerVerdict::refused;
+  if (attempt.verdict == LowerVerdict::refused && backend_.serve->memory_bytes > 0 &&
+      tells_of_memory(attempt.message)) {
+    attempt.verdict = LowerVerdict::out_of_memory;
+  }
+  return attempt;
+}
+
+bool AnswerJudge::is_failure(std::string_view line) const {
+  return std::any_of(failed_if_.begin(), failed_if_.end(),
+                     [&](const LinePattern& pattern) { return pattern.matches(line); });
+}
+
+bool AnswerJudge::has_failure(std::string_view output) const {
+  bool found = false;
+  if (failed_if_.empty()) return false;
+  each_line(output, [&](std::string_view line) { return !(found = is_failure(line)); });
+  return found;
+}
+
+std::string AnswerJudge::message_of(std::string_view err, std::string_view out) const {
+  const bool has_text = err.find_first_not_of(" \n\t\r") != err.npos;
+  std::string message;
+  bool has_begun = !begin_;
+  each_line(has_text ? err : out, [&](std::string_view line) {
+    has_begun = has_begun || begin_->matches(line);
+    if (has_begun && !(drop_ && drop_->matches(line))) message.append(line) += '\n';
+    return true;
+  });
+  if (message.empty()) message = has_text ? err : out;
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  return message;
+}
+
+bool AnswerJudge::is_lost(std::string_view text) const {
+  if (!is_launched_) return false;
+  for (const std::string_view sign :
+       {"Node failure", "NODE FAILURE", "Socket timed out", "Communication connection failure",
+        "Connection reset by peer", "Connection closed by"}) {
+    if (text.find(sign) != text.npos) return true;
+  }
+  return false;
+}
+
+// ---- attempt ----
+
+bool tells_of_busy(std::string_view message) {
+  constexpr std::array<std::string_view, 6> kSigns = {
+      "is busy",       "device busy", "resource busy", "EBUSY", "in use by another process",
+      "already in use"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](std::string_view sign) { return message.find(sign) != message.npos; });
+}
+
+std::string verdict_words(const Attempt& attempt) {
+  std::string text(verdict_name(attempt.verdict));
+  if (attempt.detail.empty()) return text;
+  if (attempt.verdict == LowerVerdict::crashed) text += " (" + attempt.detail + ")";
+  if (attempt.verdict == LowerVerdict::timed_out) text += " after " + attempt.detail;
+  return text;
+}
+
+namespace {
+
+// The message without the place of a panic in Rust, "thread 'main' panicked at src/lib.rs:1:2:".
+std::string_view after_panic(std::string_view message) {
+  const std::size_t end = message.find('\n');
+  if (message.rfind("thread '", 0) != 0 || end == message.npos || end + 1 == message.size()) {
+    return message;
+  }
+  const bool is_panic = message.substr(0, end).find(" panicked at ") != message.npos;
+  return is_panic ? message.substr(end + 1) : message;
+}
+
+// The line that says what is wrong.
+std::string line_of(std::string_view message) {
+  std::string line = essential_lines(after_panic(message));
+  if (line.empty()) line = message.substr(0, message.find('\n'));  // a traceback that is cut off
+  return line;
+}
+
+// The length of the path to a file in a temporary folder of cleave that the text begins with; 0 for none.
+std::size_t temporary_path(std::string_view text) {
+  if (!text.starts_with('/')) return 0;
+  const std::size_t end = std::min(text.find_first_of(" \t'\"`:,;()<>[]"), text.size());
+  return text.substr(0, end).find("/.cleave-") == text.npos ? 0 : end;
+}
+
+// The length of the address that the text begins with; 0 for none.
+std::size_t address(std::string_view text) {
+  constexpr std::size_t kLeastDigits = 6;
+  if (!text.starts_with("0x")) return 0;
+  const std::size_t end =
+      std::min(text.find_first_not_of("0123456789abcdefABCDEF", 2), text.size());
+  return end < 2 + kLeastDigits ? 0 : end;
+}
+
+}  // namespace
+
+std::string first_line(std::string_view message, std::size_t columns) {
+  return fitted(escaped(line_of(message)), columns);
+}
+
+std::string lasting_line(std::string_view message, std::size_t columns) {
+  const std::string line = line_of(message);
+  std::string_view rest =
+      std::string_view(line).substr(0, 8 * columns);  // before it is cut to columns
+  std::string text;
+  while (!rest.empty()) {
+    if (const std::size_t path = temporary_path(rest); path > 0) {
+      text += "{model}";
+      rest.remove_prefix(path);
+    } else if (const std::size_t digits = address(rest); digits > 0) {
+      text += "0x...";
+      rest.remove_prefix(digits);
+    } else {
+      text += rest.front();
+      rest.remove_prefix(1);
+    }
+  }
+  return fitted(escaped(text), columns);
+}
+
+// ---- self test ----
+
+namespace {
+
+constexpr std::int64_t kIrVersion = 8;
+constexpr std::int64_t kOpset = 17;
+
+Tensor floats(std::string name, std::vector<std::int64_t> dims, const std::vector<float>& numbers) {
+  Tensor tensor{.name = std::move(name), .dtype = DType::float32, .dims = std::move(dims)};
+  tensor.bytes.resize(numbers.size() * sizeof(float));
+  std::memcpy(tensor.bytes.data(), numbers.data(), tensor.bytes.size());
+  return tensor;
+}
+
+std::string type_of(const Tensor& tensor) {
+  std::string shape, type, out;
+  for (const std::int64_t dim : tensor.dims) {
+    std::string one;
+    put_number(one, 1, dim);
+    put_bytes(shape, 1, one);
+  }
+  put_number(type, 1, static_cast<std::int64_t>(tensor.dtype));
+  put_bytes(type, 2, shape);
+  put_bytes(out, 1, type);
+  return out;
+}
+
+// A model of the nodes, with the test's inputs and outputs.
+std::string model_of(const TestModel& test, const std::vector<OnnxCall>& nodes,
+                     const std::vector<Tensor>& weights, std::int64_t opset = kOpset) {
+  std::string graph, model;
+  for (const OnnxCall& node : nodes) put_bytes(graph, graph_field::kNode, encode_node(node));
+  put_bytes(graph, graph_field::kName, test.name);
+  for (const Tensor& weight : weights) {
+    put_bytes(graph, graph_field::kInitializer, encode_tensor(weight));
+  }
+  for (const Tensor& input : test.inputs) {
+    put_bytes(graph, graph_field::kInput, encode_value_info(input.name, type_of(input)));
+  }
+  for (const Tensor& output : test.outputs) {
+    put_bytes(graph, graph_field::kOutput, encode_value_info(output.name, type_of(output)));
+  }
+  put_number(model, model_field::kIrVersion, kIrVersion);
+  put_bytes(model, model_field::kGraph, graph);
+  put_bytes(model, model_field::kOpsetImport, encode_opset("", opset));
+  return model;
+}
+
+TestModel add_model(std::int64_t opset = kOpset) {
+  TestModel test{.name = "Add", .bytes = {}};
+  test.inputs = {floats("x", {2, 3}, {1, 2, 3, 4, 5, 6}), floats("y", {2, 3}, {6, 5, 4, 3, 2, 1})};
+  test.outputs = {floats("z", {2, 3}, {7, 7, 7, 7, 7, 7})};
+  test.bytes = model_of(test, {{"add", "Add", "", {"x", "y"}, {"z"}}}, {}, opset);
+  return test;
+}
+
+TestModel unary_model(std::string op, std::int64_t opset) {
+  TestModel test{.name = op, .bytes = {}};
+  test.inputs = {floats("x", {2}, {1, 2})};
+  test.outputs = {floats("y", {2}, {1, 2})};
+  test.bytes = model_of(test, {{"only", std::move(op), "", {"x"}, {"y"}}}, {}, opset);
+  return test;
+}
+
+TestModel matmul_model() {
+  TestModel test{.name = "MatMul with weights", .bytes = {}};
+  test.inputs = {floats("x", {1, 2}, {1, 2})};
+  test.outputs = {floats("y", {1, 3}, {9, 12, 15})};
+  const Tensor weights = floats("w", {2, 3}, {1, 2, 3, 4, 5, 6});
+  test.bytes = model_of(test, {{"product", "MatMul", "", {"x", "w"}, {"y"}}}, {weights});
+  return test;
+}
+
+TestModel scalar_model() {
+  TestModel test{.name = "a scalar and two outputs", .bytes = {}};
+  test.inputs = {floats("scale", {}, {3}), floats("a", {2}, {1, 2})};
+  test.outputs = {floats("product", {2}, {3, 6}), floats("difference", {2}, {-2, -1})};
+  const std::vector<OnnxCall> nodes = {{"mul", "Mul", "", {"a", "scale"}, {"product"}},
+                                       {"sub", "Sub", "", {"a", "scale"}, {"difference"}}};
+  test.bytes = model_of(test, nodes, {});
+  return test;
+}
+
+TestModel unknown_op_model() {
+  TestModel test{.name = "an unknown op", .bytes = {}};
+  test.inputs = {floats("x", {2}, {1, 2})};
+  test.outputs = {floats("y", {2}, {1, 2})};
+  test.bytes = model_of(test, {{"odd", "NoSuchOpOfOnnx", "", {"x"}, {"y"}}}, {});
+  return test;
+}
+
+}  // namespace
+
+std::vector<TestModel> models_to_take() { return {add_model(), matmul_model(), scalar_model()}; }
+
+std::vector<TestModel> models_of_one_op(std::int64_t opset) {
+  return {add_model(opset), unary_model("Relu", opset), unary_model("Identity", opset)};
+}
+
+std::vector<TestModel> models_to_refuse() {
+  return {{.name = "garbage", .bytes = "this is not a model\n"}, unknown_op_model()};
+}
+
+namespace {
+
+using Outcome = SelfTestStep::Outcome;
+constexpr int kCalls = 20;
+
+class BackendTest {
+ public:
+  BackendTest(const Backend& backend, const SessionOptions& options)
+      : session_(backend, options),
+        folder_(options.folder),
+        is_tflite_(!backend.may_take("onnx") && backend.may_take("tflite")) {}
+
+  SelfTest run() {
+    const auto identity = session_.identity();
+    if (!identity) {
+      add({"starts", Outcome::failed, identity.error().message});
+      return std::move(test_);
+    }
+    test_.identity = *identity;
+    const auto good = is_tflite_ ? tflite_models_to_take() : models_to_take();
+    for (const TestModel& model : good) take(model);
+    for (const TestModel& model : is_tflite_ ? tflite_models_to_refuse() : models_to_refuse()) {
+      refuse(model);
+    }
+    call_often(good.front());
+    return std::move(test_);
+  }
+
+ private:
+  void add(SelfTestStep step) { test_.steps.push_back(std::move(step)); }
+
+  // Writes the model and its inputs.
+  PieceFiles write(const TestModel& model) {
+    const std::string stem = folder_ + "/" + std::to_string(written_++);
+    PieceFiles piece{.model = stem + (is_tflite_ ? ".tflite" : ".onnx"), .out = stem + ".out"};
+    static_cast<void>(write_file(piece.model, model.bytes, true));
+    for (const Tensor& input : model.inputs) {
+      const std::string file = stem + ".input_" + std::to_string(piece.inputs.size()) + ".pb";
+      static_cast<void>(write_file(file, encode_tensor(input), true));
+      piece.inputs.push_back({input.name, file});
+    }
+    for (const Tensor& output : model.outputs) {
+      const std::string file = stem + ".output_" + std::to_string(piece.outputs.size()) + ".pb";
+      piece.outputs.push_back({output.name, file});
+    }
+    return piece;
+  }
+
+  Attempt compile(const PieceFiles& piece) {
+    Attempt attempt{.verdict = LowerVerdict::lowered};
+    for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
+      if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
+      attempt = session_.run(stage, piece);
+    }
+    return attempt;
+  }
+
+  static std::string text_of(const Attempt& attempt) {
+    std::string text(verdict_name(attempt.verdict));
+    if (!attempt.detail.empty()) text += " (" + attempt.detail + ")";
+    if (!attempt.message.empty()) text += ": " + first_line(attempt.message, 200);
+    return text;
+  }
+
+  void take(const TestModel& model) {
+    const PieceFiles piece = write(model);
+    const Attempt attempt = compile(piece);
+    const bool is_good = attempt.verdict == LowerVerdict::lowered;
+    add({"compiles " + model.name, is_good ? Outcome::passed : Outcome::failed,
+         is_good ? "" : text_of(attempt), attempt.seconds});
+    SelfTestStep step{.name = "runs " + model.name};
+    if (!is_good || !session_.backend().has(LowerStage::run)) {
+      step.outcome = Outcome::skipped;
+      step.detail = is_good ? "the file has no \"run\"" : "it is not compiled";
+    } else {
+      const Attempt ran = session_.run(LowerStage::run, piece);
+      step.seconds = ran.seconds;
+      step.detail = ran.verdict == LowerVerdict::lowered ? compare(model, piece) : text_of(ran);
+      if (!step.detail.empty()) step.outcome = Outcome::failed;
+    }
+    add(std::move(step));
+  }
+
+  std::string compare(const TestModel& model, const PieceFiles& piece) const {
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+      const auto made = read_tensor_file(piece.outputs[i].file);
+      if (!made) return made.error().message;
+      const auto difference =
+          compare_tensors(model.outputs[i], *made, session_.backend().tolerance);
+      if (!difference.is_same()) {
+        return "output " + model.outputs[i].name + ": " +
+               difference_text(difference, model.outputs[i], *made);
+      }
+    }
+    return {};
+  }
+
+  void refuse(const TestModel& model) {
+    const Attempt attempt = compile(write(model));
+    const bool is_good = attempt.verdict == LowerVerdict::refused ||
+                         attempt.verdict == LowerVerdict::no_output ||
+                         attempt.verdict == LowerVerdict::crashed;
+    std::string detail;
+    if (attempt.verdict == LowerVerdict::lowered) {
+      detail = "it accepts that: give \"produces\" or \"failed_if\", by which success is judged";
+    } else if (!is_good) {
+      detail = text_of(attempt);
+    }
+    add({"refuses " + model.name, is_good ? Outcome::passed : Outcome::failed, detail,
+         attempt.seconds});
+  }
+
+  void call_often(const TestModel& model) {
+    SelfTestStep step{.name = "answers " + std::to_string(kCalls) + " calls alike"};
+    if (!session_.backend().serve) {
+      step.outcome = Outcome::skipped;
+      step.detail = "the file has no \"serve\"";
+      return add(std::move(step));
+    }
+    const PieceFiles piece = write(model);
+    for (int i = 0; i < kCalls && step.outcome == Outcome::passed; ++i) {
+      const Attempt attempt = compile(piece);
+      step.seconds += attempt.seconds;
+      if (attempt.verdict == LowerVerdict::lowered) continue;
+      step.outcome = Outcome::failed;
+      step.detail = "call " + std::to_string(i + 1) + ": " + text_of(attempt);
+    }
+    add(std::move(step));
+  }
+
+  BackendSession session_;
+  std::string folder_;
+  bool is_tflite_;
+  SelfTest test_;
+  int written_ = 0;
+};
+
+}  // namespace
+
+bool SelfTest::passed() const {
+  return std::none_of(steps.begin(), steps.end(),
+                      [](const SelfTestStep& step) { return step.outcome == Outcome::failed; });
+}
+
+SelfTest test_backend(const Backend& backend, const SessionOptions& options) {
+  return BackendTest(backend, options).run();
 }
 
 }  // namespace cleave

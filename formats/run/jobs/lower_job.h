@@ -1,17 +1,20 @@
-// Lowers a model: real backends compile its accelerator partitions. If they refuse a partition, the
-// culprits are searched for, and the model is split again without them, until nothing is refused.
+// Jobs that compile a split, and deploy it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "formats/base/text/fault.h"
-#include "formats/run/jobs/split_job.h"
-#include "formats/run/lowering/lower_outcome.h"
-#include "formats/run/lowering/lowering_pool.h"
-#include "formats/run/lowering/part_search.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/run/jobs/jobs.h"
+#include "formats/run/lowering/lowering_job.h"
 
 namespace cleave {
+
+// ---- lower job ----
+//
+// Lowers a model: real backends compile its accelerator partitions. If they refuse a partition, the
+// culprits are searched for, and the model is split again without them, until nothing is refused.
 
 struct LowerOptions {
   PoolOptions pool = {};
@@ -38,5 +41,41 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
 // it.
 Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
                                         const LowerOptions& options);
+
+// ---- deploy ----
+//
+// root_ep.onnx: the whole model in one file for ONNX Runtime. Partitions that a backend compiled into
+// an EPContext model are nodes that refer to its artefacts; all others are functions, as in root.onnx.
+//
+// A session refuses such a model, or dies, unless certain conditions hold. What does not is refused
+// here, by name:
+//   - a compiled partition reads no value that is known before the model runs: it would be folded away
+//   - no node on the CPU is expanded into its definition after nodes were assigned to providers
+//   - no node on the CPU is of an operator that neither ONNX Runtime nor the model defines
+//   - inputs of the model that a compiled partition reads have known sizes
+// A partition that reads values which ONNX Runtime makes one was compiled to read one of them (LowerOptions::deploys).
+// At the end a worker that can loads the file in a process of its own, and runs it once.
+
+struct DeployInput {
+  const SplitJob& split;  // that was lowered
+  const std::vector<Backend>& backends;
+  const LowerOptions& options;
+  const LowerOutcome& outcome;  // with artefacts
+  const OutputFolder& folder;
+  bool embeds = false;  // what was compiled is in the file itself
+};
+
+struct Deployed {
+  std::string file;  // within the folder
+  std::size_t compiled = 0;
+  std::vector<std::string> not_compiled = {};  // accelerator partitions, with reasons
+  // What a session made of the file; "" where the backend has none to try it in.
+  std::string tried = {};
+};
+
+// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. Of
+// several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
+// at most one. A file that does not load or run is removed again, and is a fault.
+Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input);
 
 }  // namespace cleave

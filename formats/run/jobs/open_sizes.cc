@@ -1,20 +1,199 @@
+// Sizes that are open: measured, tried, told as products.
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/base/words.h"
+#include "core/cost/cost.h"
+#include "core/lists/support.h"
+#include "formats/base/faults.h"
+#include "formats/base/text.h"
+#include "formats/models/models.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/words.h"
+#include "formats/run/jobs/jobs.h"
+
+namespace cleave {
+
+// ---- measured shapes ----
+//
+// Steps:
+// 1. read the files, matched with the shapes that the model declares;
+// 2. collect the dims of inputs on which the files agree;
+// 3. read the model again with these dims bound, and take over the shapes that became known;
+// 4. match the files again: shapes decide some matches and how the time of a fused kernel is
+//    divided.
+
+namespace {
+
+using BoundDims = std::vector<std::pair<std::string, std::int64_t>>;
+
+bool is_bound(const BoundDims& dims, const std::string& name) {
+  return std::any_of(dims.begin(), dims.end(), [&](const auto& dim) { return dim.first == name; });
+}
+
+struct DimsOfFiles {
+  BoundDims agreed;
+  Diagnostics warnings;  // of dims on which two files disagree
+};
+
+Diagnostic disagreement(const ModelCosts& file, const InputDim& dim, std::int64_t other) {
+  Diagnostic warning =
+      diagnostic_of(file.path, "saw size " + std::to_string(dim.size) + " of the dim " +
+                                   escaped_in_quotes(dim.name) + ", but another file saw " +
+                                   std::to_string(other) + ": it is not bound");
+  warning.severity = Severity::warning;
+  warning.notes.push_back("--dim binds it");
+  return warning;
+}
+
+DimsOfFiles dims_of(const CostSet& costs) {
+  DimsOfFiles found;
+  BoundDims refused;
+  std::vector<const std::vector<ModelCosts>*> lists = {&costs.cpu, &costs.acc};
+  for (const TargetCosts& target : costs.later) lists.push_back(&target.files);
+  for (const auto* const files : lists) {
+    for (const ModelCosts& file : *files) {
+      for (const InputDim& dim : file.dims) {
+        const auto known = std::find_if(found.agreed.begin(), found.agreed.end(),
+                                        [&](const auto& seen) { return seen.first == dim.name; });
+        if (known == found.agreed.end()) {
+          if (!is_bound(refused, dim.name)) found.agreed.push_back({dim.name, dim.size});
+        } else if (known->second != dim.size) {
+          found.warnings.push_back(disagreement(file, dim, known->second));
+          refused.push_back(*known);
+          found.agreed.erase(known);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+// Binds a dim without a name, "x:0", by the shape of its input. A shape that the user gave stays.
+bool bind_axis(const Graph& graph, const std::pair<std::string, std::int64_t>& dim,
+               const ShapeBindings& given, ShapeBindings& bindings) {
+  const auto is_of = [](std::string_view input) {
+    return [input](const auto& bound) { return bound.first == input; };
+  };
+  for (const ValueId input : graph.inputs()) {
+    const Shape shape = graph.shape(input);
+    const std::string name(graph.value(input).name);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis].is_fixed() || shape[axis].is_symbol()) continue;
+      if (dim.first != name + ":" + std::to_string(axis)) continue;
+      if (std::any_of(given.inputs.begin(), given.inputs.end(), is_of(name))) return true;
+      auto bound = std::find_if(bindings.inputs.begin(), bindings.inputs.end(), is_of(name));
+      if (bound == bindings.inputs.end()) {
+        bindings.inputs.push_back({name, std::vector<std::int64_t>(shape.size(), -1)});
+        bound = bindings.inputs.end() - 1;
+      }
+      bound->second[axis] = dim.second;
+      return true;
+    }
+  }
+  return false;
+}
+
+ShapeBindings with_dims(const LoadedModel& model, const BoundDims& dims) {
+  ShapeBindings bindings = model.bindings;
+  for (const auto& dim : dims) {
+    if (!bind_axis(model.graph, dim, model.bindings, bindings)) bindings.dims.push_back(dim);
+  }
+  return bindings;
+}
+
+bool is_fixed(const Graph& graph, ValueId value) {
+  const Shape shape = graph.shape(value);
+  return graph.has_rank(value) &&
+         std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_fixed(); });
+}
+
+// The shapes of values that are known in `bound`, and not in `graph`.
+std::vector<ObservedShape> new_shapes(const Graph& graph, const Graph& bound) {
+  std::unordered_map<std::string_view, ValueId> known;
+  for (std::uint32_t i = 0; i < bound.value_count(); ++i) {
+    const ValueId value{i};
+    if (bound.value(value).is_tensor() && is_fixed(bound, value)) {
+      known.emplace(bound.value(value).name, value);
+    }
+  }
+  std::vector<ObservedShape> shapes;
+  for (std::uint32_t i = 0; i < graph.value_count(); ++i) {
+    const ValueId value{i};
+    if (!graph.value(value).is_tensor() || is_fixed(graph, value)) continue;
+    const auto found = known.find(graph.value(value).name);
+    if (found == known.end()) continue;
+    shapes.push_back({value, {}});
+    for (const Dim dim : bound.shape(found->second)) shapes.back().dims.push_back(dim.size());
+  }
+  return shapes;
+}
+
+// The files matched with the shapes of `first`; `first` itself if they then contradict the model.
+CostSet matched_again(CostSet first, std::span<const OpenCosts> files, const Graph& graph) {
+  auto second = read_cost_set(files, graph.with_shapes(observed_shapes(first)));
+  if (!second) return first;
+  for (const auto list : {&CostSet::cpu, &CostSet::acc}) {
+    for (std::size_t i = 0; i < (first.*list).size(); ++i) {
+      ModelCosts& file = ((*second).*list)[i];
+      file.shapes = std::move((first.*list)[i].shapes);
+      file.dims = std::move((first.*list)[i].dims);
+    }
+  }
+  second->inferred = std::move(first.inferred);
+  second->warnings = std::move(first.warnings);
+  return *std::move(second);
+}
+
+}  // namespace
+
+Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, LoadedModel& model) {
+  const auto files = open_costs(sources);
+  if (!files) return files.error();
+  auto costs = read_cost_set(*files, model.graph);
+  if (!costs) return costs;
+  DimsOfFiles dims = dims_of(*costs);
+  costs->warnings.insert(costs->warnings.end(), dims.warnings.begin(), dims.warnings.end());
+  if (dims.agreed.empty()) return costs;
+  auto bound = read_again(model, with_dims(model, dims.agreed));
+  if (!bound) return costs;
+  costs->inferred = new_shapes(model.graph, bound->graph);
+  model.notes = std::move(bound->notes);
+  return matched_again(*std::move(costs), *files, model.graph);
+}
+
+Status<> check_cost_targets(const SplitRequest& request) {
+  const std::vector<std::string> targets = request.lists.targets();
+  for (const CostSource& source : request.costs) {
+    const std::string name = list_source_of(source.path).target;
+    std::error_code error;
+    const bool is_known = name.empty() ||
+                          std::find(targets.begin(), targets.end(), name) != targets.end() ||
+                          std::filesystem::exists(source.path, error);
+    if (!is_known) return no_such_target("--costs", name, targets);
+  }
+  return Done{};
+}
+
+// ---- open sizes ----
+//
 // Steps:
 // 1. find the open dims of the inputs, and sizes that models of their kind take;
 // 2. read the model at the points of a grid of sizes, and sum the numbers of the whole and of each part;
 // 3. fit a polynomial to each number, and keep those that hold at two more sizes;
 // 4. if some do not hold, try another grid: strides and limits on sequences make steps matter;
 // 5. if the model takes no grid, try again with batches of one, and last the one set of sizes that fits it best.
-#include "formats/run/jobs/open_sizes.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include "core/cost/cost.h"
-#include "formats/models/model_file.h"
-#include "formats/models/open_shapes.h"
-
-namespace cleave {
 namespace {
 
 constexpr std::size_t kMostDims = 4;
@@ -345,6 +524,245 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
 
 std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {
   return job.costs().empty() ? find_open_sizes(job.model(), &job.split()) : std::nullopt;
+}
+
+// ---- open times ----
+
+namespace {
+
+// The option that asks for times.
+std::string asking_option(const SplitOptions& options) {
+  if (options.place == PlaceBy::cost) return "--place cost";
+  if (options.keep_only_gaining) return "--keep-acc-subgraphs auto";
+  if (options.is_min_automatic) return "--min-acc-module-size auto";
+  return "--keep-by latency";
+}
+
+// A size as traced is counted with, so it is no reason for an unknown time.
+bool has_no_size(const Graph& graph, ValueId value) {
+  return graph.value(value).is_tensor() && is_open(graph, value) && !value_bytes(graph, value);
+}
+
+bool touches_no_size(const Graph& graph, NodeId node) {
+  const auto operands = graph.operands(node);
+  const auto outputs = graph.outputs(node);
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const Operand& one) { return has_no_size(graph, one.value); }) ||
+         std::any_of(outputs.begin(), outputs.end(),
+                     [&](ValueId output) { return has_no_size(graph, output); });
+}
+
+// True when a device that may run the node has no time for it.
+bool lacks_time(const Split* split, const TargetTimes& times, NodeId node) {
+  if (!times.cpu.of(node) || split == nullptr) return !times.cpu.of(node);
+  if (split->targets.empty()) return split->acc_found.nodes.contains(node) && !times.acc.of(node);
+  for (std::size_t target = 0; target < split->targets.size(); ++target) {
+    const bool may_run = split->targets[target].support.supported.contains(node);
+    if (may_run && !times.on_target(target).of(node)) return true;
+  }
+  return false;
+}
+
+std::vector<ValueId> inputs_without_size(const Graph& graph) {
+  std::vector<ValueId> open = open_inputs(graph);
+  std::erase_if(open, [&](ValueId input) { return !has_no_size(graph, input); });
+  return open;
+}
+
+// The fault of `unknown` nodes without the numbers that `option` goes by, where these inputs are open.
+Fault open_fault(const LoadedModel& model, const Graph& graph, const std::vector<ValueId>& open,
+                 const std::string& option, const std::string& numbers, std::size_t unknown,
+                 const std::string& instead) {
+  const auto shape_of = [&](ValueId input) {
+    return escaped_in_quotes(graph.value(input).name) + " is " + type_text(graph, input);
+  };
+  std::string sizes = size_options_text(model, graph);
+  if (sizes.empty()) {
+    sizes = "--input-shape " + shell_word(escaped(graph.value(open.front()).name) + "=SIZES");
+  }
+  return input_fault({{.file = model.source.path(),
+                       .message = open_numbers_text(graph, option, numbers, unknown) + ": " +
+                                  capped_list(open, 3, shape_of),
+                       .notes = {"give " + sizes + ", or " + instead}}});
+}
+
+bool may_run_on_acc(const Split& split, NodeId node) {
+  if (split.targets.empty()) return split.acc_found.nodes.contains(node);
+  return std::any_of(split.targets.begin(), split.targets.end(), [&](const TargetVerdicts& target) {
+    return target.support.supported.contains(node);
+  });
+}
+
+}  // namespace
+
+std::string open_numbers_text(const Graph& graph, const std::string& option,
+                              const std::string& numbers, std::size_t unknown) {
+  return option + " goes by " + numbers + ", and those of " + count_text(unknown) + " of " +
+         counted(graph.node_count(), "node") + " are not known, since sizes are open";
+}
+
+std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split* split, const SplitOptions& options,
+                                      const TargetTimes& times) {
+  if (!asks_for_latency(options)) return std::nullopt;
+  const std::vector<ValueId> open = inputs_without_size(graph);
+  if (open.empty()) return std::nullopt;
+  const auto nodes = graph.nodes();
+  const auto is_unknown = [&](NodeId node) {
+    return lacks_time(split, times, node) && touches_no_size(graph, node);
+  };
+  const auto unknown =
+      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
+  if (unknown == 0) return std::nullopt;
+  return open_fault(model, graph, open, asking_option(options), "times", unknown,
+                    "measured times of all nodes (--costs)");
+}
+
+std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split& split, const SplitOptions& options) {
+  const bool is_by_time = options.keep_by == KeepBy::time;
+  if (split.cap.subgraphs == 0 || (options.keep_by != KeepBy::flops && !is_by_time)) {
+    return std::nullopt;
+  }
+  const std::vector<ValueId> open = inputs_without_size(graph);
+  if (open.empty()) return std::nullopt;
+  const PerNode<NodeCost> costs = node_costs(graph);
+  const auto is_unknown = [&](NodeId node) {
+    const MeasuredCost* const measured = graph.measured_cost(node);
+    const bool is_measured = is_by_time && measured != nullptr && measured->time_us >= 0;
+    return !costs[node].flops && !is_measured && may_run_on_acc(split, node) &&
+           touches_no_size(graph, node);
+  };
+  const auto nodes = graph.nodes();
+  const auto unknown =
+      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
+  if (unknown == 0) return std::nullopt;
+  return open_fault(model, graph, open, "--keep-acc-subgraphs", is_by_time ? "times" : "FLOPs",
+                    unknown, "--keep-by nodes");
+}
+
+// ---- try options ----
+
+namespace {
+
+// Of a preview: all trials together take some ten times as long as the split. `advise` has no limit.
+constexpr std::size_t kMostNodes = 5'000;
+
+// A model read again with known nodes folded, and its split. Times and shapes that were measured are matched
+// anew: they are by node and value, which have other ids here.
+struct FoldedModel {
+  LoadedModel model;
+  CostSet costs;
+  std::optional<SplitJob> job;
+};
+
+// Empty when a model cannot be folded, or none has a node to fold.
+std::vector<std::unique_ptr<FoldedModel>> fold(std::span<const SplitJob> jobs) {
+  std::vector<std::unique_ptr<FoldedModel>> folded;
+  bool is_any = false;
+  for (const SplitJob& job : jobs) {
+    ShapeBindings bindings = job.model().bindings;
+    const bool can_fold =
+        job.model().format() == ModelFormat::onnx && bindings.folding != Folding::write;
+    if (!can_fold) return {};
+    bindings.folding = Folding::write;
+    auto model = read_again(job.model(), bindings);
+    if (!model) return {};
+    is_any |= model->graph.node_count() != job.graph().node_count();
+    folded.push_back(std::make_unique<FoldedModel>(FoldedModel{*std::move(model), {}, {}}));
+  }
+  if (!is_any) return {};
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const SplitJob& job = jobs[i];
+    FoldedModel& one = *folded[i];
+    auto costs = read_costs_and_shapes(costs_of(job.request()), one.model);
+    if (!costs) return {};
+    one.costs = *std::move(costs);
+    const ListsRead lists{job.lists(), {}};
+    auto split =
+        run_split(job.request(), {}, {.model = &one.model, .costs = &one.costs, .lists = &lists});
+    if (!split) return {};
+    one.job = *std::move(split);
+  }
+  return folded;
+}
+
+ModelToSplit model_of(const SplitJob& job) {
+  return {job.graph(), job.facts(), &job.time().basis.times, job.required(),
+          job.found_placements()};
+}
+
+}  // namespace
+
+std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs) {
+  const Report first = jobs.front().report();
+  if (!first.targets.empty()) return std::nullopt;
+  std::vector<ModelToSplit> models, folded;
+  for (const SplitJob& job : jobs) models.push_back(model_of(job));
+  const auto read = fold(jobs);
+  for (const auto& one : read) folded.push_back(model_of(*one->job));
+  auto trials = try_options(models, folded, first.lists, first.options, first.preview.link);
+  if (!trials) return std::nullopt;
+  return *std::move(trials);
+}
+
+std::string option_note(const SplitJob& job) {
+  if (job.graph().node_count() > kMostNodes || job.targets().size() > 1) return {};
+  const auto trials = try_options(std::span(&job, 1));
+  return trials ? best_option_text(*trials) : "";
+}
+
+namespace {
+
+// The names of the nodes that a rule refuses, and that the lists accept once known nodes are folded.
+std::unordered_set<std::string> accepted_folded(const SplitJob& job) {
+  ShapeBindings bindings = job.model().bindings;
+  const bool can_fold =
+      job.model().format() == ModelFormat::onnx && bindings.folding != Folding::write;
+  if (!can_fold) return {};
+  bindings.folding = Folding::write;
+  const auto model = read_again(job.model(), bindings);
+  if (!model) return {};
+  const OpFacts facts = op_facts(*model);
+  const Support support = match_support(model->graph, job.lists(), facts);
+  std::unordered_set<std::string> names;
+  for (const NodeId node : model->graph.nodes()) {
+    if (support.supported.contains(node)) names.emplace(model->graph.node(node).name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> ways_out(const SplitJob& job, std::span<const NodeId> nodes) {
+  std::vector<std::string> ways(nodes.size());
+  if (job.targets().size() > 1) return ways;
+  const Graph& graph = job.graph();
+  std::optional<std::unordered_set<std::string>> folded;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!graph.nodes().contains(nodes[i])) continue;
+    const Reason& reason = job.split().reasons[nodes[i]];
+    if (graph.op(nodes[i]) == "If") {
+      for (const ValueId input : deciding_inputs(graph, nodes[i])) {
+        ways[i] += (ways[i].empty() ? "" : " ") + std::string("--set-input ") +
+                   shell_word(escaped(graph.value(input).name) + "=VALUE");
+      }
+      if (!ways[i].empty())
+        ways[i] += ": it decides which branch runs, which takes the place of the If";
+    }
+    if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) continue;
+    const Rule& rule = job.lists()[reason.list].allow[reason.rule];
+    if (const auto newer = newer_opset_of(graph, nodes[i], rule, job.facts());
+        newer && job.model().format() == ModelFormat::onnx) {
+      ways[i] = "cleave fix --opset " + std::to_string(*newer) + " converts the model";
+      continue;
+    }
+    if (!folded) folded = accepted_folded(job);
+    if (folded->contains(std::string(graph.node(nodes[i]).name))) {
+      ways[i] = "--fold write: what it asks for is known before the model runs";
+    }
+  }
+  return ways;
 }
 
 }  // namespace cleave

@@ -1,32 +1,520 @@
+// A split from files to numbers.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/base.h"
+#include "core/base/quantity.h"
+#include "core/base/words.h"
+#include "core/lists/support.h"
+#include "core/split/split.h"
+#include "formats/base/text.h"
+#include "formats/lists/support_file.h"
+#include "formats/models/models.h"
+#include "formats/onnx/index/index.h"
+#include "formats/pt2/pt2.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/words.h"
+#include "formats/run/jobs/jobs.h"
+#include "formats/tflite/tflite.h"
+
+namespace cleave {
+
+// ---- split request ----
+
+namespace {
+
+Status<> set_link(SplitRequest& request, const std::string& text) {
+  request.link = parse_link(text);
+  if (request.link) return Done{};
+  return Error{in_quotes(text) + bandwidth_refusal(text)};
+}
+
+Status<> add_target(SplitRequest& request, const std::string& text) {
+  const auto target = parse_target(text);
+  if (!target) return target.error();
+  request.targets.push_back(*target);
+  return Done{};
+}
+
+Status<> add_costs(SplitRequest& request, const std::string& text) {
+  request.costs.push_back(cost_source_of(text));
+  return Done{};
+}
+
+Status<> add_required(SplitRequest& request, const std::string& text) {
+  if (text.empty()) return Error{"names no node: the text is empty"};
+  request.require.push_back(text);
+  return Done{};
+}
+
+// "npu" of "npu=3"; "" when the text does not begin with a lower-case word and "=".
+std::string_view target_named_in(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos || text[0] < 'a' || text[0] > 'z') return {};
+  const std::string_view name = text.substr(0, equals);
+  const bool is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+  return is_word ? name : std::string_view();
+}
+
+void add_target_setting(SplitRequest& request, std::string_view setting, std::string_view text) {
+  const std::string_view target = target_named_in(text);
+  request.target_settings.push_back(
+      {std::string(target), setting, std::string(text.substr(target.size() + 1))});
+}
+
+constexpr std::string_view kPrefix = "prefix";
+
+// Where the text ends in a number after other text, as _run_on_acc_3 does: sets the number, and keeps the
+// name, which targets_of() compares with that of the subgraph.
+bool set_extended_by_name(SplitRequest& request, const SplitSetting& setting,
+                          const std::string& text) {
+  const std::size_t digits = text.find_last_not_of("0123456789") + 1;
+  if (digits == 0 || digits == text.size()) return false;
+  if (!setting.set(request.options, text.substr(digits))) return false;
+  request.target_settings.push_back({"", setting.name, text});
+  return true;
+}
+
+Status<> add_prefix(SplitRequest& request, const std::string& text) {
+  if (target_named_in(text).empty()) {
+    return Error{in_quotes(text) + " names no target: write npu=_npu_"};
+  }
+  add_target_setting(request, kPrefix, text);
+  return Done{};
+}
+
+Status<> add_link(SplitRequest& request, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string names = text.substr(0, equals);
+  const std::string rate = equals == text.npos ? "" : text.substr(equals + 1);
+  const std::size_t dash = names.find('-');
+  if (rate.empty() || dash == 0 || dash == names.npos || dash + 1 == names.size()) {
+    return Error{in_quotes(text) + " is no link of two targets: write npu-gpu=16GB/s, or " +
+                 "npu-gpu=shared where they share their memory"};
+  }
+  LinkSpec link{names.substr(0, dash), names.substr(dash + 1),
+                std::numeric_limits<double>::infinity()};
+  if (rate != "shared") {
+    const auto parsed = parse_link(rate);
+    if (!parsed) return Error{in_quotes(rate) + bandwidth_refusal(rate)};
+    link.bytes_per_second = parsed->bytes_per_second;
+  }
+  request.links.push_back(std::move(link));
+  return Done{};
+}
+
+Status<> set_overlap(SplitRequest& request, const std::string& text) {
+  if (text != "on" && text != "off") return Error{in_quotes(text) + " is not off or on"};
+  request.overlap = text == "on";
+  return Done{};
+}
+
+// What is no setting of the table.
+struct TextOption {
+  std::string_view name;
+  bool is_repeatable;
+  Status<> (*set)(SplitRequest&, const std::string&);
+};
+constexpr std::array<TextOption, 7> kTextOptions = {{{"pcie_bw", false, set_link},
+                                                     {"target", true, add_target},
+                                                     {"costs", true, add_costs},
+                                                     {"require", true, add_required},
+                                                     {kPrefix, true, add_prefix},
+                                                     {"link", true, add_link},
+                                                     {"overlap", false, set_overlap}}};
+
+const TextOption* find_text_option(std::string_view name) {
+  const auto* const found = std::find_if(kTextOptions.begin(), kTextOptions.end(),
+                                         [&](const auto& option) { return option.name == name; });
+  return found == kTextOptions.end() ? nullptr : found;
+}
+
+// Options of the model and the lists, which are read before, and what is to be done instead.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kReadBefore = {{
+    {"dims", "give ReadOptions::dims to Model::read()"},
+    {"input_shapes", "give ReadOptions::input_shapes to Model::read()"},
+    {"set_inputs", "give ReadOptions::input_values to Model::read()"},
+    {"infer", "the library always reads a model with \"full\""},
+    {"fold", "the library always reads a model with \"report\""},
+    {"deny", "give ListsRequest::deny to SupportLists::read()"},
+    {"verdicts", "give ListsRequest::verdicts to SupportLists::read()"},
+    {"all_of", "give ListsRequest::all_of to SupportLists::read()"},
+    {"as", "give ListsRequest::as to SupportLists::read()"},
+}};
+
+Error unknown_option(std::string_view name) {
+  for (const auto& [option, instead] : kReadBefore) {
+    if (name != option) continue;
+    return {escaped_in_quotes(name) + " is given where the model or the lists are read",
+            std::nullopt,
+            {std::string(instead)}};
+  }
+  const std::string nearest = nearest_name(name, request_settings());
+  std::vector<std::string> notes;
+  if (!nearest.empty()) notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
+  return {escaped_in_quotes(name) + " is no setting of a split", std::nullopt, std::move(notes)};
+}
+
+// As the caller wrote it: true, -1, "gpu".
+std::string as_written(const SettingValue& value) {
+  if (const bool* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  const std::string* const text = std::get_if<std::string>(&value);
+  return text == nullptr ? "null" : escaped_in_quotes(*text);
+}
+
+bool is_repeatable(std::string_view name) {
+  const TextOption* const option = find_text_option(name);
+  return option != nullptr && option->is_repeatable;
+}
+
+}  // namespace
+
+std::vector<std::string_view> request_settings() {
+  std::vector<std::string_view> names;
+  for (const SplitSetting& setting : split_settings()) names.push_back(setting.name);
+  for (const TextOption& option : kTextOptions) names.push_back(option.name);
+  return names;
+}
+
+ListSource list_source_of(std::string_view text) {
+  const std::string_view target = target_named_in(text);
+  if (target.empty()) return {"", std::string(text)};
+  return {std::string(target), std::string(text.substr(target.size() + 1))};
+}
+
+std::vector<std::string> ListsRequest::targets() const {
+  std::vector<std::string> names;
+  for (const std::string& text : paths) {
+    std::string name = list_source_of(text).target;
+    if (name.empty()) name = kOnlyTarget;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (names.empty()) names.emplace_back(kOnlyTarget);
+  return names;
+}
+
+Error no_such_target(std::string_view option, std::string_view name,
+                     const std::vector<std::string>& targets) {
+  std::string known;
+  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
+  return {std::string(option) + ": " + in_quotes(name) + " is no target",
+          std::nullopt,
+          {"-s " + std::string(name) + "=LIST makes one; there are: " + known}};
+}
+
+Status<> check_targets(const ListsRequest& request) {
+  const std::vector<std::string> names = request.targets();
+  if (std::find(names.begin(), names.end(), "cpu") != names.end()) {
+    return Error{
+        "\"cpu\" is the host, which takes what is left and has no list",
+        std::nullopt,
+        {"name an accelerator, as in -s npu=LIST; a file whose own name begins with cpu= is "
+         "written ./cpu=..."}};
+  }
+  if (names.size() > kMostTargets) {
+    return Error{std::to_string(names.size()) + " targets are too many",
+                 std::nullopt,
+                 {"at most " + std::to_string(kMostTargets) + " are asked"}};
+  }
+  return Done{};
+}
+
+const TargetSpec* link_spec_of(const SplitRequest& request, std::string_view target) {
+  const TargetSpec* found = nullptr;
+  for (const TargetSpec& spec : request.targets) {
+    const bool is_own = spec.name == target;
+    if (spec.target != TargetName::acc || !spec.link || (!is_own && spec.name != kOnlyTarget)) {
+      continue;
+    }
+    if (is_own || found == nullptr || found->name != target) found = &spec;
+  }
+  return found;
+}
+
+Diagnostics idle_request_warnings(const SplitRequest& request) {
+  Diagnostics warnings;
+  const auto warn = [&](const char* option, std::string message) {
+    warnings.push_back(
+        {.severity = Severity::warning, .file = option, .message = std::move(message)});
+  };
+  const std::vector<std::string> targets = request.lists.targets();
+  for (const std::string& target : targets) {
+    const TargetSpec* const spec = request.link ? link_spec_of(request, target) : nullptr;
+    if (spec == nullptr) continue;
+    warn("--pcie-bw", "is not used" + (targets.size() > 1 ? " for " + target : std::string()) +
+                          ": --target " + spec->name + ":link=" + spec->link->name +
+                          " is the link");
+  }
+  const auto has_energy = [](const TargetSpec& spec) { return spec.energy.has_value(); };
+  if (targets.size() < 2 &&
+      std::any_of(request.targets.begin(), request.targets.end(), has_energy)) {
+    warn("--target", "energy= is for several targets, and there is one: nothing is said of energy");
+  }
+  return warnings;
+}
+
+std::vector<CostSource> costs_of(const SplitRequest& request) {
+  const std::vector<std::string> targets = request.lists.targets();
+  std::vector<CostSource> sources = request.costs;
+  for (CostSource& source : sources) {
+    if (source.target == CostTarget::cpu) source = cost_source_of(source.path, targets);
+  }
+  return sources;
+}
+
+Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value) {
+  if (const TextOption* const option = find_text_option(name)) {
+    const std::string* const text = std::get_if<std::string>(&value);
+    if (text == nullptr) return Error{as_written(value) + " is not a string"};
+    return option->set(request, *text);
+  }
+  const SplitSetting* const setting = find_split_setting(name);
+  if (setting == nullptr) return unknown_option(name);
+  const std::string* const text = std::get_if<std::string>(&value);
+  if (setting->is_for_targets && text != nullptr && !target_named_in(*text).empty()) {
+    SplitOptions tried;
+    const std::string own = text->substr(target_named_in(*text).size() + 1);
+    if (!setting->set(tried, own)) return Error{in_quotes(own) + " " + refusal_of(*setting)};
+    add_target_setting(request, setting->name, *text);
+    return Done{};
+  }
+  if (setting->name == "extend" && text != nullptr &&
+      set_extended_by_name(request, *setting, *text)) {
+    return Done{};
+  }
+  if (setting->set(request.options, value)) return Done{};
+  return Error{as_written(value) + " " + refusal_of(*setting)};
+}
+
+Result<SplitRequest, Fault> request_of(const NamedValues& values) {
+  SplitRequest request;
+  for (auto given = values.begin(); given != values.end(); ++given) {
+    const auto& [name, value] = *given;
+    const auto is_same = [&](const auto& other) { return other.first == given->first; };
+    const std::string* const text = std::get_if<std::string>(&value);
+    const bool is_of_target = text != nullptr && !target_named_in(*text).empty();
+    if (!is_repeatable(name) && !is_of_target && std::any_of(values.begin(), given, is_same)) {
+      return fault_of(FaultCause::request,
+                      Error{"the setting " + escaped_in_quotes(name) + " is given twice"});
+    }
+    auto done = set_in_request(request, name, value);
+    if (done) continue;
+    Error error = std::move(done).error();
+    const bool is_known = find_split_setting(name) != nullptr || find_text_option(name) != nullptr;
+    if (is_known) error.message = escaped_in_quotes(name) + ": " + error.message;
+    return fault_of(FaultCause::request, error);
+  }
+  return request;
+}
+
+// ---- lists read ----
+
+namespace {
+
+constexpr std::string_view kAssigned = "assigned to ";
+
+// "OP" of "npu:OP", for the target npu; the text itself, for any target, where none is named before
+// it; nullopt where it is for another target.
+std::optional<std::string> denied_for(const std::string& target, const std::string& text,
+                                      std::span<const std::string> targets) {
+  const std::size_t colon = text.find(':');
+  const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
+  const std::string named = colon == text.npos || is_domain ? "" : text.substr(0, colon);
+  if (std::find(targets.begin(), targets.end(), named) == targets.end()) return text;
+  return named == target ? std::optional(text.substr(colon + 1)) : std::nullopt;
+}
+
+// With one target all devices of a file mean that target.
+void warn_of_several_devices(const SupportList& verdicts, Diagnostics& warnings) {
+  std::vector<std::string> devices;
+  for (const Rule& rule : verdicts.allow) {
+    if (!rule.why.starts_with(kAssigned)) continue;
+    const std::string device = rule.why.substr(kAssigned.size());
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+      devices.push_back(device);
+    }
+  }
+  if (devices.size() < 2) return;
+  warnings.push_back({.severity = Severity::warning,
+                      .file = verdicts.path,
+                      .message = "names the devices " + escaped_in_quotes(devices[0]) + " and " +
+                                 escaped_in_quotes(devices[1]) +
+                                 ", and there is one target: both mean it",
+                      .notes = {"to keep them apart give each a list: -s NAME=LIST -s NAME=LIST"}});
+}
+
+class ListsReader {
+ public:
+  explicit ListsReader(const ListsRequest& request)
+      : request_(request), names_(request.targets()) {}
+
+  Loaded<ListsRead> run() {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::size_t first = read_.lists.size();
+      read_paths(names_[i]);
+      deny(names_[i]);
+      read_verdicts(i);
+      read_.targets.push_back(
+          {.name = names_[i], .first_list = first, .end_list = read_.lists.size()});
+    }
+    if (faults_.empty()) return std::move(read_);
+    faults_.insert(faults_.begin(), read_.warnings.begin(), read_.warnings.end());
+    return std::move(faults_);
+  }
+
+ private:
+  void read_paths(const std::string& target) {
+    std::vector<SupportList> own;
+    for (const std::string& text : request_.paths) {
+      const ListSource source = list_source_of(text);
+      if ((source.target.empty() ? kOnlyTarget : source.target) != target) continue;
+      auto loaded = read_list(source.path);
+      if (!loaded) {
+        append(faults_, loaded.error());
+        if (const std::string name = upper_case_target(text); !name.empty()) {
+          faults_.back().notes.push_back("names of targets are lower-case words: write " + name +
+                                         text.substr(name.size()));
+        }
+        continue;
+      }
+      append(read_.warnings, loaded->warnings);
+      own.push_back(std::move(loaded->list));
+      ListRole& role = own.back().role;
+      if (request_.all_of && role == ListRole::any_of) role = ListRole::all_of;
+      if (!request_.as) continue;
+      own.back().view = *request_.as;
+      own.back().is_view_given = true;
+    }
+    append(read_.warnings, overruled_list_warnings(own));
+    append(read_.warnings, left_out_numbers(own));
+    for (SupportList& list : own) read_.lists.push_back(std::move(list));
+  }
+
+  // Warns of lists whose numbers, or whose link, do not count. A target has one set of numbers and one link:
+  // those of its first list that states any.
+  static Diagnostics left_out_numbers(const std::vector<SupportList>& own) {
+    Diagnostics warnings;
+    const auto warn = [&](std::string_view what, auto numbers_of) {
+      const SupportList* counts = nullptr;
+      for (const SupportList& list : own) {
+        const auto numbers = numbers_of(list);
+        if (!numbers) continue;
+        if (counts == nullptr) counts = &list;
+        if (numbers == numbers_of(*counts)) continue;
+        warnings.push_back({.severity = Severity::warning,
+                            .file = list.path,
+                            .message = "its " + std::string(what) + " is left out: that of " +
+                                       escaped_in_quotes(counts->path) +
+                                       ", the first list of the target that has one, counts",
+                            .notes = {"where the lists are of two devices, name them: -s "
+                                      "npu=LIST -s gpu=LIST"}});
+      }
+    };
+    warn("\"target\"", list_target);
+    warn("\"link\"", [](const SupportList& list) { return list.link; });
+    return warnings;
+  }
+
+  // "npu" of "NPU=npu.json", as OpenVINO spells it; "" for any other text.
+  static std::string upper_case_target(const std::string& text) {
+    std::string name = text.substr(0, text.find('='));
+    if (name.size() == text.size()) return {};
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return list_source_of(name + "=").target;
+  }
+
+  void deny(const std::string& target) {
+    std::vector<std::string> denied;
+    for (const std::string& text : request_.deny) {
+      if (auto own = denied_for(target, text, named_targets())) denied.push_back(*std::move(own));
+    }
+    if (!denied.empty()) read_.lists.push_back(list_of_denials(denied));
+  }
+
+  // Those that the user named: "acc" may also be the beginning of a node's name.
+  std::span<const std::string> named_targets() const {
+    const auto is_named = [](const std::string& text) {
+      return !list_source_of(text).target.empty();
+    };
+    const bool has_names = std::any_of(request_.paths.begin(), request_.paths.end(), is_named);
+    return has_names ? std::span<const std::string>(names_) : std::span<const std::string>();
+  }
+
+  void read_verdicts(std::size_t target) {
+    for (const std::string& path : request_.verdicts) {
+      auto verdicts = read_verdict_file(path, {names_, target});
+      if (!verdicts) {
+        if (target == 0) append(faults_, verdicts.error());
+        continue;
+      }
+      if (names_.size() < 2) warn_of_several_devices(*verdicts, read_.warnings);
+      read_.lists.push_back(*std::move(verdicts));
+    }
+  }
+
+  const ListsRequest& request_;
+  const std::vector<std::string> names_;
+  ListsRead read_;
+  Diagnostics faults_;
+};
+
+}  // namespace
+
+Loaded<ListsRead> read_lists(const ListsRequest& request) {
+  if (const auto fine = check_targets(request); !fine) {
+    return Diagnostics{{.file = {}, .message = fine.error().message, .notes = fine.error().notes}};
+  }
+  return ListsReader(request).run();
+}
+
+Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists) {
+  Diagnostics warnings;
+  for (const SupportList& list : lists) {
+    if (!is_list_of_denials(list)) continue;
+    for (const std::string& what : idle_denials(graph, list)) {
+      warnings.push_back({.severity = Severity::warning,
+                          .file = list.path,
+                          .message = escaped_in_quotes(what) +
+                                     " is no op of the model and the name of no node: it denies "
+                                     "nothing"});
+    }
+  }
+  return warnings;
+}
+
+// ---- model ties ----
+
+NodeTies model_ties(const LoadedModel& model) {
+  if (model.tflite() != nullptr) return tflite_ties(*model.tflite());
+  if (model.pt2() != nullptr) return pt2_ties(*model.pt2());
+  if (model.onnx() == nullptr) return {};
+  NodeTies ties{.order = {},
+                .whole = nodes_of_contexts(*model.onnx(), model.graph),
+                .way_out = "",
+                .causes = {}};
+  ties.causes.assign(ties.whole.size(), "nodes that share a compiled context");
+  return ties;
+}
+
+// ---- split job ----
+//
 // Steps:
 // 1. read the lists, the model, and the files of costs;
 // 2. warn of rules and lists without effect;
 // 3. run the passes;
 // 4. count what crosses the link, and the time of an inference;
 // 5. add notes that answer likely questions of the report's reader.
-#include "formats/run/jobs/split_job.h"
 
-#include <algorithm>
-#include <span>
-#include <utility>
-
-#include "core/base/append.h"
-#include "core/base/capped_list.h"
-#include "core/base/number_text.h"
-#include "core/base/quotes.h"
-#include "core/split/targets.h"
-#include "core/support/required_nodes.h"
-#include "formats/lists/support/known_lists.h"
-#include "formats/lists/support/list_target.h"
-#include "formats/lists/support/verdict_file.h"
-#include "formats/models/format_options.h"
-#include "formats/report/words/list_warnings.h"
-#include "formats/report/words/reason_text.h"
-#include "formats/report/words/report_values.h"
-#include "formats/run/jobs/measured_shapes.h"
-#include "formats/run/jobs/open_times.h"
-
-namespace cleave {
 namespace {
 
 // The machine with the numbers of the first list that states any.

@@ -1,3 +1,4 @@
+// Learns times: calibration and tuning.
 #include "formats/run/jobs/tune_job.h"
 
 #include <algorithm>
@@ -9,23 +10,106 @@
 #include <sstream>
 #include <utility>
 
-#include "core/base/append.h"
+#include "core/base/base.h"
 #include "core/base/quantity.h"
-#include "core/base/white_space.h"
-#include "core/measures/same_shape.h"
-#include "formats/base/io/child.h"
-#include "formats/base/io/output_folder.h"
-#include "formats/base/io/temporary.h"
-#include "formats/base/text/shell_word.h"
-#include "formats/models/onnx/write/cutter.h"
-#include "formats/models/onnx/write/piece_hash.h"
-#include "formats/run/jobs/measured_shapes.h"
-#include "formats/run/jobs/tune_journal.h"
-#include "formats/run/jobs/write_models.h"
+#include "core/base/words.h"
+#include "core/cost/cost.h"
+#include "core/graph/graph.h"
+#include "core/measures/measures.h"
+#include "formats/base/files.h"
+#include "formats/base/process.h"
+#include "formats/base/text.h"
+#include "formats/lists/costs.h"
+#include "formats/onnx/write/writer.h"
+#include "formats/run/jobs/jobs.h"
+
+namespace cleave {
+
+// ---- calibrate job ----
+
+namespace {
+
+struct KernelsOfModel {
+  std::vector<Kernel> kernels;
+  std::size_t unused = 0;
+};
+
+KernelsOfModel kernels_of(const Graph& graph, const PerNode<double>& measured,
+                          std::uint32_t model) {
+  KernelsOfModel found;
+  const PerNode<NodeCost> costs = node_costs(graph);
+  for (const NodeId node : graph.nodes()) {
+    if (measured.empty() || measured[node] <= 0) continue;
+    if (!costs[node].flops || !costs[node].bytes) {
+      ++found.unused;
+      continue;
+    }
+    found.kernels.push_back({.op = op_key(graph.op(node)),
+                             .us = measured[node],
+                             .flops = *costs[node].flops,
+                             .bytes = *costs[node].bytes,
+                             .model = model});
+  }
+  return found;
+}
+
+class Calibrator {
+ public:
+  Calibrator(const CalibrateRequest& request, const Progress& progress)
+      : request_(request), progress_(progress) {}
+
+  Result<CalibrateJob, Fault> run() && {
+    for (std::uint32_t i = 0; i < request_.models.size(); ++i) {
+      if (auto fault = add_model(i)) return *std::move(fault);
+    }
+    if (kernels_.empty()) {
+      return fault_of(FaultCause::input,
+                      Error{"the profiles have no time of a node with known FLOPs and sizes",
+                            std::nullopt,
+                            {"--dim binds symbolic dims"}});
+    }
+    job_.calibration = calibrate(kernels_, request_.models.size());
+    return std::move(job_);
+  }
+
+ private:
+  std::optional<Fault> add_model(std::uint32_t i) {
+    const ModelRequest& from = request_.models[i];
+    auto model = read_model(from.path, from.bindings, from.limits, progress_);
+    if (!model) return input_fault(std::move(model).error());
+    const CostSource source{.path = request_.profiles[i]};
+    auto costs = read_costs_and_shapes({&source, 1}, *model);
+    if (!costs) return input_fault(std::move(costs).error());
+    const Graph seen = model->graph.with_shapes(observed_shapes(*costs));
+    KernelsOfModel found = kernels_of(seen, costs->cpu_us, i);
+    job_.kernels.push_back(found.kernels.size());
+    job_.unused.push_back(found.unused);
+    for (Kernel& kernel : found.kernels) kernels_.push_back(std::move(kernel));
+    job_.warnings.insert(job_.warnings.end(), costs->warnings.begin(), costs->warnings.end());
+    return std::nullopt;
+  }
+
+  const CalibrateRequest& request_;
+  const Progress& progress_;
+  std::vector<Kernel> kernels_;
+  CalibrateJob job_;
+};
+
+}  // namespace
+
+Result<CalibrateJob, Fault> run_calibration(const CalibrateRequest& request,
+                                            const Progress& progress) {
+  return Calibrator(request, progress).run();
+}
+
+}  // namespace cleave
+
+// ---- tune job ----
 
 extern char** environ;
 
 namespace cleave {
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -364,6 +448,183 @@ const TunedWhole* fastest(const TuneJob& job) {
 
 Result<TuneJob, Fault> run_tuning(const TuneRequest& request, const Progress& progress) {
   return Tuner(request, progress).run();
+}
+
+// ---- tune journal ----
+
+namespace {
+
+constexpr unsigned kVersion = 2;  // of the lines
+constexpr std::size_t kHashDigits = 64;
+
+bool is_hash(std::string_view text) {
+  return text.size() == kHashDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+// A partition's hash, a point, and the command's hash.
+bool is_key(std::string_view text) {
+  return text.size() == 2 * kHashDigits + 1 && text[kHashDigits] == '.' &&
+         is_hash(text.substr(0, kHashDigits)) && is_hash(text.substr(kHashDigits + 1));
+}
+
+struct TimeLine {
+  std::string_view key;
+  double us;
+};
+
+std::optional<TimeLine> time_line(std::string_view line) {
+  const std::size_t blank = line.find(' ');
+  if (blank == line.npos || !is_key(line.substr(0, blank))) return std::nullopt;
+  double us = 0;
+  const char* const end = line.data() + line.size();
+  const auto read = std::from_chars(line.data() + blank + 1, end, us);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  if (!(us >= 0 && us <= kMostMicroseconds)) return std::nullopt;
+  return TimeLine{line.substr(0, blank), us};
+}
+
+}  // namespace
+
+TuneJournal::TuneJournal(const std::string& command) : command_("." + sha256_hex(command)) {}
+
+Result<TuneJournal, Error> TuneJournal::open(const std::string& path, const std::string& command) {
+  TuneJournal journal(command);
+  if (path.empty()) return journal;
+  auto file = JournalFile::open(path, "cleave tune", kVersion);
+  if (!file) return std::move(file).error();
+  journal.file_.emplace(*std::move(file));
+  for (const std::string_view line : lines_of(journal.file_->lines())) {
+    const auto time = time_line(line);
+    if (!time || !time->key.ends_with(journal.command_)) continue;
+    journal.known_before_.emplace(time->key);
+    journal.times_[std::string(time->key)] = time->us;
+  }
+  return journal;
+}
+
+std::optional<double> TuneJournal::find(const std::string& hash) {
+  const auto found = times_.find(hash + command_);
+  if (found == times_.end()) return std::nullopt;
+  used_before_ += known_before_.erase(found->first);
+  return found->second;
+}
+
+Status<Error> TuneJournal::add(const std::string& hash, double us) {
+  const std::string key = hash + command_;
+  times_[key] = us;
+  if (!file_) return Done{};
+  return file_->add(key + " " + shortest_text(us) + "\n");
+}
+
+// ---- tune text ----
+
+namespace {
+
+std::string time_text(const std::optional<double>& us) {
+  return us ? duration_text(*us) : std::string("not known");
+}
+
+std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
+
+std::string headline(const TuneJob& job) {
+  if (job.rounds.empty()) return "the budget was spent in the first round: latency not known";
+  const TunedRound& best = job.rounds[job.best];
+  std::string line =
+      "latency " + time_text(best.total_us) + " after " + counted(job.rounds.size(), "round");
+  if (job.best + 1 != job.rounds.size()) line += ", in round " + count_text(job.best + 1);
+  if (best.all_cpu_us && best.total_us && *best.total_us > 0) {
+    const bool is_slower =
+        *best.total_us > *best.all_cpu_us && time_text(best.total_us) != time_text(best.all_cpu_us);
+    line += is_slower ? ", slower than the CPU alone (" + time_text(best.all_cpu_us) + ")"
+                      : ", all on the CPU " + time_text(best.all_cpu_us) + " (" +
+                            factor_text(*best.all_cpu_us / *best.total_us) + ")";
+  }
+  if (!best.total_us) line += ": --costs FILE gives the times on the CPU";
+  return line + (job.end == TuneEnd::budget ? "; the budget is spent" : "; the placement repeats");
+}
+
+// What a reader may take for granted but is not so; a line each.
+std::string remarks(const TuneJob& job) {
+  std::string text;
+  if (job.end == TuneEnd::repeats && job.last != job.best) {
+    text += wrapped("--place cost with these times gives the placement of round " +
+                        count_text(job.last + 1) + " (" + time_text(job.rounds[job.last].total_us) +
+                        "), not that of round " + count_text(job.best + 1) +
+                        ": the times of its partitions do not add up from nodes",
+                    0, 2);
+  }
+  if (job.end == TuneEnd::budget) {
+    text += wrapped("--place cost with these times may give a placement that was not timed", 0, 2);
+  }
+  if (job.from_journal > 0) {
+    text += wrapped(counted(job.from_journal, "time is", "times are") +
+                        " from the journal of an earlier run: remove it to start afresh",
+                    0, 2);
+  }
+  return text;
+}
+
+std::string name_of(TunedWhole::What what) {
+  switch (what) {
+    case TunedWhole::What::plan:
+      return "the plan";
+    case TunedWhole::What::greedy:
+      return "all that the lists accept";
+    case TunedWhole::What::cpu:
+      break;
+  }
+  return "the CPU alone";
+}
+
+// What was measured as a whole, and which placement to take.
+std::string wholes_text(const TuneJob& job) {
+  if (job.wholes.empty()) {
+    return wrapped(
+        "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone", 0, 2);
+  }
+  const TunedWhole& plan = job.wholes.front();
+  const TunedWhole& best = *fastest(job);
+  std::string line = "measured as a whole, the plan takes " + duration_text(plan.measured_us) +
+                     ", predicted " + time_text(plan.predicted_us);
+  if (best.measured_us < plan.measured_us) {
+    line += ": it is not the fastest; " + name_of(best.what) + " takes " +
+            duration_text(best.measured_us) + ": ";
+    line += best.what == TunedWhole::What::cpu ? "do not split this model for this accelerator"
+                                               : "split without --place cost";
+  }
+  for (const TunedWhole& whole : job.wholes) {
+    constexpr double kTooFarOff = 2;
+    const bool is_cpu = whole.what == TunedWhole::What::cpu && whole.predicted_us;
+    if (!is_cpu || *whole.predicted_us <= 0 || whole.measured_us <= 0) continue;
+    const double factor = whole.measured_us / *whole.predicted_us;
+    if (factor < kTooFarOff && factor > 1 / kTooFarOff) continue;
+    line += "; the profile does not fit this machine now: the CPU alone takes " +
+            duration_text(whole.measured_us) + " where it foresees " +
+            time_text(whole.predicted_us) + ", so measure it again";
+  }
+  TextTable table({"as a whole", "partitions", "predicted", "measured"},
+                  {Align::left, Align::right, Align::right, Align::right});
+  for (const TunedWhole& whole : job.wholes) {
+    table.add_row({name_of(whole.what), count_text(whole.acc_parts), time_text(whole.predicted_us),
+                   duration_text(whole.measured_us)});
+  }
+  return wrapped(line, 0, 2) + '\n' + table.text();
+}
+
+}  // namespace
+
+std::string tune_text(const TuneJob& job) {
+  std::string text = wrapped(headline(job), 0, 2) + remarks(job);
+  if (job.rounds.empty()) return text;
+  TextTable table(
+      {"round", "partitions", "distinct", "timed", "known", "latency"},
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  for (std::size_t i = 0; i < job.rounds.size(); ++i) {
+    const TunedRound& round = job.rounds[i];
+    table.add_row({count_text(i + 1), count_text(round.acc_parts), count_text(round.distinct),
+                   count_text(round.timed), count_text(round.known), time_text(round.total_us)});
+  }
+  return text + '\n' + table.text() + '\n' + wholes_text(job);
 }
 
 }  // namespace cleave

@@ -1,3 +1,49 @@
+// Jobs that learn times: calibration and tuning.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/base.h"
+#include "core/cost/cost.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/lists/costs.h"
+#include "formats/run/jobs/jobs.h"
+
+namespace cleave {
+
+// ---- calibrate job ----
+//
+// Calibration from files: profiles, and the models that ran.
+//
+//   CalibrateRequest request{.models = {{.path = "a.onnx"}}, .profiles = {"a.profile.json"}};
+//   auto calibration = run_calibration(request);
+
+struct CalibrateRequest {
+  std::vector<ModelRequest> models;
+  std::vector<std::string> profiles;  // one of each model, in the same order
+};
+
+struct CalibrateJob {
+  Calibration calibration;
+  std::vector<std::size_t> kernels;  // by model: how many were used
+  std::vector<std::size_t> unused;   // by model: how many had unknown FLOPs or bytes
+  Diagnostics warnings;
+};
+
+// A kernel is a measured node with a time above 0 whose FLOPs and bytes are known, also from shapes
+// that the profile saw. Refuses a model or profile that cannot be read, with the faults of the
+// first such file, and profiles without any kernel.
+Result<CalibrateJob, Fault> run_calibration(const CalibrateRequest& request,
+                                            const Progress& progress = {});
+
+// ---- tune job ----
+//
 // Tuning: the accelerator partitions of a split are timed by a command of the user, the model is
 // placed anew by these times, and so on until the placement repeats.
 //
@@ -12,18 +58,6 @@
 //
 // A journal keeps the measured times, by hashes of the partition and of the command, so that a run
 // that was stopped can continue. Times by another command are not used.
-#pragma once
-
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "formats/base/text/fault.h"
-#include "formats/lists/costs/costs_json.h"
-#include "formats/run/jobs/split_job.h"
-
-namespace cleave {
 
 struct TuneRequest {
   SplitRequest split;   // its model, costs and numbers of devices
@@ -80,5 +114,45 @@ const TunedWhole* fastest(const TuneJob& job);
 // Refuses what run_split() refuses, a model that is not ONNX, a command that fails or prints no
 // number, and a run that ends without the time of any partition.
 Result<TuneJob, Fault> run_tuning(const TuneRequest& request, const Progress& progress = {});
+
+// ---- tune journal ----
+//
+// TuneJournal: the times that `cleave tune` measured, in a file of lines "key microseconds", so that
+// a run that was stopped can continue with the same results: times are written with all their digits. A
+// key is the hash of the partition, a point, and the hash of the command: another command may run on
+// another machine. A line that is none of these is passed over.
+
+// Longer times are taken for faults; so are times below 0.
+constexpr double kMostMicroseconds = 1e15;
+
+class TuneJournal {
+ public:
+  // Reads the file if it is there; "": times are kept in memory only. Error: the file is not such a
+  // journal, another run uses it, or it cannot be written.
+  static Result<TuneJournal, Error> open(const std::string& path, const std::string& command);
+
+  // Microseconds of the partition with that hash by the same command; nullopt if it was not timed.
+  std::optional<double> find(const std::string& hash);
+  // Appends to the file at once. Error: it cannot be written.
+  Status<Error> add(const std::string& hash, double us);
+  // How many times of earlier runs find() returned, each counted once.
+  std::size_t used_before() const { return used_before_; }
+
+ private:
+  explicit TuneJournal(const std::string& command);
+
+  std::optional<JournalFile> file_;
+  std::string command_;  // the end of each key
+  std::map<std::string, double> times_;
+  std::set<std::string> known_before_;  // keys of earlier runs that were not found yet
+  std::size_t used_before_ = 0;
+};
+
+// ---- tune text ----
+//
+// The result of a tuning as text.
+
+// `latency 9.5 ms after 3 rounds, all on the CPU 36.8 ms (3.9x)`, then a row for each round.
+std::string tune_text(const TuneJob& job);
 
 }  // namespace cleave

@@ -1,17 +1,17 @@
-#include "formats/run/jobs/write_models.h"
+#include "formats/run/jobs/jobs.h"
 
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "core/base/capped_list.h"
-#include "core/base/number_text.h"
-#include "formats/base/io/lanes.h"
-#include "formats/base/io/part_files.h"
-#include "formats/models/format_options.h"
-#include "formats/models/graph_json/graph_json.h"
+#include "core/base/words.h"
+#include "formats/base/files.h"
+#include "formats/base/process.h"
+#include "formats/models/graph_json.h"
+#include "formats/models/models.h"
 
 namespace cleave {
+
 namespace {
 
 Result<WrittenModels, Fault> write_json_models(const LoadedModel& model, const ModelPieces& pieces,

@@ -26,9 +26,9 @@
 // versions; other headers may change in any.
 #pragma once
 
-#include "formats/base/text/version.h"          // IWYU pragma: export
-#include "formats/run/jobs/split_request.h"     // IWYU pragma: export
-#include "formats/run/library/fault_text.h"     // IWYU pragma: export
+#include "formats/base/version.h"               // IWYU pragma: export
+#include "formats/run/jobs/jobs.h"              // IWYU pragma: export
+#include "formats/run/library/library.cc"       // IWYU pragma: export
 #include "formats/run/library/model.h"          // IWYU pragma: export
 #include "formats/run/library/model_split.h"    // IWYU pragma: export
 #include "formats/run/library/support_lists.h"  // IWYU pragma: export

@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/fault.h"
+#include "core/base/base.h"
+#include "formats/base/faults.h"
 
 namespace cleave {
 

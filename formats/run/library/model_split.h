@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/run/jobs/split_request.h"
+#include "formats/run/jobs/jobs.h"
 #include "formats/run/library/model.h"
 #include "formats/run/library/support_lists.h"
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/base/result.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/run/jobs/split_request.h"
+#include "core/base/base.h"
+#include "formats/base/faults.h"
+#include "formats/run/jobs/jobs.h"
 
 namespace cleave {
 

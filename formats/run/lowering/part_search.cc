@@ -1,15 +1,639 @@
-#include "formats/run/lowering/part_search.h"
+// Searches a part for what a compiler refuses.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "core/graph/op_name.h"
-#include "core/lowering/size_limit.h"
+#include <protozero/pbf_reader.hpp>
+
+#include "core/graph/graph.h"
+#include "core/lowering/lowering.h"
+#include "core/split/split.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/onnx/index/index.h"
+#include "formats/pt2/pt2.h"
+#include "formats/run/lowering/lowering_job.h"
+#include "formats/tflite/tflite.h"
 
 namespace cleave {
+
+// ---- part artefacts ----
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kKeepsNothing = "this backend keeps nothing";
+
+// A name of one component that begins with the stem: a worker does not choose other places.
+bool is_own_name(const std::string& name, const std::string& stem) {
+  return fs::path(name).filename() == name && name.size() > stem.size() && name.starts_with(stem);
+}
+
+// Renames, or copies to another file system.
+std::error_code move_file(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error) return {};
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  return error;
+}
+
+class Mover {
+ public:
+  explicit Mover(const PlaceOfArtefacts& place) : place_(place) {}
+
+  // Error: the file cannot be moved. A file that is not the worker's to name ends in `why`.
+  Status<Error> move(const KeptFiles::File& file, PartArtefacts& artefacts) const {
+    const fs::path from = fs::path(place_.work) / file.name;
+    const auto source = is_own_name(file.name, place_.stem) ? SourceFile::open(from.string())
+                                                            : Loaded<SourceFile>(Diagnostics{});
+    if (!source || source->bytes().empty()) {
+      artefacts.why = "the worker says that it wrote " + escaped_in_quotes(file.name) +
+                      ", and there is no such file";
+      return Done{};
+    }
+    artefacts.files.push_back(
+        {.file = fs::path(place_.folder).filename().string() + "/" + file.name,
+         .role = file.role,
+         .bytes = source->bytes().size(),
+         .sha256 = sha256_hex(source->bytes())});
+    const fs::path to = fs::path(place_.folder) / file.name;
+    if (const std::error_code error = move_file(from, to)) {
+      return Error{to.string() + ": cannot be written: " + error.message()};
+    }
+    return Done{};
+  }
+
+ private:
+  const PlaceOfArtefacts& place_;
+};
+
+}  // namespace
+
+bool may_keep(const Backend& backend) {
+  return backend.serve && backend.has(LowerStage::compile) &&
+         backend.command(LowerStage::compile) == nullptr;
+}
+
+Result<PartArtefacts, Error> keep_artefacts(PieceLowerer& lowerer, const Piece& piece,
+                                            const PlaceOfArtefacts& place) {
+  std::error_code error;
+  for (const std::string& folder : {place.work, place.folder}) {
+    fs::create_directories(folder, error);
+    if (error) return Error{folder + ": cannot be made: " + error.message()};
+  }
+  auto attempt = lowerer.keep(piece, (fs::path(place.work) / place.stem).string(), place.same);
+  if (!attempt) return attempt.error();
+  if (attempt->verdict == LowerVerdict::no_room) {
+    return Error{"there is no space left for the backend's output"};
+  }
+  PartArtefacts artefacts;
+  if (attempt->verdict != LowerVerdict::lowered) {
+    artefacts.why = "it was not compiled again: " + verdict_words(*attempt) + ": " +
+                    first_line(attempt->message, 200);
+  } else if (attempt->kept.files.empty()) {
+    artefacts.why = attempt->kept.note.empty() ? kKeepsNothing : attempt->kept.note;
+  }
+  const Mover mover(place);
+  for (const KeptFiles::File& file : attempt->kept.files) {
+    if (!artefacts.why.empty()) break;
+    if (auto moved = mover.move(file, artefacts); !moved) return moved.error();
+  }
+  if (!artefacts.why.empty()) artefacts.files.clear();
+  artefacts.inputs = std::move(attempt->kept.inputs);
+  artefacts.outputs = std::move(attempt->kept.outputs);
+  artefacts.target = std::move(attempt->kept.target);
+  fs::remove_all(place.work, error);
+  return artefacts;
+}
+
+// ---- piece change ----
+
+std::string type_with_shape(std::string_view type, const std::vector<std::int64_t>& dims) {
+  std::int64_t element = 0;
+  protozero::pbf_reader reader(type.data(), type.size());
+  if (!reader.next(type_field::kTensor, protozero::pbf_wire_type::length_delimited)) {
+    return std::string(type);  // not a tensor
+  }
+  protozero::pbf_reader tensor = reader.get_message();
+  if (tensor.next(tensor_type_field::kElemType, protozero::pbf_wire_type::varint)) {
+    element = tensor.get_int32();
+  }
+  std::string shape, made, out;
+  for (const std::int64_t dim : dims) {
+    std::string one;
+    put_number(one, dim_field::kValue, dim);
+    put_bytes(shape, shape_field::kDim, one);
+  }
+  put_number(made, tensor_type_field::kElemType, element);
+  put_bytes(made, tensor_type_field::kShape, shape);
+  put_bytes(out, type_field::kTensor, made);
+  return out;
+}
+
+namespace {
+
+class ChangedPiece {
+ public:
+  ChangedPiece(std::string_view model, const PieceChange& change)
+      : model_(model), change_(change) {}
+
+  BytePieces build() {
+    BytePieces out;
+    for (const MessageField& field : message_fields(model_)) {
+      if (field.number != model_field::kGraph) {
+        copy(out, field.bytes);
+        continue;
+      }
+      const BytePieces graph = build_graph(field.payload);
+      std::string header;
+      put_header(header, model_field::kGraph, graph.size());
+      out.add(header);
+      out.append(graph);
+    }
+    return out;
+  }
+
+ private:
+  void copy(BytePieces& out, std::string_view bytes) const {
+    out.add_range(0, static_cast<std::uint64_t>(bytes.data() - model_.data()), bytes.size());
+  }
+
+  BytePieces build_graph(std::string_view graph) {
+    BytePieces out;
+    add_copies(out);
+    const bool drops_types = !change_.shapes.empty() || !change_.frozen.empty();
+    for (const MessageField& field : message_fields(graph)) {
+      if (field.number == graph_field::kValueInfo && drops_types) continue;
+      if (field.number != graph_field::kInput && field.number != graph_field::kOutput) {
+        copy(out, field.bytes);
+      } else if (const auto info = changed_value(field)) {
+        out.add(*info);
+      }
+    }
+    std::string made;
+    for (const auto& [name, tensor] : change_.frozen) {
+      Tensor named = tensor;
+      named.name = name;
+      put_bytes(made, graph_field::kInitializer, encode_tensor(named));
+    }
+    out.add(made);
+    return out;
+  }
+
+  // Before all other nodes: they may read these.
+  void add_copies(BytePieces& out) const {
+    std::string made;
+    for (const auto& [copy, original] : change_.copies) {
+      std::string node;
+      put_bytes(node, node_field::kInput, original);
+      put_bytes(node, node_field::kOutput, copy);
+      put_bytes(node, node_field::kName, "copy_of_input/" + copy);
+      put_bytes(node, node_field::kOpType, "Identity");
+      put_bytes(made, graph_field::kNode, node);
+    }
+    out.add(made);
+  }
+
+  bool is_left_out(const std::string& input) const {
+    return change_.frozen.contains(input) ||
+           std::any_of(change_.copies.begin(), change_.copies.end(),
+                       [&](const auto& copy) { return copy.first == input; });
+  }
+
+  // The field with its shape pinned; nullopt for an input that is none any more.
+  std::optional<std::string> changed_value(const MessageField& info) const {
+    std::string name;
+    std::string_view type;
+    for (const MessageField& inner : message_fields(info.payload)) {
+      if (inner.number == value_info_field::kName) name = inner.payload;
+      if (inner.number == value_info_field::kType) type = inner.payload;
+    }
+    if (info.number == graph_field::kInput && is_left_out(name)) return std::nullopt;
+    const auto pinned = change_.shapes.find(name);
+    std::string out;
+    if (pinned == change_.shapes.end()) {
+      put_bytes(out, info.number, info.payload);
+    } else {
+      put_bytes(out, info.number, encode_value_info(name, type_with_shape(type, pinned->second)));
+    }
+    return out;
+  }
+
+  std::string_view model_;
+  const PieceChange& change_;
+};
+
+}  // namespace
+
+Status<Fault> write_changed_piece(const std::string& from, const std::string& to,
+                                  const PieceChange& change) {
+  const auto source = SourceFile::open(from);
+  if (!source) return input_fault(source.error());
+  try {
+    const BytePieces pieces = ChangedPiece(source->bytes(), change).build();
+    const std::vector<ByteSource> sources = {{source->fd(), from, source->stamp()}};
+    return write_pieces(pieces, sources, {to, to});
+  } catch (const protozero::exception& error) {
+    return input_fault({diagnostic_of(from, error.what())});
+  }
+}
+
+// ---- piece cutter ----
+
+bool PieceCutter::can_cut(ModelFormat format) {
+  return format == ModelFormat::onnx || format == ModelFormat::tflite || format == ModelFormat::pt2;
+}
+
+Result<PieceCutter, Fault> PieceCutter::open(const LoadedModel& model) {
+  PieceCutter cutter(model);
+  if (const Pt2Model* const pt2 = model.pt2()) {
+    cutter.values_.resize(pt2->program.values.size(), kNone<ValueId>);
+    for (std::size_t i = 0; i < model.graph.value_count(); ++i) {
+      const auto value = static_cast<ValueId>(i);
+      const std::uint32_t number = pt2->value_numbers[value];
+      if (number != kNoPt2) cutter.values_[number] = value;
+    }
+  }
+  if (model.format() != ModelFormat::onnx) return cutter;
+  auto onnx = OnnxCutter::open(model);
+  if (!onnx) return std::move(onnx).error();
+  cutter.onnx_.emplace(*std::move(onnx));
+  return cutter;
+}
+
+Result<CutPiece, Fault> PieceCutter::write(std::span<const NodeId> nodes,
+                                           const OutputPath& output) {
+  if (onnx_) return onnx_->write(nodes, output);
+  // All pieces have one name: equal pieces are equal files.
+  const Partition piece = make_piece(model_->graph, nodes, "piece");
+  if (model_->format() == ModelFormat::pt2) return write_pt2(piece, output);
+  // Compilers for devices leave variables to the CPU.
+  const auto written = write_tflite_piece(*model_, piece, TfliteLift::all, output);
+  if (!written) return written.error();
+  const Boundaries boundary = find_piece_boundary(model_->graph, piece);
+  const auto inputs = boundary.inputs[PartId{0}], outputs = boundary.outputs[PartId{0}];
+  return CutPiece{{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
+}
+
+Result<CutPiece, Fault> PieceCutter::write_pt2(const Partition& piece,
+                                               const OutputPath& output) const {
+  const auto written = write_pt2_piece(*model_, piece, output);
+  if (!written) return written.error();
+  CutPiece cut;
+  for (const std::uint32_t number : written->inputs) cut.inputs.push_back(values_[number]);
+  for (const std::uint32_t number : written->outputs) cut.outputs.push_back(values_[number]);
+  return cut;
+}
+
+std::string_view piece_ending(const LoadedModel& model) {
+  if (model.format() == ModelFormat::pt2) return ".pt2";
+  return model.format() == ModelFormat::tflite ? ".tflite" : ".onnx";
+}
+
+// ---- others of op ----
+
+void OthersOfOp::ask(const LowerFinding& culprit, std::span<const LoweredPart> parts,
+                     std::size_t lane, RuleBook& book) {
+  constexpr std::size_t kMostAsked = 8;
+  const NodeId blamed = culprit.finding.nodes.back();
+  PieceLowerer& lowerer = pool_.lowerer(lane, culprit.backend);
+  Known& known = known_[culprit.backend];
+  known.cases.insert(node_case(graph_, blamed));
+  known.nodes.insert(blamed);
+  // Wrong values come from values: of nodes of one case each has its own.
+  const bool is_of_values = culprit.values.has_value();
+  std::size_t asked = 0;
+  for (const LoweredPart& part : parts) {
+    if (part.backend != culprit.backend || part.is_lowered) continue;
+    for (const NodeId node : part.nodes) {
+      const bool is_alike =
+          graph_.op(node) == graph_.op(blamed) && graph_.domain(node) == graph_.domain(blamed);
+      if (!is_alike || asked == kMostAsked) continue;
+      const bool is_new_case = known.cases.insert(node_case(graph_, node)).second;
+      if (!is_new_case && !is_of_values) continue;
+      if (!known.nodes.insert(node).second) continue;
+      ++asked;
+      if (is_taken(node, culprit.finding.remedies, lowerer)) {
+        book.add_passed(culprit.backend, {&node, 1});
+      }
+    }
+  }
+}
+
+bool OthersOfOp::is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer) {
+  Answer answer = lowerer.answer({.nodes = {node}, .remedies = remedies});
+  if (answer.outcome == OracleOutcome::unchanged) answer = lowerer.answer({.nodes = {node}});
+  const bool is_tie =
+      answer.difference == Difference::tie_order || answer.difference == Difference::one_step;
+  return answer.outcome == OracleOutcome::passes || is_tie;
+}
+
+// ---- inner shapes ----
+
+namespace {
+
+constexpr auto kShapedByElements = std::to_array<std::string_view>(
+    {"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"});
+constexpr std::size_t kBeforeCarried = 2;      // inputs of a Loop and of its body: trips, condition
+constexpr std::int64_t kScanWithoutBatch = 9;  // the first opset of this Scan
+
+std::vector<std::int64_t> integers_of(const Graph& graph, NodeId node, std::string_view name) {
+  for (const Attribute& attribute : graph.attributes(node)) {
+    if (graph.text(attribute.name) != name) continue;
+    const auto integers = graph.attribute_pools().integers_of(attribute);
+    return {integers.begin(), integers.end()};
+  }
+  return {};
+}
+
+std::optional<Sizes> without_axis(std::optional<Sizes> shape, std::int64_t axis) {
+  if (!shape) return shape;
+  const auto rank = static_cast<std::int64_t>(shape->size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  shape->erase(shape->begin() + axis);
+  return shape;
+}
+
+// What a body takes and gives, from what its node takes and gives.
+class BodyShapes {
+ public:
+  BodyShapes(const Graph& graph, NodeId node, const ReferenceRun& run)
+      : graph_(graph), node_(node) {
+    for (const Operand& operand : graph.operands(node)) {
+      if (!operand.slot.is_positional()) continue;
+      put(takes_, operand.slot.position(), shape_of(run, operand.value));
+    }
+    for (const ValueId output : graph.outputs(node)) {
+      put(gives_, graph.value(output).slot, shape_of(run, output));
+    }
+  }
+
+  // Nothing known: both lists without a shape.
+  InnerShapes::Body loop() const {
+    InnerShapes::Body body;
+    const std::size_t carried = takes_.size() < kBeforeCarried ? 0 : takes_.size() - kBeforeCarried;
+    for (std::size_t i = 0; i < carried; ++i) {
+      const auto kept = kept_shape(at(takes_, i + kBeforeCarried), at(gives_, i));
+      put(body.inputs, i + kBeforeCarried, kept);
+      put(body.outputs, i + 1, kept);
+    }
+    for (std::size_t i = carried; i < gives_.size(); ++i) {
+      put(body.outputs, i + 1, without_axis(gives_[i], 0));
+    }
+    return body;
+  }
+
+  InnerShapes::Body scan() const {
+    InnerShapes::Body body;
+    const auto counts = integers_of(graph_, node_, "num_scan_inputs");
+    if (counts.size() != 1 || counts[0] < 0) return body;
+    const auto scanned = static_cast<std::size_t>(counts[0]);
+    if (scanned > takes_.size()) return body;
+    const std::size_t states = takes_.size() - scanned;
+    const auto in_axes = integers_of(graph_, node_, "scan_input_axes");
+    const auto out_axes = integers_of(graph_, node_, "scan_output_axes");
+    for (std::size_t i = 0; i < states; ++i) {
+      const auto kept = kept_shape(takes_[i], at(gives_, i));
+      put(body.inputs, i, kept);
+      put(body.outputs, i, kept);
+    }
+    const auto axis_of = [](const std::vector<std::int64_t>& axes, std::size_t i) {
+      return i < axes.size() ? axes[i] : 0;
+    };
+    for (std::size_t i = states; i < takes_.size(); ++i) {
+      put(body.inputs, i, without_axis(takes_[i], axis_of(in_axes, i - states)));
+    }
+    for (std::size_t i = states; i < gives_.size(); ++i) {
+      put(body.outputs, i, without_axis(gives_[i], axis_of(out_axes, i - states)));
+    }
+    return body;
+  }
+
+ private:
+  using Shapes = std::vector<std::optional<Sizes>>;
+
+  std::optional<Sizes> shape_of(const ReferenceRun& run, ValueId value) const {
+    const ReferenceTensor* const tensor = run.find(graph_.value(value).name);
+    if (tensor != nullptr) return tensor->shape;
+    if (!graph_.value(value).is_tensor() || is_open(graph_, value)) return std::nullopt;
+    Sizes sizes;  // of a parameter
+    for (const Dim dim : graph_.shape(value)) sizes.push_back(dim.size());
+    return sizes;
+  }
+
+  static void put(Shapes& shapes, std::size_t place, std::optional<Sizes> shape) {
+    if (shapes.size() <= place) shapes.resize(place + 1);
+    shapes[place] = std::move(shape);
+  }
+  static std::optional<Sizes> at(const Shapes& shapes, std::size_t place) {
+    return place < shapes.size() ? shapes[place] : std::nullopt;
+  }
+
+  // What is carried from trip to trip has one shape when it has the same before and after all of them.
+  static std::optional<Sizes> kept_shape(const std::optional<Sizes>& before,
+                                         const std::optional<Sizes>& after) {
+    return before == after ? before : std::nullopt;
+  }
+
+  const Graph& graph_;
+  NodeId node_;
+  Shapes takes_, gives_;  // by position
+};
+
+bool is_any_known(const InnerShapes::Body& body) {
+  const auto is_known = [](const std::optional<Sizes>& shape) { return shape.has_value(); };
+  return std::any_of(body.inputs.begin(), body.inputs.end(), is_known) ||
+         std::any_of(body.outputs.begin(), body.outputs.end(), is_known);
+}
+
+InnerShapes::Body body_of(const Graph& graph, NodeId node, const ReferenceRun& run) {
+  if (!graph.domain(node).empty()) return {};
+  if (graph.op(node) == "Loop") return BodyShapes(graph, node, run).loop();
+  const bool is_scan =
+      graph.op(node) == "Scan" && imported_opset(graph, "").value_or(0) >= kScanWithoutBatch;
+  return is_scan ? BodyShapes(graph, node, run).scan() : InnerShapes::Body();
+}
+
+std::string tensor_type(const ReferenceTensor& tensor) {
+  std::string made, type;
+  put_number(made, tensor_type_field::kElemType, static_cast<std::int64_t>(tensor.dtype));
+  put_bytes(type, type_field::kTensor, made);
+  return type_with_shape(type, tensor.shape);
+}
+
+}  // namespace
+
+InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
+                         const ReferenceRun& run) {
+  InnerShapes shapes;
+  bool is_any_unsure = false;
+  std::set<ValueId> by_elements;
+  for (const NodeId node : nodes) {
+    bool is_by_elements = std::find(kShapedByElements.begin(), kShapedByElements.end(),
+                                    graph.op(node)) != kShapedByElements.end();
+    for (const Operand& operand : graph.operands(node)) {
+      is_by_elements = is_by_elements || by_elements.contains(operand.value);
+    }
+    for (const ValueId output : graph.outputs(node)) {
+      const ReferenceTensor* const tensor = run.find(graph.value(output).name);
+      if (is_by_elements) by_elements.insert(output);
+      if (is_by_elements || tensor == nullptr || tensor->dtype == DType::unknown) continue;
+      is_any_unsure = is_any_unsure || is_open(graph, output) || !graph.body_nodes(node).empty();
+      shapes.types.emplace(graph.value(output).name, tensor_type(*tensor));
+    }
+    const auto outputs = graph.outputs(node);
+    if (is_by_elements || outputs.empty()) continue;
+    InnerShapes::Body body = body_of(graph, node, run);
+    if (is_any_known(body)) shapes.bodies.emplace(graph.value(outputs[0]).name, std::move(body));
+  }
+  if (!is_any_unsure) shapes.types.clear();
+  return shapes;
+}
+
+namespace {
+
+class StatedPiece {
+ public:
+  StatedPiece(std::string_view model, const InnerShapes& shapes) : model_(model), shapes_(shapes) {}
+
+  BytePieces build() {
+    BytePieces out;
+    for (const MessageField& field : message_fields(model_)) {
+      if (field.number != model_field::kGraph) {
+        copy(out, field.bytes);
+      } else {
+        add_message(out, field.number, graph_of(field.payload));
+      }
+    }
+    return out;
+  }
+
+ private:
+  void copy(BytePieces& out, std::string_view bytes) const {
+    out.add_range(0, static_cast<std::uint64_t>(bytes.data() - model_.data()), bytes.size());
+  }
+
+  static void add_message(BytePieces& out, std::uint32_t number, const BytePieces& message) {
+    std::string header;
+    put_header(header, number, message.size());
+    out.add(header);
+    out.append(message);
+  }
+
+  BytePieces graph_of(std::string_view graph) const {
+    BytePieces out;
+    std::set<std::string_view> stated;
+    for (const MessageField& field : message_fields(graph)) {
+      if (field.number == graph_field::kValueInfo && !shapes_.types.empty()) continue;
+      if (field.number == graph_field::kNode) {
+        add_node(out, field);
+        continue;
+      }
+      if (field.number == graph_field::kOutput) {
+        const std::string_view name = field_of(field.payload, value_info_field::kName);
+        const auto type = shapes_.types.find(std::string(name));
+        if (type != shapes_.types.end()) {
+          stated.insert(name);
+          add_value(out, field.number, name, type->second);
+          continue;
+        }
+      }
+      copy(out, field.bytes);
+    }
+    for (const auto& [name, type] : shapes_.types) {
+      if (!stated.contains(name)) add_value(out, graph_field::kValueInfo, name, type);
+    }
+    return out;
+  }
+
+  static void add_value(BytePieces& out, std::uint32_t number, std::string_view name,
+                        std::string_view type) {
+    std::string made;
+    put_bytes(made, number, encode_value_info(name, type));
+    out.add(made);
+  }
+
+  void add_node(BytePieces& out, const MessageField& node) const {
+    const auto body = shapes_.bodies.find(std::string(field_of(node.payload, node_field::kOutput)));
+    if (body == shapes_.bodies.end()) return copy(out, node.bytes);
+    BytePieces made;
+    for (const MessageField& field : message_fields(node.payload)) {
+      if (field.number != node_field::kAttribute ||
+          field_of(field.payload, attribute_field::kName) != "body") {
+        copy(made, field.bytes);
+        continue;
+      }
+      BytePieces attribute;
+      for (const MessageField& inner : message_fields(field.payload)) {
+        if (inner.number == attribute_field::kGraph) {
+          add_message(attribute, inner.number, body_graph(inner.payload, body->second));
+        } else {
+          copy(attribute, inner.bytes);
+        }
+      }
+      add_message(made, field.number, attribute);
+    }
+    add_message(out, node.number, made);
+  }
+
+  BytePieces body_graph(std::string_view graph, const InnerShapes::Body& body) const {
+    BytePieces out;
+    std::size_t inputs = 0, outputs = 0;
+    for (const MessageField& field : message_fields(graph)) {
+      if (field.number == graph_field::kValueInfo) continue;
+      if (field.number == graph_field::kInput) {
+        add_stated(out, field, body.inputs, inputs++);
+      } else if (field.number == graph_field::kOutput) {
+        add_stated(out, field, body.outputs, outputs++);
+      } else {
+        copy(out, field.bytes);
+      }
+    }
+    return out;
+  }
+
+  void add_stated(BytePieces& out, const MessageField& info,
+                  const std::vector<std::optional<Sizes>>& shapes, std::size_t place) const {
+    const std::string_view type = field_of(info.payload, value_info_field::kType);
+    if (place >= shapes.size() || !shapes[place] || type.empty()) return copy(out, info.bytes);
+    add_value(out, info.number, field_of(info.payload, value_info_field::kName),
+              type_with_shape(type, *shapes[place]));
+  }
+
+  std::string_view model_;
+  const InnerShapes& shapes_;
+};
+
+}  // namespace
+
+Status<Fault> write_inner_shapes(const std::string& from, const std::string& to,
+                                 const InnerShapes& shapes) {
+  const auto source = SourceFile::open(from);
+  if (!source) return input_fault(source.error());
+  try {
+    const BytePieces pieces = StatedPiece(source->bytes(), shapes).build();
+    const std::vector<ByteSource> sources = {{source->fd(), from, source->stamp()}};
+    return write_pieces(pieces, sources, {to, to});
+  } catch (const protozero::exception& error) {
+    return input_fault({diagnostic_of(from, error.what())});
+  }
+}
+
+// ---- part search ----
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

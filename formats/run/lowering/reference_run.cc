@@ -1,19 +1,17 @@
-#include "formats/run/lowering/reference_run.h"
-
-#include <nlohmann/json.hpp>
+#include "formats/run/lowering/lowering_job.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 
-#include "core/graph/op_name.h"
-#include "formats/run/backend/attempt.h"
-#include "formats/run/backend/tensor.h"
-#include "formats/run/backend/tensor_files.h"
-#include "formats/run/lowering/piece_cutter.h"
+#include <nlohmann/json.hpp>
+
+#include "core/graph/graph.h"
+#include "formats/run/backend/backend.h"
 
 namespace cleave {
+
 namespace {
 
 using Json = nlohmann::json;

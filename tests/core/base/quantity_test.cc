@@ -1,8 +1,154 @@
-#include "core/base/quantity.h"
+#include <functional>
 
+#include "core/base/quantity.h"
 #include "tests/catch2.h"
 
 namespace cleave {
+
+// ---- link test ----
+
+namespace {
+
+double rate(std::string_view text) {
+  const auto link = parse_link(text);
+  return link ? link->bytes_per_second : 0;
+}
+
+TEST_CASE("the default link carries 100 GiB per second") {
+  CHECK(default_link().bytes_per_second == 107374182400.0);
+  CHECK(rate(default_link().name) == default_link().bytes_per_second);
+}
+
+TEST_CASE("PCIe links carry their line rate less the encoding") {
+  CHECK(rate("gen1x1") == 250e6);
+  CHECK(rate("gen2x4") == 2e9);
+  CHECK(rate("gen3x16") == Approx(15.7538e9).epsilon(1e-4));
+  CHECK(rate("gen4x8") == Approx(15.7538e9).epsilon(1e-4));
+  CHECK(rate("gen4x16") == Approx(31.5077e9).epsilon(1e-4));
+  CHECK(rate("gen5x16") == Approx(63.0154e9).epsilon(1e-4));
+  CHECK(rate("gen6x16") == Approx(121e9).epsilon(1e-4));
+  CHECK(parse_link(" Gen4x16 ")->name == "Gen4x16");
+}
+
+TEST_CASE("a rate is a number with a unit") {
+  CHECK(rate("100GiB/s") == 107374182400.0);
+  CHECK(rate("16GB/s") == 16e9);
+  CHECK(rate("12.5 GB") == 12.5e9);
+  CHECK(rate("800Gbit/s") == 100e9);
+  CHECK(rate("400Gbps") == 50e9);
+  CHECK(rate("25GBps") == 25e9);
+  CHECK(rate("512 MiB/s") == 536870912.0);
+  CHECK(rate("7 B/s") == 7);
+}
+
+TEST_CASE("text that is neither a link nor a positive number is refused") {
+  for (const char* text :
+       {"",          " ",    "gen0x16", "gen7x16", "gen4x3",  "gen4x", "gen4",  "gen4x016",
+        "gen4x16 ?", "0",    "0GB/s",   "-1GB/s",  "nan",     "inf",   "1e999", "fast",
+        "16Gb",      "16 G", "16XB/s",  "GB/s",    "1e308PB", "100",   "1e9"}) {
+    INFO(text);
+    CHECK_FALSE(parse_link(text));
+  }
+}
+
+TEST_CASE("counts of bytes are exact where they are written as whole numbers") {
+  CHECK(parse_bytes("4096") == 4096u);
+  CHECK(parse_bytes("24GiB") == 25769803776u);
+  CHECK(parse_bytes("512MB") == 512000000u);
+  CHECK(parse_bytes("1e9") == 1000000000u);
+  CHECK(parse_bytes("1.5kB") == 1500u);
+  CHECK(parse_bytes("0") == 0u);
+  CHECK(parse_bytes("18446744073709551615") == 18446744073709551615u);
+}
+
+TEST_CASE("counts of bytes that overflow or are invalid are refused") {
+  for (const char* text :
+       {"", "x", "-1", "18446744073709551616", "16384PiB", "18446744073709551615kB", "1e20", "GiB",
+        "1 Gi", "1GB/s", "nan", "1bit"}) {
+    INFO(text);
+    CHECK_FALSE(parse_bytes(text));
+  }
+}
+
+}  // namespace
+
+// ---- polynomial test ----
+
+namespace {
+
+using Function = std::function<double(std::span<const std::int64_t>)>;
+
+std::optional<Polynomial> fitted(const SampleGrid& grid, const Function& of) {
+  std::vector<double> values;
+  for (const auto& point : grid.points()) values.push_back(of(grid.values_at(point)));
+  return fit_polynomial(grid, values);
+}
+
+TEST_CASE("A polynomial of one dim is found from four samples") {
+  const SampleGrid grid{.first = {1}, .step = {1}};
+  REQUIRE(grid.points().size() == 4);
+  const auto made = fitted(grid, [](auto at) { return 2331136.0 * static_cast<double>(at[0]); });
+  REQUIRE(made);
+  CHECK(expression_text(*made, std::vector<std::string>{"N"}) == "2331136*N");
+  const std::int64_t sizes[] = {77};
+  CHECK(made->at(sizes) == 2331136.0 * 77);
+}
+
+TEST_CASE("Products of three dims, lower terms and fractions come out exactly, on any grid") {
+  const SampleGrid grid{.first = {1, 224, 224}, .step = {1, 32, 32}};
+  REQUIRE(grid.points().size() == 20);
+  const auto of = [](auto at) {
+    const double n = static_cast<double>(at[0]), h = static_cast<double>(at[1]),
+                 w = static_cast<double>(at[2]);
+    return 73765.5 * n * h * w + 12.0 / 32 * n * h + 4096 * n - 7;
+  };
+  const auto made = fitted(grid, of);
+  REQUIRE(made);
+  CHECK(expression_text(*made, std::vector<std::string>{"N", "H", "past + 1"}) ==
+        "73765.5*N*H*`past + 1` + 0.375*N*H + 4096*N - 7");
+  const std::int64_t sizes[] = {3, 640, 480};
+  CHECK(agrees(*made, sizes, of(std::span<const std::int64_t>(sizes))));
+  CHECK_FALSE(agrees(*made, sizes, of(std::span<const std::int64_t>(sizes)) * 1.0001));
+}
+
+TEST_CASE(
+    "A polynomial is written with its signs, names of letters, digits, points and brackets plain") {
+  const Polynomial made{{{2, {1, 0}}, {-3, {0, 2}}, {-0.5, {0, 0}}}};
+  const auto text = [&](const std::string& one) {
+    return expression_text(made, std::vector<std::string>{one, "M"});
+  };
+  CHECK(text("N") == "2*N - 3*M*M - 0.5");
+  for (const char* const plain : {"a", "z", "A", "Z", "0", "9", "_", "x.y[3]"}) {
+    CHECK(text(plain) == "2*" + std::string(plain) + " - 3*M*M - 0.5");
+  }
+  for (const char* const other : {"a b", "a+1", "`", "{", "@", "/", ":", "^", "\\"}) {
+    CHECK(text(other) == "2*`" + std::string(other) + "` - 3*M*M - 0.5");
+  }
+  CHECK(expression_text({{{-1, {1}}}}, std::vector<std::string>{"N"}) == "-1*N");
+}
+
+TEST_CASE("No number is a polynomial without terms") {
+  const SampleGrid grid{.first = {2}, .step = {5}};
+  const auto made = fitted(grid, [](auto) { return 0.0; });
+  REQUIRE(made);
+  CHECK(made->terms.empty());
+  CHECK(expression_text(*made, std::vector<std::string>{"N"}) == "0");
+}
+
+TEST_CASE("What is no polynomial of degree 3 is fitted on the grid and fails beside it") {
+  const SampleGrid grid{.first = {1}, .step = {1}};
+  const auto made = fitted(grid, [](auto at) {
+    const double n = static_cast<double>(at[0]);
+    return n * n * n * n;
+  });
+  const std::int64_t beyond[] = {6};
+  CHECK((!made || !agrees(*made, beyond, 6.0 * 6 * 6 * 6)));
+}
+
+}  // namespace
+
+// ---- quantity test ----
+
 namespace {
 
 TEST_CASE("a quantity is a number and the unit behind it") {
@@ -96,4 +242,5 @@ TEST_CASE("three digits are those of the number that is shown") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "core/devices/placement.h"
+#include "core/devices/devices.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <numeric>
 #include <random>
 
-#include "core/devices/cuts.h"
 #include "tests/catch2.h"
 #include "tests/core/devices/random_devices.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -311,4 +311,5 @@ TEST_CASE("Where nothing fits, the least that is needed is known") {
 }
 
 }  // namespace
+
 }  // namespace cleave

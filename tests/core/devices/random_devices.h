@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <random>
 
-#include "core/base/adjacency.h"
-#include "core/devices/problem.h"
+#include "core/base/min_cut.h"
+#include "core/devices/devices.h"
 
 namespace cleave {
 

@@ -1,17 +1,19 @@
 // The search gives the same placement for the same problem on every machine. Random problems and the
 // answers recorded for them notice a change of any step, also one that is neither better nor worse;
 // after a change that is meant, look at the sums before the new answers are recorded.
+
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "core/devices/placement.h"
+#include "core/devices/devices.h"
 #include "tests/catch2.h"
 #include "tests/core/devices/random_devices.h"
 #include "tests/core/digest.h"
 
 namespace cleave {
+
 namespace {
 
 // Costs in sixteenths, whose sums and products with whole bytes do not depend on their order.
@@ -104,4 +106,5 @@ TEST_CASE("placements on several devices that are all tried are those recorded")
 }
 
 }  // namespace
+
 }  // namespace cleave

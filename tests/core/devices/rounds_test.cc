@@ -1,4 +1,4 @@
-#include "core/devices/rounds.h"
+#include "core/devices/devices.h"
 
 #include <algorithm>
 #include <map>
@@ -11,6 +11,7 @@
 #include "tests/core/devices/random_devices.h"
 
 namespace cleave {
+
 namespace {
 
 using Counts = std::pair<std::size_t, std::size_t>;  // parts on targets, all parts
@@ -190,4 +191,5 @@ TEST_CASE("Rounds of many units are found in a bounded number of steps") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,9 +1,11 @@
 // Results of passes as text.
+
 #include <stdexcept>
 
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 // Appends, with a space in between.

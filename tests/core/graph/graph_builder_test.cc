@@ -8,6 +8,7 @@
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 // Each fault's message, then its notes, then the line that it points at.
@@ -462,4 +463,5 @@ TEST_CASE("Attributes keep their types and values") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -9,6 +9,7 @@
 #include "tests/core/graph/line_reader.h"
 
 namespace cleave {
+
 namespace {
 
 class TextReader {

@@ -29,11 +29,9 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
-#include "core/split/boundary.h"
-#include "core/split/fusion.h"
-#include "core/split/partition.h"
-#include "core/split/subgraphs.h"
-#include "core/support/support.h"
+#include "core/lists/support.h"
+#include "core/split/groups.h"
+#include "core/split/split.h"
 
 namespace cleave {
 

@@ -8,6 +8,7 @@
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 class Writer {

@@ -1,16 +1,19 @@
-#include "core/lowering/culprit_search.h"
-
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 
+#include "core/lowering/lowering.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/core/lowering/fake_backend.h"
 
 namespace cleave {
+
+// ---- culprit search test ----
+
 namespace {
 
 struct Found {
@@ -674,6 +677,249 @@ TEST_CASE("A group is tested and blamed as one item") {
   const SearchResult result = search(graph, order, backend);
   REQUIRE(result.findings.size() == 1);
   CHECK(names_of(graph, result.findings[0].nodes) == "s v");
+}
+
+}  // namespace
+
+// ---- grown piece test ----
+
+namespace {
+
+std::string names(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) {
+    text += (text.empty() ? "" : " ") + std::string(graph.node(node).name);
+  }
+  return text;
+}
+
+// Takes pieces that have all of these nodes, and notes what it was asked about.
+struct Compiler {
+  const Graph& graph;
+  std::set<std::string> wanted;
+  std::vector<std::string> asked = {};
+
+  TakesPiece takes() {
+    return [this](const std::vector<NodeId>& nodes) {
+      asked.push_back(names(graph, nodes));
+      std::size_t there = 0;
+      for (const NodeId node : nodes) there += wanted.count(std::string(graph.node(node).name));
+      return there == wanted.size();
+    };
+  }
+};
+
+constexpr const char* kGelu = R"(
+    input x: float32[4]
+    before = Relu(x)
+    div = Div(before)
+    erf = Erf(div)
+    add = Add(erf)
+    mul = Mul(before, add)
+    half = Mul(mul)
+    after = Relu(half)
+    output after)";
+
+TEST_CASE(
+    "a piece grows around a refused node and shrinks to what is needed, connected and convex") {
+  const Graph graph = graph_from_text(kGelu);
+  const NodeId erf = node_named(graph, "erf");
+  Compiler compiler{graph, {"div", "half"}};
+  const GrownPiece grown = grow_piece(graph, erf, 16, compiler.takes());
+  CHECK(names(graph, grown.nodes) == "div erf add mul half");
+  CHECK(grown.asked == compiler.asked.size());
+  CHECK(grown.asked <= 12);
+  auto distinct = compiler.asked;
+  std::sort(distinct.begin(), distinct.end());
+  CHECK(std::unique(distinct.begin(), distinct.end()) == distinct.end());
+}
+
+TEST_CASE("a piece that grows includes every node on a path between two of its nodes") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    a = Relu(x)
+    b = Neg(a)
+    c = Neg(b)
+    d = Neg(c)
+    e = Add(a, d)
+    output e)");
+  Compiler compiler{graph, {"a", "e"}};
+  const GrownPiece grown = grow_piece(graph, node_named(graph, "e"), 16, compiler.takes());
+  CHECK(names(graph, grown.nodes) == "a b c d e");
+}
+
+TEST_CASE("a search for a piece ends with its questions, or where nothing is left to add") {
+  const Graph graph = graph_from_text(kGelu);
+  const NodeId erf = node_named(graph, "erf");
+  Compiler none{graph, {"no such node"}};
+  const GrownPiece spent = grow_piece(graph, erf, 3, none.takes());
+  CHECK(spent.nodes.empty());
+  CHECK(spent.asked == 3);
+  CHECK(none.asked == std::vector<std::string>{"div erf", "erf add", "div erf add"});
+  Compiler all{graph, {"no such node"}};
+  const GrownPiece whole = grow_piece(graph, erf, 100, all.takes());
+  CHECK(whole.nodes.empty());
+  CHECK(all.asked.back() == "before div erf add mul half after");
+}
+
+}  // namespace
+
+// ---- item order test ----
+
+namespace {
+
+ItemOrder order_of(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) nodes.push_back(node);
+  return order_items(graph, nodes);
+}
+
+std::string names_in_order(const Graph& graph) {
+  const ItemOrder order = order_of(graph);
+  std::string names;
+  for (std::uint32_t item = 0; item < order.count(); ++item) {
+    names += (item == 0 ? "" : " ") + std::string(graph.node(order.first_node(item)).name);
+  }
+  return names;
+}
+
+// By the definition: some path between two of the set over one that is not. Cubic.
+bool is_plainly_convex(const ItemOrder& order, const ItemSet& set) {
+  for (std::uint32_t outside = 0; outside < order.count(); ++outside) {
+    if (std::binary_search(set.begin(), set.end(), outside)) continue;
+    const ItemSet above = cone_of(order, all_items(order), outside);
+    const ItemSet below = descendants_of(order, all_items(order), outside);
+    const auto meets = [&set](const ItemSet& others) {
+      return std::any_of(others.begin(), others.end(), [&set](std::uint32_t item) {
+        return std::binary_search(set.begin(), set.end(), item);
+      });
+    };
+    if (meets(above) && meets(below)) return false;
+  }
+  return true;
+}
+
+TEST_CASE("The order keeps the nodes of a branch together") {
+  CHECK(names_in_order(graph_from_text(R"(
+    input x
+    a1 = f(x)
+    b1 = f(x)
+    a2 = f(a1)
+    b2 = f(b1)
+    j = f(b2, a2)
+    output j)")) == "a1 b1 a2 b2 j");
+  CHECK(names_in_order(graph_from_text(R"(
+    input x
+    a1 = f(x)
+    a2 = f(a1)
+    b1 = f(x)
+    b2 = f(b1)
+    j = f(b2, a2)
+    output j)")) == "a1 a2 b1 b2 j");
+}
+
+TEST_CASE("Every item comes after what it reads, and any run of neighbours is convex") {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    const Graph graph = random_model(seed, 30);
+    const ItemOrder order = order_of(graph);
+    REQUIRE(order.count() == 30);
+    std::mt19937 random(seed);
+    for (std::uint32_t item = 0; item < order.count(); ++item) {
+      for (const std::uint32_t other : order.reads.of(item)) CHECK(other < item);
+    }
+    const auto begin = static_cast<std::uint32_t>(random() % 20);
+    ItemSet run;
+    for (std::uint32_t item = begin; item < begin + 10; ++item) run.push_back(item);
+    CHECK(is_convex(order, run));
+    CHECK(is_plainly_convex(order, run));
+  }
+}
+
+TEST_CASE("is_convex() agrees with the definition of convexity") {
+  std::size_t convex = 0;
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    const Graph graph = random_model(seed, 14);
+    const ItemOrder order = order_of(graph);
+    std::mt19937 random(seed);
+    ItemSet set;
+    for (std::uint32_t item = 0; item < order.count(); ++item) {
+      if (random() % 3 != 0) set.push_back(item);
+    }
+    CHECK(is_convex(order, set) == is_plainly_convex(order, set));
+    CHECK(is_convex(order, {}));
+    convex += is_convex(order, set) ? 1U : 0U;
+  }
+  CHECK(convex > 10);
+  CHECK(convex < 390);
+}
+
+TEST_CASE("Cones, distances and descendants follow the edges of the set") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b = f(a)
+    c = f(a, b)
+    d = f(x)
+    e = f(c, d)
+    output e)");
+  const ItemOrder order = order_of(graph);  // a b c d e
+  const ItemSet cone = cone_of(order, {{0, 1, 2, 3}}, 2);
+  CHECK(cone == ItemSet{0, 1, 2});
+  CHECK(distances_to_last(order, cone) == std::vector<std::uint32_t>{2, 1, 0});
+  CHECK(descendants_of(order, all_items(order), 1) == ItemSet{2, 4});
+  CHECK(without(all_items(order), cone) == ItemSet{3, 4});
+}
+
+}  // namespace
+
+// ---- size limit test ----
+
+namespace {
+
+constexpr std::size_t kLength = 13;
+
+// Whether a model of so many nodes, of which the pieces fail that `fails` names, has a limit of 13 items.
+bool has_limit(std::size_t count, const std::function<bool(const Piece&)>& fails,
+               std::size_t most_runs = 4) {
+  const Graph graph = random_model(9, count);
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) nodes.push_back(node);
+  const ItemOrder order = order_items(graph, nodes);
+  const MessageNames names;
+  const Oracle oracle = [&](const Piece& piece) {
+    return fails(piece) ? Answer{.outcome = OracleOutcome::fails,
+                                 .stage = "values",
+                                 .difference = Difference::wrong}
+                        : Answer{.outcome = OracleOutcome::passes};
+  };
+  const AskingLimits limits;
+  Questions questions(order, names, oracle, limits);
+  const bool is_limit =
+      is_limit_of_size(questions, order, {all_items(order), Remedies(), "values: values"}, kLength);
+  CHECK(questions.runs() <= most_runs);
+  return is_limit;
+}
+
+TEST_CASE("A limit of size is one where pieces of other nodes fail, too, in at most 4 runs") {
+  const auto is_large = [](const Piece& piece) { return piece.nodes.size() >= kLength; };
+  for (const std::size_t count : {13UL, 14UL, 15UL, 40UL}) {
+    INFO(count);
+    CHECK(has_limit(count, is_large));
+  }
+  CHECK_FALSE(has_limit(12, is_large));
+}
+
+TEST_CASE("It is none where it takes certain nodes, or another size") {
+  const auto holds = [](const Piece& piece, std::uint32_t node) {
+    return std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{node});
+  };
+  for (const std::size_t count : {13UL, 14UL, 40UL}) {
+    INFO(count);
+    CHECK_FALSE(
+        has_limit(count, [&](const Piece& piece) { return holds(piece, 0) && holds(piece, 12); }));
+    CHECK_FALSE(has_limit(count, [](const Piece& piece) { return piece.nodes.size() >= 12; }));
+  }
+  CHECK_FALSE(has_limit(40, [](const Piece& piece) { return piece.nodes.size() >= 14; }));
 }
 
 }  // namespace

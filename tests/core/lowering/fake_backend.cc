@@ -6,6 +6,7 @@
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr std::array<std::string_view, 7> kOps = {"Conv", "Relu",   "Add",    "MatMul",

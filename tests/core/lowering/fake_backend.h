@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/lowering/item_order.h"
-#include "core/lowering/oracle.h"
+#include "core/lowering/lowering.h"
 
 namespace cleave {
 

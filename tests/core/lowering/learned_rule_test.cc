@@ -1,12 +1,93 @@
-#include "core/lowering/learned_rule.h"
-
 #include <algorithm>
 #include <random>
+#include <string>
 
+#include "core/lists/support.h"
+#include "core/lowering/lowering.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
+// ---- learned pattern test ----
+
+namespace {
+
+std::vector<NodeId> named(const Graph& graph, std::string_view names) {
+  std::vector<NodeId> nodes;
+  const NodeSet set = nodes_named(graph, names);
+  for (const NodeId node : graph.nodes()) {
+    if (set.contains(node)) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+// The nodes that the patterns accept.
+std::string accepted(const Graph& graph, const std::vector<Pattern>& patterns) {
+  SupportList list;
+  list.patterns = patterns;
+  return names_of(graph, match_support(graph, {list}, {}).supported);
+}
+
+constexpr const char* kThree = R"(
+    input x: float32[4]
+    a = Scale(x) {by=1}
+    b = Erf(a)
+    c = Scale(x) {by=2}
+    d = Erf(c)
+    e = Scale(x) {by=3}
+    f = Erf(e)
+    output b, d, f)";
+
+TEST_CASE("a learned pattern asks for the values that it was seen with") {
+  const Graph graph = graph_from_text(kThree);
+  const OpFacts facts;
+  const auto pattern =
+      LearnedPattern::of(graph, facts, named(graph, "a b"), named(graph, "b").front());
+  REQUIRE(pattern);
+  CHECK(accepted(graph, pattern->patterns()) == "a b");
+  CHECK(pattern->around(graph, named(graph, "d").front()) == named(graph, "c d"));
+  CHECK(pattern->is_known(graph, facts, named(graph, "a b")));
+  CHECK_FALSE(pattern->is_known(graph, facts, named(graph, "c d")));
+}
+
+TEST_CASE("a value in which taken occurrences differ is not asked for, unless one was refused") {
+  const Graph graph = graph_from_text(kThree);
+  const OpFacts facts;
+  auto pattern = LearnedPattern::of(graph, facts, named(graph, "a b"), named(graph, "b").front());
+  REQUIRE(pattern);
+  pattern->add(graph, facts, named(graph, "c d"), true);
+  CHECK(pattern->patterns().size() == 1);
+  CHECK(accepted(graph, pattern->patterns()) == "a b c d e f");
+  pattern->add(graph, facts, named(graph, "e f"), false);
+  CHECK(pattern->patterns().size() == 2);
+  CHECK(accepted(graph, pattern->patterns()) == "a b c d");
+}
+
+TEST_CASE(
+    "nodes that no pattern can say are none: an inner value that others read, too many nodes") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    a = Scale(x)
+    b = Erf(a)
+    c = Relu(a)
+    output b, c)");
+  const OpFacts facts;
+  CHECK_FALSE(LearnedPattern::of(graph, facts, named(graph, "a b"), named(graph, "b").front()));
+  std::string chain = "input x: float32[4]\nn0 = Relu(x)\n";
+  std::string names = "n0";
+  for (int i = 1; i < 17; ++i) {
+    chain += "n" + std::to_string(i) + " = Relu(n" + std::to_string(i - 1) + ")\n";
+    names += " n" + std::to_string(i);
+  }
+  const Graph longer = graph_from_text(chain + "output n16");
+  CHECK_FALSE(LearnedPattern::of(longer, facts, named(longer, names), named(longer, "n0").front()));
+}
+
+}  // namespace
+
+// ---- learned rule test ----
+
 namespace {
 
 // Evidence that these nodes failed, by name; all others passed.
@@ -243,4 +324,54 @@ TEST_CASE("A learned rule denies exactly the planted failures, in 300 random tri
 }
 
 }  // namespace
+
+// ---- node case test ----
+
+namespace {
+
+// The case of the node "a".
+std::string case_of(const std::string& text) {
+  const Graph graph = graph_from_text(text);
+  return node_case(graph, node_named(graph, "a"));
+}
+
+constexpr const char* kInputs =
+    "input x: float32[1,n,?]\n input u: int64\n param w: float32[3]\n input s: scalar\n";
+
+TEST_CASE("a node's case has the types and shapes of its inputs, and which are constant") {
+  CHECK(case_of(std::string(kInputs) + "a = Conv(x, w)") ==
+        "Conv(0:float32[1,n,?], 1:const float32[3]) {} -> 1");
+  CHECK(case_of(std::string(kInputs) + "a = F(u, s)") == "F(0:int64, 1:scalar) {} -> 1");
+  CHECK(case_of(std::string(kInputs) + "a, b = F()") == "F() {} -> 2");
+}
+
+TEST_CASE("a node's case says how its inputs are given") {
+  CHECK(case_of(std::string(kInputs) + "a = F([x, w], k=u, ^s)") ==
+        "F(0*:float32[1,n,?], 0*:const float32[3], k=int64, ^scalar) {} -> 1");
+}
+
+TEST_CASE("a node's case has its attributes in the order of their names") {
+  CHECK(case_of("input x: float32[1]\na = F(x) {p=2, k=[1,-2,3], m=\"s\", f=0.5}") ==
+        "F(0:float32[1]) {f=[0.5] k=[1,-2,3] m=[\"s\"] p=[2]} -> 1");
+}
+
+TEST_CASE("a node with an opaque attribute or a body is a case of its own") {
+  CHECK(case_of("input x: float32[1]\na = F(x) {p=2, body}") ==
+        "F(0:float32[1]) {body= p=[2]} of \"a\" -> 1");
+  CHECK(case_of("input x: float32[1]\na = F(x)\n| h = G(x)") == "F(0:float32[1]) {} of \"a\" -> 1");
+}
+
+TEST_CASE("a node's case has the opset of its domain") {
+  CHECK(case_of("opset \"ml\" 3\nopset \"\" 17\ninput x: float32[1]\na = F(x)") ==
+        "F@17(0:float32[1]) {} -> 1");
+  CHECK(case_of("opset \"ml\" 3\nopset \"ai.onnx\" 16\ninput x: float32[1]\na = F(x)") ==
+        "F@16(0:float32[1]) {} -> 1");
+  CHECK(case_of("opset \"\" 17\nopset \"ml\" 3\ninput x: float32[1]\na = ml::F(x)") ==
+        "ml::F@3(0:float32[1]) {} -> 1");
+  CHECK(case_of("opset \"ai.onnx\" 17\ninput x: float32[1]\na = ml::F(x)") ==
+        "ml::F(0:float32[1]) {} -> 1");
+}
+
+}  // namespace
+
 }  // namespace cleave

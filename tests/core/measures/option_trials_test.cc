@@ -1,4 +1,4 @@
-#include "core/measures/option_trials.h"
+#include "core/measures/measures.h"
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 const OpFacts kNothing;
@@ -194,4 +195,5 @@ TEST_CASE("Placement by cost is tried where times are known, and only there") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/dice.h"
-#include "core/placement/changed_score.h"
-#include "core/placement/problem.h"
+#include "core/base/base.h"
 #include "tests/catch2.h"
 #include "tests/core/placement/random_placement.h"
 
 namespace cleave {
+
 namespace {
 
 // Graphs of all kinds: with and without launches, ties and residency, links cheap and dear.
@@ -211,4 +210,5 @@ TEST_CASE("An empty problem takes no time") {
 }
 
 }  // namespace
+
 }  // namespace cleave

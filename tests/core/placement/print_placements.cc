@@ -2,6 +2,7 @@
 // with the time of the placement found; independent_cut_test.py solves them again.
 //
 // usage: print_placements COUNT UNITS
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,6 +10,7 @@
 #include "tests/core/placement/random_placement.h"
 
 namespace cleave {
+
 namespace {
 
 void print_numbers(const char* name, const std::vector<double>& numbers) {
@@ -42,6 +44,7 @@ void print_problem(const PlacementProblem& problem) {
 }
 
 }  // namespace
+
 }  // namespace cleave
 
 int main(int argc, char** argv) {

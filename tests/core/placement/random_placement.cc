@@ -6,6 +6,7 @@
 #include <set>
 
 namespace cleave {
+
 namespace {
 
 constexpr auto kHost = PlacementProblem::kHost;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/placement/problem.h"
+#include "core/placement/placement.h"
 
 namespace cleave {
 

@@ -1,6 +1,7 @@
 // The search gives the same placement for the same problem on every machine. Random problems and the
 // answers recorded for them notice a change of any step, also one that is neither better nor worse;
 // after a change that is meant, look at the sums before the new answers are recorded.
+
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -11,6 +12,7 @@
 #include "tests/core/placement/random_placement.h"
 
 namespace cleave {
+
 namespace {
 
 // Whole microseconds, whose sums do not depend on their order.
@@ -88,4 +90,5 @@ TEST_CASE("placements that are all tried are those recorded") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,10 +1,11 @@
-#include "core/split/limit_parts.h"
 #include "core/split/split.h"
-#include "core/support/part_conditions.h"
+
+#include "core/lists/support.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 // Two parts for the accelerator: one with two nodes "conv", one that only reshapes.
@@ -133,4 +134,5 @@ TEST_CASE("of several targets, a part that fails goes to the next that takes it"
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,13 +1,13 @@
-#include "core/split/place.h"
+#include "core/split/split.h"
 
 #include <cmath>
 
-#include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/core/graph/random_graph.h"
 
 namespace cleave {
+
 namespace {
 
 // Every node takes 10 us on the CPU and 1 us on the accelerator; the link moves 1000 bytes a us.
@@ -163,4 +163,5 @@ TEST_CASE("The time of a placement is the latency of its split") {
 }
 
 }  // namespace
+
 }  // namespace cleave

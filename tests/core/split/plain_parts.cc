@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <map>
 
-#include "core/graph/shape.h"
+#include "core/graph/graph.h"
 #include "tests/core/split/plain_passes.h"
 
 namespace cleave::plain {
+
 namespace {
 
 bool made_by_node(const Graph& graph, ValueId value) {

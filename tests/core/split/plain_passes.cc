@@ -4,6 +4,7 @@
 #include <map>
 
 namespace cleave::plain {
+
 namespace {
 
 bool is_tensor_node(const Graph& graph, NodeId node) {

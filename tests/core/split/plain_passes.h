@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/split/fusion.h"
+#include "core/split/groups.h"
 #include "core/split/options.h"
-#include "core/split/subgraphs.h"
+#include "core/split/split.h"
 
 namespace cleave::plain {
 

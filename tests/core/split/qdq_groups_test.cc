@@ -1,4 +1,4 @@
-#include "core/split/node_groups.h"
+#include "core/split/groups.h"
 
 #include <algorithm>
 #include <random>
@@ -10,6 +10,7 @@
 #include "tests/core/graph/random_graph.h"
 
 namespace cleave {
+
 namespace {
 
 std::string groups_text(const Graph& graph, const QdqGroups& groups) {
@@ -368,4 +369,5 @@ TEST_CASE("In a split of a random graph every group that is kept is whole") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,11 +1,11 @@
-#include "core/split/targets.h"
+#include "core/split/split.h"
 
-#include "core/split/device_use.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/core/graph/random_graph.h"
 
 namespace cleave {
+
 namespace {
 
 SupportList list_of(const std::vector<std::string>& ops) {
@@ -363,4 +363,5 @@ TEST_CASE("Options for one accelerator are refused for several") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,12 +1,11 @@
-#include "core/split/node_ties.h"
-
 #include "core/split/split.h"
-#include "core/split/subgraphs.h"
-#include "core/stages/assignment.h"
+
+#include "core/stages/stages.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 // Without the ties, b and c are free of each other.
@@ -174,4 +173,5 @@ TEST_CASE("A split that divides a set is made again with the set whole, and othe
 }
 
 }  // namespace
+
 }  // namespace cleave

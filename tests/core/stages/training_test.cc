@@ -1,13 +1,12 @@
-#include "core/stages/training.h"
+#include "core/stages/stages.h"
 
 #include <algorithm>
 
-#include "core/stages/stage_boundary.h"
-#include "core/stages/stages.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 std::string gradient_text(GradientId id) {

@@ -1,6 +1,6 @@
 #include "tests/formats/report/report_case.h"
 
-#include "formats/lists/support/support_file.h"
+#include "formats/lists/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

@@ -1,7 +1,7 @@
 // A baseline made from a report, for tests of checks.
 #pragma once
 
-#include "formats/report/check/baseline_file.h"
+#include "formats/report/check/check.h"
 #include "tests/formats/report/report_case.h"
 
 namespace cleave {

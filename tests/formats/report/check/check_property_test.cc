@@ -1,16 +1,17 @@
 // The gate's property test: a result becomes a baseline; graph, list or settings, one or several of
 // them, change at random; verdicts and blame are compared with new splits.
+
 #include <map>
 #include <random>
 #include <set>
 
 #include "formats/report/check/check.h"
-#include "formats/report/check/diff.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/random_graph.h"
 #include "tests/formats/report/check/baseline_case.h"
 
 namespace cleave {
+
 namespace {
 
 using Random = std::mt19937;
@@ -265,4 +266,5 @@ TEST_CASE("random changes get the right verdict and the right blame") {
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include "tests/catch2.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr std::array<CiRule, 2> kRules = {

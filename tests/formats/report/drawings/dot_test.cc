@@ -1,5 +1,4 @@
-#include "formats/report/drawings/dot.h"
-#include "formats/report/drawings/layout.h"
+#include "formats/report/drawings/drawings.h"
 
 #include <algorithm>
 #include <string>
@@ -8,8 +7,6 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "formats/report/drawings/dot_graph.h"
-#include "formats/report/drawings/dot_style.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

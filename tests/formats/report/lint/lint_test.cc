@@ -1,11 +1,12 @@
 #include "formats/report/lint/lint.h"
 
-#include "formats/lists/support/support_file.h"
-#include "formats/models/onnx/infer/names.h"
+#include "formats/lists/support_file.h"
+#include "formats/onnx/infer/infer.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 SupportList list_of(const std::string& allow) {
@@ -171,4 +172,5 @@ TEST_CASE("the table of ONNX's names combines all versions of an op") {
 }
 
 }  // namespace
+
 }  // namespace cleave

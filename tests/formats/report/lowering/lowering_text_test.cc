@@ -4,6 +4,7 @@
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 // A model of one node and several open inputs, lowered in one round as one partition.
@@ -222,4 +223,5 @@ TEST_CASE("only values that differ raise the question of the backend's precision
 }
 
 }  // namespace
+
 }  // namespace cleave

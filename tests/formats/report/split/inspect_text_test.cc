@@ -1,10 +1,11 @@
-#include "formats/report/split/inspect_text.h"
+#include "formats/report/split/split_texts.h"
 
-#include "formats/lists/support/support_file.h"
+#include "formats/lists/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 // What inspect prints of the graph with a list "npu" of these ops, one a line.
@@ -85,4 +86,5 @@ npu         1 of 1  100%  not known          0
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -2,12 +2,13 @@
 
 #include <filesystem>
 
-#include "formats/lists/support/support_file.h"
+#include "formats/lists/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/formats/run/lowering/shell_backend.h"
 
 namespace cleave {
+
 namespace {
 
 // Lowers the model, all of whose ops but Tanh the list accepts, with each backend. The text has a
@@ -75,4 +76,5 @@ TEST_CASE("without the ops that are refused, the next round lowers what is left"
 }
 
 }  // namespace
+
 }  // namespace cleave

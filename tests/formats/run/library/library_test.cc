@@ -3,13 +3,14 @@
 #include <fstream>
 #include <string>
 
-#include "core/split/targets.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/run/jobs/split_job.h"
+#include "core/split/split.h"
+#include "formats/lists/settings.h"
+#include "formats/run/jobs/jobs.h"
 #include "formats/run/library/cleave.h"
 #include "tests/catch2.h"
 
 namespace cleave {
+
 namespace {
 
 // A folder with a model of three nodes and a list that takes two of its ops.
@@ -375,4 +376,5 @@ TEST_CASE("library: headers and library are of one version") {
 }
 
 }  // namespace
+
 }  // namespace cleave

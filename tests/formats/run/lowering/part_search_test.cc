@@ -1,4 +1,4 @@
-#include "formats/run/lowering/part_search.h"
+#include "formats/run/lowering/lowering_job.h"
 
 #include <filesystem>
 
@@ -7,6 +7,7 @@
 #include "tests/formats/run/lowering/shell_backend.h"
 
 namespace cleave {
+
 namespace {
 
 constexpr const char* kModel = R"(g (float[2] x) => (float[2] y) {
@@ -110,4 +111,5 @@ TEST_CASE("a reference that answers nonsense, or writes nothing, raises no opset
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "formats/run/lowering/reference_run.h"
+#include "formats/run/lowering/lowering_job.h"
 
 #include <cstring>
 #include <limits>
@@ -8,6 +8,7 @@
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
+
 namespace {
 
 template <class T>

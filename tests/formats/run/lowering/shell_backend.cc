@@ -1,10 +1,11 @@
 #include "tests/formats/run/lowering/shell_backend.h"
 
-#include "formats/models/model_file.h"
+#include "formats/models/models.h"
 #include "tests/catch2.h"
-#include "tests/formats/models/onnx/onnx_text.h"
+#include "tests/formats/onnx/read/onnx_text.h"
 
 namespace cleave {
+
 namespace {
 
 // A worker that gives no values, and that converts a model by copying it with a word at its end.

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "formats/models/bind/loaded_model.h"
+#include "formats/base/model.h"
 #include "formats/run/backend/backend.h"
-#include "tests/formats/base/io/test_folder.h"
+#include "tests/formats/base/test_folder.h"
 
 namespace cleave {
 

@@ -1,0 +1,566 @@
+// What several commands do: splits with progress, reports to files, scripts.
+#include "cli/jobs/jobs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/options/config_file.h"
+#include "cli/options/options.h"
+#include "cli/terminal/terminal.h"
+#include "core/base/words.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/base/process.h"
+#include "formats/models/models.h"
+#include "formats/report/drawings/pages.h"
+#include "formats/report/words/report.h"
+#include "formats/run/jobs/jobs.h"
+
+namespace cleave {
+
+// ---- bound models ----
+
+namespace {
+
+// What --dim, --input-shape and --set-input may name.
+struct Names {
+  std::set<std::string_view> dims, values, inputs;
+};
+
+Names names_in(const Graph& graph) {
+  Names names;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const auto value = id_at<ValueId>(i);
+    names.values.insert(graph.value(value).name);
+    for (const Dim dim : graph.shape(value)) {
+      if (dim.is_symbol()) names.dims.insert(graph.text(dim.name()));
+    }
+  }
+  for (const ValueId input : graph.inputs()) names.inputs.insert(graph.value(input).name);
+  return names;
+}
+
+// "N", or "x:1", the second dim of the value x.
+bool has_dim(const Names& names, std::string_view dim) {
+  if (names.dims.contains(dim)) return true;
+  const std::size_t colon = dim.rfind(':');
+  return colon != dim.npos && names.values.contains(dim.substr(0, colon));
+}
+
+// Keeps the bindings of which `has(name)` is true; returns the others' names.
+template <class Bindings, class Has>
+std::vector<std::string> keep_if(Bindings& bindings, Has has) {
+  std::vector<std::string> dropped;
+  Bindings kept;
+  for (auto& binding : bindings) {
+    if (has(binding.first)) {
+      kept.push_back(std::move(binding));
+    } else {
+      dropped.push_back(binding.first);
+    }
+  }
+  bindings = std::move(kept);
+  return dropped;
+}
+
+}  // namespace
+
+std::optional<LoadedModel> BoundModels::load(const std::string& path) {
+  return load_model(request_for(path));
+}
+
+std::optional<MeasuredModel> BoundModels::load_measured(const std::string& path,
+                                                        const std::vector<CostSource>& costs) {
+  return load_measured_model(request_for(path), costs);
+}
+
+ModelRequest BoundModels::request_for(const std::string& path) {
+  ++models_;
+  ModelRequest request = request_;
+  request.path = path;
+  if (are_several_ && path != "-" && !given().empty()) {
+    ModelRequest plain = request;
+    plain.bindings.dims.clear();
+    plain.bindings.inputs.clear();
+    plain.bindings.values.clear();
+    const auto probe = read_model(path, plain.bindings, plain.limits);
+    request = probe ? request_of(path, *probe) : plain;
+  }
+  bind_by_config(command_, request);
+  return request;
+}
+
+ModelRequest BoundModels::request_of(const std::string& path, const LoadedModel& probe) {
+  ModelRequest request = request_;
+  request.path = path;
+  const Names names = names_in(probe.graph);
+  const auto count = [&](std::string_view option, std::vector<std::string> dropped) {
+    for (std::string& name : dropped) ++lacking_[{option, std::move(name)}];
+  };
+  count("--dim",
+        keep_if(request.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
+  count("--input-shape", keep_if(request.bindings.inputs,
+                                 [&](const auto& name) { return names.inputs.contains(name); }));
+  count("--set-input", keep_if(request.bindings.values,
+                               [&](const auto& name) { return names.inputs.contains(name); }));
+  return request;
+}
+
+std::vector<BoundModels::Given> BoundModels::given() const {
+  std::vector<Given> given;
+  for (const auto& dim : request_.bindings.dims) given.emplace_back("--dim", dim.first);
+  for (const auto& input : request_.bindings.inputs)
+    given.emplace_back("--input-shape", input.first);
+  for (const auto& value : request_.bindings.values) given.emplace_back("--set-input", value.first);
+  return given;
+}
+
+bool BoundModels::are_all_bound() const {
+  bool are_all = true;
+  for (const Given& one : given()) {
+    const auto lacking = lacking_.find(one);
+    if (lacking == lacking_.end()) continue;
+    const auto& [option, name] = one;
+    if (lacking->second < models_) {
+      print_warning(std::string(option) + " " + escaped(name) + " does not apply to " +
+                    count_text(lacking->second) + " of " + count_text(models_) + " models");
+      continue;
+    }
+    are_all = false;
+    print_error(std::string(option) + " names " + escaped_in_quotes(name) + ", which is no " +
+                (option == "--dim" ? "symbolic dim" : "input") + " of any model");
+  }
+  return are_all;
+}
+
+// ---- report files ----
+
+namespace {
+
+HtmlPage html_with_progress(const Report& report, const std::string& path,
+                            const LayoutLimits& limits) {
+  ProgressBar bar(path);
+  return html_report(report, limits, bar.observer());
+}
+
+ExitCode write_text(const std::string& path, const std::string& text, bool force) {
+  const auto written = write_file(path, text, force);
+  if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  print_info("wrote " + path);
+  return ExitCode::done;
+}
+
+// True for a path inside the folder, comparing the paths as written.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  if (folder.empty()) return false;
+  const auto within = path.lexically_normal().lexically_relative(folder.lexically_normal());
+  return !within.empty() && *within.begin() != "..";
+}
+
+// True for a path directly in the folder.
+bool is_child(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  if (path.empty() || folder.empty()) return false;
+  const auto within = path.lexically_normal().lexically_relative(folder.lexically_normal());
+  return std::distance(within.begin(), within.end()) == 1 && within != "." && within != "..";
+}
+
+std::string name_of(const std::filesystem::path& path) { return path.filename().string(); }
+
+}  // namespace
+
+void PageFile::add_to(CLI::App& app) {
+  add_output_option(app, "--html", path_, "also write the report as one page for a browser");
+  add_force_option(app, force_);
+}
+
+void PageFile::add_with_drawings(CLI::App& app) {
+  add_to(app);
+  layout_.add_to(app);
+}
+
+Status<Diagnostics> PageFile::check() const {
+  return path_.empty() ? Status<Diagnostics>(Done{}) : check_may_write(path_, force_);
+}
+
+ExitCode PageFile::write(const HtmlPage& page) const {
+  for (const std::string& note : page.notes) print_warning(note);
+  return write_text(path_, page.text, force_);
+}
+
+std::vector<std::string> PageFile::written() const {
+  return path_.empty() ? std::vector<std::string>{} : std::vector<std::string>{path_};
+}
+
+void ReportFiles::add_to(CLI::App& app) {
+  add_output_option(app, "--html", html_, "also write the report as one page for a browser");
+  layout_.add_to(app);
+  add_output_option(
+      app, "--netron", netron_,
+      "also write an attachment for Netron: open the model there, then this .json file")
+      ->check(CLI::Validator(
+          [](const std::string& path) {
+            return path.ends_with(".json") ? "" : "Netron takes only files that end in .json";
+          },
+          ""));
+  CLI::Option* const explorer = add_output_folder_option(
+      app, "--model-explorer", model_explorer_,
+      "also write node data for Model Explorer: partitions, reasons, FLOPs");
+  set_written_names(explorer, model_explorer_file_names());
+  add_force_option(app, force_);
+}
+
+Status<Diagnostics> ReportFiles::check(const std::string& made) const {
+  for (const std::string& file : {html_, netron_}) {
+    if (file.empty() || lies_in(file, made)) continue;
+    if (auto done = check_may_write(file, force_); !done) return done;
+  }
+  if (model_explorer_.empty() || lies_in(model_explorer_, made)) return Done{};
+  if (!is_folder(model_explorer_)) return check_may_write(model_explorer_, false);
+  for (const std::string& name : model_explorer_file_names()) {
+    if (auto done = check_may_write(model_explorer_ + "/" + name, force_); !done) return done;
+  }
+  return Done{};
+}
+
+std::vector<std::string> ReportFiles::written() const {
+  std::vector<std::string> paths;
+  for (const std::string& path : {html_, netron_, model_explorer_}) {
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::string ReportFiles::page_of(const Report& report) const {
+  HtmlPage page = html_with_progress(report, html_, layout_.limits());
+  for (const std::string& note : page.notes) print_warning(note);
+  return std::move(page.text);
+}
+
+ExitCode ReportFiles::write_inside(const Report& report, const OutputFolder& folder) const {
+  Status<Diagnostics> written = Done{};
+  if (is_child(html_, folder.final_path())) {
+    written = folder.write(name_of(html_), page_of(report));
+  }
+  if (written && is_child(netron_, folder.final_path())) {
+    written = folder.write(name_of(netron_), netron_attachment(report));
+  }
+  return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+}
+
+ExitCode ReportFiles::write(const Report& report, const std::string& made) const {
+  ExitCode code = ExitCode::done;
+  if (!html_.empty() && !is_child(html_, made)) {
+    code = write_text(html_, page_of(report), force_);
+  }
+  if (code == ExitCode::done && !netron_.empty() && !is_child(netron_, made)) {
+    code = write_text(netron_, netron_attachment(report), force_);
+  }
+  return code == ExitCode::done ? write_model_explorer(report) : code;
+}
+
+// Writes into the folder, which may exist already; all files or none.
+ExitCode ReportFiles::write_model_explorer(const Report& report) const {
+  if (model_explorer_.empty()) return ExitCode::done;
+  auto folder = is_folder(model_explorer_)
+                    ? OutputFolder::beside(model_explorer_ + "/partition.json", force_)
+                    : OutputFolder::create(model_explorer_, false);
+  if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+  const std::vector<NamedText> files = model_explorer_files(report);
+  Status<Diagnostics> written = Done{};
+  for (const NamedText& file : files) {
+    if (written) written = folder->write(file.name, file.text);
+  }
+  if (written) written = folder->commit();
+  if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  for (const NamedText& file : files) print_info("wrote " + model_explorer_ + "/" + file.name);
+  return ExitCode::done;
+}
+
+// ---- split run ----
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// "in 3.2 ms"
+std::string time_since(Clock::time_point begin) {
+  return "in " +
+         duration_text(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+}
+
+// With --verbose: what was done, and how long it took.
+void print_detail(const std::string& done) { spdlog::debug("{}", escaped(done)); }
+
+std::string subject_of(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+ExitCode exit_code_of(FaultCause cause) {
+  switch (cause) {
+    case FaultCause::request:
+      return ExitCode::usage;
+    case FaultCause::input:
+      return ExitCode::bad_input;
+    case FaultCause::output:
+      return ExitCode::cannot_write;
+    case FaultCause::program:
+      return ExitCode::external_failed;
+    case FaultCause::infeasible:
+      break;
+  }
+  return ExitCode::check_failed;
+}
+
+}  // namespace
+
+ExitCode refuse(const Fault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
+
+Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, const InputsRead& read,
+                                               const Diagnostics& told) {
+  const Clock::time_point begin = Clock::now();
+  auto job = [&] {
+    ProgressBar bar(
+        subject_of(read.model == nullptr ? request.model.path : read.model->source.path()));
+    return run_split(request, bar.observer(), read);
+  }();
+  if (!job) return refuse(job.error());
+  print_diagnostics(without_told(job->warnings(), told));
+  for (const SupportList& list : job->lists()) {
+    print_detail("list " + list.path + ": " +
+                 counted(list.allow.size() + list.deny.size(), "rule"));
+  }
+  print_detail("split " + subject_of(job->model().source.path()) + ": " +
+               counted(job->graph().node_count(), "node") + " into " +
+               counted(job->report().split.partition.count(), "partition") + ", " +
+               time_since(begin));
+  return *std::move(job);
+}
+
+Diagnostics without_told(Diagnostics warnings, const Diagnostics& told) {
+  std::erase_if(warnings, [&](const Diagnostic& warning) {
+    return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
+      return format_diagnostic(other) == format_diagnostic(warning);
+    });
+  });
+  return warnings;
+}
+
+Diagnostics limit_warnings(const SplitJob& job) {
+  Diagnostics warnings;
+  for (std::string& note : job.limit_notes()) {
+    if (note.empty()) continue;
+    warnings.push_back({.severity = Severity::warning,
+                        .file = job.model().source.path(),
+                        .message = std::move(note)});
+  }
+  return warnings;
+}
+
+std::optional<ListsRead> load_lists(const ListsRequest& request) {
+  auto read = read_lists(request);
+  print_diagnostics(read ? read->warnings : read.error());
+  if (!read) return std::nullopt;
+  return *std::move(read);
+}
+
+std::optional<LoadedModel> load_model(const ModelRequest& request) {
+  const Clock::time_point begin = Clock::now();
+  auto loaded = [&] {
+    ProgressBar bar(subject_of(request.path));
+    return read_model(request.path, request.bindings, request.limits, bar.observer());
+  }();
+  print_diagnostics(loaded ? loaded->warnings : loaded.error());
+  if (!loaded) return std::nullopt;
+  print_diagnostics(idle_option_warnings(*loaded));
+  print_detail("read " + subject_of(request.path) + ": " +
+               counted(loaded->graph.node_count(), "node") + ", " + time_since(begin));
+  return *std::move(loaded);
+}
+
+std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
+                                                 const std::vector<CostSource>& sources) {
+  auto model = load_model(request);
+  if (!model) return std::nullopt;
+  auto costs = read_costs_and_shapes(sources, *model);
+  print_diagnostics(costs ? costs->warnings : costs.error());
+  if (!costs) return std::nullopt;
+  return MeasuredModel{*std::move(model), *std::move(costs)};
+}
+
+Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model,
+                                                        const ModelPieces& pieces,
+                                                        const OnnxWriteOptions& options,
+                                                        const OutputFolder& folder) {
+  ProgressBar bar(folder.final_path());
+  OnnxWriteOptions observed = options;
+  observed.progress = bar.observer();
+  return write_models(model, pieces, observed, folder);
+}
+
+// ---- split scripts ----
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMostSeconds = 24 * 3600;
+constexpr int kSkipped = 77;  // a module of Python is missing
+
+// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
+// was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
+std::string find_script(const std::string& name) {
+  std::vector<fs::path> folders;
+  if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) folders.push_back(program.parent_path() / "../share/cleave/scripts");
+  if (!error) folders.push_back(program.parent_path() / "../../scripts");  // the sources'
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / name, error)) return fs::absolute(folder / name).string();
+  }
+  return {};
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  for (const char* const name : {"PATH", "HOME", "VIRTUAL_ENV", "LANG", "TMPDIR"}) {
+    if (const char* const value = std::getenv(name)) {
+      variables.push_back(std::string(name) + "=" + value);
+    }
+  }
+  return variables;
+}
+
+// Replaces the hidden folder's path in a message by its final path, since it is renamed at the end.
+std::string renamed(std::string text, const std::string& hidden, const std::string& shown) {
+  for (std::size_t at = text.find(hidden); at != text.npos; at = text.find(hidden, at)) {
+    text.replace(at, hidden.size(), shown);
+    at += shown.size();
+  }
+  return text;
+}
+
+ExitCode code_of(int status) {
+  switch (status) {
+    case 0:
+      return ExitCode::done;
+    case 1:
+      return ExitCode::check_failed;
+    case 2:
+      return ExitCode::bad_input;
+    case 4:
+      return ExitCode::cannot_write;
+    default:
+      return ExitCode::external_failed;
+  }
+}
+
+}  // namespace
+
+void CaptureArgs::add_to(CLI::App& app) {
+  CLI::Option* const wanted = app.add_flag(
+      "--capture", is_wanted,
+      "also run the parts, in ONNX Runtime or torch, and write what each takes and makes, "
+      "as test data in the folder captured; needs Python with onnx, onnxruntime, numpy, "
+      "or torch");
+  add_input_option(app, "--inputs", inputs,
+                   "inputs of the model for --capture: a .npz file or a folder of input_0.pb, ...; "
+                   "else drawn at random")
+      ->needs(wanted);
+  app.add_option("--seed", seed, "of inputs that are drawn for --capture")
+      ->check(whole_number())
+      ->needs(wanted);
+}
+
+namespace {
+
+// Runs the script in Python. On failure to start, why is printed. `option` is what asks for it.
+std::optional<ChildResult> run_script(const std::string& option, const std::string& name,
+                                      std::vector<std::string> words) {
+  const std::string script = find_script(name);
+  if (script.empty()) {
+    print_error(option + " needs " + name + ", which is not beside the program",
+                {"set CLEAVE_SCRIPTS to the folder that has it"});
+    return std::nullopt;
+  }
+  record_input(script);
+  words.insert(words.begin(), {"python3", script});
+  ChildResult result = run_child({.argv = std::move(words),
+                                  .environment = environment(),
+                                  .folder = fs::current_path().string(),
+                                  .timeout_seconds = kMostSeconds});
+  if (result.end != ChildEnd::not_started) return result;
+  print_error(option + " needs python3: " + system_words(result.code));
+  return std::nullopt;
+}
+
+// The absolute path of the folder in which the output is made, as scripts print it.
+std::string made_folder(const OutputFolder& folder) {
+  return fs::absolute(fs::path(folder.path_of("x")).parent_path()).lexically_normal().string();
+}
+
+// What the script said, with the folder's final path.
+std::string text_of(const ChildResult& result, const OutputFolder& folder) {
+  std::string text = renamed(result.out + result.err, made_folder(folder), folder.final_path());
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, ModelFormat format) {
+  const bool is_torch = format == ModelFormat::pt2;
+  std::vector<std::string> words = {made_folder(folder), "--seed", std::to_string(args.seed)};
+  if (!args.inputs.empty()) {
+    words.insert(words.end(), {"--inputs", fs::absolute(args.inputs).string()});
+  }
+  const auto result = run_script("--capture", is_torch ? "capture_torch.py" : "capture_inputs.py",
+                                 std::move(words));
+  if (!result) return ExitCode::external_failed;
+  const ExitCode code =
+      result->end == ChildEnd::exited ? code_of(result->code) : ExitCode::external_failed;
+  std::string text = text_of(*result, folder);
+  if (result->code == kSkipped) {
+    text += "\n--capture needs: pip install ";
+    text += is_torch ? "torch numpy" : "onnx onnxruntime numpy";
+  }
+  code == ExitCode::done ? print_info(text) : print_error("the parts are not captured:\n" + text);
+  return code;
+}
+
+namespace {
+
+// `what` is converted: "the parts", "the model". `path` is where it is.
+ExitCode convert(const OutputFolder& folder, const std::string& what, const std::string& path,
+                 std::uint32_t opset) {
+  const auto result = run_script("--opset", "convert_opset.py", {path, std::to_string(opset)});
+  if (!result) return ExitCode::external_failed;
+  const bool has_ended = result->end == ChildEnd::exited;
+  if (has_ended && result->code == 0) return ExitCode::done;
+  const bool is_refused = has_ended && result->code == 1;
+  std::vector<std::string> notes;
+  if (has_ended && result->code == kSkipped) notes.emplace_back("--opset needs: pip install onnx");
+  print_error("ONNX cannot convert " + what + " to opset " + std::to_string(opset) + ": " +
+                  text_of(*result, folder),
+              notes);
+  return is_refused ? ExitCode::bad_input : ExitCode::external_failed;
+}
+
+}  // namespace
+
+ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset) {
+  return convert(folder, "the parts", made_folder(folder), opset);
+}
+
+ExitCode convert_opset(const OutputFolder& folder, const std::string& file, std::uint32_t opset) {
+  return convert(folder, "the model", made_folder(folder) + "/" + file, opset);
+}
+
+}  // namespace cleave

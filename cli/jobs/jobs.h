@@ -1,0 +1,210 @@
+// What several commands do: splits with progress, reports to files, scripts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/options/options.h"
+#include "cli/terminal/terminal.h"
+#include "formats/base/files.h"
+#include "formats/base/model.h"
+#include "formats/models/models.h"
+#include "formats/report/drawings/pages.h"
+#include "formats/report/words/report.h"
+#include "formats/run/jobs/jobs.h"
+
+namespace cleave {
+
+// ---- split run ----
+//
+// The jobs of formats/run/jobs for commands: made from the options, with a progress bar and messages.
+
+// Prints the faults of a job; returns the exit code.
+ExitCode refuse(const Fault& fault);
+
+// A model and its costs from --costs. The model's graph has the declared shapes.
+struct MeasuredModel {
+  LoadedModel model;
+  CostSet costs;
+};
+
+// run_split() with a progress bar. Prints warnings, but for those of `told`. On failure the faults are
+// printed, and the error is the exit code.
+Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
+                                               const InputsRead& read = {},
+                                               const Diagnostics& told = {});
+
+// The warnings that do not read as one of those that were printed before.
+Diagnostics without_told(Diagnostics warnings, const Diagnostics& told);
+
+// Warnings of targets that hold more than they can, for commands whose report has no notes.
+Diagnostics limit_warnings(const SplitJob& job);
+
+// Reads the lists and prints warnings; nullopt when a list has faults, which are printed.
+std::optional<ListsRead> load_lists(const ListsRequest& request);
+
+// Reads a model and prints warnings; nullopt when it has faults, which are printed.
+std::optional<LoadedModel> load_model(const ModelRequest& request);
+
+// The same, and the files of --costs.
+std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
+                                                 const std::vector<CostSource>& costs);
+
+// write_models() with a progress bar.
+Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model,
+                                                        const ModelPieces& pieces,
+                                                        const OnnxWriteOptions& options,
+                                                        const OutputFolder& folder);
+
+}  // namespace cleave
+
+// ---- bound models ----
+//
+// BoundModels: several models that share the options for shapes. --dim N=8 binds the dim in each
+// model that has it. A warning counts the models without it; if no model has it, the command refuses it.
+// Tables [[model]] of --config bind in the models that they name, which must have what they bind.
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+class BoundModels {
+ public:
+  // `are_several`: false for a single model, which is refused while it is read if it lacks a
+  // binding.
+  BoundModels(const CLI::App& command, const ModelRequest& request, bool are_several)
+      : command_(command), request_(request), are_several_(are_several) {}
+
+  // Reads a model and prints warnings; nullopt when it has faults, which are printed. With bindings
+  // the model is read twice, first for the names that it has; standard input is not, and must have
+  // them all.
+  std::optional<LoadedModel> load(const std::string& path);
+
+  // The same, and the files of --costs.
+  std::optional<MeasuredModel> load_measured(const std::string& path,
+                                             const std::vector<CostSource>& costs);
+
+  // What is asked of the model: the bindings that it has.
+  ModelRequest request_for(const std::string& path);
+
+  // After the last model: warns of bindings that some models lack. False, after printing which, when no
+  // model has one.
+  bool are_all_bound() const;
+
+ private:
+  using Given = std::pair<std::string_view, std::string>;  // an option, and the name that it binds
+  std::vector<Given> given() const;
+  ModelRequest request_of(const std::string& path, const LoadedModel& probe);
+
+  const CLI::App& command_;
+  const ModelRequest& request_;
+  bool are_several_;
+  std::size_t models_ = 0;                // that were asked for
+  std::map<Given, std::size_t> lacking_;  // models without it
+};
+
+}  // namespace cleave
+
+// ---- report files ----
+//
+// Files that a report is written to, besides standard output: one option each.
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// --html of a report that is no single split, and --force.
+class PageFile {
+ public:
+  void add_to(CLI::App& app);
+  // With --layout-timeout, for a page with drawings.
+  void add_with_drawings(CLI::App& app);
+  bool is_asked() const { return !path_.empty(); }
+  bool is_forced() const { return force_; }
+  const LayoutLimits& limits() const { return layout_.limits(); }
+  // Checks, before the work, that it can be written.
+  Status<Diagnostics> check() const;
+  // Prints what is wrong, and warns of drawings that could not be laid out.
+  ExitCode write(const HtmlPage& page) const;
+  // Paths of the files asked for.
+  std::vector<std::string> written() const;
+
+ private:
+  std::string path_;
+  bool force_ = false;
+  LayoutArgs layout_;
+};
+
+// --html, --netron, --model-explorer, and --force.
+class ReportFiles {
+ public:
+  void add_to(CLI::App& app);
+  bool is_forced() const { return force_; }
+  // Checks, before the work, that the files asked for can be written. `made` is a folder that the
+  // command makes first; empty: none.
+  Status<Diagnostics> check(const std::string& made = {}) const;
+  // Writes the files inside the folder that the command makes, before it is committed, so that its
+  // manifest lists them, too. Prints errors.
+  ExitCode write_inside(const Report& report, const OutputFolder& folder) const;
+  // Writes the other files, with `made` as for check(). Prints errors.
+  ExitCode write(const Report& report, const std::string& made = {}) const;
+  // Paths of the files asked for.
+  std::vector<std::string> written() const;
+
+ private:
+  // The HTML page; warns of drawings that could not be laid out.
+  std::string page_of(const Report& report) const;
+  ExitCode write_model_explorer(const Report& report) const;
+
+  std::string html_;
+  LayoutArgs layout_;
+  std::string netron_;
+  std::string model_explorer_;  // a folder
+  bool force_ = false;
+};
+
+}  // namespace cleave
+
+// ---- split scripts ----
+//
+// What `cleave split` leaves to scripts in Python, on the files that it has just written:
+//
+//   --capture   runs the parts in ONNX Runtime or torch, in call order, and writes the inputs and outputs
+//               of each as test data (scripts/capture_inputs.py, scripts/capture_torch.py)
+//   --opset N   converts the parts and the root to another opset (scripts/convert_opset.py)
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+struct CaptureArgs {
+  bool is_wanted = false;
+  std::string inputs;  // "": random
+  std::uint64_t seed = 0;
+  void add_to(CLI::App& app);
+};
+
+// Adds the folder `captured` to `folder`, whose manifest must exist; the caller must write the
+// manifest again afterwards. Prints what was captured, and what went wrong, on standard error.
+// Returns check_failed when some parts could not be captured.
+ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, ModelFormat format);
+
+// Converts the ONNX files in `folder`. Returns bad_input, after printing which part is to blame, when ONNX's
+// converter cannot do it.
+ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset);
+// The same for one file in `folder`, a model.
+ExitCode convert_opset(const OutputFolder& folder, const std::string& file, std::uint32_t opset);
+
+}  // namespace cleave

@@ -1,0 +1,148 @@
+// Numbers and names as text: quotes, spellings, decimals, lists that are cut at a limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cleave {
+
+// ---- quotes ----
+//
+// Puts names and user input in quotes for a message. Does not escape: formats/base/text/diagnostic.h does
+// that when the message is printed.
+
+inline std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+// ---- white space ----
+//
+// White space in text.
+
+// Blank, tab, or anything that ends a line or a page.
+inline constexpr std::string_view kWhiteSpace = " \t\r\n\v\f";
+
+// The text without white space at both ends.
+inline std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kWhiteSpace);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kWhiteSpace) - first + 1);
+}
+
+// ---- spelling ----
+//
+// Near misses in spelling: "did you mean ...?".
+
+// The number of insertions, deletions, replacements and swaps of neighbours that turn a into b;
+// `limit + 1` when it is above `limit`. O(limit x length).
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
+
+// Collects the candidate nearest to a name. A candidate counts when its distance is at most a third
+// of the name's length (at least one).
+class NearestName {
+ public:
+  explicit NearestName(std::string_view name);
+  void offer(std::string_view candidate);
+  // The nearest candidate, the first of equals; empty when none was near enough.
+  std::string_view best() const { return best_; }
+
+ private:
+  std::string_view name_;
+  std::string_view best_;
+  std::size_t limit_;
+};
+
+// ---- number text ----
+//
+// Numbers as people read them: thousands separated; bytes, FLOPs and times with a unit; shares and
+// rates.
+
+// "2,431"
+std::string count_text(std::uint64_t count);
+
+// "512 B", "9.19 MiB": three digits and a binary unit.
+std::string bytes_text(std::uint64_t bytes);
+
+// "64 FLOP", "3.63 GFLOP": three digits and a decimal unit. Below 0 or not finite: "? FLOP".
+std::string flops_text(double flops);
+
+// "12.3 ms", "450 us", "2.1 s": three digits. Below 0 or not finite: "? s".
+std::string duration_text(double microseconds);
+
+// The same of energy: "3.2 mJ", "45 uJ".
+std::string joules_text(double millijoules);
+
+// "1 node", "1,024 nodes"
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+// The same of a word whose plural ends in s.
+std::string counted(std::uint64_t count, std::string_view thing);
+
+// "87.1%". Never rounds to 100% or to 0%.
+std::string percent_text(double ratio);
+
+// "35,000", "7.25": inferences a second.
+std::string rate_text(double rate);
+
+// ---- decimal ----
+//
+// Writes real numbers as decimal digits, independent of the locale.
+
+// The fewest digits that read back as the same number: "0.1", "1e+30".
+std::string shortest_text(double number);
+
+// `decimals` digits after the point: fixed_text(2.25, 1) is "2.2" (ties go to the even digit).
+std::string fixed_text(double number, int decimals);
+
+// `digits` digits in all, without trailing zeros, like printf's %g: rounded_text(31.508, 3) is "31.5".
+std::string rounded_text(double number, int digits);
+
+// ---- capped list ----
+//
+// A list that shows its first items and counts the others: "a, b, c and 17 more". Every limit on what
+// a text, a page or a file for other programs names is one of these.
+//
+//   CappedList list(10);
+//   for (const Cause& cause : causes) {
+//     if (list.shows_next()) text += line_of(cause);
+//   }
+//   text += list.rest("... and # more causes (see --json)\n");
+
+class CappedList {
+ public:
+  explicit CappedList(std::size_t most) : most_(most) {}
+
+  // Counts the next item. True if it is to be shown: for the first `most`.
+  bool shows_next() { return ++count_ <= most_; }
+  // Counts items that are not at hand, and so are not shown.
+  void leave_out(std::size_t count) { left_out_ += count; }
+
+  std::size_t shown() const { return count_ < most_ ? count_ : most_; }
+  std::size_t left_out() const { return count_ - shown() + left_out_; }
+
+  // The text on the items that are left out, with their number in place of #: `one` for a single one.
+  // "" if all are shown.
+  std::string rest(std::string_view one, std::string_view many) const;
+  std::string rest(std::string_view text) const { return rest(text, text); }
+
+ private:
+  std::size_t most_;
+  std::size_t count_ = 0;     // of the items at hand
+  std::size_t left_out_ = 0;  // of the others
+};
+
+// The texts of the first items, joined: "a, b, c and 17 more". `text_of` is called for items that are
+// shown only.
+template <class Items, class TextOf>
+std::string capped_list(const Items& items, std::size_t most, TextOf text_of,
+                        std::string_view rest = " and # more", std::string_view separator = ", ") {
+  CappedList list(most);
+  std::string text;
+  for (const auto& item : items) {
+    if (!list.shows_next()) continue;
+    if (list.shown() > 1) text += separator;
+    text += text_of(item);
+  }
+  return text + list.rest(rest);
+}
+
+}  // namespace cleave

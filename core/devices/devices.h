@@ -1,0 +1,395 @@
+// Placement by cost on several devices: the problem, its rounds, its bound.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/base.h"
+#include "core/base/min_cut.h"
+#include "core/cost/cost.h"
+#include "core/graph/graph.h"
+
+namespace cleave {
+
+// ---- rounds ----
+//
+// Rounds: a graph whose units are placed on several devices, as the fewest parts that run one after
+// the other.
+//
+//   a (npu) -> b (gpu) -> c (cpu)     npu {a}, gpu {b d}, cpu {c}, npu {e}: four parts
+//   d (gpu) -------------> e (npu)    gpu {d} first would make it five
+//
+// A round takes everything of one device that is ready, and what becomes ready of it by that. Its
+// units are a part. So no part waits for itself, whatever the placement.
+//
+// With two devices the rounds alternate. With more, the next device has to be chosen, and the best
+// choice is hard to find: the problem contains the shortest common supersequence. Hence a rule, the
+// device from which the longest chain of parts is left, and a search over several choices at a time.
+
+// Targets in the user's order are 0, 1, ...; the host is the last device.
+using DeviceIndex = std::uint8_t;
+
+// Units and their readers, with what does not depend on where they are placed. Kept where many
+// placements of one graph are compared. The readers must outlive it.
+struct RoundsGraph {
+  explicit RoundsGraph(const Adjacency& readers_by_unit);
+
+  const Adjacency& readers;          // by unit: units that read from it; no cycle
+  std::vector<std::uint32_t> waits;  // by unit: reads from other units
+  std::vector<std::uint32_t> order;  // units, after what they read from
+
+  std::size_t unit_count() const { return waits.size(); }
+  // Units and readers.
+  std::uint64_t size() const { return waits.size() + readers.items.size(); }
+};
+
+struct RoundsInput {
+  const RoundsGraph& graph;
+  std::span<const DeviceIndex> device_of;  // by unit
+  std::size_t device_count = 2;            // with the host, which is the last
+};
+
+struct Rounds {
+  std::vector<DeviceIndex> devices;    // by part, in the order in which they run
+  Adjacency units;                     // by part, ascending
+  std::vector<std::uint32_t> part_of;  // by unit
+  std::size_t acc_parts = 0;           // parts that are not on the host
+  // No order of rounds has fewer: the most such parts that follow each other on any path, or, of each
+  // device the most of its own, summed.
+  std::size_t least_acc_parts = 0;
+  std::size_t least_parts = 0;  // the same with those on the host
+  // No order has fewer parts on targets, and none that has as few has fewer in all.
+  bool is_fewest = false;
+  std::uint64_t steps = 0;  // units and readers visited
+
+  std::size_t count() const { return devices.size(); }
+};
+
+struct RoundsEffort {
+  std::size_t states = 16;           // that the search keeps; 0: the rule alone
+  std::size_t most_units = 100'000;  // the rule alone above
+  std::uint64_t steps_an_entry =
+      120;  // of the search, for each unit and reader; then the rule goes on
+};
+
+// What counts is the number of parts on targets, of equals that of all parts. Of several devices with
+// equal chains the earlier target comes first. Linear.
+Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort = {});
+
+// ---- problem ----
+//
+// A placement problem with several devices: which unit runs on which target, or on the host, so that
+// one inference costs the least. It knows no model, only units, values and costs.
+//
+//   unit    a node, or nodes that stay together in one part
+//   value   made by a unit or given by the host, read by units and perhaps by the host
+//   cost    microseconds, or millijoules: whatever is to be small (`--goal`)
+//
+// The cost of a placement is the sum of its units' costs, of the launches of its parts on targets,
+// which are those of find_rounds(), and of its transfers. These go through the host: a value that
+// another device reads goes up once, and down once to each target that reads it; the host's own
+// values need not go up. Without residency it goes up once from the part that made it, and down to
+// each part that reads it. A direct link between two targets, where it costs no more, replaces both.
+
+// A target, with its link to the host.
+struct DeviceTarget {
+  double down_cost = 0;  // of a byte from the host to it
+  double up_cost = 0;    // of a byte from it to the host
+  double launch_cost = 0;
+  Duplex duplex = Duplex::half;
+  std::size_t most_parts = std::numeric_limits<std::size_t>::max();
+  std::optional<std::uint64_t> memory = {};  // bytes
+};
+
+// A link between two targets that does not go through the host.
+struct DirectLink {
+  DeviceIndex from = 0;
+  DeviceIndex to = 0;
+  double cost = 0;  // of a byte; 0: they share their memory
+  bool operator==(const DirectLink&) const = default;
+};
+
+struct DeviceProblem {
+  static constexpr auto kHost = std::numeric_limits<std::uint32_t>::max();
+  static constexpr double kRefused = -1;
+
+  std::vector<DeviceTarget> targets;  // in the user's order; the host is the device after the last
+  std::vector<DirectLink> links;      // one way each
+
+  std::vector<double> unit_costs;  // by unit, for each its devices: the cost there, or kRefused
+
+  std::vector<std::uint32_t> producer;   // by value: a unit, or kHost
+  Adjacency readers;                     // by value: units, each once, never the producer
+  std::vector<double> bytes;             // by value
+  std::vector<std::uint8_t> host_reads;  // by value: 1 when it is an output of the model
+
+  Adjacency weights;                 // by unit: what it reads of the weights; may be empty
+  std::vector<double> weight_bytes;  // by weight: it is held once on each device that reads it
+
+  Residency residency = Residency::off;
+
+  std::size_t device_count() const { return targets.size() + 1; }
+  DeviceIndex host() const { return static_cast<DeviceIndex>(targets.size()); }
+  std::size_t unit_count() const { return unit_costs.size() / device_count(); }
+  std::size_t value_count() const { return producer.size(); }
+  double cost(std::uint32_t unit, DeviceIndex device) const {
+    return unit_costs[unit * device_count() + device];
+  }
+  bool accepts(DeviceIndex device, std::uint32_t unit) const { return cost(unit, device) >= 0; }
+};
+
+// By unit: its device. Each accepts its units.
+using Devices = std::vector<DeviceIndex>;
+
+// What a byte costs from one device to another.
+class LinkCosts {
+ public:
+  explicit LinkCosts(const DeviceProblem& problem);
+
+  double up(DeviceIndex from) const { return up_[from]; }      // to the host; 0 from the host
+  double down(DeviceIndex to) const { return down_[to]; }      // from the host; 0 to the host
+  double launch(DeviceIndex to) const { return launch_[to]; }  // of a part; 0 on the host
+  bool is_direct(DeviceIndex from, DeviceIndex to) const { return direct(from, to) >= 0; }
+  // Below 0: through the host.
+  double direct(DeviceIndex from, DeviceIndex to) const { return direct_[from * up_.size() + to]; }
+
+ private:
+  std::vector<double> up_, down_, launch_;  // by device
+  std::vector<double> direct_;              // by devices
+};
+
+struct DeviceScore {
+  std::vector<double> unit_costs;         // by device
+  std::vector<double> link_costs;         // by device: of its parts' transfers; the host has none
+  std::vector<double> launch_costs;       // by device
+  std::vector<std::size_t> parts;         // by device
+  std::vector<std::uint64_t> peak_bytes;  // by device: held at once, weights included
+  std::vector<double> part_costs;         // by part: units, transfers and launch
+  double total = 0;
+  double penalty = 0;  // above 0: a target has more parts, or holds more, than it can
+};
+
+// Keeps what all placements share, so that scoring many is quick. The problem must outlive it.
+class DeviceScorer {
+ public:
+  explicit DeviceScorer(const DeviceProblem& problem);
+  DeviceScorer(const DeviceScorer&) = delete;
+  DeviceScorer& operator=(const DeviceScorer&) = delete;
+
+  const DeviceProblem& problem() const { return problem_; }
+  const LinkCosts& links() const { return links_; }
+  // By unit: the units that read from it, once for each value.
+  const Adjacency& unit_readers() const { return unit_readers_; }
+
+  Rounds rounds(const Devices& devices) const;
+  // Of a large problem those by the rule alone, which may be a few more.
+  Rounds quick_rounds(const Devices& devices) const;
+  // `rounds` are those of the placement. Linear.
+  DeviceScore score(const Devices& devices, const Rounds& rounds) const;
+  // True when what targets hold decides whether a placement fits.
+  bool has_memory() const { return has_memory_; }
+  // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
+  // number that is not below it: the sum is given up as soon as it reaches the limit. A placement that was
+  // asked for before costs little, and counts as many steps.
+  double total(const Devices& devices, double limit) const;
+  // Units and readers visited so far: the measure of effort.
+  std::uint64_t steps() const { return steps_; }
+
+ private:
+  // What total() has computed of a placement.
+  struct Known {
+    enum class Depth : std::uint8_t { nothing, least, parts, all };
+    Depth depth = Depth::nothing;
+    double least = 0;               // at_least()
+    double parts = 0;               // score_of_parts()
+    double all = 0;                 // with the penalty
+    std::uint64_t parts_steps = 0;  // of the rounds and the parts
+    std::uint64_t rest_steps = 0;   // of the rest
+  };
+
+  double total_of(const Devices& devices, double limit, Known& known) const;
+  DeviceScore score_of_parts(const Devices& devices, const Rounds& rounds) const;
+  double at_least(const Devices& devices) const;
+  void add_transfers(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
+  void add_peaks(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
+  void add_penalty(DeviceScore& score) const;
+
+  const DeviceProblem& problem_;
+  LinkCosts links_;
+  Adjacency unit_readers_;
+  RoundsGraph rounds_graph_;
+  bool has_memory_;
+  double penalty_ = 0;  // more than any placement costs
+  mutable std::uint64_t steps_ = 0;
+  mutable ByteMemo<Known> known_;
+};
+
+// ---- energy ----
+//
+// Energy as the cost of a placement: the same problem, with millijoules in place of microseconds.
+// Found and scored like any other, so a report can have both.
+
+inline constexpr double kMillijoulesPerPicojoule = 1e-9;
+
+// What a unit does, wherever it runs.
+struct UnitWork {
+  double flops = 0;
+  double bytes = 0;  // that it reads and writes
+};
+
+// `work` is by unit, `devices` by device, the host last. A value that crosses is read from one
+// device's memory and written to the other's, over a direct link too, unless they share it. Linear.
+DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
+                             std::span<const EnergyNumbers> devices);
+
+// Millijoules with all nodes on the CPU.
+double all_cpu_mj(const Graph& graph, const EnergyNumbers& cpu);
+
+// ---- graph problem ----
+//
+// The placement problem of a graph: which device runs which unit, from the times of its nodes, the
+// sizes of its tensors and the machines of the targets.
+
+struct GraphProblemInput {
+  const Graph& graph;
+  // Nodes that stay together, because they exchange data that is no tensor, match a pattern, ... Units
+  // do not depend on each other in a cycle.
+  const PerNode<std::uint32_t>& unit_of;
+  std::size_t unit_count = 0;
+
+  std::span<const NodeSet> accepted;  // by target: the nodes that it can run
+  const NodeSet* required = nullptr;  // nodes that do not run on the host; null: none
+  const TargetTimes& times;
+  std::span<const Machine> machines;   // by target: its link, launch, memory and most parts
+  std::vector<DirectLink> links = {};  // costs in microseconds a byte
+  Residency residency = Residency::off;
+};
+
+struct GraphProblem {
+  DeviceProblem problem;  // costs in microseconds
+  // Nodes that could run on a device where their time is unknown: they take none anywhere.
+  std::size_t unknown_times = 0;
+  std::size_t unknown_sizes = 0;  // tensors that take no bytes
+};
+
+// A unit runs on a target that accepts all its nodes, and on the host unless one is required
+// elsewhere and a target accepts the unit. An order between nodes that is not one of data
+// (Graph::followers) is a value of no bytes. Linear.
+GraphProblem graph_problem(const GraphProblemInput& input);
+
+// By unit: FLOPs, and bytes read and written, for energy_problem(); what is unknown counts as 0.
+// `costs` are by node. Linear.
+std::vector<UnitWork> unit_work(const GraphProblemInput& input, const PerNode<NodeCost>& costs);
+
+// ---- cuts ----
+//
+// Minimum cuts of a placement problem with several devices. They do not see parts: what they make
+// small is the cost with launches in proportion to the values that cross, and values kept where they
+// are (charged_cost).
+
+// What crossing values are charged.
+struct DeviceCharges {
+  double link = 1;    // factor on their costs
+  double launch = 0;  // the share of a launch of the target that a value enters
+};
+
+double charged_cost(const DeviceProblem& problem, const LinkCosts& links, const Devices& devices,
+                    const DeviceCharges& charges);
+
+// Expansion: of all units that accept device `to`, those go there with which the charged cost is
+// least, while the others stay where they are. One minimum cut, exact unless there are direct links:
+// then units are taken to stay where the cost of one depends on whether another does. Method: Boykov,
+// Veksler, Zabih 2001. Close to linear.
+Devices expand_device(const DeviceProblem& problem, const LinkCosts& links, const Devices& devices,
+                      DeviceIndex to, const DeviceCharges& charges);
+
+// Expansions of one device after the other, until none makes the charged cost less, or each device
+// has had `most_rounds`.
+Devices expand_all(const DeviceProblem& problem, const LinkCosts& links, Devices devices,
+                   const DeviceCharges& charges, std::size_t most_rounds = 100);
+
+// No placement costs less: the better of two bounds, plus a launch unless all on the host costs less
+// still. One takes all targets as one, in which each unit costs what it does on its best target. The
+// other is a sum of minimum cuts, of each target against all other devices: what a unit costs above
+// its best device is shared by the cuts that decide on it.
+double least_cost(const DeviceProblem& problem);
+
+// ---- schedule ----
+//
+// Schedule: parts of different devices that run at the same time. Each device runs its parts in their
+// order, and each part starts when its device is free and what it reads is there.
+//
+//   npu  [ 0 ][ 2     ]         1 and 2 read from 0, and 3 reads from both:
+//   gpu       [ 1 ]             the critical path is 0, 2, 3
+//   cpu                [ 3 ]
+
+struct PartSchedule {
+  std::vector<double> start;  // by part
+  std::vector<double> end;
+  double makespan = 0;  // the end of the last
+  // Parts of which each starts when the one before it ends, from the start to the makespan.
+  std::vector<std::uint32_t> critical;
+};
+
+// By part: the parts that it reads from, ascending, each once. O(n log n).
+Adjacency needed_parts(const Adjacency& unit_readers, const Rounds& rounds);
+
+// `devices` and `costs` are by part, in an order in which no part needs a later one. Linear.
+PartSchedule schedule_parts(std::span<const DeviceIndex> devices, const Adjacency& needed,
+                            std::span<const double> costs);
+
+// ---- placement ----
+//
+// Finds a placement on several devices that costs little, and a bound that none is below. With one
+// target and the host, core/placement does the same, and knows more about launches.
+//
+// Steps:
+// 1. with few units: every placement is tried;
+// 2. otherwise starts: each order of the targets, all on the host, each unit where it costs least;
+//    from the best, expansions by minimum cuts, with growing shares of a launch;
+// 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection; then some
+//    units go back. The search is done twice then, the second time from the best without limits, too,
+//    and then for less memory: what is found there fits as well;
+// 4. local search by the true cost: parts, pieces of parts, and single units change their device, or
+//    change places where memory is short;
+// 5. from random changes of the best placement the search goes on, until the effort is spent.
+
+struct DeviceEffort {
+  std::uint64_t steps = 60'000'000;   // limit of units and readers that the search visits
+  std::uint32_t most_tried = 16'384;  // up to this many placements, all are tried
+};
+
+enum class DeviceProof : std::uint8_t {
+  none,        // the bound is lower than the cost
+  bound,       // the cost is the bound: no placement costs less
+  exhaustive,  // every placement was tried
+};
+
+struct DevicePlacement {
+  Devices devices;
+  // Where units would be if no memory were limited; empty where that fits, and is what `devices` is.
+  Devices without_limits = {};
+  Rounds rounds;
+  DeviceScore score;  // a penalty above 0: nothing that was tried fits; peak_bytes is what it needs
+  double bound = 0;   // no placement costs less, even if it did not have to fit
+  DeviceProof proof = DeviceProof::none;
+};
+
+// Each unit on the first device of the list that accepts it, else on the host, else on the first that
+// does.
+Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceIndex>& order);
+
+// The score where all that the host accepts is there: of a target that then holds more than its memory,
+// or has more parts than it can, no placement is known to fit.
+DeviceScore least_use(const DeviceProblem& problem);
+
+// Not worse than any order of up to four targets, nor than all on the host, nor than `start`, which
+// may be empty. Deterministic. Close to linear, plus the effort.
+DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start = {},
+                                      const DeviceEffort& effort = {});
+
+}  // namespace cleave

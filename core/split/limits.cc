@@ -1,0 +1,1405 @@
+// Passes over partitions: limits, extension, which to keep, fewest bytes.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/base/min_cut.h"
+#include "core/cost/cost.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "core/split/groups.h"
+#include "core/split/split.h"
+
+namespace cleave {
+
+// ---- limit parts ----
+//
+// Steps, for each accelerator subgraph beyond a limit:
+// 1. order its units so that makers come before readers;
+// 2. from the first unit on, take units while nodes, parameters and inputs are within the limits:
+//    these grow with each unit;
+// 3. end the piece where the fewest bytes cross, among the ends with few enough outputs and bytes held
+//    at once;
+// 4. if there is no such end, the first unit goes to the CPU; continue with the next unit.
+// Then all subgraphs are numbered anew.
+
+namespace {
+
+// Where outputs or activations are limited, a piece has at most this many units: the ends that do not fit
+// are looked at again for the next piece.
+constexpr std::size_t kMostLooks = 4096;
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+using Units = std::vector<std::uint32_t>;
+
+// A run of units on one device.
+struct Piece {
+  Device device;
+  Units units;
+};
+
+// The counts of a piece that grows unit by unit, within one subgraph.
+class GrowingPiece {
+ public:
+  // Counts activations only where they are limited.
+  GrowingPiece(const Graph& graph, const Contraction& units, const Subgraphs& subgraphs,
+               const PartLimits& limits)
+      : graph_(graph),
+        units_(units),
+        subgraphs_(subgraphs),
+        counts_held_(limits[PartLimit::activation_bytes].has_value()) {}
+
+  void add(std::uint32_t unit) {
+    const std::size_t first = held_.size();
+    std::size_t place = first;
+    for (const NodeId node : units_.nodes(unit)) {
+      ++counts_[PartLimit::nodes];
+      held_.push_back(0);
+      for (const ValueId value : graph_.outputs(node)) add_output(value, place);
+      ++place;
+    }
+    place = first;
+    for (const NodeId node : units_.nodes(unit)) {
+      seen_.clear();
+      for (const Operand& operand : graph_.operands(node)) {
+        if (seen_.insert(operand.value).second) add_read(operand.value, node, place);
+      }
+      ++place;
+    }
+    counts_[PartLimit::activation_bytes] = border_bytes_ + most_held_;
+  }
+
+  const LimitedCounts& counts() const { return counts_; }
+  // Bytes of values that the piece passes to the rest of the subgraph, counted out and in; of those that
+  // leave the subgraph in any case counted once.
+  std::uint64_t crossing_bytes() const { return crossing_bytes_; }
+
+ private:
+  struct Made {
+    std::uint32_t readers_within = 0;  // in the subgraph, not yet in the piece
+    bool leaves = false;               // read outside the subgraph, or an output of the graph
+    std::uint64_t bytes = 0;
+    std::size_t place = 0;  // of its maker
+  };
+
+  // From one place to another the piece holds a value that does not leave it.
+  void hold(std::size_t first, std::size_t last, std::uint64_t bytes) {
+    if (!counts_held_) return;
+    for (std::size_t place = first; place <= last; ++place) {
+      held_[place] += bytes;
+      most_held_ = std::max(most_held_, held_[place]);
+    }
+  }
+
+  void add_output(ValueId value, std::size_t place) {
+    Made made{.leaves = graph_.is_graph_output(value),
+              .bytes = value_bytes(graph_, value).value_or(0),
+              .place = place};
+    const PartId here = subgraphs_.subgraph_of[graph_.value(value).producer];
+    for (const NodeId user : graph_.users(value)) {
+      if (subgraphs_.subgraph_of[user] == here) {
+        ++made.readers_within;
+      } else {
+        made.leaves = true;
+      }
+    }
+    if (made.leaves || made.readers_within > 0) {
+      ++counts_[PartLimit::outputs];
+      border_bytes_ += made.bytes;
+    } else {
+      hold(place, place, made.bytes);
+    }
+    if (made.readers_within > 0) crossing_bytes_ += crossing_of(made);
+    made_.emplace(value, made);
+  }
+
+  static std::uint64_t crossing_of(const Made& made) {
+    return made.leaves ? made.bytes : 2 * made.bytes;
+  }
+
+  void add_read(ValueId value, NodeId reader, std::size_t place) {
+    const Value& record = graph_.value(value);
+    if (record.kind == ValueKind::parameter) {
+      if (taken_.insert(value).second) {
+        counts_[PartLimit::parameter_bytes] += value_bytes(graph_, value).value_or(0);
+      }
+      return;
+    }
+    const auto found = made_.find(value);
+    if (found == made_.end()) {
+      if (!taken_.insert(value).second) return;
+      ++counts_[PartLimit::inputs];
+      border_bytes_ += value_bytes(graph_, value).value_or(0);
+      return;
+    }
+    const auto users = graph_.users(value);
+    const auto times = std::count(users.begin(), users.end(), reader);
+    Made& made = found->second;
+    const auto left = made.readers_within - static_cast<std::uint32_t>(times);
+    made.readers_within = left;
+    if (left > 0) return;
+    crossing_bytes_ -= crossing_of(made);
+    if (made.leaves) return;
+    --counts_[PartLimit::outputs];
+    border_bytes_ -= made.bytes;
+    hold(made.place, place, made.bytes);
+  }
+
+  const Graph& graph_;
+  const Contraction& units_;
+  const Subgraphs& subgraphs_;
+  const bool counts_held_;
+  LimitedCounts counts_;
+  std::uint64_t crossing_bytes_ = 0;
+  std::uint64_t border_bytes_ = 0;   // of what enters or leaves the piece
+  std::vector<std::uint64_t> held_;  // by node in the order taken: bytes of other values
+  std::uint64_t most_held_ = 0;
+  std::unordered_map<ValueId, Made> made_;
+  std::unordered_set<ValueId> taken_, seen_;
+};
+
+class Limiter {
+ public:
+  Limiter(const Graph& graph, const Fusions& fusions, const LimitsOfLists& limits,
+          MergedSubgraphs merged)
+      : graph_(graph),
+        limits_(limits),
+        growing_limits_(growing(limits.limits)),
+        merged_(std::move(merged)),
+        units_(graph, fusions) {}
+
+  LimitedSubgraphs run() && {
+    std::vector<Units> members = units_of_subgraphs();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const Device device = merged_.subgraphs.devices[i];
+      Units units = std::move(members[i]);
+      if (device == Device::acc) units = ordered(units, id_at<PartId>(i));
+      if (device == Device::acc &&
+          limit_exceeded(counts_of(units, 0, units.size()), limits_.limits)) {
+        cut(units);
+      } else {
+        pieces_.push_back({device, std::move(units)});
+      }
+    }
+    if (cuts_.subgraphs > 0) number_anew();
+    return {std::move(merged_), cuts_};
+  }
+
+ private:
+  // Those on what never falls while a piece grows.
+  static PartLimits growing(PartLimits limits) {
+    limits.most[static_cast<std::size_t>(PartLimit::outputs)].reset();
+    limits.most[static_cast<std::size_t>(PartLimit::activation_bytes)].reset();
+    return limits;
+  }
+
+  bool has_falling_limits() const {
+    return limits_.limits[PartLimit::outputs] || limits_.limits[PartLimit::activation_bytes];
+  }
+
+  std::vector<Units> units_of_subgraphs() const {
+    std::vector<Units> members(merged_.subgraphs.count());
+    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
+      members[index(merged_.subgraphs.subgraph_of[units_.first(unit)])].push_back(unit);
+    }
+    return members;
+  }
+
+  // Of some of the units, which are in an order of execution.
+  LimitedCounts counts_of(const Units& units, std::size_t begin, std::size_t end) const {
+    GrowingPiece piece(graph_, units_, merged_.subgraphs, limits_.limits);
+    for (std::size_t i = begin; i < end; ++i) piece.add(units[i]);
+    LimitedCounts counts = piece.counts();
+    if (limits_.limits[PartLimit::activation_bytes]) {
+      counts[PartLimit::activation_bytes] = peak_of(units, begin, end);
+    }
+    return counts;
+  }
+
+  // In the order in which a partition is written, which is the model's: units may overlap in it.
+  std::uint64_t peak_of(const Units& units, std::size_t begin, std::size_t end) const {
+    std::vector<NodeId> nodes;
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto of_unit = units_.nodes(units[i]);
+      nodes.insert(nodes.end(), of_unit.begin(), of_unit.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return activation_peak(graph_, nodes);
+  }
+
+  // The units of a subgraph, makers before readers, else by number.
+  Units ordered(const Units& members, PartId subgraph) const {
+    std::unordered_map<std::uint32_t, std::uint32_t> waits;
+    std::unordered_map<std::uint32_t, Units> readers;
+    for (const std::uint32_t unit : members) {
+      const auto add = [&](NodeId user) {
+        const std::uint32_t reader = units_.unit_of(user);
+        if (reader == unit || merged_.subgraphs.subgraph_of[user] != subgraph) return;
+        ++waits[reader];
+        readers[unit].push_back(reader);
+      };
+      for (const NodeId node : units_.nodes(unit)) {
+        for (const NodeId user : graph_.readers(node)) add(user);
+        for (const NodeId follower : graph_.followers(node)) add(follower);
+      }
+    }
+    std::priority_queue<std::uint32_t, Units, std::greater<>> ready;
+    for (const std::uint32_t unit : members) {
+      if (!waits.contains(unit)) ready.push(unit);
+    }
+    Units order;
+    while (!ready.empty()) {
+      const std::uint32_t unit = ready.top();
+      ready.pop();
+      order.push_back(unit);
+      for (const std::uint32_t reader : readers[unit]) {
+        if (--waits[reader] == 0) ready.push(reader);
+      }
+    }
+    return order;
+  }
+
+  void cut(const Units& order) {
+    ++cuts_.subgraphs;
+    std::size_t begin = 0;
+    while (begin < order.size()) {
+      const std::size_t end = end_of_piece(order, begin);
+      if (end == begin) {
+        drop(order[begin++]);
+        continue;
+      }
+      ++cuts_.pieces;
+      const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin);
+      pieces_.push_back({Device::acc, {first, order.begin() + static_cast<std::ptrdiff_t>(end)}});
+      begin = end;
+    }
+  }
+
+  // The end of the best piece from `begin` on; `begin` itself when there is none.
+  std::size_t end_of_piece(const Units& order, std::size_t begin) const {
+    GrowingPiece piece(graph_, units_, merged_.subgraphs, limits_.limits);
+    std::vector<std::uint64_t> crossing;  // after each unit; kNoLimit: beyond a limit
+    std::size_t end = begin;
+    while (end < order.size()) {
+      piece.add(order[end]);
+      if (limit_exceeded(piece.counts(), growing_limits_)) break;
+      ++end;
+      const bool fits = !limit_exceeded(piece.counts(), limits_.limits);
+      crossing.push_back(fits ? piece.crossing_bytes() : kNoLimit);
+      if (has_falling_limits() && crossing.size() == kMostLooks) break;
+    }
+    for (;;) {
+      const std::size_t length = best_length(crossing, end == order.size());
+      const auto most = limits_.limits[PartLimit::activation_bytes];
+      if (length == 0 || !most || peak_of(order, begin, begin + length) <= *most) {
+        return begin + length;
+      }
+      crossing[length - 1] = kNoLimit;
+    }
+  }
+
+  // The units of the best piece, of those that are within the limits; 0 when none is.
+  static std::size_t best_length(const std::vector<std::uint64_t>& crossing, bool takes_all) {
+    if (takes_all && !crossing.empty() && crossing.back() != kNoLimit) return crossing.size();
+    const std::size_t half = crossing.size() / 2;
+    std::size_t best = best_end(crossing, half, crossing.size());
+    if (best == crossing.size()) {
+      best = best_end(crossing, 0, half);
+      if (best == half) return 0;
+    }
+    return best + 1;
+  }
+
+  // The last index in [from, to) with the least crossing; `to` when none fits.
+  static std::size_t best_end(const std::vector<std::uint64_t>& crossing, std::size_t from,
+                              std::size_t to) {
+    std::size_t best = to;
+    for (std::size_t i = from; i < to; ++i) {
+      if (crossing[i] == kNoLimit) continue;
+      if (best == to || crossing[i] <= crossing[best]) best = i;
+    }
+    return best;
+  }
+
+  void drop(std::uint32_t unit) {
+    const LimitedCounts alone = counts_of({unit}, 0, 1);
+    const PartLimit which = limit_exceeded(alone, limits_.limits).value_or(PartLimit::outputs);
+    std::uint64_t amount = alone[which];
+    if (is_of_bytes(which)) amount = (amount + 1023) / 1024;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    for (const NodeId node : units_.nodes(unit)) {
+      ++cuts_.nodes;
+      merged_.reasons[node] = {.code = ReasonCode::part_limit,
+                               .list = limits_.list[static_cast<std::size_t>(which)],
+                               .rule = static_cast<std::uint32_t>(which),
+                               .size = static_cast<std::uint32_t>(std::min(amount, kMost))};
+    }
+    pieces_.push_back({Device::cpu, {unit}});
+  }
+
+  void number_anew() {
+    Subgraphs& subgraphs = merged_.subgraphs;
+    subgraphs.devices.clear();
+    subgraphs.sizes.clear();
+    for (const Piece& piece : pieces_) {
+      const bool joins = piece.device == Device::cpu && !subgraphs.devices.empty() &&
+                         subgraphs.devices.back() == Device::cpu;
+      if (!joins) {
+        subgraphs.devices.push_back(piece.device);
+        subgraphs.sizes.push_back(0);
+      }
+      const auto here = id_at<PartId>(subgraphs.count() - 1);
+      for (const std::uint32_t unit : piece.units) {
+        for (const NodeId node : units_.nodes(unit)) {
+          subgraphs.subgraph_of[node] = here;
+          ++subgraphs.sizes.back();
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const LimitsOfLists& limits_;
+  const PartLimits growing_limits_;
+  MergedSubgraphs merged_;
+  Contraction units_;
+  std::vector<Piece> pieces_;
+  LimitCuts cuts_;
+};
+
+std::uint64_t place_of(ValueId value, PartId part) {
+  return std::uint64_t{index(value)} << 32U | index(part);
+}
+
+// The values that a node reads, each once.
+std::vector<ValueId> values_read(const Graph& graph, NodeId node) {
+  std::vector<ValueId> values;
+  for (const Operand& operand : graph.operands(node)) values.push_back(operand.value);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+}  // namespace
+
+LimitsOfLists limits_of_lists(std::span<const SupportList> lists) {
+  LimitsOfLists out;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    for (std::size_t limit = 0; limit < kPartLimitCount; ++limit) {
+      const auto& stated = lists[i].limits.most[limit];
+      auto& least = out.limits.most[limit];
+      if (!stated || (least && *least <= *stated)) continue;
+      least = stated;
+      out.list[limit] = static_cast<std::uint16_t>(i);
+    }
+  }
+  return out;
+}
+
+LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
+                             const LimitsOfLists& limits, MergedSubgraphs merged) {
+  if (!limits.limits.is_any()) return {std::move(merged), {}};
+  return Limiter(graph, fusions, limits, std::move(merged)).run();
+}
+
+MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
+                                   MergedSubgraphs merged) {
+  if (!have_part_conditions(lists)) return merged;
+  Subgraphs& subgraphs = merged.subgraphs;
+  std::vector<std::vector<NodeId>> members(subgraphs.count());
+  for (const NodeId node : graph.nodes()) {
+    members[index(subgraphs.subgraph_of[node])].push_back(node);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (subgraphs.devices[i] != Device::acc) continue;
+    const auto reason = failed_part_condition(graph, lists, members[i]);
+    if (!reason) continue;
+    subgraphs.devices[i] = Device::cpu;
+    for (const NodeId node : members[i]) merged.reasons[node] = *reason;
+  }
+  subgraphs = with_cpu_neighbours_merged(subgraphs);
+  return merged;
+}
+
+// Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,
+// the shares of its values are taken out; after it has moved, they are put in again.
+PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits)
+    : graph_(graph), part_of_(subgraphs.subgraph_of), counts_(subgraphs.count()) {
+  if (limits[PartLimit::activation_bytes]) {
+    members_.resize(subgraphs.count());
+    for (const NodeId node : graph.nodes()) members_[index(part_of_[node])].insert(node);
+  }
+  reads_.reserve(graph.edge_count());
+  for (const NodeId node : graph.nodes()) {
+    ++counts_[index(part_of_[node])][PartLimit::nodes];
+    for (const ValueId value : values_read(graph, node)) ++reads_[place_of(value, part_of_[node])];
+  }
+  for (const auto& [place, times] : reads_) {
+    count(id_at<ValueId>(place >> 32U), id_at<PartId>(place), true);
+  }
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId value : graph.outputs(node)) {
+      if (reads_in(value, part_of_[node]) == 0) count(value, part_of_[node], true);
+    }
+  }
+}
+
+LimitedCounts PartCounts::of(PartId part) const {
+  LimitedCounts counts = counts_[index(part)];
+  if (members_.empty()) return counts;
+  const std::vector<NodeId> nodes(members_[index(part)].begin(), members_[index(part)].end());
+  counts[PartLimit::activation_bytes] = activation_peak(graph_, nodes);
+  return counts;
+}
+
+std::uint32_t PartCounts::reads_in(ValueId value, PartId part) const {
+  const auto found = reads_.find(place_of(value, part));
+  return found == reads_.end() ? 0 : found->second;
+}
+
+// The subgraph that makes the value; none for what the graph reads.
+PartId PartCounts::home_of(ValueId value) const {
+  const Value& record = graph_.value(value);
+  return record.kind == ValueKind::node_output ? part_of_[record.producer] : kNone<PartId>;
+}
+
+// Puts in, or takes out, the value's share in the counts of one subgraph.
+void PartCounts::count(ValueId value, PartId part, bool is_added) {
+  const std::uint32_t reads = reads_in(value, part);
+  std::uint64_t amount = 1;
+  PartLimit which = PartLimit::inputs;
+  bool counts = reads > 0;
+  if (graph_.is_parameter(value)) {
+    which = PartLimit::parameter_bytes;
+    amount = value_bytes(graph_, value).value_or(0);
+  } else if (home_of(value) == part) {
+    which = PartLimit::outputs;
+    counts = graph_.is_graph_output(value) || graph_.users(value).size() > reads;
+  }
+  if (!counts) return;
+  std::uint64_t& sum = counts_[index(part)][which];
+  sum = is_added ? sum + amount : sum - amount;
+}
+
+// The same for each subgraph that a move from one to another may concern.
+void PartCounts::count(ValueId value, PartId from, PartId to, bool is_added) {
+  const PartId home = home_of(value);
+  count(value, from, is_added);
+  count(value, to, is_added);
+  if (home != kNone<PartId> && home != from && home != to) count(value, home, is_added);
+}
+
+void PartCounts::move(NodeId node, PartId to) {
+  const PartId from = part_of_[node];
+  if (from == to) return;
+  if (!members_.empty()) {
+    members_[index(from)].erase(node);
+    members_[index(to)].insert(node);
+  }
+  --counts_[index(from)][PartLimit::nodes];
+  ++counts_[index(to)][PartLimit::nodes];
+  for (const ValueId value : values_read(graph_, node)) {
+    count(value, from, to, false);
+    --reads_[place_of(value, from)];
+    ++reads_[place_of(value, to)];
+    count(value, from, to, true);
+  }
+  for (const ValueId value : graph_.outputs(node)) {
+    count(value, from, to, false);
+  }
+  part_of_[node] = to;
+  for (const ValueId value : graph_.outputs(node)) {
+    count(value, from, to, true);
+  }
+}
+
+// ---- extend ----
+//
+// Extension backwards. A unit (a node, or a fusion group) is blocked by the units that read from
+// it, or must run after it: a plain node blocks while it is before the target, a group wherever it
+// is. A candidate moves when this call has moved every unit that blocks it.
+//
+// Targets come in descending order. So a node after the target no longer blocks what it once
+// blocked, and one set of counters of blocking reads serves all targets: linear for all of them
+// together.
+
+namespace {
+
+// LinkTraffic: the bytes of the tensors that enter or leave accelerator subgraphs, updated while
+// nodes move from one subgraph to another. A value counts once for each accelerator subgraph that
+// reads it from outside, and once when it leaves the one that makes it.
+
+class LinkTraffic {
+ public:
+  // Linear in nodes + edges; about 40 bytes an edge.
+  LinkTraffic(const Graph& graph, const Subgraphs& subgraphs);
+
+  // Leaves out tensors of unknown size.
+  std::uint64_t bytes() const { return bytes_; }
+  // Linear in the node's operands and outputs.
+  void move(NodeId node, PartId to);
+
+ private:
+  bool is_acc(PartId part) const { return devices_[index(part)] == Device::acc; }
+  std::uint32_t reads_in(ValueId value, PartId part) const;
+  void add_read(ValueId value, PartId part);
+  void remove_read(ValueId value, PartId part);
+  std::uint64_t bytes_of(ValueId value) const;
+
+  const Graph& graph_;
+  const std::vector<Device> devices_;
+  PerNode<PartId> part_of_;
+  std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph; has no zeros
+  PerValue<std::uint32_t> reading_parts_;                   // subgraphs that read the value
+  PerValue<std::uint32_t> reading_acc_parts_;
+  std::uint64_t bytes_ = 0;
+};
+
+std::uint64_t key(ValueId value, PartId part) {
+  return std::uint64_t{index(value)} << 32U | index(part);
+}
+
+LinkTraffic::LinkTraffic(const Graph& graph, const Subgraphs& subgraphs)
+    : graph_(graph),
+      devices_(subgraphs.devices),
+      part_of_(subgraphs.subgraph_of),
+      reading_parts_(graph.value_count(), 0),
+      reading_acc_parts_(graph.value_count(), 0) {
+  reads_.reserve(graph.edge_count());
+  for (const NodeId node : graph.nodes()) {
+    for (const Operand& operand : graph.operands(node)) add_read(operand.value, part_of_[node]);
+  }
+  for (const ValueId value : graph.inputs()) bytes_ += bytes_of(value);
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId value : graph.outputs(node)) bytes_ += bytes_of(value);
+  }
+}
+
+std::uint32_t LinkTraffic::reads_in(ValueId value, PartId part) const {
+  const auto found = reads_.find(key(value, part));
+  return found == reads_.end() ? 0 : found->second;
+}
+
+void LinkTraffic::add_read(ValueId value, PartId part) {
+  if (graph_.is_parameter(value) || ++reads_[key(value, part)] != 1) return;
+  ++reading_parts_[value];
+  if (is_acc(part)) ++reading_acc_parts_[value];
+}
+
+void LinkTraffic::remove_read(ValueId value, PartId part) {
+  if (graph_.is_parameter(value)) return;
+  const auto found = reads_.find(key(value, part));
+  if (--found->second != 0) return;
+  reads_.erase(found);
+  --reading_parts_[value];
+  if (is_acc(part)) --reading_acc_parts_[value];
+}
+
+// The value's share of bytes_; 0 for a parameter.
+std::uint64_t LinkTraffic::bytes_of(ValueId id) const {
+  const Value& value = graph_.value(id);
+  std::uint64_t crossings = reading_acc_parts_[id];
+  if (value.kind == ValueKind::node_output && is_acc(part_of_[value.producer])) {
+    const std::uint32_t at_home = reads_in(id, part_of_[value.producer]) != 0 ? 1 : 0;
+    crossings -= at_home;
+    if (reading_parts_[id] != at_home || graph_.is_graph_output(id)) ++crossings;
+  }
+  return crossings == 0 ? 0 : crossings * value_bytes(graph_, id).value_or(0);
+}
+
+void LinkTraffic::move(NodeId node, PartId to) {
+  const PartId from = part_of_[node];
+  for (const Operand& operand : graph_.operands(node)) {
+    bytes_ -= bytes_of(operand.value);
+    remove_read(operand.value, from);
+    add_read(operand.value, to);
+    bytes_ += bytes_of(operand.value);
+  }
+  for (const ValueId value : graph_.outputs(node)) bytes_ -= bytes_of(value);
+  part_of_[node] = to;
+  for (const ValueId value : graph_.outputs(node)) bytes_ += bytes_of(value);
+}
+
+struct Move {
+  NodeId node;
+  PartId from;
+};
+
+class Extension {
+ public:
+  Extension(const Graph& graph, const Fusions& fusions, Subgraphs& subgraphs)
+      : graph_(graph),
+        acc_(fusions.acc.nodes),
+        units_(graph, fusions),
+        subgraphs_(subgraphs),
+        members_(members_of(indices(subgraphs.subgraph_of), subgraphs.count())),
+        target_(id_at<PartId>(subgraphs.count())),
+        blockers_(units_.unit_count(), 0),
+        candidate_for_(units_.unit_count(), kNone<PartId>),
+        moved_to_(units_.unit_count(), kNone<PartId>) {
+    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) block_producers(unit);
+  }
+
+  // Targets must descend from call to call. Returns the moves.
+  const std::vector<Move>& extend(PartId target) {
+    settle();
+    go_down_to(target);
+    for (const std::uint32_t member : members_.of(index(target))) {
+      if (subgraphs_.subgraph_of[NodeId{member}] == target) {
+        offer_producers(units_.unit_of(NodeId{member}));
+      }
+    }
+    while (!ready_.empty()) {
+      const std::uint32_t unit = ready_.back();
+      ready_.pop_back();
+      move(unit);
+    }
+    return moves_;
+  }
+
+  // Undoes the last call.
+  void undo() {
+    for (const Move& move : moves_) {
+      put(move.node, move.from);
+      const std::uint32_t unit = units_.unit_of(move.node);
+      if (units_.first(unit) == move.node) block_producers(unit);
+    }
+    moves_.clear();
+  }
+
+ private:
+  static std::vector<std::uint32_t> indices(const PerNode<PartId>& subgraph_of) {
+    std::vector<std::uint32_t> result;
+    result.reserve(subgraph_of.size());
+    for (const PartId subgraph : subgraph_of) result.push_back(index(subgraph));
+    return result;
+  }
+
+  // Groups that the last call moved block again.
+  void settle() {
+    for (const Move& move : moves_) {
+      const std::uint32_t unit = units_.unit_of(move.node);
+      if (units_.is_group(unit) && units_.first(unit) == move.node) block_producers(unit);
+    }
+    moves_.clear();
+  }
+
+  // Plain nodes in the subgraphs from `target` up to the target before it no longer block.
+  void go_down_to(PartId target) {
+    for (std::uint32_t at = index(target); at < index(target_); ++at) {
+      for (const std::uint32_t member : members_.of(at)) {
+        const std::uint32_t unit = units_.unit_of(NodeId{member});
+        if (units_.is_group(unit) || subgraphs_.subgraph_of[NodeId{member}] != PartId{at}) continue;
+        each_leader(unit, [&](std::uint32_t maker) { --blockers_[maker]; });
+      }
+    }
+    target_ = target;
+  }
+
+  // The units that `unit` reads from, once per operand.
+  template <class Visit>
+  void each_producer(std::uint32_t unit, const Visit& visit) const {
+    for (const NodeId node : units_.nodes(unit)) {
+      for (const Operand& operand : graph_.operands(node)) {
+        const Value& value = graph_.value(operand.value);
+        if (value.kind != ValueKind::node_output) continue;
+        const std::uint32_t maker = units_.unit_of(value.producer);
+        if (maker != unit) visit(maker);
+      }
+    }
+  }
+
+  // Those, and the units that must run before `unit` for another reason.
+  template <class Visit>
+  void each_leader(std::uint32_t unit, const Visit& visit) const {
+    each_producer(unit, visit);
+    for (const NodeId node : units_.nodes(unit)) {
+      for (const NodeId leader : graph_.leaders(node)) {
+        if (units_.unit_of(leader) != unit) visit(units_.unit_of(leader));
+      }
+    }
+  }
+
+  void block_producers(std::uint32_t unit) {
+    each_leader(unit, [&](std::uint32_t maker) { ++blockers_[maker]; });
+  }
+
+  void offer_producers(std::uint32_t unit) {
+    each_producer(unit, [&](std::uint32_t maker) {
+      if (subgraphs_.subgraph_of[units_.first(maker)] == target_) return;
+      candidate_for_[maker] = target_;
+      queue_when_free(maker);
+    });
+  }
+
+  void queue_when_free(std::uint32_t unit) {
+    if (candidate_for_[unit] != target_ || moved_to_[unit] == target_) return;
+    if (blockers_[unit] != 0 || !acc_.contains(units_.first(unit))) return;
+    moved_to_[unit] = target_;
+    ready_.push_back(unit);
+  }
+
+  // A unit that moves was before the target, and therefore blocked.
+  void move(std::uint32_t unit) {
+    each_leader(unit, [&](std::uint32_t maker) {
+      --blockers_[maker];
+      queue_when_free(maker);
+    });
+    for (const NodeId node : units_.nodes(unit)) {
+      moves_.push_back({node, subgraphs_.subgraph_of[node]});
+      put(node, target_);
+    }
+    offer_producers(unit);
+  }
+
+  void put(NodeId node, PartId subgraph) {
+    --subgraphs_.sizes[index(subgraphs_.subgraph_of[node])];
+    ++subgraphs_.sizes[index(subgraph)];
+    subgraphs_.subgraph_of[node] = subgraph;
+  }
+
+  const Graph& graph_;
+  const NodeSet& acc_;
+  const Contraction units_;
+  Subgraphs& subgraphs_;
+  const Adjacency members_;  // of each subgraph, before anything moved
+  PartId target_;
+  std::vector<std::uint32_t> blockers_;  // by unit: reads by units that block
+  std::vector<PartId> candidate_for_, moved_to_;
+  std::vector<std::uint32_t> ready_;
+  std::vector<Move> moves_;  // by the last call
+};
+
+// Says of one extension after another whether it is made, and what it then changes.
+class Judge {
+ public:
+  Judge(const Graph& graph, const Subgraphs& subgraphs, const ExtendOptions& options,
+        const PartLimits& limits)
+      : devices_(subgraphs.devices), limits_(limits) {
+    if (options.which == ExtendOptions::Which::automatic) traffic_.emplace(graph, subgraphs);
+    if (limits.is_any()) counts_.emplace(graph, subgraphs, limits);
+  }
+
+  // True when the bytes over the link fall, or need not.
+  bool lowers_traffic(const std::vector<Move>& moves, PartId target) {
+    if (!traffic_) return true;
+    const std::uint64_t before = traffic_->bytes();
+    for (const Move& move : moves) traffic_->move(move.node, target);
+    if (traffic_->bytes() < before) return true;
+    for (const Move& move : moves) traffic_->move(move.node, move.from);
+    return false;
+  }
+
+  // After lowers_traffic(): a limit that a subgraph would be beyond.
+  std::optional<PartLimit> exceeds(const std::vector<Move>& moves, PartId target) {
+    if (!counts_) return std::nullopt;
+    for (const Move& move : moves) counts_->move(move.node, target);
+    std::optional<PartLimit> limit = limit_exceeded(counts_->of(target), limits_);
+    for (std::size_t i = 0; i < moves.size() && !limit; ++i) {
+      if (devices_[index(moves[i].from)] != Device::acc) continue;
+      limit = limit_exceeded(counts_->of(moves[i].from), limits_);
+    }
+    if (!limit) return std::nullopt;
+    for (const Move& move : moves) {
+      counts_->move(move.node, move.from);
+      if (traffic_) traffic_->move(move.node, move.from);
+    }
+    return limit;
+  }
+
+ private:
+  const std::vector<Device> devices_;
+  const PartLimits& limits_;
+  std::optional<LinkTraffic> traffic_;  // when bytes must fall
+  std::optional<PartCounts> counts_;    // when there are limits
+};
+
+// The subgraphs to extend, from the last to the first.
+std::vector<PartId> targets_of(const Subgraphs& subgraphs, const ExtendOptions& options) {
+  if (options.which == ExtendOptions::Which::none) return {};
+  if (options.which == ExtendOptions::Which::one) return {id_at<PartId>(options.subgraph)};
+  std::vector<PartId> targets;
+  for (std::size_t i = subgraphs.count(); i-- > 0;) {
+    if (subgraphs.devices[i] == Device::acc) targets.push_back(id_at<PartId>(i));
+  }
+  return targets;
+}
+
+Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
+  std::string have;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    if (subgraphs.devices[i] == Device::acc) have += (have.empty() ? "" : ", ") + std::to_string(i);
+  }
+  return {"there is no accelerator subgraph " + std::to_string(number) + " to extend",
+          std::nullopt,
+          {have.empty() ? "the split has no accelerator subgraph" : "there are: " + have}};
+}
+
+}  // namespace
+
+Result<ExtendedSubgraphs> extend_subgraphs(const Graph& graph, const Fusions& fusions,
+                                           Subgraphs subgraphs, const ExtendOptions& options,
+                                           const PartLimits& limits) {
+  const std::vector<PartId> targets = targets_of(subgraphs, options);
+  if (options.which == ExtendOptions::Which::one) {
+    const std::size_t number = options.subgraph;
+    const bool is_there = number < subgraphs.count() && subgraphs.devices[number] == Device::acc;
+    if (!is_there) return no_such_subgraph(number, subgraphs);
+  }
+  ExtendedSubgraphs made{.subgraphs = std::move(subgraphs), .moved = {}, .left_out = {}};
+  if (targets.empty()) return made;
+  Judge judge(graph, made.subgraphs, options, limits);
+  Extension extension(graph, fusions, made.subgraphs);
+  for (const PartId target : targets) {
+    if (made.subgraphs.sizes[index(target)] == 0) continue;
+    const std::vector<Move>& moves = extension.extend(target);
+    if (moves.empty()) continue;
+    if (!judge.lowers_traffic(moves, target)) {
+      extension.undo();
+    } else if (const auto limit = judge.exceeds(moves, target)) {
+      made.left_out.push_back({target, moves.size(), *limit});
+      extension.undo();
+    } else {
+      for (const Move& move : moves) made.moved.push_back(move.node);
+    }
+  }
+  std::sort(made.moved.begin(), made.moved.end());
+  std::reverse(made.left_out.begin(), made.left_out.end());
+  return made;
+}
+
+// ---- keep best ----
+//
+// Steps:
+// 1. with only_gaining: drop the subgraphs without which an inference is faster, and repeat;
+// 2. if more than `most` are left: rank them by value and drop the last;
+// 3. after each drop, merge CPU subgraphs that have become neighbours.
+
+namespace {
+
+struct Worth {
+  double gain = 0;
+  std::uint64_t link_bytes = 0;
+  double flops = 0;
+  // costs_more, with what the part adds to an inference; only when latencies are known
+  Reason reason;
+};
+
+class Appraiser {
+ public:
+  Appraiser(const Graph& graph, const Subgraphs& subgraphs, const SplitOptions& options,
+            const KeepBasis& basis)
+      : graph_(graph),
+        options_(options),
+        basis_(basis),
+        partition_(make_partition(subgraphs, {})),
+        boundaries_(find_boundaries(graph, partition_)),
+        costs_(node_costs(graph)) {
+    if (basis.latency == nullptr) return;
+    crossing_ = part_link_bytes(graph, partition_, boundaries_, *basis.latency);
+  }
+
+  Worth worth_of(PartId part) const {
+    Worth worth;
+    for (const auto* const side : {&boundaries_.inputs, &boundaries_.outputs}) {
+      for (const ValueId value : (*side)[part]) {
+        worth.link_bytes += value_bytes(graph_, value).value_or(0);
+      }
+    }
+    double seconds = 0;
+    for (const NodeId node : partition_.nodes(part)) {
+      worth.flops += costs_[node].flops.value_or(0);
+      seconds += seconds_of(node);
+    }
+    const double link_seconds =
+        static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
+    if (basis_.latency != nullptr) worth.reason = latency_reason(part);
+    switch (options_.keep_by) {
+      case KeepBy::latency:
+        worth.gain = gain_us(worth.reason);
+        break;
+      case KeepBy::time:
+        worth.gain = seconds - link_seconds;
+        break;
+      case KeepBy::flops:
+        worth.gain = worth.flops - link_seconds * options_.host_flops;
+        break;
+      case KeepBy::nodes:
+        worth.gain = static_cast<double>(partition_.nodes(part).size());
+    }
+    return worth;
+  }
+
+  static double gain_us(const Reason& reason) {
+    const float compute_us = std::isinf(reason.compute_us) ? 0 : reason.compute_us;
+    return -(static_cast<double>(reason.link_us) + static_cast<double>(compute_us) +
+             static_cast<double>(reason.launch_us));
+  }
+
+  // The time of the whole split; an unknown time counts as 0.
+  double total_us() const {
+    const LatencyInput& input = *basis_.latency;
+    double total = 0;
+    for (const PartId part : partition_.parts()) {
+      total += link_us(crossing_[part], input.machine);
+      const bool is_acc = partition_.is_acc(part);
+      const DeviceTimes& times = is_acc ? input.times.acc : input.times.cpu;
+      for (const NodeId node : partition_.nodes(part)) total += times.us[node];
+      if (is_acc) total += input.machine.launch_us.value_or(0);
+    }
+    return total;
+  }
+
+ private:
+  // What the part adds to an inference by running on the accelerator.
+  Reason latency_reason(PartId part) const {
+    const auto& [times, machine, residency, later, links] = *basis_.latency;
+    double compute_us = 0;
+    for (const NodeId node : partition_.nodes(part)) {
+      const auto on_cpu = times.cpu.of(node);
+      const auto on_acc = times.acc.of(node);
+      compute_us += on_cpu && on_acc ? *on_acc - *on_cpu : std::numeric_limits<double>::infinity();
+    }
+    return {.code = ReasonCode::costs_more,
+            .link_us = static_cast<float>(link_us(crossing_[part], machine)),
+            .compute_us = static_cast<float>(compute_us),
+            .launch_us = static_cast<float>(machine.launch_us.value_or(0))};
+  }
+
+  // The node's time on the CPU.
+  double seconds_of(NodeId node) const {
+    const MeasuredCost* const measured = graph_.measured_cost(node);
+    if (measured != nullptr && measured->time_us >= 0) return measured->time_us / 1e6;
+    return std::max(costs_[node].flops.value_or(0) / options_.host_flops,
+                    costs_[node].bytes.value_or(0) / options_.host_bandwidth);
+  }
+
+  const Graph& graph_;
+  const SplitOptions& options_;
+  const KeepBasis& basis_;
+  Partition partition_;
+  Boundaries boundaries_;
+  PerNode<NodeCost> costs_;
+  PerPart<LinkBytes> crossing_;  // when latencies are known
+};
+
+// Accelerator subgraphs, the most valuable first.
+std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Worth>& worth) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    if (subgraphs.devices[i] == Device::acc) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (worth[a].gain != worth[b].gain) return worth[a].gain > worth[b].gain;
+    return worth[a].link_bytes < worth[b].link_bytes;
+  });
+  return order;
+}
+
+std::size_t acc_count(const Subgraphs& subgraphs) {
+  return static_cast<std::size_t>(
+      std::count(subgraphs.devices.begin(), subgraphs.devices.end(), Device::acc));
+}
+
+// Puts subgraphs on the CPU and counts them.
+class Dropper {
+ public:
+  Dropper(const Graph& graph, MergedSubgraphs& found) : graph_(graph), found_(found) {}
+
+  void drop(const std::vector<std::size_t>& dropped, const std::vector<Worth>& worth,
+            ReasonCode code) {
+    std::vector<bool> is_dropped(found_.subgraphs.count(), false);
+    for (const std::size_t subgraph : dropped) {
+      is_dropped[subgraph] = true;
+      found_.subgraphs.devices[subgraph] = Device::cpu;
+      ++cost_.subgraphs;
+      cost_.nodes += found_.subgraphs.sizes[subgraph];
+      cost_.flops += worth[subgraph].flops;
+      cost_.link_bytes += worth[subgraph].link_bytes;
+    }
+    for (const NodeId node : graph_.nodes()) {
+      const std::uint32_t subgraph = index(found_.subgraphs.subgraph_of[node]);
+      if (!is_dropped[subgraph]) continue;
+      found_.reasons[node] =
+          code == ReasonCode::costs_more ? worth[subgraph].reason : Reason{.code = code};
+    }
+    found_.subgraphs = with_cpu_neighbours_merged(found_.subgraphs);
+  }
+
+  CapCost cost() const {
+    CapCost cost = cost_;
+    if (cost.subgraphs > 0) cost.kept = acc_count(found_.subgraphs);
+    return cost;
+  }
+
+ private:
+  const Graph& graph_;
+  MergedSubgraphs& found_;
+  CapCost cost_;
+};
+
+std::vector<Worth> worth_of_all(const Appraiser& appraiser, const Subgraphs& subgraphs) {
+  std::vector<Worth> worth(subgraphs.count());
+  for (std::size_t i = 0; i < worth.size(); ++i) worth[i] = appraiser.worth_of(id_at<PartId>(i));
+  return worth;
+}
+
+// The subgraphs that an inference is faster without: all that lose by themselves; if some of these
+// need each other, the worst one; empty when dropping makes no inference faster.
+std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
+                                          const KeepBasis& basis) {
+  SplitOptions by_latency;
+  by_latency.keep_by = KeepBy::latency;
+  const Appraiser appraiser(graph, subgraphs, by_latency, basis);
+  const std::vector<Worth> worth = worth_of_all(appraiser, subgraphs);
+  std::vector<std::size_t> losing = ranked(subgraphs, worth);
+  losing.erase(losing.begin(),
+               std::find_if(losing.begin(), losing.end(),
+                            [&](std::size_t subgraph) { return worth[subgraph].gain < 0; }));
+  const auto is_faster_without = [&](const std::vector<std::size_t>& dropped) {
+    Subgraphs rest = subgraphs;
+    for (const std::size_t subgraph : dropped) rest.devices[subgraph] = Device::cpu;
+    const Appraiser without(graph, with_cpu_neighbours_merged(rest), by_latency, basis);
+    return without.total_us() < appraiser.total_us();
+  };
+  if (losing.empty() || is_faster_without(losing)) return losing;
+  losing.erase(losing.begin(), losing.end() - 1);
+  return is_faster_without(losing) ? losing : std::vector<std::size_t>();
+}
+
+}  // namespace
+
+KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
+                                  const SplitOptions& options, const KeepBasis& basis) {
+  Dropper dropper(graph, found);
+  while (options.keep_only_gaining) {
+    const std::vector<std::size_t> losing = losing_subgraphs(graph, found.subgraphs, basis);
+    if (losing.empty()) break;
+    const Appraiser appraiser(graph, found.subgraphs, options, basis);
+    dropper.drop(losing, worth_of_all(appraiser, found.subgraphs), ReasonCode::costs_more);
+  }
+  if (acc_count(found.subgraphs) > options.most_kept) {
+    const Appraiser appraiser(graph, found.subgraphs, options, basis);
+    const std::vector<Worth> worth = worth_of_all(appraiser, found.subgraphs);
+    std::vector<std::size_t> over = ranked(found.subgraphs, worth);
+    over.erase(over.begin(), over.begin() + static_cast<std::ptrdiff_t>(options.most_kept));
+    dropper.drop(over, worth, ReasonCode::over_cap);
+  }
+  const CapCost cost = dropper.cost();
+  return {std::move(found.subgraphs), std::move(found.reasons), cost};
+}
+
+std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
+                             const LatencyInput& input) {
+  std::vector<std::size_t> sizes = {1};
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    // A minimum that is one above a subgraph's size is the least that drops it.
+    if (subgraphs.devices[i] == Device::acc) sizes.push_back(subgraphs.sizes[i] + 1);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const std::size_t step = sizes.size() / 64 + 1;
+  std::size_t best = 1;
+  std::optional<double> best_us;
+  for (std::size_t i = 0; i < sizes.size(); i += step) {
+    const PerNode<Reason> no_reasons(graph.node_count());
+    const MergedSubgraphs merged =
+        merge_small_subgraphs(graph, subgraphs, no_reasons, {.min_acc_size = sizes[i]});
+    const double us = Appraiser(graph, merged.subgraphs, {}, {default_link(), &input}).total_us();
+    if (best_us && us >= *best_us) continue;
+    best_us = us;
+    best = sizes[i];
+  }
+  return best;
+}
+
+// ---- fewest bytes ----
+//
+// The network of a pair: on the source's side a unit is in the earlier subgraph, on the sink's in the
+// later one. Besides units it has one node for each thing that costs bytes:
+//
+//   a value that a unit of the pair makes     crosses when the unit is early and a reader late
+//   a value from outside                      enters the earlier subgraph when a reader is early, and
+//                                             the later one when a reader is late
+//
+// What is fixed: a unit with a reader between the two is early, one that reads from between is late, and
+// no unit is before another that it reads.
+
+namespace {
+
+constexpr int kMostSweeps = 4;
+constexpr std::uint32_t kNoUnit = 0xffffffff;
+
+class Packing {
+ public:
+  Packing(const Graph& graph, const Fusions& fusions, Subgraphs subgraphs, std::size_t min_acc_size,
+          const PartLimits& limits)
+      : graph_(graph),
+        units_(graph, fusions),
+        subgraphs_(std::move(subgraphs)),
+        min_acc_size_(std::max<std::size_t>(min_acc_size, 1)),
+        limits_(limits),
+        members_(subgraphs_.count()),
+        place_(units_.unit_count(), kNoUnit) {
+    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
+      members_[part_of(unit)].push_back(unit);
+    }
+    if (limits.is_any()) counts_.emplace(graph, subgraphs_, limits);
+  }
+
+  PackedSubgraphs pack() && {
+    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+      bool has_moved = false;
+      for (std::uint32_t early = 0; early + 2 < subgraphs_.count(); ++early) {
+        if (is_acc(early) && is_acc(early + 2)) has_moved = pack_pair(early) || has_moved;
+      }
+      if (!has_moved) break;
+    }
+    return {std::move(subgraphs_), moved_};
+  }
+
+ private:
+  bool is_acc(std::uint32_t part) const { return subgraphs_.devices[part] == Device::acc; }
+  std::uint32_t part_of(std::uint32_t unit) const {
+    return index(subgraphs_.subgraph_of[units_.first(unit)]);
+  }
+
+  struct Pair {
+    std::uint32_t early, late;                        // subgraphs
+    std::vector<std::uint32_t> units;                 // ascending
+    std::vector<bool> is_fixed_early, is_fixed_late;  // by position
+  };
+
+  Pair pair_of(std::uint32_t early) {
+    Pair pair{early, early + 2, {}, {}, {}};
+    std::merge(members_[early].begin(), members_[early].end(), members_[early + 2].begin(),
+               members_[early + 2].end(), std::back_inserter(pair.units));
+    pair.is_fixed_early.assign(pair.units.size(), false);
+    pair.is_fixed_late.assign(pair.units.size(), false);
+    for (std::uint32_t at = 0; at < pair.units.size(); ++at) place_[pair.units[at]] = at;
+    return pair;
+  }
+
+  // Calls visit(unit) for each unit that reads from the unit or must run after it.
+  void each_later(std::uint32_t unit, const auto& visit) const {
+    for (const NodeId node : units_.nodes(unit)) {
+      for (const NodeId reader : graph_.readers(node)) visit(units_.unit_of(reader));
+      for (const NodeId follower : graph_.followers(node)) visit(units_.unit_of(follower));
+    }
+  }
+
+  // The order of the units of a pair, as arcs that no cut goes through, and which of them are fixed by
+  // what is between.
+  void add_order(Pair& pair, MinCut& cut) const {
+    const std::uint32_t between = pair.early + 1;
+    for (const std::uint32_t unit : members_[between]) {
+      each_later(unit, [&](std::uint32_t later) {
+        if (place_[later] != kNoUnit) pair.is_fixed_late[place_[later]] = true;
+      });
+    }
+    for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
+      const std::uint32_t unit = pair.units[at];
+      each_later(unit, [&](std::uint32_t later) {
+        if (later == unit) return;
+        if (part_of(later) == between) pair.is_fixed_early[at] = true;
+        // A reader in the earlier subgraph needs its maker there.
+        if (place_[later] != kNoUnit) cut.add_arc(place_[later], at, kUncut);
+      });
+    }
+  }
+
+  // Who reads a value that a unit of the pair makes.
+  struct Reads {
+    std::vector<std::uint32_t> readers;  // positions in the pair
+    bool leaves = false;                 // is read elsewhere, or by the model's output
+  };
+
+  Reads reads_of(ValueId value) const {
+    Reads reads;
+    reads.leaves = graph_.is_graph_output(value);
+    for (const NodeId reader : graph_.users(value)) {
+      const std::uint32_t at = place_[units_.unit_of(reader)];
+      if (at == kNoUnit) {
+        reads.leaves = true;
+      } else {
+        reads.readers.push_back(at);
+      }
+    }
+    return reads;
+  }
+
+  // A value that a unit of the pair makes: entering the later subgraph costs its bytes, and so does
+  // leaving the earlier one, unless it leaves that anyhow.
+  void add_made(const Pair& pair, MinCut& cut) {
+    for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
+      for (const NodeId node : units_.nodes(pair.units[at])) {
+        for (const ValueId value : graph_.outputs(node)) {
+          const auto bytes = value_bytes(graph_, value);
+          if (!bytes || *bytes == 0) continue;
+          const Reads reads = reads_of(value);
+          if (reads.readers.empty()) continue;
+          const double cost = static_cast<double>(*bytes) * (reads.leaves ? 1 : 2);
+          const std::uint32_t gate = cut.add_node();
+          cut.add_arc(at, gate, cost);
+          for (const std::uint32_t reader : reads.readers) {
+            if (reader != at) cut.add_arc(gate, reader, kUncut);
+          }
+          costs_.push_back({cost, at, reads.readers});
+        }
+      }
+    }
+  }
+
+  // A value from outside costs its bytes for each of the two subgraphs that reads it.
+  void add_entering(const Pair& pair, MinCut& cut) {
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> readers;  // by value
+    std::vector<ValueId> values;                                            // in order of first use
+    for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
+      for (const NodeId node : units_.nodes(pair.units[at])) {
+        for (const Operand& operand : graph_.operands(node)) {
+          const Value& value = graph_.value(operand.value);
+          if (graph_.is_parameter(operand.value)) continue;
+          const bool is_made = value.kind == ValueKind::node_output;
+          // Constants are in each subgraph that reads them.
+          if (is_made && index(value.producer) >= graph_.node_count()) continue;
+          if (is_made && place_[units_.unit_of(value.producer)] != kNoUnit) continue;
+          auto& list = readers[index(operand.value)];
+          if (list.empty()) values.push_back(operand.value);
+          if (list.empty() || list.back() != at) list.push_back(at);
+        }
+      }
+    }
+    for (const ValueId value : values) {
+      const auto bytes = value_bytes(graph_, value);
+      if (!bytes || *bytes == 0) continue;
+      const auto cost = static_cast<double>(*bytes);
+      const std::uint32_t early = cut.add_node(), late = cut.add_node();
+      cut.add_sink_arc(early, cost);
+      cut.add_source_arc(late, cost);
+      const auto& list = readers[index(value)];
+      for (const std::uint32_t reader : list) {
+        cut.add_arc(reader, early, kUncut);
+        cut.add_arc(late, reader, kUncut);
+      }
+      costs_.push_back({cost, kNoUnit, list});
+    }
+  }
+
+  // The bytes of all that may cross when `is_early` says where units are.
+  double bytes_of(const std::vector<bool>& is_early) const {
+    double bytes = 0;
+    for (const Cost& cost : costs_) {
+      const auto in_early = [&](std::uint32_t at) { return is_early[at]; };
+      const bool is_any_late = !std::all_of(cost.readers.begin(), cost.readers.end(), in_early);
+      if (cost.maker != kNoUnit) {
+        bytes += is_early[cost.maker] && is_any_late ? cost.bytes : 0;
+        continue;
+      }
+      const bool is_any_early = std::any_of(cost.readers.begin(), cost.readers.end(), in_early);
+      bytes += cost.bytes * ((is_any_early ? 1 : 0) + (is_any_late ? 1 : 0));
+    }
+    return bytes;
+  }
+
+  bool pack_pair(std::uint32_t early) {
+    Pair pair = pair_of(early);
+    MinCut cut;
+    for (std::size_t i = 0; i < pair.units.size(); ++i) cut.add_node();
+    costs_.clear();
+    add_order(pair, cut);
+    add_made(pair, cut);
+    add_entering(pair, cut);
+    double total = 1;  // more than all that a cut may take
+    for (const Cost& cost : costs_) total += 2 * cost.bytes;
+    for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
+      if (pair.is_fixed_early[at]) cut.add_source_arc(at, total);
+      if (pair.is_fixed_late[at]) cut.add_sink_arc(at, total);
+    }
+    std::vector<bool> now(pair.units.size());
+    for (std::uint32_t at = 0; at < now.size(); ++at) now[at] = part_of(pair.units[at]) == early;
+    std::vector<bool> made = std::move(cut).solve();
+    made.resize(pair.units.size());
+    for (const std::uint32_t unit : pair.units) place_[unit] = kNoUnit;
+    return bytes_of(made) < bytes_of(now) && may_be(pair, made) && move(pair, now, made);
+  }
+
+  // Whether both subgraphs stay large enough.
+  bool may_be(const Pair& pair, const std::vector<bool>& is_early) const {
+    std::size_t early = 0, late = 0;
+    for (std::size_t at = 0; at < is_early.size(); ++at) {
+      (is_early[at] ? early : late) += units_.nodes(pair.units[at]).size();
+    }
+    return early >= min_acc_size_ && late >= min_acc_size_;
+  }
+
+  // False, and nothing has moved, when one of the subgraphs would be beyond a limit.
+  bool move(const Pair& pair, const std::vector<bool>& before, const std::vector<bool>& after) {
+    const auto put_all = [&](const std::vector<bool>& is_early) {
+      for (std::uint32_t at = 0; at < is_early.size(); ++at) {
+        if (before[at] == after[at]) continue;
+        put(pair.units[at], is_early[at] ? pair.early : pair.late);
+      }
+    };
+    put_all(after);
+    if (counts_ && (limit_exceeded(counts_->of(id_at<PartId>(pair.early)), limits_) ||
+                    limit_exceeded(counts_->of(id_at<PartId>(pair.late)), limits_))) {
+      put_all(before);
+      return false;
+    }
+    auto& early = members_[pair.early];
+    auto& late = members_[pair.late];
+    early.clear();
+    late.clear();
+    for (std::uint32_t at = 0; at < after.size(); ++at) {
+      (after[at] ? early : late).push_back(pair.units[at]);
+      if (before[at] != after[at]) moved_ += units_.nodes(pair.units[at]).size();
+    }
+    return true;
+  }
+
+  void put(std::uint32_t unit, std::uint32_t part) {
+    for (const NodeId node : units_.nodes(unit)) {
+      if (counts_) counts_->move(node, id_at<PartId>(part));
+      --subgraphs_.sizes[index(subgraphs_.subgraph_of[node])];
+      ++subgraphs_.sizes[part];
+      subgraphs_.subgraph_of[node] = id_at<PartId>(part);
+    }
+  }
+
+  struct Cost {
+    double bytes;
+    std::uint32_t maker;                 // its position; kNoUnit: made outside
+    std::vector<std::uint32_t> readers;  // positions
+  };
+
+  const Graph& graph_;
+  const Contraction units_;
+  Subgraphs subgraphs_;
+  std::size_t min_acc_size_;
+  const PartLimits& limits_;
+  std::vector<std::vector<std::uint32_t>> members_;  // by subgraph: units, ascending
+  std::vector<std::uint32_t> place_;                 // by unit: its position in the pair
+  std::vector<Cost> costs_;                          // of the pair
+  std::optional<PartCounts> counts_;                 // when there are limits
+  std::size_t moved_ = 0;
+};
+
+}  // namespace
+
+PackedSubgraphs pack_for_fewest_bytes(const Graph& graph, const Fusions& fusions,
+                                      Subgraphs subgraphs, std::size_t min_acc_size,
+                                      const PartLimits& limits) {
+  return Packing(graph, fusions, std::move(subgraphs), min_acc_size, limits).pack();
+}
+
+}  // namespace cleave

@@ -1,0 +1,622 @@
+// Models of every format, known by their content; sizes that are open.
+#include "formats/models/models.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/words.h"
+#include "formats/base/faults.h"
+#include "formats/base/json.h"
+#include "formats/base/text.h"
+#include "formats/models/graph_json.h"
+#include "formats/onnx/index/index.h"
+#include "formats/onnx/infer/infer.h"
+#include "formats/onnx/read/reader.h"
+#include "formats/pt2/pt2.h"
+#include "formats/tflite/tflite.h"
+
+namespace cleave {
+
+// ---- model file ----
+
+namespace {
+
+Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings& bindings,
+                                          const ModelLimits& limits, const Progress& progress) {
+  Loaded<GraphJson> json = read_graph_json(source, bindings, limits, progress);
+  if (!json) return std::move(json).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = GraphJsonOrigin{json->output_tree},
+                     .graph = std::move(json->graph),
+                     .warnings = std::move(json->warnings),
+                     .notes = std::move(json->notes)};
+}
+
+Loaded<LoadedModel> onnx_model(SourceFile source, Loaded<OnnxLoaded> onnx) {
+  if (!onnx) return std::move(onnx).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = OnnxOrigin{std::move(onnx->model)},
+                     .graph = std::move(onnx->graph),
+                     .warnings = std::move(onnx->warnings),
+                     .notes = std::move(onnx->notes),
+                     .misfits = onnx->misfits};
+}
+
+Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
+                                    const ModelLimits& limits, const Progress& progress) {
+  auto onnx = read_onnx(source, bindings, limits, progress);
+  return onnx_model(std::move(source), std::move(onnx));
+}
+
+Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindings,
+                                   const ModelLimits& limits, const Progress& progress) {
+  Loaded<Pt2Loaded> pt2 = read_pt2(source, bindings, limits, progress);
+  if (!pt2) return std::move(pt2).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = Pt2Origin{std::move(pt2->model)},
+                     .graph = std::move(pt2->graph),
+                     .warnings = std::move(pt2->warnings),
+                     .notes = std::move(pt2->notes)};
+}
+
+Loaded<LoadedModel> read_tflite_origin(SourceFile source, const ShapeBindings& bindings,
+                                       const ModelLimits& limits, const Progress& progress) {
+  Loaded<TfliteLoaded> tflite = read_tflite(source, bindings, limits, progress);
+  if (!tflite) return std::move(tflite).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = TfliteOrigin{std::move(tflite->model)},
+                     .graph = std::move(tflite->graph),
+                     .warnings = std::move(tflite->warnings),
+                     .notes = std::move(tflite->notes)};
+}
+
+// The formats of models. The first row whose probe accepts the file reads it.
+struct FormatRow {
+  ModelFormat format;
+  std::string_view name;
+  bool (*probe)(std::string_view bytes);
+  Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings,
+                              const ModelLimits& limits, const Progress& progress);
+};
+constexpr std::array<FormatRow, 4> kFormats = {{
+    {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
+    {ModelFormat::pt2, "pt2", looks_like_pt2, read_pt2_model},
+    {ModelFormat::tflite, "tflite", looks_like_tflite, read_tflite_origin},
+    {ModelFormat::onnx, "onnx", looks_like_onnx, read_onnx_model},
+}};
+
+// Formats often given to cleave by mistake, recognised by the bytes at `offset`.
+struct Stranger {
+  std::size_t offset;
+  std::string_view bytes;
+  std::string_view what;
+};
+using namespace std::string_view_literals;
+constexpr std::array<Stranger, 9> kStrangers = {{
+    {0, "\x80\x02"sv,
+     "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
+     "torch.onnx.export"sv},
+    {8, "TFL3"sv,
+     "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes"sv},
+    {0, "LITERTLM"sv,
+     "it is a LiteRT-LM bundle; take the .tflite models out of it, and give one of them"sv},
+    {0, "\x89HDF"sv, "it is an HDF5 file, as Keras writes; convert the model to ONNX first"sv},
+    {8, "{\""sv,
+     "it is a safetensors file, which holds weights but no graph; export the model to ONNX"sv},
+    {0, "\x1F\x8B"sv, "it is compressed with gzip; unpack it first"sv},
+    {0, "\x28\xB5\x2F\xFD"sv, "it is compressed with zstd; unpack it first"sv},
+    {0, "\xFD\x37zXZ"sv, "it is compressed with xz; unpack it first"sv},
+    {0, "version https://git-lfs"sv,
+     "it is a Git LFS pointer, not the file itself; run git lfs pull"sv},
+}};
+
+const Stranger* find_stranger(std::string_view bytes) {
+  const auto found = std::find_if(kStrangers.begin(), kStrangers.end(), [&](const Stranger& s) {
+    return bytes.size() >= s.offset && bytes.substr(s.offset).starts_with(s.bytes);
+  });
+  return found == kStrangers.end() ? nullptr : &*found;
+}
+
+bool is_text(std::string_view bytes) {
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  };
+  return std::none_of(bytes.begin(), bytes.end(), is_control) &&
+         first_invalid_utf8(bytes) == bytes.npos;
+}
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    if (!text.empty()) text += ' ';
+    text += kDigits[static_cast<unsigned char>(c) >> 4U];
+    text += kDigits[static_cast<unsigned char>(c) & 15U];
+  }
+  return text;
+}
+
+// A guess at what a file that is not a model may be.
+std::string description_of(std::string_view bytes) {
+  constexpr std::size_t kShown = 16;
+  if (const Stranger* const stranger = find_stranger(bytes)) return std::string(stranger->what);
+  const std::string_view start = bytes.substr(0, kShown);
+  if (is_text(start))
+    return "it begins with " + escaped_in_quotes(start.substr(0, start.find('\n')));
+  return "its first bytes are " + hex_of(start);
+}
+
+// Adds the option that raises the limit, if the file is too large.
+Diagnostics with_way_out(Diagnostics faults, const ModelLimits& limits) {
+  std::string& message = faults.front().message;
+  if (message == "has more than " + count_text(limits.file_bytes) + " bytes") {
+    message += "; " + limit_hint(&ModelLimits::file_bytes);
+  }
+  return faults;
+}
+
+}  // namespace
+
+namespace {
+
+// Names the signature that was taken where runtimes would take another subgraph by themselves.
+void complete_tflite(LoadedModel& model) {
+  const TfliteModel& tflite = *model.tflite();
+  if (tflite.main != 0) model.bindings.signature = tflite.signature.bytes(tfl::signature::key);
+}
+
+}  // namespace
+
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
+                               const ModelLimits& limits, const Progress& progress) {
+  Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
+  if (!source) return with_way_out(std::move(source).error(), limits);
+  const std::string_view bytes = source->bytes();
+  if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
+  if (find_stranger(bytes) == nullptr) {
+    for (const FormatRow& row : kFormats) {
+      if (!row.probe(bytes)) continue;
+      for (const auto& [option, is_given] :
+           {std::pair("--set-input", !bindings.values.empty()),
+            std::pair("--signature", !bindings.signature.empty())}) {
+        const std::string misfit = is_given ? option_misfit(option, row.format) : "";
+        if (!misfit.empty()) return Diagnostics{diagnostic_of(source->path(), misfit)};
+      }
+      Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
+      if (model) model->bindings = bindings;
+      if (model) model->limits = limits;
+      if (model && row.format == ModelFormat::tflite) complete_tflite(*model);
+      return model;
+    }
+  }
+  return Diagnostics{diagnostic_of(
+      source->path(),
+      "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow "
+      "Lite); " +
+          description_of(bytes))};
+}
+
+std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
+  auto again = read_model(model.source.path_again(), bindings, model.limits);
+  if (!again) return std::nullopt;
+  return *std::move(again);
+}
+
+Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& bindings) {
+  Loaded<SourceFile> source = SourceFile::open(model.source.path_again(), model.limits.file_bytes);
+  if (!source) return std::move(source).error();
+  auto onnx = read_onnx(*source, bindings, model.limits, {}, OnnxCalls::inlined);
+  auto read = onnx_model(*std::move(source), std::move(onnx));
+  if (read) read->bindings = bindings;
+  if (read) read->limits = model.limits;
+  return read;
+}
+
+std::string_view model_format_name(ModelFormat format) {
+  const auto row = std::find_if(kFormats.begin(), kFormats.end(),
+                                [&](const FormatRow& known) { return known.format == format; });
+  return row->name;
+}
+
+OpFacts op_facts(const LoadedModel& model) {
+  switch (model.format()) {
+    case ModelFormat::onnx: {
+      OpFacts facts = onnx_op_facts();
+      facts.elements = [onnx = model.onnx()](const Graph& graph, ValueId parameter) {
+        return onnx_constant_elements(*onnx, graph, parameter);
+      };
+      facts.quantization = [onnx = model.onnx()](const Graph& graph, ValueId tensor) {
+        return onnx_quantization(*onnx, graph, tensor);
+      };
+      facts.whole = nodes_of_contexts(*model.onnx(), model.graph);
+      add_runtime_view(facts, model.onnx());
+      return facts;
+    }
+    case ModelFormat::pt2:
+      return torch_op_facts(*model.pt2());
+    case ModelFormat::tflite:
+      return tflite_op_facts(*model.tflite());
+    default:
+      return {};
+  }
+}
+
+namespace {
+
+// The text of the field "target" of a parameter in native JSON; "" if it has none.
+std::string target_in(std::string_view declaration) {
+  JsonCursor cursor(declaration);
+  if (cursor.type() != JsonType::object) return {};
+  cursor.enter();
+  while (const auto key = cursor.next_key()) {
+    if (key->text == "target" && cursor.type() == JsonType::string) {
+      return unescaped(cursor.take_string());
+    }
+    cursor.skip();
+  }
+  return {};
+}
+
+std::string target_in(const Pt2Model& model, ValueId parameter) {
+  const std::uint32_t input = model.program.values[model.value_numbers[parameter]].input;
+  return input == kNoPt2 ? std::string() : std::string(model.program.inputs[input].target);
+}
+
+}  // namespace
+
+std::string parameter_path(const LoadedModel& model, ValueId parameter) {
+  std::string path;
+  if (const Pt2Model* const program = model.pt2()) {
+    path = target_in(*program, parameter);
+  } else if (model.format() == ModelFormat::graph_json) {
+    const SourceSpan span = model.graph.declaration(parameter);
+    if (span.length > 0) path = target_in(model.source.bytes().substr(span.offset, span.length));
+  }
+  return path.empty() ? std::string(model.graph.value(parameter).name) : path;
+}
+
+// ---- open shapes ----
+
+namespace {
+
+constexpr std::int64_t kImageSize = 224;
+
+bool has_unnamed_dim(const Graph& graph, ValueId value) {
+  const Shape shape = graph.shape(value);
+  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_unknown(); });
+}
+
+// Assumed sizes. A symbol has the same size everywhere: that of its first use.
+class Assumption {
+ public:
+  // `as_traced`: sizes as traced, where there are such.
+  Assumption(const Graph& graph, bool as_traced) : graph_(graph), as_traced_(as_traced) {}
+
+  std::optional<Sizes> shape_of(ValueId input) {
+    if (!graph_.has_rank(input)) return std::nullopt;
+    Sizes sizes;
+    const Shape shape = graph_.shape(input);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const bool is_of_image = shape.size() == 4 && axis > 0;
+      const Dim dim = shape[axis];
+      const std::int64_t size = as_traced_ && dim.counted_size() >= 0 ? dim.counted_size()
+                                : is_of_image                         ? kImageSize
+                                                                      : 1;
+      if (dim.is_fixed()) {
+        sizes.push_back(dim.size());
+      } else if (dim.is_symbol()) {
+        sizes.push_back(symbols_.emplace(graph_.text(dim.name()), size).first->second);
+      } else {
+        sizes.push_back(size);
+      }
+    }
+    return sizes;
+  }
+
+ private:
+  const Graph& graph_;
+  bool as_traced_;
+  std::map<std::string_view, std::int64_t> symbols_;
+};
+
+Sizes sizes_of(Shape shape) {
+  Sizes sizes;
+  for (const Dim dim : shape) sizes.push_back(dim.size());
+  return sizes;
+}
+
+}  // namespace
+
+bool is_open(const Graph& graph, ValueId value) {
+  if (!graph.has_rank(value)) return true;
+  const Shape shape = graph.shape(value);
+  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return !dim.is_fixed(); });
+}
+
+bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto is_open_node = [&](NodeId node) {
+    for (const Operand& operand : graph.operands(node)) {
+      if (is_open(graph, operand.value)) return true;
+    }
+    const auto outputs = graph.outputs(node);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](ValueId output) { return is_open(graph, output); });
+  };
+  return std::any_of(nodes.begin(), nodes.end(), is_open_node);
+}
+
+std::vector<ValueId> open_inputs(const Graph& graph) {
+  std::vector<ValueId> open;
+  for (const ValueId input : graph.inputs()) {
+    if (is_open(graph, input)) open.push_back(input);
+  }
+  return open;
+}
+
+ShapeBindings sizes_of_inputs(const Graph& graph,
+                              const std::function<std::optional<Sizes>(ValueId)>& shape_of) {
+  ShapeBindings sizes;
+  for (const ValueId input : open_inputs(graph)) {
+    const auto known = shape_of(input);
+    if (!known) continue;
+    if (!graph.has_rank(input) || has_unnamed_dim(graph, input)) {
+      sizes.inputs.emplace_back(graph.value(input).name, *known);
+      continue;
+    }
+    const Shape shape = graph.shape(input);
+    for (std::size_t axis = 0; axis < shape.size() && axis < known->size(); ++axis) {
+      if (!shape[axis].is_symbol()) continue;
+      const std::string_view name = graph.text(shape[axis].name());
+      const auto is_same = [name](const auto& dim) { return dim.first == name; };
+      if (std::none_of(sizes.dims.begin(), sizes.dims.end(), is_same)) {
+        sizes.dims.emplace_back(name, (*known)[axis]);
+      }
+    }
+  }
+  return sizes;
+}
+
+ShapeBindings with_sizes(ShapeBindings bindings, const ShapeBindings& sizes) {
+  bindings.dims.insert(bindings.dims.end(), sizes.dims.begin(), sizes.dims.end());
+  for (const auto& input : sizes.inputs) {
+    std::erase_if(bindings.inputs, [&](const auto& old) { return old.first == input.first; });
+    bindings.inputs.push_back(input);
+  }
+  return bindings;
+}
+
+std::vector<std::string> size_options(const ShapeBindings& sizes) {
+  std::vector<std::string> options;
+  for (const auto& [name, size] : sizes.dims) {
+    options.insert(options.end(), {"--dim", name + "=" + std::to_string(size)});
+  }
+  for (const auto& [name, dims] : sizes.inputs) {
+    std::string text = name + "=";
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
+    }
+    options.insert(options.end(), {"--input-shape", text});
+  }
+  return options;
+}
+
+std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node) {
+  constexpr std::size_t kMostSteps = 64;
+  const auto is_single = [&](ValueId value) {
+    if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return false;
+    const Shape shape = graph.shape(value);
+    return std::all_of(shape.begin(), shape.end(),
+                       [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
+  };
+  const auto operands = graph.operands(node);
+  if (graph.op(node) != "If" || operands.empty()) return {};
+  std::vector<ValueId> inputs, values = {operands.begin()->value};
+  for (std::size_t step = 0; step < values.size(); ++step) {
+    const Value& value = graph.value(values[step]);
+    if (step == kMostSteps) return {};
+    if (value.kind == ValueKind::input) {
+      if (!is_single(values[step])) return {};
+      if (std::find(inputs.begin(), inputs.end(), values[step]) == inputs.end()) {
+        inputs.push_back(values[step]);
+      }
+    } else if (value.kind == ValueKind::node_output) {
+      for (const Operand& operand : graph.operands(value.producer)) {
+        values.push_back(operand.value);
+      }
+    }
+  }
+  return inputs;
+}
+
+std::vector<ValueId> deciding_inputs(const Graph& graph) {
+  std::vector<ValueId> inputs;
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId input : deciding_inputs(graph, node)) {
+      if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+    }
+  }
+  return inputs;
+}
+
+namespace {
+
+// Sizes of the open dims of one kind of model.
+struct LikelySizes {
+  std::int64_t height, width, other;
+};
+constexpr std::array<LikelySizes, 8> kLikely = {{{224, 224, 128},
+                                                 {320, 320, 512},
+                                                 {48, 320, 16},
+                                                 {32, 320, 256},
+                                                 {640, 640, 16'000},
+                                                 {256, 256, 1},
+                                                 {64, 256, 80},
+                                                 {96, 96, 1'600}}};
+
+// A picture is [batch, channels, height, width]; a state [layers, batch, size].
+std::int64_t likely_size(Shape shape, std::size_t axis, const LikelySizes& sizes) {
+  const bool is_state = shape.size() == 3 && axis == 1 && shape[0].is_fixed();
+  if (axis == 0 || is_state) return 1;
+  const bool is_picture = shape.size() == 4 && axis > 1 &&
+                          (!shape[1].is_fixed() || shape[1].size() == 1 || shape[1].size() == 3);
+  if (!is_picture) return sizes.other;
+  return axis == 2 ? sizes.height : sizes.width;
+}
+
+std::size_t count_open(const Graph& graph) {
+  std::size_t count = 0;
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId output : graph.outputs(node)) {
+      if (graph.value(output).is_tensor() && is_open(graph, output)) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::optional<Fitting> fitting_sizes(const LoadedModel& model) {
+  const Graph& graph = model.graph;
+  std::optional<Fitting> best;
+  std::pair<std::size_t, std::size_t> least;
+  for (const LikelySizes& likely : kLikely) {
+    std::unordered_map<std::string, Sizes> shapes;
+    std::map<std::string_view, std::int64_t> symbols;
+    const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
+      if (!graph.has_rank(input)) return std::nullopt;
+      const Shape shape = graph.shape(input);
+      Sizes sizes;
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        const Dim dim = shape[axis];
+        const std::int64_t size = likely_size(shape, axis, likely);
+        sizes.push_back(dim.is_fixed() ? dim.size()
+                        : dim.is_symbol()
+                            ? symbols.emplace(graph.text(dim.name()), size).first->second
+                            : size);
+      }
+      shapes.emplace(graph.value(input).name, sizes);
+      return sizes;
+    };
+    const ShapeBindings sizes = sizes_of_inputs(graph, shape_of);
+    if (shapes.empty()) return std::nullopt;
+    auto bound = read_again(model, with_sizes(model.bindings, sizes));
+    if (!bound) continue;
+    const std::pair now(bound->misfits, count_open(bound->graph));
+    if (best && now >= least) continue;
+    best = Fitting{std::move(shapes), *std::move(bound)};
+    least = now;
+    if (now == std::pair<std::size_t, std::size_t>()) break;
+  }
+  return best;
+}
+
+std::vector<std::string> sizes_within(const LoadedModel& model) {
+  if (model.onnx() == nullptr || model.bindings.dims.empty()) return {};
+  std::set<std::string> of_inputs;
+  for (const OnnxValueInfo& input : model.onnx()->graph.inputs) {
+    for (const OnnxDim& dim : parse_onnx_type(input.type).dims) of_inputs.emplace(dim.name);
+  }
+  std::vector<std::string> within;
+  for (const auto& [name, size] : model.bindings.dims) {
+    if (!of_inputs.contains(name)) within.push_back(name + "=" + std::to_string(size));
+  }
+  return within;
+}
+
+std::optional<AssumedShapes> assume_shapes(const LoadedModel& model) {
+  AssumedShapes assumed;
+  std::optional<LoadedModel> bound;
+  for (const bool as_traced : {false, true}) {
+    Assumption assumption(model.graph, as_traced);
+    assumed.sizes =
+        sizes_of_inputs(model.graph, [&](ValueId input) { return assumption.shape_of(input); });
+    if (size_options(assumed.sizes).empty()) return std::nullopt;
+    bound = read_again(model, with_sizes(model.bindings, assumed.sizes));
+    if (bound) break;
+  }
+  if (!bound) return std::nullopt;
+  const Graph& graph = bound->graph;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const auto value = static_cast<ValueId>(i);
+    if (is_open(graph, value)) continue;
+    assumed.shapes.emplace(graph.value(value).name, sizes_of(graph.shape(value)));
+  }
+  return assumed;
+}
+
+// ---- format options ----
+
+namespace {
+
+struct FormatOption {
+  std::string_view option;
+  bool onnx, pt2, tflite;
+  std::string_view why = {};  // ", ..."; may be empty
+
+  bool is_for(ModelFormat format) const {
+    return (format == ModelFormat::onnx && onnx) || (format == ModelFormat::pt2 && pt2) ||
+           (format == ModelFormat::tflite && tflite);
+  }
+};
+
+constexpr std::array<FormatOption, 10> kOptions = {{
+    {"--annotate", true, false, false, ", whose nodes ONNX Runtime can place"},
+    {"--as", true, false, false, ", which ONNX Runtime changes before it asks a provider"},
+    {"--bundle", false, true, true, ", of which one file can hold several"},
+    {"--capture", true, true, false, ", whose partitions it runs"},
+    {"--fold", true, false, false},
+    {"--infer", true, false, false, ", whose shapes are inferred"},
+    {"--lift-state", false, false, true, ", whose partitions keep variables"},
+    {"--opset", true, false, false},
+    {"--set-input", true, false, false, ", whose shapes are inferred"},
+    {"--signature", false, true, true, ", which may have several"},
+}};
+
+// "TensorFlow Lite and torch.export"
+std::string formats_of(const FormatOption& row) {
+  std::string text;
+  const auto add = [&](bool is_one, std::string_view name) {
+    if (!is_one) return;
+    text += (text.empty() ? "" : " and ");
+    text += name;
+  };
+  add(row.onnx, "ONNX");
+  add(row.tflite, "TensorFlow Lite");
+  add(row.pt2, "torch.export");
+  return text;
+}
+
+}  // namespace
+
+std::string option_misfit(std::string_view given, ModelFormat format) {
+  const std::string_view option = given.substr(0, given.find(' '));
+  const auto* const row =
+      std::find_if(kOptions.begin(), kOptions.end(),
+                   [&](const FormatOption& known) { return known.option == option; });
+  if (row == kOptions.end() || row->is_for(format)) return {};
+  return std::string(given) + " is for " + formats_of(*row) + " models" + std::string(row->why);
+}
+
+Diagnostics idle_option_warnings(const LoadedModel& model) {
+  Diagnostics warnings;
+  const auto warn = [&](const std::string& given) {
+    const std::string misfit = option_misfit(given, model.format());
+    if (misfit.empty()) return;
+    warnings.push_back(diagnostic_of(model.source.path(), misfit + ": it does nothing here"));
+    warnings.back().severity = Severity::warning;
+  };
+  const ShapeBindings plain;
+  const ShapeBindings& bindings = model.bindings;
+  if (bindings.folding != plain.folding) {
+    warn("--fold " + std::string(folding_name(bindings.folding)));
+  }
+  if (bindings.inference != plain.inference) {
+    warn("--infer " + std::string(shape_inference_name(bindings.inference)));
+  }
+  return warnings;
+}
+
+}  // namespace cleave

@@ -1,0 +1,1141 @@
+// Makes pages in one file, and files for viewers of others.
+#include "formats/report/drawings/pages.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/words.h"
+#include "core/cost/cost.h"
+#include "core/measures/measures.h"
+#include "formats/base/faults.h"
+#include "formats/base/json.h"
+#include "formats/base/text.h"
+#include "formats/report/drawings/drawings.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/words.h"
+#include "formats/tflite/tflite.h"
+
+namespace cleave {
+
+// ---- content page ----
+
+namespace {
+
+using Layout = JsonText::Layout;
+
+class ContentWriter {
+ public:
+  explicit ContentWriter(const ContentPage& page) : page_(page) {}
+
+  std::string write() && {
+    json_.begin_object();
+    write_shares();
+    write_strip();
+    write_drawings();
+    write_tables();
+    json_.begin_list("notes");
+    for (const std::string& note : page_.notes) json_.text(note);
+    json_.end_list();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  void write_shares() {
+    json_.begin_list("coverage");
+    for (const PageShare& share : page_.shares) {
+      json_.begin_object(Layout::one_line);
+      json_.text("what", share.what);
+      json_.number("ratio", share.ratio);
+      json_.text("text", percent_text(share.ratio));
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_strip() {
+    json_.begin_list("strip");
+    for (const PageStripPart& part : page_.strip) {
+      json_.begin_object(Layout::one_line);
+      json_.text("name", part.name);
+      json_.text("more", part.more);
+      json_.number("amount", part.amount);
+      json_.text("kind", part.is_marked ? "kept" : "mixed");
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_drawings() {
+    json_.begin_list("drawings");
+    for (const PageDrawing& drawing : page_.drawings) {
+      json_.begin_object();
+      json_.text("title", drawing.title);
+      json_.text("legend", drawing.legend);
+      if (drawing.split.empty()) {
+        json_.text("svg", drawing.svg);
+      } else {
+        json_.key("split");
+        json_.document(drawing.split);
+      }
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_tables() {
+    json_.begin_list("tables");
+    for (const PageTable& table : page_.tables) {
+      json_.begin_object();
+      json_.text("title", table.title);
+      json_.text("legend", table.legend);
+      json_.number("not_counted", table.not_counted);
+      json_.begin_list("columns", Layout::one_line);
+      for (const std::string& heading : table.headings) json_.text(heading);
+      json_.end_list();
+      json_.begin_list("numbers", Layout::one_line);
+      for (const Align align : table.aligns) json_.flag(align == Align::right);
+      json_.end_list();
+      json_.begin_list("rows");
+      for (const PageRow& row : table.rows) write_row(row);
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_row(const PageRow& row) {
+    json_.begin_object(Layout::one_line);
+    json_.begin_list("cells");
+    for (const std::string& cell : row.cells) json_.text(cell);
+    json_.end_list();
+    if (!row.note.empty()) json_.text("note", row.note);
+    if (!row.node.empty()) json_.text("node", row.node);
+    if (row.fails) json_.flag("fails", true);
+    json_.end_object();
+  }
+
+  const ContentPage& page_;
+  JsonText json_;
+};
+
+// Without the spaces that set a row in.
+std::string trimmed(const std::string& cell) {
+  const std::size_t begin = cell.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : cell.substr(begin);
+}
+
+}  // namespace
+
+std::string content_page(const ContentPage& page) {
+  return html_page({.title = page.title,
+                    .text = page.text,
+                    .conclusion = page.conclusion,
+                    .main = R"(<div id="content"></div>)",
+                    .data = ContentWriter(page).write(),
+                    .script = kContentScript});
+}
+
+KeptTable::KeptTable(const std::vector<std::string>& headings, const std::vector<Align>& aligns)
+    : text_(headings, aligns), page_{.title = headings[0], .headings = headings, .aligns = aligns} {
+  std::string& title = page_.title;
+  if (title.empty()) return;
+  title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
+}
+
+void KeptTable::add_row(const std::vector<std::string>& cells, std::string note) {
+  text_.add_row(cells);
+  PageRow row{.cells = cells, .note = std::move(note)};
+  row.cells[0] = trimmed(row.cells[0]);
+  page_.rows.push_back(std::move(row));
+}
+
+std::string svg_element(const std::string& document) {
+  const std::size_t begin = document.find("<svg");
+  return begin == std::string::npos ? document : document.substr(begin);
+}
+
+// ---- html page ----
+
+std::string html_text(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+namespace {
+
+// The type of a script element, and the text in it.
+struct PageData {
+  std::string type;
+  std::string text;
+};
+
+// JSON inside a script element: '<' occurs only inside strings, where it can be escaped, so that
+// nothing in it ends the element.
+std::string script_text(const std::string& json) {
+  std::string safe;
+  safe.reserve(json.size() + json.size() / 16);
+  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
+  return safe;
+}
+
+// Compressed when it is long: a page of 4,000 nodes would have 10 MB.
+PageData page_data(const std::string& json) {
+  constexpr std::size_t kLong = 1U << 20U;
+  if (json.size() < kLong) return {"application/json", script_text(json)};
+  return {"application/gzip", gzip_base64(json)};
+}
+
+// The first paragraph, each sentence on its own line, however long.
+std::string conclusion_of(const std::string& text) {
+  std::string conclusion = text.substr(0, text.find("\n\n"));
+  for (std::size_t at = 0; (at = conclusion.find("\n  ", at)) != std::string::npos;) {
+    conclusion.replace(at, 3, 1, ' ');
+  }
+  return conclusion;
+}
+
+// The page with each `{{name}}` replaced.
+std::string fill(std::string_view page,
+                 const std::vector<std::pair<std::string_view, std::string>>& fields) {
+  std::string text;
+  while (true) {
+    const std::size_t open = page.find("{{");
+    text += page.substr(0, open);
+    if (open == std::string_view::npos) return text;
+    const std::size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    for (const auto& [field, value] : fields) {
+      if (field == name) text += value;
+    }
+    page.remove_prefix(close + 2);
+  }
+}
+
+}  // namespace
+
+std::string html_page(const HtmlParts& parts) {
+  PageData data = page_data(parts.data);
+  const std::string script = std::string(kHtmlScript) + std::string(parts.script);
+  return fill(kHtmlPage,
+              {{"title", html_text(parts.title)},
+               {"style", std::string(kHtmlStyle)},
+               {"conclusion", html_text(conclusion_of(parts.text) +
+                                        (parts.conclusion.empty() ? "" : "\n") + parts.conclusion)},
+               {"main", std::string(parts.main)},
+               {"text", html_text(parts.text)},
+               {"data-type", std::move(data.type)},
+               {"data", std::move(data.text)},
+               {"script", script}});
+}
+
+// ---- html report ----
+
+namespace {
+
+constexpr std::size_t kFewBoxes = 24;  // in a view, after Graphviz failed on a larger one
+
+// What is drawn of a model: the larger it is, the less, so that Graphviz's time stays small beside all
+// other work. Up to 50,000 nodes 400 views with edges that span 4,000 ranks; of a million 20 and 200.
+struct Detail {
+  std::size_t views, ranks;
+};
+
+Detail detail_of(const Graph& graph) {
+  constexpr std::size_t kNodes = 50'000;
+  constexpr Detail kLeast = {20, 200},
+                   kMost = {ViewOptions{}.most_views, DotGraph::kMostRanksSpanned};
+  const std::size_t nodes = std::max(graph.node_count(), kNodes);
+  return {std::max(kMost.views * kNodes / nodes, kLeast.views),
+          std::max(kMost.ranks * kNodes / nodes, kLeast.ranks)};
+}
+
+// An image in place of a missing drawing.
+std::string placeholder(const std::string& why) {
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480pt\" height=\"40pt\" "
+         "viewBox=\"0 0 480 40\"><g class=\"graph\"><text x=\"10\" y=\"24\" "
+         "font-family=\"sans-serif\" font-size=\"12\">no drawing: " +
+         html_text(why) + "</text></g></svg>";
+}
+
+struct Drawings {
+  Views views;
+  std::vector<std::string> svgs;  // by view
+  std::vector<std::string> notes;
+  std::vector<std::string> thinned = {};  // names of views without their longest edges
+};
+
+std::string view_name(const Views& views, std::size_t view) {
+  return view == 0 ? "the whole model" : escaped_in_quotes(views.views[view].title);
+}
+
+LaidOutAll lay_out_views(const Report& report, Drawings& out, bool needs_first,
+                         const LayoutLimits& limits, const Progress& progress) {
+  ViewDrawings drawings(report, out.views, detail_of(report.graph).ranks);
+  std::vector<bool> is_thinned(out.views.views.size());
+  const auto draw = [&](std::size_t i) {
+    const bool is_closed = out.views.views[i].boxes.empty() && i > 0;
+    if (is_closed) return std::string();
+    std::string text = drawings.draw(id_at<ViewId>(i));
+    is_thinned[i] = drawings.has_left_out_edges();
+    return text;
+  };
+  const LayoutJob job{.count = out.views.views.size(), .make = draw, .needs_first = needs_first};
+  LaidOutAll laid_out = lay_out_all(job, limits, progress);
+  out.thinned.clear();
+  for (std::size_t i = 0; i < is_thinned.size(); ++i) {
+    if (is_thinned[i]) out.thinned.push_back(view_name(out.views, i));
+  }
+  return laid_out;
+}
+
+// At most three views are named.
+std::string names_text(const std::vector<std::string>& names) {
+  return capped_list(names, 3, [](const std::string& name) { return name; });
+}
+
+void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> missing;  // by reason
+  for (std::size_t i = 0; i < laid_out.size(); ++i) {
+    if (laid_out[i]) {
+      out.svgs.push_back(svg_element(*laid_out[i]));
+      continue;
+    }
+    const std::string& why = laid_out[i].error().message;
+    out.svgs.push_back(placeholder(why));
+    if (missing.empty() || missing.back().first != why) missing.push_back({why, {}});
+    missing.back().second.push_back(view_name(out.views, i));
+  }
+  for (const auto& [why, names] : missing) {
+    out.notes.push_back("the page has no drawing of " + names_text(names) + ": " + why);
+  }
+  if (!out.thinned.empty()) {
+    out.notes.push_back("the longest edges are left out of the drawing of " +
+                        names_text(out.thinned) + ": with all of them it would not be laid out");
+  }
+}
+
+// A whole model that cannot be laid out node by node is drawn in groups, in the time left.
+Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+  const std::size_t most = detail_of(report.graph).views;
+  Drawings out{.views = make_views(report.graph, report.split.partition, {.most_views = most}),
+               .svgs = {},
+               .notes = {}};
+  LaidOutAll laid_out = lay_out_views(report, out, true, limits, progress);
+  if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
+    out.notes.push_back("the page shows the nodes of the whole model in groups: " +
+                        whole.error().message);
+    out.views = make_views(report.graph, report.split.partition,
+                           {.most_boxes = kFewBoxes, .most_views = most});
+    LayoutLimits left = limits;
+    left.spent = laid_out.spent;
+    laid_out = lay_out_views(report, out, false, left, progress);
+  }
+  take_svgs(laid_out.drawings, out);
+  return out;
+}
+
+}  // namespace
+
+HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+  Drawings drawings = draw_views(report, limits, progress);
+  Report with_notes = report;
+  with_notes.notes.insert(with_notes.notes.end(), drawings.notes.begin(), drawings.notes.end());
+  return {.text = html_page({.title = model_name(report.model),
+                             .text = report_text(with_notes),
+                             .main = kSplitMain,
+                             .data = html_data(with_notes, drawings.views, drawings.svgs),
+                             .script = kSplitScript}),
+          .notes = std::move(drawings.notes)};
+}
+
+HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+  Drawings drawings = draw_views(report, limits, progress);
+  return {.text = html_data(report, drawings.views, drawings.svgs),
+          .notes = std::move(drawings.notes)};
+}
+
+namespace {
+
+constexpr std::size_t kMostNodes = 50'000;
+constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause, or in the bodies of a node
+constexpr std::size_t kMostAttributes = 40;
+
+struct OpNumbers {
+  std::size_t nodes = 0;
+  std::size_t acc = 0;
+};
+
+class DataWriter {
+ public:
+  DataWriter(const Report& report, const Views& views, const std::vector<std::string>& svgs)
+      : report_(report),
+        graph_(report.graph),
+        partition_(report.split.partition),
+        preview_(report.preview),
+        views_(views),
+        svgs_(svgs),
+        reasons_(reason_context(report)),
+        has_time_(report.time != nullptr && has_times(*report.time)) {
+    for (const NodeId node : graph_.nodes()) {
+      const bool is_drawn = !svgs[index(views.view_of[node])].empty();
+      if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);
+    }
+    is_in_groups_ = views.views.size() > 1;
+    if (is_in_groups_) list_neighbours();
+  }
+
+  std::string write() {
+    json_.begin_object();
+    json_.flag("has_link", !preview_.link.is_assumed);
+    write_coverage();
+    write_time();
+    write_parts();
+    write_devices();
+    write_ops();
+    write_reason_counts();
+    write_causes();
+    write_nodes();
+    write_heat();
+    write_views();
+    write_notes(json_, report_.notes);
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  // What a listed node reads and what reads it is listed, too.
+  void list_neighbours() {
+    NodeSet known(graph_.node_count());
+    for (const NodeId node : listed_) known.insert(node);
+    const std::size_t first_ones = listed_.size();
+    const auto add = [&](NodeId node) {
+      if (!graph_.nodes().contains(node) || listed_.size() >= kMostNodes) return;
+      if (known.insert(node)) listed_.push_back(node);
+    };
+    for (std::size_t i = 0; i < first_ones; ++i) {
+      for (const NodeId maker : makers_of(listed_[i])) add(maker);
+      for (const ValueId value : graph_.outputs(listed_[i])) {
+        for (const NodeId user : graph_.users(value)) add(user);
+      }
+    }
+    std::sort(listed_.begin(), listed_.end());
+  }
+
+  // The nodes that make what the node reads, each once; constants are no nodes of a split.
+  std::vector<NodeId> makers_of(NodeId node) const {
+    std::vector<NodeId> makers;
+    for (const Operand& operand : graph_.operands(node)) {
+      const NodeId maker = graph_.value(operand.value).producer;
+      if (maker != kNone<NodeId> && graph_.nodes().contains(maker)) makers.push_back(maker);
+    }
+    std::sort(makers.begin(), makers.end());
+    makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
+    return makers;
+  }
+
+  // Reasons name a list by its name: the path of a file is long, and the same in all of them.
+  std::string with_short_names(std::string text) const {
+    for (const SupportList& list : report_.lists) {
+      if (list.path.find('/') == std::string::npos) continue;
+      const std::string path = escaped(list.path);
+      for (std::size_t at = 0; (at = text.find(path, at)) != std::string::npos;) {
+        text.replace(at, path.size(), escaped(file_stem(list.path)));
+      }
+    }
+    return text;
+  }
+
+  static std::string file_stem(std::string_view path) {
+    path.remove_prefix(path.rfind('/') + 1);
+    return std::string(path.substr(0, path.rfind('.')));
+  }
+
+  bool is_acc(NodeId node) const { return partition_.is_acc(partition_.part_of[node]); }
+
+  void pair(std::string_view key, double number, const std::string& text) {
+    json_.begin_list(key);
+    json_.number(number);
+    json_.text(text);
+    json_.end_list();
+  }
+
+  void bytes(std::string_view key, std::uint64_t count) {
+    pair(key, static_cast<double>(count), bytes_text(count));
+  }
+
+  // ---- the whole ----
+
+  void write_coverage() {
+    const Coverages& coverage = preview_.coverage;
+    json_.begin_list("coverage");
+    const auto count = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
+    const auto size = [](double value) { return bytes_text(static_cast<std::uint64_t>(value)); };
+    write_covered("nodes", coverage.nodes, count(coverage.nodes.acc), count(coverage.nodes.total));
+    write_covered(coverage.flops.unknown > 0 ? "known FLOPs" : "FLOPs", coverage.flops,
+                  flops_text(coverage.flops.acc), flops_text(coverage.flops.total));
+    write_covered("parameters", coverage.parameter_bytes, size(coverage.parameter_bytes.acc),
+                  size(coverage.parameter_bytes.total));
+    json_.end_list();
+  }
+
+  void write_covered(std::string_view what, const Coverage& coverage, const std::string& acc,
+                     const std::string& total) {
+    if (coverage.total <= 0) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("what", what);
+    json_.number("ratio", coverage.ratio());
+    json_.text("text", percent_text(coverage.ratio()) + ": " + acc + " of " + total);
+    json_.end_object();
+  }
+
+  // ---- time ----
+
+  void write_time() {
+    json_.begin_list("time");
+    if (has_time_) {
+      const Latency& latency = report_.time->asked();
+      write_share("cpu", "CPU", latency.cpu_us);
+      if (latency.targets.empty()) write_share("acc", "accelerator", latency.acc_us);
+      for (std::size_t i = 0; i < latency.targets.size(); ++i) {
+        write_share("acc", report_.targets[i].name, latency.targets[i].compute_us, i);
+      }
+      write_share("link", "link", latency.link_us);
+      write_share("launch", "launches", latency.launch_us);
+    }
+    json_.end_list();
+  }
+
+  void write_share(std::string_view kind, std::string_view what, const std::optional<double>& us,
+                   std::optional<std::size_t> target = {}) {
+    if (!us) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("kind", kind);
+    if (target) json_.number("target", *target);
+    json_.text("what", what);
+    json_.number("us", *us);
+    json_.text("text", duration_text(*us));
+    json_.end_object();
+  }
+
+  void write_heat() {
+    json_.begin_list("heat");
+    const PerNode<NodeCost> costs = node_costs(graph_);
+    if (has_time_) write_heat_by("time", "time", make_heat(report_, ColorBy::time, costs));
+    write_heat_by("flops", "FLOPs", make_heat(report_, ColorBy::flops, costs));
+    write_heat_by("bytes", "bytes", make_heat(report_, ColorBy::bytes, costs));
+    json_.end_list();
+  }
+
+  // Writes the heat class and its text for each listed node, then for each view.
+  void write_heat_by(std::string_view key, std::string_view name, const HeatMap& heat) {
+    json_.begin_object();
+    json_.text("key", key);
+    json_.text("name", name);
+    json_.begin_list("classes", Layout::one_line);
+    for (std::size_t i = 0; i < kHeatClasses; ++i) json_.text(heat_class_name(heat, i));
+    json_.end_list();
+    json_.begin_list("nodes", Layout::one_line);
+    for (const NodeId node : listed_) {
+      write_amount(heat_class(heat, heat.amounts[node]), heat_text(heat, heat.amounts[node]));
+    }
+    json_.end_list();
+    json_.begin_list("views", Layout::one_line);
+    for (std::size_t i = 0; i < views_.views.size(); ++i) {
+      const auto nodes = views_.nodes(id_at<ViewId>(i));
+      write_amount(heat_class(heat, heat_of(heat, nodes)), heat_text(heat, nodes));
+    }
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_amount(std::size_t heat_class, const std::string& text) {
+    json_.begin_list();
+    json_.number(heat_class);
+    json_.text(text);
+    json_.end_list();
+  }
+
+  // ---- tables ----
+
+  void write_parts() {
+    json_.begin_list("parts");
+    for (const PartId part : partition_.parts()) write_part(part);
+    json_.end_list();
+  }
+
+  void write_part(PartId part) {
+    const PartNumbers& numbers = preview_.parts[part];
+    json_.begin_object(Layout::one_line);
+    json_.text("name", escaped(partition_.name(part)));
+    json_.flag("acc", partition_.is_acc(part));
+    if (!report_.targets.empty()) {
+      json_.text("on", device_text(report_, part));
+      const TargetId target = partition_.target(part);
+      if (target != kNone<TargetId>) json_.number("target", index(target));
+    }
+    json_.number("nodes", partition_.nodes(part).size());
+    const Boundaries& boundaries = report_.split.boundaries;
+    pair("in", static_cast<double>(numbers.input_bytes),
+         crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
+    pair("out", static_cast<double>(numbers.output_bytes),
+         crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
+    bytes("parameters", numbers.parameter_bytes);
+    pair("flops", numbers.flops, work_text(numbers));
+    pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
+    if (has_time_) write_part_time(part);
+    const bool is_bound = preview_.bound && report_.targets.empty();
+    json_.flag("bottleneck", is_bound && preview_.bound->bottleneck == part);
+    json_.begin_list("hazards");
+    for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
+    json_.end_list();
+    json_.end_object();
+  }
+
+  // Of several targets a row for each and for the CPU, with the bytes to each other.
+  void write_devices() {
+    if (report_.targets.empty()) return;
+    const auto& devices = preview_.by_device.devices;
+    json_.begin_list("devices");
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const bool is_host = i == report_.targets.size();
+      json_.begin_object(Layout::one_line);
+      json_.text("name", is_host ? "CPU" : report_.targets[i].name);
+      if (!is_host) json_.number("target", i);
+      json_.number("nodes", devices[i].nodes);
+      json_.number("parts", devices[i].parts);
+      bytes("weights", devices[i].parameter_bytes);
+      if (!is_host && report_.time != nullptr) write_peak(i);
+      if (has_time_) write_times_of(i);
+      json_.begin_list("to");
+      for (std::size_t to = 0; to < devices.size(); ++to) {
+        const std::uint64_t count = preview_.by_device.bytes_between(i, to);
+        json_.begin_list();
+        json_.number(count);
+        json_.text(bytes_between_text(preview_.by_device, i, to));
+        json_.end_list();
+      }
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+    json_.begin_list("why_not");
+    for (const NodeId node : listed_) {
+      json_.begin_list(Layout::one_line);
+      for (const auto& [target, why] : node_card(report_, node).why_not) {
+        json_.text(std::string(target) + ": " + with_short_names(why));
+      }
+      json_.end_list();
+    }
+    json_.end_list();
+  }
+
+  // "18.1 MiB of 20 MiB": what the target holds at once, and its memory if that is known.
+  void write_peak(std::size_t target) {
+    const std::uint64_t peak = report_.time->use->peak_bytes[target];
+    const auto memory = report_.time->basis.machine_with(target).acc_memory;
+    pair("peak", static_cast<double>(peak),
+         known_bytes_text(peak, report_.time->use->is_peak_known[target]) +
+             (memory ? " of " + bytes_text(*memory) : std::string()));
+  }
+
+  void write_times_of(std::size_t device) {
+    const Latency& latency = report_.time->asked();
+    const auto add = [&](std::string_view key, const std::optional<double>& us) {
+      pair(key, us.value_or(-1), us ? duration_text(*us) : std::string("?"));
+    };
+    if (device == report_.targets.size()) return add("compute", latency.cpu_us);
+    add("compute", latency.targets[device].compute_us);
+    add("link", latency.targets[device].link_us);
+    add("launches", latency.targets[device].launch_us);
+  }
+
+  void write_part_time(PartId part) {
+    const PartLatency& time = report_.time->asked().parts[part];
+    const bool is_known = time.compute_us && time.link_us && time.launch_us;
+    pair("time", is_known ? *time.compute_us + *time.link_us + *time.launch_us : -1,
+         part_time_text(time));
+  }
+
+  void write_ops() {
+    std::map<std::string_view, OpNumbers> ops;
+    for (const NodeId node : graph_.nodes()) {
+      OpNumbers& op = ops[graph_.op(node)];
+      ++op.nodes;
+      if (is_acc(node)) ++op.acc;
+    }
+    json_.begin_list("ops");
+    for (const auto& [name, op] : ops) {
+      json_.begin_object(Layout::one_line);
+      json_.text("op", escaped(name));
+      json_.number("nodes", op.nodes);
+      json_.number("acc", op.acc);
+      json_.number("cpu", op.nodes - op.acc);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // ---- reasons ----
+
+  void write_reason_counts() {
+    std::array<std::size_t, kReasonCodeCount> counts{};
+    for (const NodeId node : graph_.nodes()) {
+      if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)];
+    }
+    std::vector<std::size_t> codes;
+    for (std::size_t code = 0; code < counts.size(); ++code) {
+      if (counts[code] > 0) codes.push_back(code);
+    }
+    std::stable_sort(codes.begin(), codes.end(),
+                     [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+    json_.begin_list("reasons");
+    for (const std::size_t code : codes) {
+      json_.begin_object(Layout::one_line);
+      json_.text("code", reason_code_name(static_cast<ReasonCode>(code)));
+      json_.text("words", reason_code_words(static_cast<ReasonCode>(code)));
+      json_.number("count", counts[code]);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // Why nodes are not run. With several targets each has its own causes, for the nodes that it does not run.
+  void write_causes() {
+    json_.begin_list("causes");
+    if (report_.targets.empty()) write_causes_of(reasons_, report_.split.reasons, "");
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      write_causes_of(reason_context(report_, id_at<TargetId>(i)), report_.split.targets[i].reasons,
+                      report_.targets[i].name + ": ");
+    }
+    json_.end_list();
+  }
+
+  void write_causes_of(const ReasonContext& context, const PerNode<Reason>& reasons,
+                       const std::string& whose) {
+    for (const Cause& cause : group_by_cause(context, reasons)) {
+      json_.begin_object(Layout::one_line);
+      json_.text("text", whose + with_short_names(cause.text));
+      json_.text("code", reason_code_name(reasons[cause.nodes.front()].code));
+      json_.number("count", cause.nodes.size());
+      json_.begin_list("nodes");
+      CappedList named(kMostNamed);
+      for (const NodeId node : cause.nodes) {
+        if (named.shows_next()) json_.number(index(node));
+      }
+      json_.end_list();
+      json_.end_object();
+    }
+  }
+
+  // ---- nodes and drawings ----
+
+  void write_nodes() {
+    json_.begin_list("node_ids", Layout::one_line);
+    for (const NodeId node : listed_) json_.number(index(node));
+    json_.end_list();
+    json_.begin_list("nodes");
+    for (const NodeId node : listed_) write_node(node);
+    json_.end_list();
+    if (is_in_groups_) write_makers();
+  }
+
+  // Which nodes each node reads from: in a drawing in groups the edges do not say it, as they join groups.
+  void write_makers() {
+    json_.begin_list("beside", Layout::one_line);
+    for (const NodeId node : listed_) {
+      json_.begin_list();
+      for (const NodeId maker : makers_of(node)) json_.number(index(maker));
+      json_.end_list();
+    }
+    json_.end_list();
+  }
+
+  void write_node(NodeId node) {
+    const auto outputs = graph_.outputs(node);
+    const NodeCard card = node_card(report_, node);
+    json_.begin_list(Layout::one_line);
+    json_.text(escaped(card.name));
+    json_.text(escaped(card.op));
+    json_.number(index(card.part));
+    json_.number(index(views_.view_of[node]));
+    if (card.why.empty()) {
+      json_.null();
+    } else {
+      json_.begin_list();
+      json_.text(card.code);
+      json_.text(with_short_names(why_text(card)));
+      json_.end_list();
+    }
+    json_.text(outputs.empty() ? "" : type_text(graph_, outputs[0]));
+    json_.text(escaped(graph_.text(graph_.node(node).scope)));
+    const NodeId because = report_.split.reasons[node].because;
+    const bool has_blamed = because != kNone<NodeId> && graph_.nodes().contains(because);
+    has_blamed ? json_.number(index(because)) : json_.null();
+    write_attributes(node);
+    write_bodies(node);
+    json_.end_list();
+  }
+
+  // Why the node is on the CPU; with several targets, the reason of each.
+  static std::string why_text(const NodeCard& card) {
+    std::string text;
+    for (const auto& [target, why] : card.why_not) {
+      text += (text.empty() ? "" : "; ") + std::string(target) + ": " + why;
+    }
+    return text.empty() ? card.why : text;
+  }
+
+  // Names and values in turn, without bodies and tensors.
+  void write_attributes(NodeId node) {
+    json_.begin_list();
+    CappedList listed(kMostAttributes);
+    for (const Attribute& attribute : graph_.attributes(node)) {
+      if (attribute.type == AttributeType::opaque || !listed.shows_next()) continue;
+      json_.text(escaped(graph_.text(attribute.name)));
+      json_.text(attribute_text(graph_.attribute_pools(), attribute));
+    }
+    json_.end_list();
+  }
+
+  // The nodes in the bodies of an If, Loop or Scan: the body, the name and the op of each in turn,
+  // then how many there are.
+  void write_bodies(NodeId node) {
+    const auto inside = graph_.body_nodes(node);
+    if (inside.empty()) return;
+    json_.begin_list();
+    CappedList listed(kMostNamed);
+    for (const NodeId inner : inside) {
+      if (!listed.shows_next()) continue;
+      json_.text(escaped(graph_.text(graph_.node(inner).target)));
+      json_.text(escaped(graph_.node(inner).name));
+      json_.text(escaped(graph_.op(inner)));
+    }
+    json_.end_list();
+    json_.number(inside.size());
+  }
+
+  void write_views() {
+    json_.begin_list("views");
+    for (std::size_t i = 0; i < views_.views.size(); ++i) {
+      const View& view = views_.views[i];
+      json_.begin_object(Layout::one_line);
+      json_.text("title", i == 0 ? model_name(report_.model) : escaped(view.title));
+      json_.key("parent");
+      view.parent == kNone<ViewId> ? json_.null() : json_.number(index(view.parent));
+      json_.number("nodes", view.node_count());
+      json_.text("svg", svgs_[i]);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const Preview& preview_;
+  const Views& views_;
+  const std::vector<std::string>& svgs_;
+  ReasonContext reasons_;
+  const bool has_time_;  // asking looks at all nodes
+  std::vector<NodeId> listed_;
+  bool is_in_groups_ = false;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string html_data(const Report& report, const Views& views,
+                      const std::vector<std::string>& svgs) {
+  return DataWriter(report, views, svgs).write();
+}
+
+// ---- viewers ----
+
+namespace {
+
+constexpr auto kOneLine = JsonText::Layout::one_line;
+
+// What an entry is on. Netron searches by name; operators of TensorFlow Lite have none, and are found
+// by their number in the subgraph, as are its tensors.
+struct AttachmentTarget {
+  std::string_view kind;
+  std::string_view name = {};
+  std::optional<std::uint32_t> number = {};
+};
+
+class Attachment {
+ public:
+  explicit Attachment(const Report& report)
+      : report_(report),
+        graph_(report.graph),
+        partition_(report.split.partition),
+        tflite_(report.model.tflite()) {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.text("signature", "netron:attachment");
+    json_.begin_list("metadata");
+    write_model_metadata();
+    for (const NodeId node : graph_.nodes()) write_node_metadata(node);
+    each_crossing([&](ValueId value, PartId part) { write_crossing(value, part); });
+    json_.end_list();
+    json_.begin_list("metrics");
+    write_model_metrics();
+    write_node_metrics();
+    write_value_metrics();
+    json_.end_list();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  using Target = AttachmentTarget;
+
+  Target of_model() const { return {"model"}; }
+  Target of(NodeId node) const {
+    Target target{"node", graph_.node(node).name};
+    if (tflite_ != nullptr) target.number = tflite_->operators[index(node)];
+    return target;
+  }
+  Target of(ValueId value) const {
+    Target target{"value", graph_.value(value).name};
+    if (tflite_ != nullptr) target.number = tflite_->tensors[index(value)];
+    return target;
+  }
+
+  void begin_item(const Target& target, std::string_view name) {
+    json_.begin_object(kOneLine);
+    json_.text("kind", target.kind);
+    if (target.number) {
+      json_.text("identifier", std::to_string(*target.number));
+    } else {  // Netron searches for the first line of a name.
+      json_.text("target", target.name.substr(0, target.name.find('\n')));
+    }
+    json_.text("name", name);
+    json_.key("value");
+  }
+
+  void add_text(const Target& target, std::string_view name, std::string_view value) {
+    begin_item(target, name);
+    json_.text(value);
+    json_.text("type", "string");
+    json_.end_object();
+  }
+
+  template <class Number>
+  void add_number(const Target& target, std::string_view name, Number value) {
+    begin_item(target, name);
+    json_.number(value);
+    json_.end_object();
+  }
+
+  void write_model_metadata() {
+    add_text(of_model(), "support list", support_name(report_.lists));
+    add_text(of_model(), "on the accelerator",
+             coverage_text(report_.preview.coverage, "on the accelerator"));
+  }
+
+  void write_node_metadata(NodeId node) {
+    const NodeCard card = node_card(report_, node);
+    add_text(of(node), "partition", card.partition);
+    add_text(of(node), "device", card.device);
+    if (!card.why.empty()) add_text(of(node), "why on the CPU", card.why);
+    for (const auto& [target, why] : card.why_not) {
+      add_text(of(node), "why not on " + std::string(target), why);
+    }
+  }
+
+  // Values that leave a part for another part or for the caller.
+  template <class Visit>
+  void each_crossing(const Visit& visit) const {
+    for (const PartId part : partition_.parts()) {
+      for (const ValueId value : report_.split.boundaries.outputs[part]) visit(value, part);
+    }
+  }
+
+  void write_crossing(ValueId value, PartId from) {
+    std::string to;
+    PartId last = from;
+    for (const NodeId user : graph_.users(value)) {
+      const PartId part = partition_.part_of[user];
+      if (part == from || part == last) continue;
+      to += (to.empty() ? "" : ", ") + partition_.name(part);
+      last = part;
+    }
+    if (graph_.is_graph_output(value)) to += to.empty() ? "the caller" : ", the caller";
+    add_text(of(value), "crosses", partition_.name(from) + " to " + to);
+  }
+
+  void write_model_metrics() {
+    std::size_t acc = 0;
+    for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
+    add_number(of_model(), "accelerator partitions", acc);
+    const auto bound = known_bound(report_.preview);
+    if (bound && report_.targets.empty()) add_number(of_model(), "QPS", bound->shared_qps);
+  }
+
+  void write_node_metrics() {
+    const PerNode<std::optional<double>> flops = node_flops(graph_);
+    for (const NodeId node : graph_.nodes()) {
+      if (flops[node]) add_number(of(node), "FLOPs", *flops[node]);
+    }
+  }
+
+  void write_value_metrics() {
+    each_crossing([&](ValueId value, PartId) {
+      const auto bytes = value_bytes(graph_, value);
+      if (bytes) add_number(of(value), "bytes over the border", *bytes);
+    });
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const TfliteModel* tflite_;  // null: of another format
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string netron_attachment(const Report& report) { return Attachment(report).write(); }
+
+namespace {
+
+constexpr std::string_view kRed = "#ffcdd2";
+
+// One measure of the nodes that have it.
+class NodeData {
+ public:
+  NodeData(const Graph& graph, std::string_view name) : graph_(graph) {
+    json_.begin_object();
+    json_.text("name", name);
+    json_.begin_object("results");
+  }
+
+  // Returns false, without writing, for a node without outputs: it has no key.
+  bool begin(NodeId node) {
+    const IdRange<ValueId> outputs = graph_.outputs(node);
+    if (outputs.empty()) return false;
+    json_.text_key(graph_.value(outputs[0]).name);
+    json_.begin_object(Layout::one_line);
+    json_.key("value");
+    return true;
+  }
+  void add(NodeId node, std::string_view value, std::string_view colour) {
+    if (!begin(node)) return;
+    json_.text(value);
+    if (!colour.empty()) json_.text("bgColor", colour);
+    json_.end_object();
+  }
+  void add(NodeId node, double value) {
+    if (!begin(node)) return;
+    json_.number(value);
+    json_.end_object();
+  }
+
+  JsonText& end_results() {
+    json_.end_object();
+    return json_;
+  }
+  std::string finish() && {
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+  // For texts: a group shows how often each text occurs in it; there is no sum.
+  std::string finish_words() && {
+    JsonText& json = end_results();
+    json.flag("showExpandedSummaryOnGroupNode", true);
+    json.flag("hideInAggregatedStatsTable", true);
+    json.flag("hideInChildrenStatsTable", true);
+    return std::move(*this).finish();
+  }
+
+ private:
+  const Graph& graph_;
+  JsonText json_;
+};
+
+std::string partition_data(const Report& report) {
+  static constexpr std::array<std::string_view, 6> kGreens = {"#c8e6c9", "#a5d6a7", "#dcedc8",
+                                                              "#b2dfdb", "#c5e1a5", "#b2ebf2"};
+  const Partition& partition = report.split.partition;
+  NodeData data(report.graph, "partition");
+  for (const NodeId node : report.graph.nodes()) {
+    const PartId part = partition.part_of[node];
+    const TargetId target = colour_of(report, part);  // of several each has its colour
+    const std::string_view own =
+        partition.is_acc(part) ? kGreens[index(part) / 2 % kGreens.size()] : kRed;
+    data.add(node, partition.name(part),
+             target == kNone<TargetId> ? own : target_colours(target).fill);
+  }
+  return std::move(data).finish_words();
+}
+
+std::string reason_data(const Report& report) {
+  NodeData data(report.graph, "why on the CPU");
+  for (const NodeId node : report.graph.nodes()) {
+    const Reason& reason = report.split.reasons[node];
+    if (reason.code != ReasonCode::none) data.add(node, reason_code_name(reason.code), kRed);
+  }
+  return std::move(data).finish_words();
+}
+
+std::string flops_data(const Report& report) {
+  const PerNode<std::optional<double>> flops = node_flops(report.graph);
+  NodeData data(report.graph, "FLOPs");
+  for (const NodeId node : report.graph.nodes()) {
+    if (flops[node]) data.add(node, *flops[node]);
+  }
+  JsonText& json = data.end_results();
+  json.begin_list("gradient", Layout::one_line);
+  for (const auto& [stop, colour] : {std::pair{0, "#fffde7"}, std::pair{1, "#e65100"}}) {
+    json.begin_object();
+    json.number("stop", stop);
+    json.text("bgColor", colour);
+    json.end_object();
+  }
+  json.end_list();
+  return std::move(data).finish();
+}
+
+}  // namespace
+
+std::vector<std::string> model_explorer_file_names() {
+  return {"partition.json", "reason.json", "flops.json"};
+}
+
+std::vector<NamedText> model_explorer_files(const Report& report) {
+  const std::vector<std::string> names = model_explorer_file_names();
+  return {{names[0], partition_data(report)},
+          {names[1], reason_data(report)},
+          {names[2], flops_data(report)}};
+}
+
+}  // namespace cleave

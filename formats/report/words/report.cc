@@ -1,0 +1,347 @@
+#include "formats/report/words/report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "core/base/words.h"
+#include "core/cost/cost.h"
+#include "core/graph/graph.h"
+#include "formats/base/faults.h"
+#include "formats/base/text.h"
+#include "formats/models/models.h"
+#include "formats/report/words/words.h"
+
+namespace cleave {
+
+std::string support_name(const std::vector<SupportList>& lists) {
+  std::string name;
+  for (const SupportList& list : lists) name += (name.empty() ? "" : " + ") + list.name;
+  return name;
+}
+
+std::string model_name(const LoadedModel& model) {
+  std::string_view name = model.source.path();
+  if (name == "<stdin>" && !model.graph.name().empty()) return escaped(model.graph.name());
+  name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
+  for (const std::string_view extension : {".json", ".onnx", ".pt2"}) {
+    if (name.size() > extension.size() && name.ends_with(extension)) {
+      name.remove_suffix(extension.size());
+    }
+  }
+  return escaped(name);
+}
+
+namespace {
+
+void write_dim(JsonText& json, const Graph& graph, Dim dim) {
+  if (dim.is_fixed()) return json.number(dim.size());
+  if (dim.is_symbol()) return json.text(graph.text(dim.name()));
+  json.null();
+}
+
+void write_value(JsonText& json, const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  json.begin_object(JsonText::Layout::one_line);
+  json.text("name", value.name);
+  json.text("type", value_type_name(value.type));
+  json.key("dtype");
+  value.dtype == DType::unknown ? json.null() : json.text(dtype_name(value.dtype));
+  json.key("shape");
+  if (value.is_tensor() && graph.has_rank(id)) {
+    json.begin_list();
+    for (const Dim dim : graph.shape(id)) write_dim(json, graph, dim);
+    json.end_list();
+  } else {
+    json.null();
+  }
+  json.number("bytes", value_bytes(graph, id));
+  json.end_object();
+}
+
+bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+    return graph.value(value).is_tensor() && !value_bytes(graph, value);
+  });
+}
+
+}  // namespace
+
+void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
+                 std::uint64_t parameter_bytes) {
+  std::size_t parameters = 0;
+  for (const ValueId parameter : graph.parameters()) {
+    if (graph.value(parameter).producer == kNone<NodeId>) ++parameters;
+  }
+  json.begin_object("model");
+  json.text("path", model.source.path());
+  json.text("format", model_format_name(model.format()));
+  json.text("name", graph.name());
+  json.number("nodes", graph.node_count());
+  json.number("values", graph.value_count());
+  json.number("parameters", parameters);
+  json.number("parameter_bytes", parameter_bytes);
+  json.text("fingerprint", fingerprint_text(fingerprint(graph)));
+  json.end_object();
+}
+
+void write_values(JsonText& json, std::string_view key, const Graph& graph,
+                  std::span<const ValueId> values) {
+  json.begin_list(key);
+  for (const ValueId value : values) write_value(json, graph, value);
+  json.end_list();
+}
+
+void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
+                       std::span<const ValueId> values) {
+  json.begin_list(key, JsonText::Layout::one_line);
+  for (const ValueId value : values) json.text(graph.value(value).name);
+  json.end_list();
+}
+
+void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
+  json.key("file");
+  files.empty() || files[index(part)].empty() ? json.null() : json.text(files[index(part)]);
+}
+
+std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
+  if (is_all_known) return bytes_text(bytes);
+  return bytes == 0 ? "?" : bytes_text(bytes) + "+";
+}
+
+std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to) {
+  const std::uint64_t bytes = devices.bytes_between(from, to);
+  const bool is_known = devices.are_bytes_known(from, to);
+  return bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known);
+}
+
+std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
+                          std::uint64_t bytes) {
+  return known_bytes_text(bytes, !has_unknown_size(graph, values));
+}
+
+std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
+                           std::uint64_t bytes) {
+  if (!has_unknown_size(graph, values)) return bytes_text(bytes);
+  return bytes == 0 ? "an unknown size" : "at least " + bytes_text(bytes);
+}
+
+bool has_unknown_bytes(const PartNumbers& numbers) {
+  return std::any_of(numbers.hazards.begin(), numbers.hazards.end(), [](const Hazard& hazard) {
+    return hazard.kind == Hazard::Kind::unknown_bytes;
+  });
+}
+
+bool has_unknown_bytes(const Preview& preview) {
+  return std::any_of(preview.parts.begin(), preview.parts.end(),
+                     [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });
+}
+
+std::string part_qps_text(const PartNumbers& numbers) {
+  if (has_unknown_bytes(numbers)) return "?";
+  return numbers.qps ? rate_text(*numbers.qps) : "-";
+}
+
+std::optional<double> known_qps(const PartNumbers& numbers) {
+  return has_unknown_bytes(numbers) ? std::nullopt : numbers.qps;
+}
+
+std::optional<LinkBound> known_bound(const Preview& preview) {
+  return has_unknown_bytes(preview) ? std::nullopt : preview.bound;
+}
+
+std::string work_text(const PartNumbers& numbers) {
+  if (numbers.flops == 0 && numbers.unknown_flops > 0) return "?";
+  return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
+}
+
+namespace {
+
+void write_ratio(JsonText& json, const Coverage& coverage) {
+  json.number("acc", coverage.acc);
+  json.number("total", coverage.total);
+}
+
+void write_known_ratio(JsonText& json, const Coverage& coverage) {
+  write_ratio(json, coverage);
+  json.number("ratio", coverage.ratio());
+}
+
+}  // namespace
+
+std::string share_text(const Coverage& coverage) {
+  return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
+}
+
+std::string coverage_text(const Coverages& coverage, std::string_view where) {
+  const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
+  const std::string at(where);
+  if (coverage.nodes.total == 0) return "no nodes";
+  std::string text = count(coverage.nodes.acc) + " of " +
+                     counted(static_cast<std::uint64_t>(coverage.nodes.total), "node") + " (" +
+                     percent_text(coverage.nodes.ratio()) + ")";
+  if (coverage.flops.have_share()) {
+    text += " and " + percent_text(coverage.flops.ratio()) + " of " +
+            (coverage.flops.unknown > 0 ? "the known " : "") + flops_text(coverage.flops.total);
+  }
+  return text + " " + at;
+}
+
+void write_coverage(JsonText& json, const Coverages& coverage) {
+  constexpr auto kOneLine = JsonText::Layout::one_line;
+  json.begin_object("coverage");
+  json.begin_object("nodes", kOneLine);
+  write_known_ratio(json, coverage.nodes);
+  json.end_object();
+  json.begin_object("flops", kOneLine);
+  write_ratio(json, coverage.flops);
+  json.key("ratio");
+  coverage.flops.are_known() ? json.number(coverage.flops.ratio()) : json.null();
+  json.number("unknown_ops", coverage.unknown_flops_ops.size());
+  json.number("unknown_nodes", coverage.flops.unknown);
+  json.end_object();
+  json.begin_object("parameter_bytes", kOneLine);
+  write_known_ratio(json, coverage.parameter_bytes);
+  json.end_object();
+  json.end_object();
+}
+
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first) {
+  json.begin_list("notes");
+  for (const std::string& note : first) json.text(note);
+  for (const std::string& note : notes) json.text(note);
+  json.end_list();
+}
+
+std::string notes_text(std::span<const std::string> notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    text += (text.empty() ? "\n" : "") + wrapped("note: " + escaped(note), 0, 2);
+  }
+  return text;
+}
+
+std::string start_note(const Split& split) {
+  const std::size_t count = split.found.subgraphs.count();
+  const std::size_t other = split.found.count_from_other_side;
+  if (other >= count) return {};
+  return "starting from the other side gives " + std::to_string(other) + " subgraphs instead of " +
+         std::to_string(count) + ": see --start fewest";
+}
+
+std::string gain_note(const Split& split) {
+  if (!split.placement || !split.placement->is_too_little) return {};
+  return "no node moved to the CPU: the best placement would take " +
+         percent_text(split.placement->gain) + " less time, and --min-gain asks for more";
+}
+
+std::string host_shapes_note(const Split& split, const SplitOptions& options) {
+  if (!options.host_shapes) return {};
+  const std::size_t with = split.merged_count;
+  const std::size_t without = split.count_without_host_shapes;
+  const bool is_less = with <= without;
+  const std::size_t change = is_less ? without - with : with - without;
+  return "host shapes: " + counted(split.host_shapes.nodes.count(), "node") + ", " +
+         (change == 0 ? "as many subgraphs as without"
+                      : counted(change, is_less ? "fewer subgraph" : "more subgraph",
+                                is_less ? "fewer subgraphs" : "more subgraphs"));
+}
+
+std::string memory_note(const Preview& preview, const Machine& machine) {
+  const auto used = static_cast<std::uint64_t>(preview.coverage.parameter_bytes.acc);
+  if (!machine.acc_memory || used <= *machine.acc_memory) return {};
+  return "the accelerator's memory is " + bytes_text(*machine.acc_memory) +
+         ", and the parameters read there are " + bytes_text(used) + ", " +
+         bytes_text(used - *machine.acc_memory) + " more: no option places nodes by memory";
+}
+
+std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
+                            bool has_requirements) {
+  const auto& devices = split.partition.devices;
+  const auto count =
+      static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+  if (!machine.most_acc_parts || count <= *machine.most_acc_parts) return {};
+  const std::string most = count_text(*machine.most_acc_parts);
+  return counted(count, "partition is", "partitions are") + " on the accelerator, " +
+         count_text(count - *machine.most_acc_parts) + " more than max-subgraphs=" + most +
+         (options.place != PlaceBy::cost
+              ? ": --keep-acc-subgraphs " + most + " or --place cost keeps to it"
+          : has_requirements
+              ? ": nodes of --require take them; without them --place cost keeps to it"
+              : ": --keep-acc-subgraphs " + most + " keeps to it");
+}
+
+std::vector<std::string> target_notes(const LoadedModel& model, const Graph& graph,
+                                      std::span<const Target> targets, const Preview& preview,
+                                      const InferenceTime& time) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Machine& machine = time.basis.machine_with(i);
+    const std::uint64_t held = time.use->peak_bytes[i];
+    const bool is_known = time.use->is_peak_known[i];
+    if (machine.acc_memory && held > *machine.acc_memory) {
+      notes.push_back(targets[i].name + " would hold " + (is_known ? "" : "at least ") +
+                      bytes_text(held) + " at once, " + bytes_text(held - *machine.acc_memory) +
+                      " more than its memory=" + bytes_text(*machine.acc_memory) +
+                      ": --place cost keeps to it");
+    } else if (machine.acc_memory && !is_known) {
+      const std::string dims = size_options_text(model, graph);
+      notes.push_back("whether " + targets[i].name +
+                      " keeps to its memory=" + bytes_text(*machine.acc_memory) +
+                      " is not known, since sizes of tensors that it holds are not" +
+                      (dims.empty() ? "" : ": give " + dims));
+    }
+    const std::size_t parts = preview.by_device.devices[i].parts;
+    if (machine.most_acc_parts && parts > *machine.most_acc_parts) {
+      const std::string most = count_text(*machine.most_acc_parts);
+      notes.push_back(targets[i].name + " has " + counted(parts, "partition") + ", " +
+                      count_text(parts - *machine.most_acc_parts) +
+                      " more than max-subgraphs=" + most + ": --keep-acc-subgraphs " +
+                      targets[i].name + "=" + most + " or --place cost keeps to it");
+    }
+  }
+  return notes;
+}
+
+std::string opsets_text(const Graph& graph) {
+  std::string text;
+  for (const OpsetImport& opset : graph.opsets()) {
+    text += (text.empty() ? "" : ", ") +
+            (opset.domain.empty() ? std::string("ai.onnx") : escaped(opset.domain)) + " " +
+            std::to_string(opset.version);
+  }
+  return text;
+}
+
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
+  json.begin_list("opsets");
+  for (const OpsetImport& opset : opsets) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("domain", opset.domain == "ai.onnx" ? std::string_view{} : opset.domain);
+    json.number("version", opset.version);
+    json.end_object();
+  }
+  json.end_list();
+}
+
+std::string size_options_text(const LoadedModel& model, const Graph& graph) {
+  std::string text;
+  for (const ValueId input : deciding_inputs(graph)) {
+    text += (text.empty() ? "" : " ") + std::string("--set-input ") +
+            shell_word(escaped(graph.value(input).name) + "=VALUE");
+  }
+  std::optional<Fitting> fitting;
+  bool is_sought = false;
+  const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {
+    if (!std::exchange(is_sought, true)) fitting = fitting_sizes(model);
+    if (!fitting) return std::nullopt;
+    const auto found = fitting->shapes.find(std::string(graph.value(input).name));
+    return found == fitting->shapes.end() ? std::nullopt : std::optional(found->second[axis]);
+  };
+  const std::string dims = dim_options(graph, likely);
+  return text + (text.empty() || dims.empty() ? "" : " ") + dims;
+}
+
+}  // namespace cleave

@@ -1,0 +1,539 @@
+// Words of warnings, options, open sizes, progress, and what is worth it.
+#include "formats/report/words/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "core/base/words.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "formats/base/faults.h"
+#include "formats/base/text.h"
+#include "formats/report/words/report.h"
+
+namespace cleave {
+
+// ---- list warnings ----
+
+namespace {
+
+// Of nodes, constants, and nodes in bodies.
+std::unordered_set<std::string_view> node_names(const Graph& graph) {
+  std::unordered_set<std::string_view> names;
+  for (const NodeId node : graph.nodes()) {
+    names.insert(graph.node(node).name);
+    for (const NodeId inner : graph.body_nodes(node)) names.insert(graph.node(inner).name);
+  }
+  for (const NodeId node : graph.constants()) names.insert(graph.node(node).name);
+  return names;
+}
+
+// The nodes of the verdicts that the model does not have, in the list's order.
+std::vector<std::string> strangers(const std::unordered_set<std::string_view>& names,
+                                   const SupportList& list) {
+  std::vector<std::string> strange;
+  for (const auto* const rules : {&list.allow, &list.deny}) {
+    for (const Rule& rule : *rules) {
+      if (rule.is_exact_name && !names.contains(rule.node_name)) strange.push_back(rule.node_name);
+    }
+  }
+  return strange;
+}
+
+}  // namespace
+
+Diagnostics idle_list_warnings(const SplitInput& input) {
+  Diagnostics warnings;
+  for (const IdleList& idle : find_idle_lists(input.graph, input.lists)) {
+    const SupportList& list = input.lists[idle.list];
+    std::string ops;
+    for (const UsedOp& op : idle.ops) {
+      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op_text(op.domain, op.op)) + " (" +
+             counted(op.nodes, "node") + ")";
+    }
+    warnings.push_back(
+        {.severity = Severity::warning,
+         .file = list.path,
+         .message = list.allow.empty() && list.patterns.empty()
+                        ? "the list has no allow rule: it puts no node on the accelerator"
+                        : "no rule of the list names an op of the model: it puts no "
+                          "node on the accelerator",
+         .notes = {"most of the model is " + ops}});
+  }
+  return warnings;
+}
+
+Diagnostics idle_verdict_warnings(const SplitInput& input) {
+  constexpr std::size_t kMostNamed = 3;
+  Diagnostics warnings;
+  std::unordered_set<std::string_view> names;
+  for (const SupportList& list : input.lists) {
+    if (list.role != ListRole::verdicts) continue;
+    if (names.empty()) names = node_names(input.graph);
+    const std::vector<std::string> strange = strangers(names, list);
+    if (strange.empty()) continue;
+    warnings.push_back({.severity = Severity::warning,
+                        .file = list.path,
+                        .message = counted(strange.size(), "verdict is", "verdicts are") +
+                                   " about nodes that the model does not have: " +
+                                   capped_list(strange, kMostNamed, escaped_in_quotes, " ...")});
+  }
+  return warnings;
+}
+
+Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
+  Diagnostics warnings;
+  if (lists.size() < 2) return warnings;
+  for (const SupportList& list : lists) {
+    if (list.role != ListRole::any_of || !list.name.ends_with(kLearnedSuffix)) continue;
+    warnings.push_back(diagnostic_of(
+        list.path,
+        "is a list that cleave lower learned, and a node that it denies is still accepted when "
+        "another list accepts it. It has all rules of the list that it extends: give it alone, "
+        "or add --all-of"));
+  }
+  return warnings;
+}
+
+Diagnostics near_miss_warnings(const SplitInput& input) {
+  constexpr std::size_t kMostOfIdle = 3;  // of a list that has no op of the model: one says it
+  Diagnostics warnings;
+  std::map<std::size_t, std::size_t> told;
+  for (const IdleList& idle : find_idle_lists(input.graph, input.lists)) told[idle.list] = 0;
+  for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
+    const SupportList& list = input.lists[miss.list];
+    const auto idle = told.find(miss.list);
+    if (idle != told.end() && idle->second++ >= kMostOfIdle) continue;
+    const Rule rule = allowing_rules(list)[miss.rule];
+    warnings.push_back({.severity = Severity::warning,
+                        .file = list.path,
+                        .line = rule.line,
+                        .column = rule.column,
+                        .message = "rule " + escaped_in_quotes(op_text(rule.domain, rule.op)) +
+                                   " matches no node of the model: did you mean " +
+                                   escaped_in_quotes(op_text(miss.domain, miss.op)) + "?"});
+  }
+  return warnings;
+}
+
+// ---- open size words ----
+
+namespace {
+
+constexpr std::size_t kMostTerms = 3;
+
+using UnitText = std::string (*)(double);
+
+std::string bytes_of(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
+
+// Below this a rounded factor would be far from the true one.
+bool is_readable(const Polynomial::Term& term) {
+  const double size = std::abs(term.factor);
+  return size >= 100 || size == std::floor(size);
+}
+
+bool is_readable(const Polynomial& polynomial, std::size_t most_terms) {
+  if (polynomial.terms.size() > most_terms) return false;
+  for (const Polynomial::Term& term : polynomial.terms) {
+    if (!is_readable(term)) return false;
+  }
+  return true;
+}
+
+std::string product_text(const Polynomial& polynomial, const OpenSizes& sizes, UnitText unit) {
+  std::string text;
+  for (const Polynomial::Term& term : polynomial.terms) {
+    if (!text.empty() || term.factor < 0) {
+      text += std::string(text.empty() ? "" : " ") + (term.factor < 0 ? "-" : "+") +
+              (text.empty() ? "" : " ");
+    }
+    text += unit(std::abs(term.factor));
+    for (std::size_t i = 0; i < term.powers.size(); ++i) {
+      for (std::uint8_t power = 0; power < term.powers[i]; ++power) {
+        text += " x " + escaped(sizes.names[i]);
+      }
+    }
+  }
+  return text.empty() ? unit(0) : text;
+}
+
+std::string cell(const OpenNumber& number, const OpenSizes& sizes, UnitText unit) {
+  const std::string more = number.is_partial ? "+" : "";
+  if (number.exact && is_readable(*number.exact, 1)) {
+    return product_text(*number.exact, sizes, unit) + more;
+  }
+  return unit(number.at_first) + " @" + more;
+}
+
+}  // namespace
+
+namespace {
+
+// "N=1": dims for which only this size fits.
+std::string pinned_text(const OpenSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes.pinned) {
+    text += (text.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string open_flops_text(const OpenSizes& sizes, const OpenNumber& flops) {
+  const std::string least = flops.is_partial ? "at least " : "";
+  if (flops.exact && is_readable(*flops.exact, kMostTerms)) {
+    const std::string pinned = pinned_text(sizes);
+    return least + product_text(*flops.exact, sizes, flops_text) +
+           (pinned.empty() ? "" : " at " + pinned);
+  }
+  return least + flops_text(flops.at_first) + " at " + first_sizes_text(sizes);
+}
+
+std::string open_flops_cell(const OpenNumber& flops, const OpenSizes& sizes) {
+  return cell(flops, sizes, flops_text);
+}
+
+std::string open_bytes_cell(const OpenNumber& bytes, const OpenSizes& sizes) {
+  return cell(bytes, sizes, bytes_of);
+}
+
+std::string first_sizes_text(const OpenSizes& sizes) {
+  std::string text = pinned_text(sizes);
+  for (std::size_t i = 0; i < sizes.names.size(); ++i) {
+    text += (text.empty() ? "" : ", ") + escaped(sizes.names[i]) + "=" +
+            std::to_string(sizes.grid.first[i]);
+  }
+  return text;
+}
+
+std::string steps_text(const OpenSizes& sizes) {
+  if (!sizes.is_for_steps) return {};
+  std::string text;
+  for (std::size_t i = 0; i < sizes.names.size(); ++i) {
+    if (sizes.grid.step[i] == 1) continue;
+    text += (text.empty() ? "" : ", ") + escaped(sizes.names[i]) + " in steps of " +
+            std::to_string(sizes.grid.step[i]);
+  }
+  return text;
+}
+
+void write_open_number(JsonText& json, std::string_view key, const OpenNumber& number,
+                       const OpenSizes& sizes) {
+  json.begin_object(key, JsonText::Layout::one_line);
+  json.key("expression");
+  number.exact ? json.text(expression_text(*number.exact, sizes.names)) : json.null();
+  json.number("at_first", number.at_first);
+  json.flag("is_partial", number.is_partial);
+  json.end_object();
+}
+
+void write_open_dims(JsonText& json, const OpenSizes& sizes) {
+  json.begin_object("dims");
+  for (std::size_t i = 0; i < sizes.names.size(); ++i) {
+    json.text_key(sizes.names[i]);
+    json.begin_object(JsonText::Layout::one_line);
+    json.number("first", sizes.grid.first[i]);
+    json.number("step", sizes.grid.step[i]);
+    json.end_object();
+  }
+  for (const auto& [name, size] : sizes.pinned) {
+    json.text_key(name);
+    json.begin_object(JsonText::Layout::one_line);
+    json.number("first", size);
+    json.number("step", 0);
+    json.end_object();
+  }
+  json.end_object();
+  json.flag("is_for_steps", sizes.is_for_steps);
+}
+
+// ---- option words ----
+
+std::string option_text(const OptionTrial& trial) {
+  switch (trial.kind) {
+    case OptionTrial::Kind::fold:
+      return "--fold write";
+    case OptionTrial::Kind::opset:
+      return "cleave fix --opset " + std::to_string(trial.opset);
+    case OptionTrial::Kind::extend:
+      return "--extend auto";
+    case OptionTrial::Kind::host_shapes:
+      return "--host-shapes";
+    case OptionTrial::Kind::allow_non_tensor:
+      return "--allow-non-tensor";
+    case OptionTrial::Kind::start:
+      return "--start fewest";
+    case OptionTrial::Kind::min_acc_size:
+      return "--min-acc-module-size " + std::to_string(trial.min_acc_size);
+    case OptionTrial::Kind::place_by_cost:
+      return "--place cost";
+    case OptionTrial::Kind::keep:
+      return "--keep-acc-subgraphs " + std::to_string(trial.most_kept);
+  }
+  return {};
+}
+
+std::string best_option_text(const OptionTrials& trials) {
+  const OptionTrial* const best = trials.best();
+  if (best == nullptr) return {};
+  const Outcome& now = trials.now;
+  const Outcome& then = best->then;
+  std::string text;
+  const auto add = [&](const std::string& what) {
+    text += (text.empty() ? " gives " : ", ") + what;
+  };
+  if (now.latency() && then.latency() && *now.latency() != *then.latency()) {
+    add("a latency of " + duration_text(*then.latency()) + " instead of " +
+        duration_text(*now.latency()));
+  }
+  if (then.acc_subgraphs != now.acc_subgraphs) {
+    add(counted(then.acc_subgraphs, "accelerator partition") + " instead of " +
+        count_text(now.acc_subgraphs));
+  }
+  const bool has_flops = now.flops.total > 0 && then.flops.total > 0;
+  const std::string was = share_text(has_flops ? now.flops : now.nodes);
+  const std::string is = share_text(has_flops ? then.flops : then.nodes);
+  if (is != was) {
+    add(is + (has_flops ? " of the work" : " of the nodes") + " on the accelerator instead of " +
+        was);
+  }
+  const std::string bytes = bytes_text(then.link_bytes);
+  const std::string bytes_now = bytes_text(now.link_bytes);
+  if (now.unknown_bytes + then.unknown_bytes == 0 && bytes != bytes_now) {
+    add(bytes + " over the link instead of " + bytes_now);
+  }
+  return option_text(*best) + text;
+}
+
+// ---- page ----
+
+void Page::fact(std::string_view label, std::string_view text, std::size_t column) {
+  std::string lines = wrapped(text, column, column);
+  lines.replace(0, label.size(), label);
+  text_ += lines;
+}
+
+void Page::counted_fact(std::size_t count, std::string_view text, std::size_t width) {
+  const std::string number = count_text(count);
+  fact(std::string(2 + width - number.size(), ' ') + number, text, width + 4);
+}
+
+void Page::table(const TextTable& table, const std::vector<std::string>& notes, std::size_t most) {
+  const std::string made = table.text();
+  std::string_view rows = made;
+  blank();
+  for (const std::string& note : notes) {
+    const std::size_t end = rows.find('\n') + 1;
+    text_ += rows.substr(0, end);
+    rows.remove_prefix(end);
+    if (!note.empty()) line(fitted(note, most), 6);
+  }
+}
+
+void Page::rest(const CappedList& list, std::string_view one, std::string_view many) {
+  if (list.left_out() > 0) text_ += list.rest(one, many) + '\n';
+}
+
+// ---- progress text ----
+
+namespace {
+
+constexpr std::size_t kMostBar = 20;  // columns between the brackets
+constexpr std::size_t kLeastBar = 8;
+
+std::string amount_text(double amount, std::string_view unit) {
+  const auto whole = static_cast<std::uint64_t>(std::llround(amount));
+  return unit == "bytes" ? bytes_text(whole) : count_text(whole);
+}
+
+std::string bar_of(double share, std::size_t columns) {
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(columns));
+  return "[" + std::string(full, '#') + std::string(columns - full, '.') + "] ";
+}
+
+// "25%, 52 MiB of 208 MiB, 71 MiB/s, 3 s left"
+std::string numbers_of(const WorkDone& work, double share, double seconds) {
+  const auto done = static_cast<double>(work.done);
+  const std::string of_unit = work.unit == "bytes" ? "" : " " + std::string(work.unit);
+  std::string text = std::to_string(static_cast<int>(share * 100)) + "%, " +
+                     amount_text(done, work.unit) + " of " +
+                     amount_text(static_cast<double>(work.total), work.unit) + of_unit;
+  if (work.done == 0 || seconds <= 0) return text;
+  const double rate = done / seconds;
+  const std::string per_second = rate < 10 && work.unit != "bytes"
+                                     ? std::to_string(std::lround(rate * 60)) + " a minute"
+                                     : amount_text(rate, work.unit) + "/s";
+  return text + ", " + per_second + ", " + time_left_text(seconds / share - seconds) + " left";
+}
+
+}  // namespace
+
+std::string time_left_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(std::clamp(seconds, 0.0, 1e9)));
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return count_text(whole / 3600) + " h " + std::to_string(whole / 60 % 60) + " min";
+}
+
+std::string progress_line(const WorkDone& work, std::string_view subject, double seconds,
+                          std::size_t columns) {
+  const double share =
+      work.total == 0
+          ? 0
+          : std::min(1.0, static_cast<double>(work.done) / static_cast<double>(work.total));
+  std::string task(work.task);
+  if (!subject.empty()) task += " " + fitted(escaped(subject), 40);
+  const std::string numbers = numbers_of(work, share, seconds);
+  const std::size_t taken = text_columns(task) + text_columns(numbers) + std::size_t{4};
+  if (columns < taken + kLeastBar) {
+    return fitted(task + " " + numbers, std::max<std::size_t>(columns, 4));
+  }
+  return task + " " + bar_of(share, std::min(kMostBar, columns - taken)) + numbers;
+}
+
+std::string log_line(const WorkDone& work, std::string_view subject, double seconds) {
+  std::string text(work.task.empty() ? "starting" : work.task);
+  if (!subject.empty()) text += " " + escaped(subject);
+  if (work.total > 0) {
+    text += ": " + amount_text(static_cast<double>(work.done), work.unit) + " of " +
+            amount_text(static_cast<double>(work.total), work.unit);
+    if (work.unit != "bytes") text += " " + std::string(work.unit);
+  }
+  return text + ", " + time_left_text(seconds) + " so far";
+}
+
+// ---- worth words ----
+
+namespace {
+
+std::string_view criterion_name(WorthCriterion::Kind kind) {
+  switch (kind) {
+    case WorthCriterion::Kind::speedup:
+      return "speedup";
+    case WorthCriterion::Kind::work:
+      return "work";
+    case WorthCriterion::Kind::partitions:
+      return "partitions";
+    case WorthCriterion::Kind::intensity:
+      return "flops_per_byte";
+  }
+  return {};
+}
+
+std::uint64_t whole(double number) { return static_cast<std::uint64_t>(number); }
+
+std::string speedup_text(double speedup) {
+  if (speedup < 1) return rate_text(1 / speedup) + " times as slow as the CPU alone";
+  return rate_text(speedup) + " times as fast as the CPU alone";
+}
+
+std::string criterion_text(const WorthVerdict& verdict, const Coverages& coverage,
+                           const WorthCriterion& criterion) {
+  const bool is_of_nodes = verdict.basis == WorkBasis::nodes;
+  switch (criterion.kind) {
+    case WorthCriterion::Kind::speedup:
+      return speedup_text(criterion.value);
+    case WorthCriterion::Kind::work:
+      if (coverage.nodes.acc <= 0) return "nothing is on the accelerator";
+      if (criterion.value <= 0) return "none of the work is on the accelerator";
+      return (verdict.is_at_least ? "at least " : "") + percent_text(criterion.value) + " of the " +
+             (is_of_nodes ? "nodes are" : "work is") + " on the accelerator";
+    case WorthCriterion::Kind::partitions:
+      return counted(whole(criterion.value), "round trip") + " to the accelerator for " +
+             (is_of_nodes ? counted(whole(verdict.acc_work), "node")
+                          : flops_text(verdict.acc_work));
+    case WorthCriterion::Kind::intensity:
+      return rate_text(criterion.value) + " FLOPs for each byte over the link";
+  }
+  return {};
+}
+
+std::string_view basis_name(WorkBasis basis) {
+  switch (basis) {
+    case WorkBasis::flops:
+      return "flops";
+    case WorkBasis::flops_at_first:
+      return "flops_at_first_sizes";
+    case WorkBasis::nodes:
+      return "nodes";
+    case WorkBasis::times:
+      return "times";
+  }
+  return {};
+}
+
+std::string_view answer_word(Worth answer) {
+  return answer == Worth::yes ? "YES" : answer == Worth::maybe ? "MAYBE" : "NO";
+}
+
+std::string sentence(const Report& report, const WorthVerdict& verdict) {
+  std::string text;
+  bool is_about_partitions = false;
+  for (const WorthCriterion& criterion : verdict.criteria) {
+    if (criterion.answer != verdict.answer) continue;
+    is_about_partitions |= criterion.kind == WorthCriterion::Kind::partitions ||
+                           criterion.kind == WorthCriterion::Kind::speedup;
+    text +=
+        (text.empty() ? "" : "; ") + criterion_text(verdict, report.preview.coverage, criterion);
+  }
+  if (verdict.basis == WorkBasis::flops_at_first) {
+    text += " (at " + first_sizes_text(*report.open_sizes) + ")";
+  }
+  if (verdict.blamed_partitions > 0 && is_about_partitions) {
+    const auto& devices = report.split.partition.devices;
+    const auto cpu = std::count(devices.begin(), devices.end(), Device::cpu);
+    const NodeId node = verdict.blamed;
+    text += "; " + escaped(op_text(report.graph.domain(node), report.graph.op(node))) +
+            " alone makes " + count_text(verdict.blamed_partitions) + " of " +
+            counted(static_cast<std::uint64_t>(cpu), "CPU partition") + " (cleave advise)";
+  }
+  return text;
+}
+
+std::optional<WorthVerdict> judge(const Report& report) {
+  return judge_worth(report.graph, report.split, report.preview, report.time, report.open_sizes);
+}
+
+}  // namespace
+
+std::string_view answer_name(Worth answer) {
+  return answer == Worth::yes ? "yes" : answer == Worth::maybe ? "maybe" : "no";
+}
+
+std::string worth_text(const Report& report) {
+  const auto verdict = judge(report);
+  if (!verdict) return {};
+  return "worth it: " + std::string(answer_word(verdict->answer)) + ": " +
+         sentence(report, *verdict);
+}
+
+void write_worth(JsonText& json, const Report& report) {
+  const auto verdict = judge(report);
+  json.key("verdict");
+  if (!verdict) return json.null();
+  json.begin_object();
+  json.text("answer", answer_name(verdict->answer));
+  json.text("why", sentence(report, *verdict));
+  json.text("basis", basis_name(verdict->basis));
+  json.begin_list("criteria");
+  for (const WorthCriterion& criterion : verdict->criteria) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("name", criterion_name(criterion.kind));
+    json.number("value", criterion.value);
+    json.number("yes", criterion.yes);
+    json.number("maybe", criterion.maybe);
+    json.text("answer", answer_name(criterion.answer));
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+}
+
+}  // namespace cleave

@@ -1,0 +1,341 @@
+// Jobs of the splitter, from files to files, without a command line.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/base.h"
+#include "core/base/quantity.h"
+#include "core/cost/cost.h"
+#include "core/graph/graph.h"
+#include "core/lists/support.h"
+#include "core/measures/measures.h"
+#include "core/split/options.h"
+#include "core/split/split.h"
+#include "formats/base/faults.h"
+#include "formats/base/files.h"
+#include "formats/base/model.h"
+#include "formats/lists/costs.h"
+#include "formats/lists/settings.h"
+#include "formats/models/models.h"
+#include "formats/onnx/write/writer.h"
+#include "formats/pt2/pt2.h"
+#include "formats/report/words/report.h"
+#include "formats/tflite/tflite.h"
+
+namespace cleave {
+
+// ---- split request ----
+//
+// SplitRequest: all that decides a split. Every command and the library fill one; run_split()
+// (split_job.h) makes the split.
+//
+//   auto request = request_of({{"min_acc_module_size", 2}, {"keep_qdq", true}, {"place", "cost"},
+//                              {"target", "cpu:flops=5GFLOP/s,bandwidth=10GB/s"}});
+//   if (!request) return refuse(request.error());
+
+struct ModelRequest {
+  std::string path = {};  // "-": standard input
+  ShapeBindings bindings = {};
+  ModelLimits limits = {};
+};
+
+// -s [NAME=]LIST: a list of a target. Targets stand in the order in which their names first appear.
+struct ListSource {
+  std::string target;  // a lower-case word; "": none was named, and the target is "acc"
+  std::string path;
+};
+
+// Parses "npu=npu.json" or "npu.json". If the part before "=" is no lower-case word, as in
+// "./a=b.json", the whole text is a path.
+ListSource list_source_of(std::string_view text);
+
+// What decides which nodes the accelerator takes, or each of several.
+struct ListsRequest {
+  std::vector<std::string> paths = {};     // of support lists, each perhaps as NAME=PATH
+  std::vector<std::string> verdicts = {};  // of files of verdicts
+  // Ops or names of nodes, also globs; NAME:OP where NAME is a target that `paths` name.
+  std::vector<std::string> deny = {};
+  bool all_of = false;               // a node must be accepted by each list, not by any
+  std::optional<GraphView> as = {};  // the graph that they are about; nullopt: as each says
+
+  // True when nothing is named that could accept a node.
+  bool accepts_nothing() const { return paths.empty() && verdicts.empty(); }
+  // The names of the targets; "acc" where none is named.
+  std::vector<std::string> targets() const;
+};
+
+// That the option names a target that there is not.
+Error no_such_target(std::string_view option, std::string_view name,
+                     const std::vector<std::string>& targets);
+
+// Refuses a target named "cpu", and too many targets.
+Status<> check_targets(const ListsRequest& request);
+
+// A setting for one of several targets: --min-acc-module-size npu=3.
+struct TargetSetting {
+  std::string target;
+  std::string_view name;  // of the setting
+  std::string value;
+};
+
+// --link npu-gpu=16GB/s: a link between two targets, both ways.
+struct LinkSpec {
+  std::string one, other;
+  double bytes_per_second = 0;  // infinite: they share their memory
+};
+
+struct SplitRequest {
+  ModelRequest model = {};
+  ListsRequest lists = {};
+  SplitOptions options = {};
+  std::optional<Link> link = {};          // --pcie-bw: of targets that `targets` give no link
+  std::vector<TargetSpec> targets = {};   // --target: they win over the numbers in lists
+  std::vector<CostSource> costs = {};     // --costs; not read where the caller has read them
+  std::vector<std::string> require = {};  // nodes, globs or ops that PlaceBy::cost leaves
+  std::vector<TargetSetting> target_settings = {};
+  std::vector<LinkSpec> links = {};
+  bool overlap = false;  // the report has the time in which parts of different devices overlap
+};
+
+// The files of --costs: NAME=FILE is of the target NAME where the lists name one.
+std::vector<CostSource> costs_of(const SplitRequest& request);
+
+// The last --target with a link for the target: one that names it before one for all (acc:link=). Null: none.
+const TargetSpec* link_spec_of(const SplitRequest& request, std::string_view target);
+
+// Warnings about options of the request that do nothing beside others: --pcie-bw beside a link= of --target, and
+// energy= of a single target. They are the same for every model.
+Diagnostics idle_request_warnings(const SplitRequest& request);
+
+// What set_in_request() sets: the settings of the table in split_settings.h, then "pcie_bw", "target", "costs",
+// "require", "prefix", "link" and "overlap".
+std::vector<std::string_view> request_settings();
+
+// Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. "target", "costs", "require",
+// "prefix" and "link" add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
+// Refuses unknown names and values that the option refuses: the error does not name the option.
+Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);
+
+// A request without a model and lists. Also refuses a name that is given twice, unless it adds.
+using NamedValues = std::vector<std::pair<std::string, SettingValue>>;
+Result<SplitRequest, Fault> request_of(const NamedValues& values);
+
+// ---- lists read ----
+//
+// The support lists of a request, read target after target.
+
+struct ListsRead {
+  std::vector<SupportList> lists;
+  Diagnostics warnings;
+  std::vector<Target> targets = {};  // each with its lists; empty: one target has them all
+};
+
+// Reads all lists, target after target, in this order: those of the paths, a list of what is denied,
+// the verdicts. On error: the faults of all files.
+Loaded<ListsRead> read_lists(const ListsRequest& request);
+
+// Warnings about items of --deny that are neither an op nor the name of a node of the model.
+Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists);
+
+// ---- model ties ----
+//
+// The constraints that a model puts on its split besides the flow of data (core/split/node_ties.h).
+
+// Of operators of torch.export programs that write in place, of variables of TensorFlow Lite, and of
+// ONNX nodes that share a compiled context; other models have no ties.
+NodeTies model_ties(const LoadedModel& model);
+
+// ---- split job ----
+//
+// A split from files to numbers: reads the model and the lists, runs the passes, and looks for
+// likely mistakes of the user. Prints nothing; warnings are part of the result.
+//
+//   SplitRequest request{.model = {.path = "m.onnx"}, .lists = {.paths = {"npu.json"}}};
+//   auto job = run_split(request);
+//   if (job) puts(report_text(job->report()).c_str());
+
+// All that was read and computed. Reports refer to it, so it must outlive them.
+class SplitJob {
+ public:
+  const LoadedModel& model() const { return *model_; }
+  // With the shapes that profiles saw; model().graph has the declared ones.
+  const Graph& graph() const { return *graph_; }
+  const std::vector<SupportList>& lists() const { return lists_; }
+  // In the order in which they are asked; at least one.
+  const std::vector<Target>& targets() const { return targets_; }
+  const OpFacts& facts() const { return facts_; }
+  const Split& split() const { return *split_; }
+  const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
+  const InferenceTime& time() const { return *time_; }
+  // Between the host and the accelerator; of several targets that of the one whose link bounds the rate.
+  const Link& link() const { return preview_->link; }
+  // What the split was made from, as it was asked for.
+  const SplitRequest& request() const { return request_; }
+  // The nodes that PlaceBy::cost leaves on the accelerator; null: none was named.
+  const NodeSet* required() const { return request_.require.empty() ? nullptr : &required_; }
+  // The placements that were found for it, for splits of its model under other options.
+  FoundPlacements* found_placements() const { return found_placements_.get(); }
+  // Warnings of the files' readers, about rules that name no op of the model, and about lists
+  // without effect.
+  const Diagnostics& warnings() const { return warnings_; }
+
+  // A report with the job's notes and then `more_notes`.
+  Report report(std::vector<std::string> more_notes = {}) const;
+  // A note on each target that holds more bytes or partitions than it can. A note that does not apply is "".
+  std::vector<std::string> limit_notes() const;
+  // The reason of a node on the CPU, in words; "" for a node on the accelerator.
+  std::string why_on_cpu(NodeId node) const;
+
+ private:
+  friend class SplitJobMaker;
+  SplitRequest request_;
+  std::unique_ptr<LoadedModel> own_model_;  // null when the model belongs to the caller
+  const LoadedModel* model_ = nullptr;
+  std::optional<Graph> graph_;
+  CostSet own_costs_;
+  const CostSet* costs_ = nullptr;  // null: own_costs_
+  std::vector<SupportList> lists_;
+  std::vector<Target> targets_;
+  OpFacts facts_;
+  SplitOptions options_;
+  NodeSet required_{0};
+  std::unique_ptr<FoundPlacements> found_placements_ = std::make_unique<FoundPlacements>();
+  std::optional<Split> split_;
+  std::optional<Preview> preview_;
+  std::optional<InferenceTime> time_;
+  std::vector<std::string> notes_;
+  Diagnostics warnings_;
+};
+
+// What the caller has read. Null: run_split() reads what the request names. With a model, `costs`
+// are those of that model, and null means that nothing was measured. The model and the costs must
+// outlive the job.
+struct InputsRead {
+  const LoadedModel* model = nullptr;
+  const CostSet* costs = nullptr;
+  const ListsRead* lists = nullptr;
+  // True: run_split() says nothing of requirements that are not met, since the caller has or will.
+  bool are_requirements_told = false;
+};
+
+// On error: the faults of all lists and of the model, or why the options cannot be met.
+Result<SplitJob, Fault> run_split(const SplitRequest& request, const Progress& progress = {},
+                                  const InputsRead& read = {});
+
+// The options with the numbers of the devices: those of the first list that has any, those of
+// `targets` instead where given, and the calibrated times of ops in `costs`.
+SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
+                          const std::vector<TargetSpec>& targets, const CostSet& costs);
+
+// ---- measured shapes ----
+//
+// Reads the costs of a model, and lets the sizes that a profile saw bind the symbolic dims of the
+// model's inputs: then all shapes that follow from them are known, also those of nodes that the
+// runtime fused or renamed.
+
+// Refuses --costs NAME=FILE where no list makes a target NAME, and there is no file of that whole name. To be
+// asked before the files are read.
+Status<> check_cost_targets(const SplitRequest& request);
+
+// The costs, matched with the shapes that follow; `inferred` has these, and
+// observed_shapes() has all. The model's graph keeps the declared shapes. The model's notes on shapes that stay unknown are
+// replaced by those that hold with the dims bound. Dims for which two files saw different sizes are
+// not bound, with a warning. If a profile saw a dim, the model is read again.
+Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, LoadedModel& model);
+
+// ---- open sizes ----
+//
+// Finds how work and bytes depend on open dims, without algebra: the model is read again with a few
+// sizes, its shapes are inferred, and the numbers are interpolated and checked on further sizes.
+
+// nullopt where no dim of an input is open, where more than four are, where the model takes none of the
+// sizes or becomes another graph, and for models so large that reading them 10 to 100 times takes long
+// (300,000 nodes in all). `split`: of the model's graph; null: only the FLOPs of the whole.
+std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* split);
+
+// The same of the job's split; nullopt also where times, or shapes of profiles, are those of certain sizes: then
+// there are no products.
+std::optional<OpenSizes> open_sizes_of(const SplitJob& job);
+
+// ---- open times ----
+//
+// Times of nodes that are not known because sizes of the model's inputs are open. A choice by times would count
+// them as 0, and send every node to the CPU.
+
+// "--goal flops goes by FLOPs, and those of 42 of 58 nodes are not known, since sizes are open"
+std::string open_numbers_text(const Graph& graph, const std::string& option,
+                              const std::string& numbers, std::size_t unknown);
+
+// Why a split by times cannot be made, with the options that give the sizes; nullopt where it can: the options do
+// not ask for times, no size is open, or every node has a time on each device that may run it, as measured times
+// give it. `graph`: the model's, with observed shapes. `split`: null where none was made: then only times on the
+// CPU are looked at. Linear.
+std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split* split, const SplitOptions& options,
+                                      const TargetTimes& times);
+
+// Why the subgraphs that are worth most cannot be kept: partitions were dropped by their FLOPs, or by times made of
+// them, that are not known since sizes are open. They would count as 0. nullopt where none was dropped, or nodes
+// are what counts. Linear.
+std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& graph,
+                                      const Split& split, const SplitOptions& options);
+
+// ---- try options ----
+//
+// Tries the options of a split that may matter most; folding reads the models again.
+
+// nullopt for jobs of several targets, and where a split is refused. The jobs share lists and options.
+std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs);
+
+// The note of a report that names the best option; "" when none gains, and for models of more than
+// 20,000 nodes, on which ten more splits take too long for a first look.
+std::string option_note(const SplitJob& job);
+
+// For each of the nodes that a rule refuses: what makes a list accept it without a change of the list,
+// "--fold write", or "cleave fix --opset 13 converts the model"; "" where nothing is known. Reads an ONNX model again,
+// with known nodes folded.
+std::vector<std::string> ways_out(const SplitJob& job, std::span<const NodeId> nodes);
+
+// ---- write models ----
+//
+// Writes the partitions of a split or of a partition map, or the stages of a pipeline.
+
+// The output folder: a new one, or, with referenced weights, the folder that contains them. Refuses
+// a folder that cleave did not write, unless it is empty.
+Loaded<OutputFolder> open_output(const std::string& path, bool force,
+                                 const OnnxWriteOptions& options);
+
+// What to write: each partition, and the root, which calls the partitions.
+struct ModelPieces {
+  const Partition& partition;
+  const Boundaries& parts;
+  const Boundaries& root;
+  std::vector<std::string> devices = {};   // by part, "" for none; empty: none at all
+  bool are_stages = false;                 // of a pipeline, in order
+  std::vector<std::string> backward = {};  // backward_nodes(); empty: the root only calls forward
+  PartFiles files = PartFiles::one_a_part;
+  TfliteLift tflite_lift = TfliteLift::shared;
+};
+
+struct WrittenModels {
+  std::vector<std::string> part_files;  // by part; "" for one that was not written
+  std::vector<std::string> notes;       // for the report
+  std::string chain = {};               // for the manifest; empty: partitions are called as listed
+};
+
+// Writes the files of write_onnx_split() for a model read from ONNX, those of write_pt2_split() for a
+// torch.export archive, and those of write_tflite_split() for a TensorFlow Lite model. For native
+// JSON it writes `<part>.json` and `root.json`, and uses only options.progress. A backward pass goes
+// to root.json in any case, since ONNX has no operators for it.
+Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                          const OnnxWriteOptions& options,
+                                          const OutputFolder& folder);
+
+}  // namespace cleave

@@ -1,0 +1,296 @@
+// Relations: what texts say, what is refused and where, and what they are for a node.
+#include "core/lists/condition.h"
+
+#include <array>
+#include <cstdlib>
+#include <random>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+
+namespace {
+
+constexpr const char* kGraph = R"(
+    input x: float32[1,32,batch,8]
+    input n: int64
+    param w: float32[64,1,3,3]
+    param v: float32[64]
+    a = Conv(x, w) {group=32, strides=[2,2], pads=[0,1], mode="same", alpha=1.5}
+    b, c: int64[4] = Split(x, _, n, w, [x, n])
+)";
+
+std::string fault(const std::string& text) {
+  const auto relation = parse_relation(text);
+  if (relation) return "read";
+  return std::to_string(relation.error().at) + ": " + relation.error().message;
+}
+
+Relation relation(const std::string& text) {
+  auto made = parse_relation(text);
+  if (!made) throw std::invalid_argument(text + ": " + made.error().message);
+  return *std::move(made);
+}
+
+// "yes", "no" or "unknown: the part that is".
+std::string verdict(const std::string& text, const char* node = "a") {
+  const Graph graph = graph_from_text(kGraph);
+  const NodeId at = node_named(graph, node);
+  const Relation made = relation(text);
+  if (relation_holds(made, graph, at, {})) return "yes";
+  const RelationFailure failure = relation_failure(made, graph, at, {});
+  return failure.is_unknown ? "unknown: " + failure.part : "no";
+}
+
+TEST_CASE("operators of other languages are refused with the word to write") {
+  CHECK(fault("attr.a == 1 && attr.b == 2") == "12: write `and` for both, not && or &");
+  CHECK(fault("attr.a == 1 || attr.b == 2") == "12: write `or` for one of two, not || or |");
+  CHECK(fault("!in[0].given") == "0: write `not`, or != to compare");
+}
+
+TEST_CASE("relations of patterns are about several nodes; those of rules about one") {
+  const Graph graph = graph_from_text(kGraph);
+  const std::array<NodeId, 2> nodes = {node_named(graph, "b"), node_named(graph, "a")};
+  const auto holds = [&](const char* text) {
+    return relation_holds(*parse_pattern_relation(text, 2), graph, nodes, {});
+  };
+  CHECK(holds("node[1].attr.group == node[0].in[0].dim[1]"));
+  CHECK(holds("len(node[0].in) > len(node[1].in) and len(node[0].out) == 2"));
+  CHECK(holds("len(node[1].attr.strides) == 2 and len(node[1].in[0].dim) == 4"));
+  CHECK_FALSE(holds("node[0].attr.group == 32"));
+  const RelationFailure failure =
+      relation_failure(*parse_pattern_relation("node[1].in[0].dim[2] == 1", 2), graph, nodes, {});
+  CHECK(failure.is_unknown);
+  CHECK(failure.part == "node[1].in[0].dim[2]");
+  CHECK(fault("node[0].attr.a == 1") == "0: node[...] is for patterns: a rule is about one node");
+}
+
+TEST_CASE("relations compare attributes, dims, ranks and counts") {
+  CHECK(verdict("attr.group == in[0].dim[1]") == "yes");
+  CHECK(verdict("attr.strides[0] == attr.strides[1]") == "yes");
+  CHECK(verdict("in[0].dim[1] * in[0].dim[3] <= 256") == "yes");
+  CHECK(verdict("in[0].dim[1] * in[0].dim[3] < 256") == "no");
+  CHECK(verdict("in[1].dim[-1] % 2 == 1") == "yes");
+  CHECK(verdict("in[0].rank == 4 and len(in[1].dim) == 4 and len(in) == 2 and len(out) == 1") ==
+        "yes");
+  CHECK(verdict("in[1].elements == 576 and in[0].dtype == \"float32\"") == "yes");
+  CHECK(verdict("in[1].constant and not in[0].constant") == "yes");
+  CHECK(verdict("attr.mode == 'same'") == "yes");
+  CHECK(verdict("attr.mode == 3") == "no");
+  CHECK(verdict("attr.alpha * 2 == 3") == "yes");
+  CHECK(verdict("in[2].given") == "no");
+  CHECK(verdict("not in[2].given or in[2].rank == 1") == "yes");
+  CHECK(verdict("out[1].dtype == \"int64\"", "b") == "yes");
+  CHECK(verdict("len(in) == 5", "b") == "yes");
+}
+
+TEST_CASE("a list has a tail") {
+  CHECK(verdict("all(in[1].dim[2:] == 3)") == "yes");
+  CHECK(verdict("len(in[0].dim[1:]) == 3 and len(in[0].dim[-1:]) == 1") == "yes");
+  CHECK(verdict("len(in[0].dim[9:]) == 0 and len(in[0].dim[-9:]) == 4") == "yes");
+  CHECK(verdict("all(in[0].dim[3:] >= 0)") == "yes");
+  CHECK(verdict("all(in[0].dim[1:] >= 0)") == "unknown: all(in[0].dim[1:] >= 0)");
+  CHECK(verdict("attr.group[1:] == 0") == "unknown: attr.group[1:]");
+  CHECK(fault("in[0].dim[1:2] == 1") == "12: expected \"]\", found \"2\"");
+}
+
+TEST_CASE("relations ask for a property of all inputs or outputs") {
+  CHECK(verdict("all(in.rank == 4) and len(out) == 1") == "yes");
+  CHECK(verdict("max(in.elements) == 1") == "unknown: max(in.elements)");
+  CHECK(verdict("any(in.constant)") == "yes");
+  CHECK(fault("in.") ==
+        "3: no such property: there are dim, stride, rank, dtype, constant, "
+        "elements, given, quantized, scale, zero_point, scales, quantized_axis and values");
+}
+
+TEST_CASE("relations ask for the elements of a constant") {
+  const Graph graph = graph_from_text(kGraph);
+  OpFacts facts;
+  facts.elements = [](const Graph& of, ValueId id) -> std::optional<std::vector<Literal>> {
+    if (of.value(id).name != "w") return std::nullopt;
+    return std::vector<Literal>{std::int64_t{2}, std::int64_t{-3}};
+  };
+  const auto holds = [&](const char* text) {
+    return relation_holds(relation(text), graph, node_named(graph, "a"), facts);
+  };
+  CHECK(holds("in[1].values[0] == 2 and max(in[1].values) == 2 and len(in[1].values) == 2"));
+  CHECK_FALSE(holds("len(in[0].values) == 0"));                          // no constant
+  CHECK(verdict("in[1].values[0] == 2") == "unknown: in[1].values[0]");  // no facts
+}
+
+TEST_CASE("relations ask for scales and zero points") {
+  const Graph graph = graph_from_text(kGraph);
+  OpFacts facts;
+  facts.quantization = [](const Graph& of, ValueId id) -> std::optional<Quantization> {
+    using Kind = Quantization::Kind;
+    if (of.value(id).name == "x") return Quantization{Kind::tensor, DType::int8, {0.5}, {3}, 0};
+    if (of.value(id).name == "w") return Quantization{Kind::axis, DType::int8, {1, 2}, {0, 0}, 3};
+    return Quantization{};
+  };
+  const auto holds = [&](const char* text) {
+    return relation_holds(relation(text), graph, node_named(graph, "a"), facts);
+  };
+  CHECK(holds("in[0].scale == 0.5 and in[0].zero_point == 3 and in[0].scales == 1"));
+  CHECK(holds("in[1].scales == 2 and in[1].quantized_axis == 3 and all(in[1].scale > 0)"));
+  CHECK(holds("all(in[1].zero_point == 0) and out[0].scales == 0"));
+  CHECK(holds("in[0].quantized and in[1].quantized and not out[0].quantized"));
+  CHECK_FALSE(holds("in[0].quantized_axis == 0"));  // it has none
+  CHECK_FALSE(holds("out[0].scale == in[0].scale"));
+  CHECK(verdict("in[0].scale > 0") == "unknown: in[0].scale");  // no facts
+}
+
+TEST_CASE("operators bind as in other languages") {
+  CHECK(verdict("1 + 2 * 3 == 7") == "yes");
+  CHECK(verdict("(1 + 2) * 3 == 9") == "yes");
+  CHECK(verdict("10 - 4 - 3 == 3") == "yes");
+  CHECK(verdict("not 1 == 2 and 3 == 3") == "yes");
+  CHECK(verdict("1 == 1 or 1 == 2 and 1 == 3") == "yes");
+  CHECK(verdict("-2 * -3 == 6") == "yes");
+  CHECK(verdict("-7 / 2 == -4 and -7 % 2 == 1 and 7 % -2 == -1") == "yes");
+  CHECK(verdict("1e3 == 1000 and 0.5 < 1") == "yes");
+}
+
+TEST_CASE("a list and a number are combined by element; two lists are compared as wholes") {
+  CHECK(verdict("all(attr.strides == 2)") == "yes");
+  CHECK(verdict("attr.strides == 2") == "yes");
+  CHECK(verdict("any(attr.pads > 0) and not all(attr.pads > 0)") == "yes");
+  CHECK(verdict("attr.strides == attr.pads") == "no");
+  CHECK(verdict("attr.strides == attr.strides") == "yes");
+  CHECK(verdict("max(attr.pads) == 1 and min(attr.pads, 7) == 0") == "yes");
+  CHECK(verdict("max(1, 5, 3) == 5") == "yes");
+  CHECK(verdict("all(in[0].dim == 1)") == "no");
+}
+
+TEST_CASE("what is unknown makes a relation unknown, unless it does not matter") {
+  CHECK(verdict("in[0].dim[2] == 8") == "unknown: in[0].dim[2]");
+  CHECK(verdict("attr.dilation == 1") == "unknown: attr.dilation");
+  CHECK(verdict("in[2].rank == 1") == "unknown: in[2].rank");
+  CHECK(verdict("in[0].dim[9] == 1") == "unknown: in[0].dim[9]");
+  CHECK(verdict("in[0].elements == 1") == "unknown: in[0].elements");
+  CHECK(verdict("in[2].rank == 1", "b") == "unknown: in[2].rank");
+  CHECK(verdict("in[0].dim[2] == 8 or 1 == 1") == "yes");
+  CHECK(verdict("in[0].dim[2] == 8 and 1 == 2") == "no");
+  CHECK(verdict("1 / 0 == 1") == "unknown: 1 / 0");
+  CHECK(verdict("9223372036854775807 + 1 > 0") == "unknown: 9223372036854775807 + 1");
+  CHECK(verdict("attr.mode < 3") == "unknown: attr.mode < 3");
+  CHECK(verdict("attr.mode") == "unknown: attr.mode");
+}
+
+TEST_CASE("the first comparison that fails is given with its values") {
+  const Graph graph = graph_from_text(kGraph);
+  const Relation made = relation("in[0].rank == 4 and attr.group == in[1].dim[0]");
+  const RelationFailure failure = relation_failure(made, graph, node_named(graph, "a"), {});
+  CHECK(failure == RelationFailure{.is_unknown = false,
+                                   .is_comparison = true,
+                                   .part = "attr.group == in[1].dim[0]",
+                                   .sign = "==",
+                                   .left = std::int64_t{32},
+                                   .right = std::int64_t{64}});
+}
+
+TEST_CASE("a text that is not a relation is refused at its position") {
+  CHECK(fault("attr.group = 1") == "11: write == to compare");
+  CHECK(fault("attr.group ==") == "13: expected a value, found the end");
+  CHECK(fault("") == "0: expected a value, found the end");
+  CHECK(fault("in[0].shape == 1") ==
+        "6: no such property: there are dim, stride, rank, dtype, constant, elements, given, "
+        "quantized, scale, zero_point, scales, quantized_axis and values");
+  CHECK(fault("in[0].ranks == 1") == "6: no such property: did you mean \"rank\"?");
+  CHECK(fault("atr.group == 1") == "0: \"atr\" is no name: did you mean \"attr\"?");
+  CHECK(fault("group == 1") ==
+        "0: \"group\" is no name: values are attr.NAME, in[0].dim, out[0].rank, numbers and "
+        "\"texts\"");
+  CHECK(fault("1 < 2 < 3") == "6: comparisons do not chain: write `a < b and b < c`");
+  CHECK(fault("(1 == 1") == "7: expected \")\", found the end");
+  CHECK(fault("1 == 1 1") == "7: expected an operator, found \"1\"");
+  CHECK(fault("in[-1].rank == 1") == "3: expected a position, counted from 0");
+  CHECK(fault("len(1, 2)") == "5: \"len\" takes one argument");
+  CHECK(fault("\"open") == "0: the text has no closing quote");
+  CHECK(fault("1 ~ 2") == "2: expected an operator, a name or a number");
+  CHECK(fault("99999999999999999999") == "read");  // as a real
+  CHECK(fault("1.2.3 == 1") == "0: no number");
+}
+
+TEST_CASE("the size of a relation is limited") {
+  CHECK(fault(std::string(100, '(').append(1, '1').append(100, ')')) ==
+        "64: nested deeper than 64 levels");
+  CHECK(fault(std::string(100, '-').append(1, '1')) == "64: too many signs");
+  std::string sum = "1";
+  for (int i = 0; i < 200; ++i) sum += " + 1";
+  CHECK(fault(sum + " == 1") ==
+        "514: the relation has more than 256 terms, the most that are read");
+  CHECK(fault(std::string(5000, ' ')) ==
+        "0: the relation is longer than 4096 bytes, the most that is read");
+}
+
+// ---- random texts ----
+
+std::string random_text(std::mt19937& random) {
+  static constexpr std::array<const char*, 44> kPieces = {
+      "attr.", "group", "strides", "in[",  "0",    "1",      "]",         ".dim",     ".rank",
+      "[",     "-",     "+",       "*",    "/",    "%",      "(",         ")",        "==",
+      "!=",    "<",     "<=",      ">",    ">=",   "and",    "or",        "not",      "len(",
+      "min(",  "max(",  "all(",    "any(", ",",    " ",      "\"a\"",     "out[0]",   ".dtype",
+      "64",    "in[0]", "1.5",     "=",    "\xC3", ".given", ".elements", "attr.mode"};
+  const auto below = [&](std::size_t most) {
+    return std::uniform_int_distribution<std::size_t>(0, most - 1)(random);
+  };
+  std::string text;
+  const std::size_t count = 1 + below(24);
+  for (std::size_t i = 0; i < count; ++i)
+    text += kPieces[below(kPieces.size())] + std::string(below(2), ' ');
+  if (below(4) == 0) text.insert(below(text.size() + 1), 1, static_cast<char>(below(256)));
+  return text;
+}
+
+// A relation that is right, from the grammar.
+std::string random_relation(std::mt19937& random, int depth) {
+  const auto below = [&](int most) { return std::uniform_int_distribution<>(0, most - 1)(random); };
+  static constexpr std::array<const char*, 10> kLeaves = {
+      "attr.group", "attr.strides", "in[0].dim[1]", "in[1].dim", "in[0].rank",
+      "3",          "in[9].rank",   "\"same\"",     "len(in)",   "0.5"};
+  static constexpr std::array<const char*, 13> kOperators = {
+      "+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or"};
+  if (depth == 0) return kLeaves[static_cast<std::size_t>(below(10))];
+  if (below(6) == 0) return "not (" + random_relation(random, depth - 1) + ")";
+  if (below(6) == 0) return "all(" + random_relation(random, depth - 1) + ")";
+  return "(" + random_relation(random, depth - 1) + ") " +
+         kOperators[static_cast<std::size_t>(below(13))] + " (" +
+         random_relation(random, depth - 1) + ")";
+}
+
+// Each text is refused at a place in it, or read and decided.
+void demand_decided(const std::string& text, const Graph& graph) {
+  const auto made = parse_relation(text);
+  if (!made) {
+    REQUIRE(made.error().at <= text.size());
+    REQUIRE_FALSE(made.error().message.empty());
+    return;
+  }
+  REQUIRE(made->text == text);
+  for (const NodeId node : graph.nodes()) {
+    if (relation_holds(*made, graph, node, {})) continue;
+    const RelationFailure failure = relation_failure(*made, graph, node, {});
+    REQUIRE(text.find(failure.part) != text.npos);
+  }
+}
+
+// CLEAVE_RANDOM_TEXTS in the environment: how many.
+TEST_CASE("random texts are refused or decided") {
+  const char* const asked = std::getenv("CLEAVE_RANDOM_TEXTS");
+  const int count = asked == nullptr ? 2000 : std::atoi(asked);
+  const Graph graph = graph_from_text(kGraph);
+  std::mt19937 random(17);  // NOLINT: the same texts each time
+  int is_read = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::string text = i % 2 == 0 ? random_text(random) : random_relation(random, i % 5);
+    is_read += parse_relation(text) ? 1 : 0;
+    demand_decided(text, graph);
+  }
+  CHECK(is_read >= count / 2);
+}
+
+}  // namespace
+
+}  // namespace cleave

@@ -1,0 +1,484 @@
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/lists/costs.h"
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+
+// ---- cost match test ----
+
+namespace {
+
+TEST_CASE("nodes, constants and nodes of bodies are found, and the node whose time includes each") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    param w
+    const c = Cast(w)
+    a = Relu(x)
+    i = If(a, ^x)
+    | h = Exp(x)
+    | k = Neg(h)
+    j = If(i, ^x)
+    | m = Exp(x)
+    n@ u = Add(j, c)
+  )");
+  const NodeNames names(graph);
+  // The name of the owner; "none" for a constant, "absent" for a name of no node.
+  const auto owner = [&](std::string_view name) -> std::string {
+    const auto found = names.find(name);
+    if (!found) return "absent";
+    const NodeId node = names.owner(*found);
+    return node == kNone<NodeId> ? "none" : std::string(graph.node(node).name);
+  };
+  CHECK(owner("a") == "a");
+  CHECK(owner("i") == "i");
+  CHECK(owner("h") == "i");
+  CHECK(owner("k") == "i");
+  CHECK(owner("m") == "j");
+  CHECK(owner("n") == "n");
+  CHECK(owner("c") == "none");
+  CHECK(owner("u") == "absent");
+  CHECK(names.find_maker("u") == node_named(graph, "n"));
+  CHECK(names.find_maker("c") == node_named(graph, "c"));
+  CHECK_FALSE(names.find_maker("x"));
+}
+
+CostEntry kernel(std::string name, std::string op, double us, ObservedDims made = {}) {
+  CostEntry entry{.name = std::move(name), .op = std::move(op), .us = us};
+  if (!made.empty()) entry.outputs = {std::move(made)};
+  return entry;
+}
+
+// The rule of each kernel, then "name time" of each node that has one.
+std::string match(const char* model, std::vector<CostEntry> kernels,
+                  CostFormat format = CostFormat::onnxruntime) {
+  const Graph graph = graph_from_text(model);
+  const CostMatch made =
+      match_costs({.path = "p", .format = format, .entries = std::move(kernels)}, graph);
+  std::ostringstream result;
+  for (const MatchRule rule : made.rules) result << match_rule_name(rule) << ", ";
+  for (const NodeId node : graph.nodes()) {
+    if (made.us[node] >= 0) result << graph.node(node).name << " " << made.us[node] << "; ";
+  }
+  result << 100 * made.share() << "%";
+  return result.str();
+}
+
+constexpr const char* kChain = R"(
+  input x: float32[1,8,4,4]
+  param w: float32[8,8,1,1]
+  /a/Conv@ u: float32[1,8,4,4] = Conv(x, w)
+  /a/Relu@ v: float32[1,8,4,4] = Relu(u)
+  /b/Exp@ y: float32[1,8,4,4] = Exp(v)
+)";
+
+TEST_CASE("a kernel is found by its node's name or an output's name") {
+  CHECK(
+      match(kChain, {kernel("/a/Conv", "Conv", 5), kernel("v", "Relu", 2), kernel("z", "Z", 3)}) ==
+      "name, output, none, /a/Conv 5; /a/Relu 1; /b/Exp 1; 70%");
+}
+
+TEST_CASE("a fused kernel named by its last output is divided back to the node whose op fits") {
+  const std::string text = match(kChain, {kernel("v_nchwc", "Conv", 100)});
+  CHECK(text.starts_with("stripped name, /a/Conv "));
+  CHECK(text.find("/a/Relu ") != text.npos);
+  CHECK(text.ends_with("100%"));
+}
+
+TEST_CASE("a node without a kernel joins its producer's kernel if its op is often fused") {
+  const std::string text = match(kChain, {kernel("/a/Conv", "Conv", 100)});
+  CHECK(text.find("/a/Relu ") != text.npos);
+  // In a file written by hand, a node that is left out was not measured.
+  CHECK(match(kChain, {kernel("/a/Conv", "", 100)}, CostFormat::node_csv) ==
+        "name, /a/Conv 100; 100%");
+}
+
+TEST_CASE("the time of a kernel of several nodes is divided among them") {
+  CHECK(match(kChain, {kernel("/a/Relu + /b/Exp", "", 8)}, CostFormat::tensorrt)
+            .starts_with("joined names, "));
+  CHECK(match(kChain, {kernel("{ForeignNode[/a/Conv.../b/Exp]}", "", 8)}, CostFormat::tensorrt)
+            .starts_with("joined names, /a/Conv "));
+}
+
+TEST_CASE("a kernel goes to the node with the longest common path whose op fits") {
+  CHECK(match(R"(
+    input x: float32[4]
+    /l.0/MatMul: float32[4] = MatMul(x, x)
+    /l.0/Softmax: float32[4] = Softmax(/l.0/MatMul)
+    /l.1/MatMul: float32[4] = MatMul(/l.0/Softmax, x)
+  )",
+              {kernel("/l.1/MatMul/Fusion//Scale/", "FusedMatMul", 7),
+               kernel("/l.0/MatMulAddFusion", "Gemm", 3)}) ==
+        "path, path, /l.0/MatMul 3; /l.1/MatMul 7; 100%");
+}
+
+TEST_CASE("a kernel goes past nodes near its path whose op does not fit or that have a kernel") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /l.0/Softmax: float32[4] = Softmax(x)
+    /l.0/MatMul: float32[4] = MatMul(/l.0/Softmax, x)
+    /l.0/MatMul_1: float32[4] = MatMul(/l.0/MatMul, x)
+  )";
+  CHECK(match(kModel, {kernel("/l.0/Fusion", "Gemm", 3)}) == "path, /l.0/MatMul 3; 100%");
+  CHECK(match(kModel, {kernel("/l.0/MatMul", "MatMul", 2), kernel("/l.0/Fusion", "Gemm", 3)}) ==
+        "name, path, /l.0/MatMul 2; /l.0/MatMul_1 3; 100%");
+  CHECK(match(kModel, {kernel("/l.0/Fusion", "Conv", 3)}) == "none, 0%");
+}
+
+TEST_CASE("paths have whole folders in common, not parts of a folder's name") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /m/l.2/MatMul: float32[4] = MatMul(x, x)
+    /m/l.11/MatMul: float32[4] = MatMul(/m/l.2/MatMul, x)
+  )";
+  CHECK(match(kModel, {kernel("/m/l.12/Fusion", "Gemm", 3)}) == "path, /m/l.2/MatMul 3; 100%");
+  CHECK(match(kModel, {kernel("/more/Fusion", "Gemm", 3)}) == "none, 0%");
+}
+
+TEST_CASE("a kernel matches the only node with its output shape") {
+  CHECK(match(R"(
+    input x: float32[4]
+    a: float32[4,9] = Tile(x)
+    b: float32[4,8] = Tile(x)
+  )",
+              {kernel("other", "Tile", 7, {4, 9})}) == "shape, a 7; 100%");
+}
+
+TEST_CASE("a kernel with a made-up name belongs to the node after the last one found") {
+  CHECK(match(R"(
+    input x: float32[1,8,4,4]
+    conv: float32[1,8,4,4] = Conv(x)
+    act: float32[1,8,4,4] = HardSwish(conv)
+    last: float32[1,8,2,2] = MaxPool(act)
+  )",
+              {kernel("conv", "Conv", 10), kernel("HardSigmoid_5", "HardSigmoid", 2, {1, 8, 4, 4}),
+               kernel("Mul_6", "Mul", 1, {1, 8, 4, 4}), kernel("last", "MaxPool", 1)}) ==
+        "name, order, order, name, conv 10; act 3; last 1; 100%");
+}
+
+TEST_CASE("the time of constants and bodies counts for no node") {
+  CHECK(match(R"(
+    input x: float32[4]
+    param w: float32[4]
+    const c: float32[4] = Exp(w)
+    a: float32[4] = Add(x, c)
+  )",
+              {kernel("c", "Exp", 4), kernel("a", "Add", 1)}) == "name, name, a 1; 100%");
+  std::vector<CostEntry> inside = {kernel("h", "Relu", 5), kernel("i", "If", 9)};
+  inside[0].is_inside = true;
+  inside[0].around = 1;
+  CHECK(match(R"(
+    input x: float32[4]
+    i = If(x, ^x)
+    | h = relu(x)
+  )",
+              inside) == "none, name, i 9; 100%");
+}
+
+TEST_CASE("kernels of an If that the model has replaced by its branch count, and the If does not") {
+  std::vector<CostEntry> kernels = {kernel("a", "Exp", 2), kernel("deep/b", "LSTM", 18),
+                                    kernel("deep/inner", "If", 30), kernel("other", "Relu", 5),
+                                    kernel("outer", "If", 50)};
+  kernels[1].is_inside = kernels[2].is_inside = kernels[3].is_inside = true;
+  kernels[1].around = 2;
+  kernels[2].around = kernels[3].around = 4;
+  CHECK(match(R"(
+    input x: float32[4]
+    a: float32[4] = Exp(x)
+    deep/b: float32[4] = LSTM(a)
+  )",
+              kernels) == "name, name, none, none, none, a 2; deep/b 18; 80%");
+}
+
+TEST_CASE("only a kernel whose name the runtime made up is matched by its place") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    conv: float32[4] = Conv(x)
+    act: float32[4] = HardSwish(conv)
+  )";
+  const auto rule_of = [&](const std::string& name) {
+    const std::string made =
+        match(kModel, {kernel("conv", "Conv", 1), kernel(name, "Mul", 1, {4})});
+    return made.substr(6, made.find(',', 6) - 6);
+  };
+  for (const char* const name : {"", "Mul", "Mul_1", "Mul_160"}) CHECK(rule_of(name) == "order");
+  for (const char* const name : {"Mul_", "Mul1", "Mul_1x", "Mul-1", "Mu", "Add_1", "aMul_1"}) {
+    CHECK(rule_of(name) == "none");
+  }
+  // A shape that contradicts the node's is another's; without one nothing is known.
+  CHECK(match(kModel, {kernel("conv", "Conv", 1), kernel("Mul_1", "Mul", 1, {5})})
+            .starts_with("name, none"));
+  CHECK(match(kModel, {kernel("conv", "Conv", 1), kernel("Mul_1", "Mul", 1)})
+            .starts_with("name, none"));
+  CHECK(match(kModel, {kernel("Mul_1", "Mul", 1, {4})}).starts_with("none"));
+}
+
+TEST_CASE("the ten largest of the kernels that no rule matches are named, all are counted") {
+  const Graph graph = graph_from_text("input x: float32[4]\n a: float32[4] = Relu(x)");
+  CostEntries file{.path = "p", .format = CostFormat::onnxruntime};
+  file.entries.push_back(kernel("a", "Relu", 7));
+  for (int i = 1; i <= 12; ++i) file.entries.push_back(kernel("k" + std::to_string(i), "Odd", i));
+  const CostMatch made = match_costs(file, graph);
+  CHECK(made.unmatched == 12);
+  REQUIRE(made.largest_unmatched.size() == 10);
+  CHECK(made.largest_unmatched[0].name == "k12");
+  CHECK(made.largest_unmatched[9].name == "k3");
+  CHECK(made.total_us == 85);
+  CHECK(made.matched_us == 7);
+  CHECK(made.us_by_rule[0] == 7);
+  CHECK(made.measured_nodes == 1);
+  CHECK(made.fused_nodes == 0);
+  CHECK(match_costs({.path = "p", .format = CostFormat::onnxruntime}, graph).share() == 1);
+}
+
+TEST_CASE("a fused kernel is traced back over six nodes to the one whose op fits") {
+  const auto chain = [](int relus) {
+    std::string text = "input x: float32[4]\nparam w: float32[4]\nn@ c: float32[4] = Conv(x, w)\n",
+                last = "c";
+    for (int i = 0; i < relus; ++i) {
+      const std::string name = "r" + std::to_string(i);
+      text += "n" + name + "@ " + name + ": float32[4] = Relu(" + last + ")\n";
+      last = name;
+    }
+    const Graph graph = graph_from_text(text);
+    CostEntries file{.path = "p", .format = CostFormat::node_csv};
+    file.entries.push_back(kernel(last + "_nchwc", "Conv", 7));
+    return match_costs(file, graph).measured_nodes;
+  };
+  CHECK(chain(0) == 1);
+  CHECK(chain(1) == 2);
+  CHECK(chain(6) == 7);
+  CHECK(chain(7) == 1);
+}
+
+}  // namespace
+
+// ---- observed shapes test ----
+
+namespace {
+
+enum class Layout { plain, blocked };
+
+// What a profile with one kernel, of a Conv that makes float32[1,20,4,6], says of the model when
+// the kernel made this: "agrees", or the contradiction.
+std::string verdict(ObservedDims made, Layout layout = Layout::blocked) {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1,3,4,6]
+    c: float32[1,20,4,6] = Conv(x)
+  )");
+  CostEntry kernel{.name = "c", .op = "Conv", .us = 1};
+  kernel.outputs.push_back(std::move(made));
+  const CostEntries file{.path = "p",
+                         .format = CostFormat::onnxruntime,
+                         .entries = {std::move(kernel)},
+                         .has_blocked_layout = layout == Layout::blocked};
+  const ObservedShapes seen = observe_shapes(file, match_costs(file, graph), graph);
+  CHECK(seen.contradicted == (seen.contradiction ? 1 : 0));
+  return seen.contradiction ? seen.contradiction->message : "agrees";
+}
+
+std::string contradiction(const std::string& made) {
+  return "node \"c\" made " + made + " in the profile, but \"c\" is [1, 20, 4, 6] in the model";
+}
+
+TEST_CASE("channels padded to a multiple of 8 or 16 are no contradiction in a blocked layout") {
+  CHECK(verdict({1, 20, 4, 6}) == "agrees");
+  CHECK(verdict({1, 24, 4, 6}) == "agrees");
+  CHECK(verdict({1, 32, 4, 6}) == "agrees");
+  CHECK(verdict({1, 28, 4, 6}) == contradiction("[1, 28, 4, 6]"));
+  CHECK(verdict({1, 40, 4, 6}) == contradiction("[1, 40, 4, 6]"));
+  CHECK(verdict({1, 16, 4, 6}) == contradiction("[1, 16, 4, 6]"));
+  CHECK(verdict({1, 20, 8, 6}) == contradiction("[1, 20, 8, 6]"));
+  CHECK(verdict({1, 24, 4, 6}, Layout::plain) == contradiction("[1, 24, 4, 6]"));
+}
+
+TEST_CASE("dims in another order and a last axis of blocks are no contradiction") {
+  CHECK(verdict({1, 4, 6, 20}, Layout::plain) == "agrees");
+  CHECK(verdict({1, 2, 4, 6, 16}) == "agrees");
+  CHECK(verdict({1, 3, 4, 6, 8}) == "agrees");
+  CHECK(verdict({1, 2, 4, 6, 12}) == contradiction("[1, 2, 4, 6, 12]"));
+  CHECK(verdict({1, 20, 24}) == contradiction("[1, 20, 24]"));
+}
+
+using AllDims = std::vector<ObservedDims>;
+
+CostEntry kernel(std::string name, std::string op, AllDims inputs, AllDims outputs, double us = 1) {
+  return {.name = std::move(name),
+          .op = std::move(op),
+          .us = us,
+          .inputs = std::move(inputs),
+          .outputs = std::move(outputs)};
+}
+
+std::string text_of(const ObservedDims& dims) {
+  std::string text;
+  for (const std::int64_t dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text.empty() ? "scalar" : text;
+}
+
+// "c 2x8; N=2; not M; 1 differs: ...": the shapes, the dims of inputs, those that conflict, and how
+// many kernels have other shapes, with the contradiction.
+std::string seen(const char* model, std::vector<CostEntry> kernels, Layout layout = Layout::plain) {
+  const Graph graph = graph_from_text(model);
+  const CostEntries file{.path = "p",
+                         .format = CostFormat::onnxruntime,
+                         .entries = std::move(kernels),
+                         .has_blocked_layout = layout == Layout::blocked};
+  const ObservedShapes made = observe_shapes(file, match_costs(file, graph), graph);
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  for (const ObservedShape& shape : made.shapes) {
+    add(std::string(graph.value(shape.value).name) + " " + text_of(shape.dims));
+  }
+  for (const InputDim& dim : made.dims) add(dim.name + "=" + std::to_string(dim.size));
+  for (const std::string& name : made.conflicting_dims) add("not " + name);
+  if (made.contradicted > 0) add(std::to_string(made.contradicted) + " differ");
+  if (made.contradiction) add(made.contradiction->message);
+  return text;
+}
+
+constexpr const char* kOpen = R"(
+  input x: float32[N,3,?,9]
+  param w: float32[8,3,3,3]
+  c: float32[N,8,?,7] = Conv(x, w)
+  r: float32[N,8,?,7] = Relu(c)
+  u: float32 = Softmax(r)
+)";
+
+TEST_CASE("kernels give sizes to open dims of values and of the model's inputs") {
+  const AllDims in = {{2, 3, 6, 9}, {8, 3, 3, 3}};
+  CHECK(seen(kOpen, {kernel("c", "Conv", in, {{2, 8, 4, 7}})}) ==
+        "c 2x8x4x7; x 2x3x6x9; N=2; x:2=6");
+  CHECK(seen(kOpen, {kernel("r", "Relu", {}, {{5, 8, 4, 7}})}) == "r 5x8x4x7; N=5");
+  // By the name of an output; the runtime leaves out the weights.
+  CHECK(seen(kOpen, {kernel("c", "Conv", {{2, 3, 6, 9}}, {})}) == "x 2x3x6x9; N=2; x:2=6");
+  // A shape without a rank, or with a size that is not known, is of no use.
+  CHECK(seen(kOpen, {kernel("u", "Softmax", {}, {{2, 56}})}) == "u 2x56");
+  CHECK(seen(kOpen, {kernel("u", "Softmax", {}, {{2, -1}})}).empty());
+  CHECK(seen(kOpen, {kernel("u", "Softmax", {}, {{0, 56}})}) == "u 0x56");
+  CHECK(seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, -1, 7}})}) == "N=2");
+  // Another number of outputs than the node has says nothing.
+  CHECK(seen(kOpen, {kernel("c", "Conv", {}, {{9, 9}, {9, 9}})}).empty());
+  CHECK(seen("input x: float32[4,3]\n a: float32[4,3] = Relu(x)",
+             {kernel("a", "Relu", {{4, 3}}, {{4, 3}})})
+            .empty());
+}
+
+TEST_CASE("each value is seen once, and a dim of which kernels saw several sizes is none") {
+  CHECK(
+      seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, 4, 7}}), kernel("r", "Relu", {}, {{2, 8, 4, 7}}),
+                   kernel("c", "Conv", {}, {{2, 8, 4, 7}})}) == "c 2x8x4x7; r 2x8x4x7; N=2");
+  CHECK(seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, 4, 7}}),
+                     kernel("r", "Relu", {}, {{3, 8, 4, 7}})}) == "c 2x8x4x7; r 3x8x4x7; not N");
+}
+
+TEST_CASE("an input of the model that differs is a contradiction, whatever its time") {
+  const std::vector<CostEntry> kernels = {kernel("r", "Relu", {}, {{2, 8, 4, 7}}, 1000),
+                                          kernel("c", "Conv", {{2, 4, 6, 9}}, {{2, 8, 4, 7}}, 1)};
+  CHECK(seen(kOpen, kernels) ==
+        "r 2x8x4x7; c 2x8x4x7; N=2; 1 differ; node \"c\" read [2, 4, 6, 9] in the profile, but "
+        "\"x\" is [N, 3, ?, 9] in the model");
+}
+
+TEST_CASE("other kernels contradict the model when they have over a tenth of the time") {
+  const auto with = [](double us) {
+    return seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, 4, 7}}, 9),
+                        kernel("r", "Relu", {}, {{2, 9, 4, 7}}, us)});
+  };
+  const std::string differs =
+      "; node \"r\" made [2, 9, 4, 7] in the profile, but \"r\" is [N, 8, ?, 7] in the model";
+  CHECK(with(1) == "c 2x8x4x7; N=2; 1 differ");
+  CHECK(with(1.01) == "c 2x8x4x7; N=2; 1 differ" + differs);
+  // A kernel that another op gave its name to says nothing of the node.
+  CHECK(seen(kOpen, {kernel("r", "Gelu", {}, {{2, 9, 4, 7}})}).empty());
+}
+
+TEST_CASE("a fused kernel's input is that of the node before it whose op fits") {
+  const std::string model = R"(
+  input x: float32[N,3,?,9]
+  param w: float32[8,3,3,3]
+  c: float32 = Conv(x, w)
+)";
+  const auto chain = [&](int relus) {
+    std::string text = model, last = "c";
+    for (int i = 0; i < relus; ++i) {
+      const std::string name = "r" + std::to_string(i);
+      text.append("  ").append(name).append(": float32 = Relu(").append(last).append(")\n");
+      last = name;
+    }
+    return seen(text.c_str(), {kernel(last + "_nchwc", "Conv", {{2, 3, 6, 9}, {8, 3, 3, 3}}, {})});
+  };
+  CHECK(chain(0) == "N=2; x:2=6");
+  CHECK(chain(1) == "N=2; x:2=6");
+  CHECK(chain(5) == "N=2; x:2=6");
+  CHECK(chain(6).empty());
+  // Where the shape contradicts the input's, or its channels may be padded, it binds nothing.
+  CHECK(seen(kOpen, {kernel("c_nchwc", "Conv", {{2, 4, 6, 9}}, {})}).empty());
+  CHECK(seen("input x: float32[N,M,4,9]\n param w\n c: float32 = Conv(x, w)",
+             {kernel("c_nchwc", "Conv", {{2, 8, 4, 9}}, {})}, Layout::blocked)
+            .empty());
+  CHECK(seen("input x: float32[N,M,4]\n param w\n c: float32 = Conv(x, w)",
+             {kernel("c_nchwc", "Conv", {{2, 8, 4}}, {})}, Layout::blocked) == "N=2; M=8");
+}
+
+TEST_CASE("dims in another order need each known size as often as the model has it") {
+  const auto made = [](ObservedDims dims) {
+    return seen("input x\n a: float32[N,3,3,5] = Relu(x)",
+                {kernel("a", "Relu", {}, {std::move(dims)})});
+  };
+  CHECK(made({7, 3, 3, 5}) == "a 7x3x3x5");
+  CHECK(made({3, 5, 3, 7}).empty());
+  CHECK(made({3, 5, 7, 7}).starts_with("1 differ"));
+  CHECK(made({5, 3, 7, 5}).starts_with("1 differ"));
+}
+
+}  // namespace
+
+// ---- runtime names test ----
+
+namespace {
+
+TEST_CASE("additions of runtimes to names are removed") {
+  CHECK(without_additions("/a/Conv_output_0_nchwc") == "/a/Conv_output_0");
+  CHECK(without_additions("/c1/Conv_token_12") == "/c1/Conv");
+  CHECK(without_additions("fused /a/Gemm") == "/a/Gemm");
+  CHECK(without_additions("/a/Conv/WithoutBiases") == "/a/Conv");
+  CHECK(without_additions("conv1_quant_nchwc") == "conv1");
+  CHECK(without_additions("conv1") == "conv1");
+  CHECK(without_additions("_token_3") == "_token_3");
+  CHECK(without_additions("_nchwc") == "_nchwc");
+}
+
+TEST_CASE("the names in a joined name are separated") {
+  using Names = std::vector<std::string_view>;
+  CHECK(joined_names("a + b + c") == Names{"a", "b", "c"});
+  CHECK(joined_names("a,b") == Names{"a", "b"});
+  CHECK(joined_names("PWN(PWN(/a/Sigmoid), /b/Mul)") == Names{"/a/Sigmoid", "/b/Mul"});
+  CHECK(joined_names("a") == Names{"a"});
+  CHECK(joined_names("").empty());
+  CHECK(range_of_nodes("{ForeignNode[/a/MatMul.../b/Add]}") == Names{"/a/MatMul", "/b/Add"});
+  CHECK(range_of_nodes("/a/MatMul").empty());
+}
+
+TEST_CASE("a kernel may do the work of an operator under another name") {
+  CHECK(op_fits("Conv", "Conv"));
+  CHECK(op_fits("FusedConv", "Conv"));
+  CHECK(op_fits("QLinearConv", "Conv"));
+  CHECK(op_fits("MatMulInteger", "MatMul"));
+  CHECK(op_fits("GroupConvolution", "Conv"));
+  CHECK(op_fits("FullyConnected", "Gemm"));
+  CHECK(op_fits("Conv2d", "torch.nn.modules.conv.Conv2d"));
+  CHECK_FALSE(op_fits("Conv", "Relu"));
+  CHECK_FALSE(op_fits("", "Relu"));
+  CHECK_FALSE(op_fits("ConvTranspose", "Conv"));
+  CHECK(is_often_fused("Relu"));
+  CHECK_FALSE(is_often_fused("Conv"));
+}
+
+}  // namespace
+
+}  // namespace cleave

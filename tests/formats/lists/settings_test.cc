@@ -1,0 +1,122 @@
+#include "formats/lists/settings.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "tests/catch2.h"
+
+namespace cleave {
+
+namespace {
+
+const SplitSetting& setting_of(std::string_view name) {
+  const SplitSetting* const setting = find_split_setting(name);
+  REQUIRE(setting != nullptr);
+  return *setting;
+}
+
+SplitOptions with(std::string_view name, const SettingValue& value) {
+  SplitOptions options;
+  CHECK(setting_of(name).set(options, value));
+  return options;
+}
+
+TEST_CASE("an option is called like the setting, with dashes") {
+  CHECK(option_name("keep_qdq") == "--keep-qdq");
+  CHECK(find_split_setting("colour") == nullptr);
+}
+
+TEST_CASE("each setting takes the value that it gives") {
+  SplitOptions changed;
+  changed.skip_fusion = changed.allow_non_tensor = changed.keep_qdq = true;
+  changed.host_shapes = true;
+  changed.place = PlaceBy::cost;
+  changed.residency = Residency::on;
+  changed.start = StartSide::fewest;
+  changed.min_acc_size = 3;
+  changed.most_kept = 2;
+  changed.keep_by = KeepBy::nodes;
+  changed.extend = {.which = ExtendOptions::Which::one, .subgraph = 4};
+  changed.acc_prefix = "a";
+  changed.non_acc_prefix = "b";
+  SplitOptions read;
+  for (const SplitSetting& setting : split_settings()) {
+    INFO(setting.name);
+    CHECK(setting.set(read, setting.get(changed)));
+  }
+  CHECK(read == changed);
+}
+
+TEST_CASE("counts are numbers, or the words that the setting has") {
+  CHECK(with("min_acc_module_size", 3).min_acc_size == 3);
+  CHECK(with("min_acc_module_size", "4").min_acc_size == 4);
+  CHECK(with("min_acc_module_size", "auto").is_min_automatic);
+  CHECK(with("keep_acc_subgraphs", "unlimited").most_kept == SplitOptions::kUnlimited);
+  CHECK(with("keep_acc_subgraphs", nullptr).most_kept == SplitOptions::kUnlimited);
+  CHECK(with("keep_acc_subgraphs", "auto").keep_only_gaining);
+  CHECK(with("extend", "12").extend ==
+        ExtendOptions{.which = ExtendOptions::Which::one, .subgraph = 12});
+}
+
+TEST_CASE("a value that a setting does not accept is refused in words and has no effect") {
+  SplitOptions options;
+  CHECK_FALSE(setting_of("start").set(options, "middle"));
+  CHECK_FALSE(setting_of("min_acc_module_size").set(options, "-1"));
+  CHECK_FALSE(setting_of("min_acc_module_size").set(options, nullptr));
+  CHECK_FALSE(setting_of("keep_qdq").set(options, "yes"));
+  CHECK_FALSE(setting_of("extend").set(options, "acc"));
+  CHECK_FALSE(setting_of("extend").set(options, "2,4"));
+  CHECK_FALSE(setting_of("acc_prefix").set(options, false));
+  CHECK(options == SplitOptions{});
+  CHECK(refusal_of(setting_of("start")) == "is not reference, cpu, acc or fewest");
+  CHECK(refusal_of(setting_of("keep_qdq")) == "is neither true nor false");
+  CHECK(refusal_of(setting_of("acc_prefix")) ==
+        "is not UTF-8 text, as names of partitions must be");
+  CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number or name, all or auto");
+}
+
+TEST_CASE("differences between two settings are reported, except for names of parts") {
+  SplitOptions now;
+  now.keep_qdq = true;
+  now.most_kept = 3;
+  now.start = StartSide::cpu;
+  now.acc_prefix = "npu_";
+  CHECK(changed_settings({}, now, false) ==
+        std::vector<std::string>{"keep-qdq: yes, was no", "start: cpu, was reference",
+                                 "keep-acc-subgraphs: 3, was unlimited"});
+  CHECK(changed_settings(now, now, false).empty());
+  SplitOptions by_cost;
+  by_cost.place = PlaceBy::cost;
+  CHECK(changed_settings({}, by_cost, false) ==
+        std::vector<std::string>{"place: cost, was priority"});
+  CHECK(changed_settings({}, by_cost, true) == std::vector<std::string>{"place: cost, was order"});
+}
+
+// CLEAVE_UPDATE_SCHEMA=1 writes the section instead.
+TEST_CASE("the schema of reports has the settings of the table") {
+  const std::string path = CLEAVE_PROJECT_DIR "/formats/report/schema/report.schema.json";
+  std::ostringstream read;
+  read << std::ifstream(path).rdbuf();
+  std::string schema = read.str();
+  const std::string head = "    \"settings\": ";
+  const std::size_t begin = schema.find(head);
+  const std::size_t end = schema.find("\n    },", begin);
+  REQUIRE(begin != schema.npos);
+  REQUIRE(end != schema.npos);
+  std::string wanted = settings_schema();
+  wanted.pop_back();
+  for (std::size_t at = 0; (at = wanted.find('\n', at)) != wanted.npos; at += 5) {
+    wanted.insert(at + 1, "    ");
+  }
+  const std::size_t size = end + std::string("\n    }").size() - begin;
+  if (std::getenv("CLEAVE_UPDATE_SCHEMA") != nullptr) {
+    std::ofstream(path) << schema.replace(begin, size, head + wanted);
+    return;
+  }
+  CHECK(schema.substr(begin, size) == head + wanted);
+}
+
+}  // namespace
+
+}  // namespace cleave

@@ -1,0 +1,587 @@
+#include "formats/onnx/read/reader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/catch2.h"
+#include "tests/formats/base/graph_description.h"
+#include "tests/formats/onnx/read/onnx_text.h"
+
+namespace cleave {
+
+namespace {
+
+// The source outlives the graph, whose names are views into it.
+struct Read {
+  SourceFile source;
+  OnnxLoaded loaded;
+};
+
+Read read(SourceFile source) {
+  auto loaded = read_onnx(source, {});
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  return {std::move(source), *std::move(loaded)};
+}
+
+Read read(const std::string& graph, const ModelEdit& edit = nullptr) {
+  return read(onnx_file(graph, edit));
+}
+
+std::string described(const std::string& graph, const ModelEdit& edit = nullptr) {
+  return cleave::described(read(graph, edit).loaded.graph);
+}
+
+// The faults, a line each, without the source line that is shown below them.
+std::string faults(const std::string& graph, const ModelEdit& edit = nullptr) {
+  const SourceFile source = onnx_file(graph, edit);
+  const auto loaded = read_onnx(source, {});
+  REQUIRE(!loaded);
+  std::string text;
+  for (const Diagnostic& fault : loaded.error()) text += fault.message + "\n";
+  return text;
+}
+
+std::string constants_of(const Graph& graph) {
+  std::string names;
+  for (const NodeId node : graph.constants()) names += std::string(graph.node(node).name) + " ";
+  return names;
+}
+
+TEST_CASE("A graph is read with parameters, attributes and positions of inputs") {
+  CHECK(described(R"(
+g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1.5, 2}> {
+  t = Add (x, w)
+  y = Clip <alpha = 0.5, ks = [1, 2]> (t, , w)
+})") == R"(input x: float32[N, 2]
+parameter w: float32[2]
+node Add_0 = Add(0:x 1:w )
+  -> t: float32[N, 2]
+node Clip_1 = Clip(0:t 2:w )
+  alpha real 0.5
+  ks integers 1 2
+  -> y: float32[N, 2]
+output y
+)");
+}
+
+TEST_CASE("A value that a body reads from outside is an operand of the node that owns the body") {
+  const Read made = read(R"(
+g (bool c, float[2] x) => (float[2] y) {
+  t = Relu (x)
+  y = If (c) <
+    then_branch = th () => (float[2] a) { u = Neg (t)  a = Abs (u) },
+    else_branch = el () => (float[2] b) { b = Add (t, x) }
+  >
+})");
+  const Graph& graph = made.loaded.graph;
+  REQUIRE(graph.node_count() == 2);
+  std::string captures;
+  for (const Operand& operand : graph.operands(NodeId{1})) {
+    if (operand.slot.is_capture()) captures += std::string(graph.value(operand.value).name) + " ";
+  }
+  CHECK(captures == "t x ");
+  CHECK(graph.body_nodes(NodeId{1}).size() == 3);
+  CHECK(graph.users(graph.outputs(NodeId{0})[0]).size() == 1);
+}
+
+TEST_CASE("A capture by a body of a body reaches the outermost node") {
+  const Read made = read(R"(
+g (bool c, float[2] x) => (float[2] y) {
+  y = If (c) <
+    then_branch = th () => (float[2] a) {
+      a = If (c) <
+        then_branch = t2 () => (float[2] p) { p = Neg (x) },
+        else_branch = e2 () => (float[2] q) { q = Abs (x) }
+      >
+    },
+    else_branch = el () => (float[2] b) { b = Relu (c) }
+  >
+})");
+  CHECK(cleave::described(made.loaded.graph).find("If(0:c ") != std::string::npos);
+  std::size_t captures = 0;
+  for (const Operand& operand : made.loaded.graph.operands(NodeId{0})) {
+    if (operand.slot.is_capture()) ++captures;
+  }
+  CHECK(captures >= 1);
+  CHECK(made.loaded.graph.users(ValueId{1}).size() == 1);
+}
+
+TEST_CASE("Nodes that read only constants are constant, unless they are random") {
+  const Read made = read(R"(
+g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+  k = Constant <value = float[2] {3, 4}> ()
+  m = Mul (k, w)
+  r = RandomNormal <shape = [2]> ()
+  s = Add (x, m)
+  y = Add (s, r)
+})");
+  CHECK(constants_of(made.loaded.graph) == "Constant_0 Mul_1 ");
+  CHECK(made.loaded.graph.node_count() == 3);
+}
+
+TEST_CASE("Nodes of a body that read only constants are constant") {
+  const Read made = read(R"(
+g (bool c, float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+  y = If (c) <
+    then_branch = th () => (float[2] a) { k = Neg (w)  m = Clip (k, , w)  a = Add (x, m) },
+    else_branch = el () => (float[2] b) { b = Abs (x) }
+  >
+})");
+  std::string names;
+  for (const NodeId node : made.loaded.graph.body_nodes(NodeId{0})) {
+    names += std::string(made.loaded.graph.op(node)) + " ";
+  }
+  CHECK(names == "Add Abs ");
+}
+
+TEST_CASE("An initializer that is a graph input too is a parameter") {
+  const ModelEdit also_input = [](onnx::ModelProto& model) {
+    *model.mutable_graph()->add_input() = model.graph().input(0);
+    model.mutable_graph()->mutable_input(1)->set_name("w");
+  };
+  const char* const graph =
+      "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }";
+  CHECK(described(graph, also_input) == described(graph));
+  const Read later = read(graph, also_input);
+  REQUIRE(later.loaded.warnings.size() == 1);
+  CHECK(later.loaded.warnings[0].message ==
+        "initializers that are graph inputs too, so that a caller may override them, are taken as "
+        "constants: \"w\"");
+  const Read early = read(graph, [&](onnx::ModelProto& model) {
+    also_input(model);
+    model.set_ir_version(3);
+  });
+  CHECK(early.loaded.warnings.empty());
+}
+
+TEST_CASE("A sparse initializer is a parameter of its dense shape") {
+  CHECK(described("g (float[2,3] x) => (float[2,3] y) { y = Add (x, w) }",
+                  [](onnx::ModelProto& model) {
+                    auto* sparse = model.mutable_graph()->add_sparse_initializer();
+                    sparse->mutable_values()->set_name("w");
+                    sparse->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+                    sparse->mutable_values()->add_dims(1);
+                    sparse->mutable_values()->add_float_data(1.0F);
+                    sparse->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+                    sparse->mutable_indices()->add_dims(1);
+                    sparse->mutable_indices()->add_int64_data(4);
+                    sparse->add_dims(2);
+                    sparse->add_dims(3);
+                  })
+            .find("parameter w: float32[2, 3]\n") != std::string::npos);
+}
+
+TEST_CASE("Nodes without a name, or with a repeated one, get unique names") {
+  const Read made = read(R"(
+g (float[2] x) => (float[2] y) { t = Relu (x)  u = Neg (t)  v = Abs (u)  y = Relu (v) })",
+                         [](onnx::ModelProto& model) {
+                           model.mutable_graph()->mutable_node(1)->set_name("n");
+                           model.mutable_graph()->mutable_node(2)->set_name("n");
+                         });
+  std::string names;
+  for (const NodeId node : made.loaded.graph.nodes()) {
+    names += std::string(made.loaded.graph.node(node).name) + " ";
+  }
+  CHECK(names == "Relu_0 n n_2 Relu_3 ");
+  REQUIRE(!made.loaded.notes.empty());
+}
+
+TEST_CASE("A made name is none that a node has, whatever values and nodes before it are called") {
+  const Read made = read(R"(
+g (float[2] x) => (float[2] y) { Neg_1 = Relu (x)  u = Neg (Neg_1)  v = Abs (u)  y = Abs (v) })",
+                         [](onnx::ModelProto& model) {
+                           model.mutable_graph()->mutable_node(0)->set_name("u");
+                           model.mutable_graph()->mutable_node(3)->set_name("Abs_2");
+                         });
+  std::string names;
+  for (const NodeId node : made.loaded.graph.nodes()) {
+    names += std::string(made.loaded.graph.node(node).name) + " ";
+  }
+  CHECK(names == "u Neg_1 Abs_2_ Abs_2 ");
+}
+
+TEST_CASE("Nodes of one operator have their own attributes, outputs and scopes") {
+  const std::string text = described(R"(
+g (float[2, 3] x) => (float[?] y) {
+  a = LeakyRelu <alpha = 0.5> (x)
+  b = LeakyRelu <alpha = 0.25> (a)
+  c = LeakyRelu <alpha = 0.5> (b)
+  d, e = Split <axis = 0> (c)
+  y = Flatten <axis = 1> (e)
+})");
+  const auto count = [&](std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count("alpha real 0.5\n") == 2);
+  CHECK(count("alpha real 0.25\n") == 1);
+  CHECK(count("axis integer 0\n") == 1);
+  CHECK(count("axis integer 1\n") == 1);
+}
+
+TEST_CASE("Nodes out of order are taken in order, with a warning") {
+  const Read made = read("g (float[2] x) => (float[2] y) { y = Neg (t)  t = Relu (x) }");
+  CHECK(made.loaded.graph.op(NodeId{0}) == "Relu");
+  REQUIRE(made.loaded.warnings.size() == 1);
+  CHECK(made.loaded.warnings[0].message ==
+        "the nodes are not in topological order; they are read in an order that is");
+}
+
+TEST_CASE("A call of the model's own function is one node of its domain") {
+  const Read made = read(SourceFile::from_text("m.onnx", onnx_bytes(R"(
+<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (float[2] x) => (float[2] y) { t = local.block (x)  y = Neg (t) }
+<domain: "local", opset_import: ["" : 17]>
+block (a) => (b) { c = Relu (a)  b = Abs (c) })")));
+  const Graph& graph = made.loaded.graph;
+  REQUIRE(graph.node_count() == 2);
+  CHECK(graph.op(NodeId{0}) == "block");
+  CHECK(graph.domain(NodeId{0}) == "local");
+  CHECK(graph.body_nodes(NodeId{0}).empty());
+}
+
+TEST_CASE("Names that are not UTF-8 are counted, and the first one is shown") {
+  const SourceFile source = onnx_file(
+      "g (float[2] x) => (float[2] y) { t = Relu (x)  y = Neg (t) }", [](onnx::ModelProto& model) {
+        model.mutable_graph()->mutable_node(0)->set_name(
+            "\xff"
+            "one");
+        model.mutable_graph()->mutable_node(1)->set_name("two\xfe");
+      });
+  CHECK_FALSE(read_onnx(source, {}));
+  ModelLimits limits;
+  limits.names = NameBytes::any;
+  const auto loaded = read_onnx(source, {}, limits);
+  REQUIRE(loaded);
+  REQUIRE(loaded->warnings.size() == 1);
+  CHECK(loaded->warnings[0].message.starts_with("2 names are not UTF-8, as \"\\xFFone\": "));
+}
+
+TEST_CASE("A graph output that no node makes stays an output") {
+  CHECK(described("g (float[2] x) => (float[2] y, float[2] x) { y = Relu (x) }")
+            .find("output y\noutput x\n") != std::string::npos);
+}
+
+// ---- refusals ----
+
+TEST_CASE("A value that nothing produces is refused with the node that reads it") {
+  CHECK(faults("g (float[2] x) => (float[2] y) { tempo = Relu (x)  y = Add (x, temp) }") ==
+        "node 1 (Add) reads \"temp\", which nothing produces\n");
+}
+
+TEST_CASE("A cycle is refused with its path") {
+  CHECK_THAT(faults("g (float[2] x) => (float[2] y) { a = Add (x, b)  b = Relu (a)  y = Neg (b) }"),
+             Catch::Matchers::Contains("cycle"));
+}
+
+TEST_CASE("A value that is made twice is refused") {
+  CHECK_THAT(faults("g (float[2] x) => (float[2] y) { y = Relu (x)  y = Neg (x) }"),
+             Catch::Matchers::Contains("\"y\""));
+}
+
+TEST_CASE("A body that hides an outer name is read as runtimes read it, with a warning") {
+  const Read made = read(R"(
+g (bool c, float[2] x) => (float[2] y) {
+  t = Relu (x)
+  y = If (c) <
+    then_branch = th () => (float[2] a) { t = Neg (x)  a = Abs (t) },
+    else_branch = el () => (float[2] b) { b = Abs (t) }
+  >
+})");
+  REQUIRE(made.loaded.warnings.size() == 1);
+  CHECK_THAT(made.loaded.warnings[0].message, Catch::Matchers::Contains("hides the outer value"));
+  std::string captures;
+  for (const Operand& operand : made.loaded.graph.operands(NodeId{1})) {
+    if (!operand.slot.is_capture()) continue;
+    captures += std::string(made.loaded.graph.value(operand.value).name) + " ";
+  }
+  CHECK(captures == "x t ");  // "t" of the other branch
+}
+
+}  // namespace
+
+// Elements of constants: initializers with raw and with typed data, and what Constant nodes make.
+
+namespace {
+
+// The elements of parameter `name` of a model with these initializers and nodes.
+std::string elements_of(const std::string& name, const std::string& weights,
+                        const std::string& nodes = "") {
+  const std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 18]>\n"
+      "g (float[2] x) => (float[?] y) " +
+      (weights.empty() ? "" : "<" + weights + "> ") + "{\n" + nodes + "\n y = Use (x, " + name +
+      ")\n}";
+  const SourceFile source = SourceFile::from_text("m.onnx", onnx_bytes(text));
+  const auto loaded = read_onnx(source, {});
+  if (!loaded) return format_diagnostic(loaded.error().front());
+  for (const ValueId value : loaded->graph.parameters()) {
+    if (loaded->graph.value(value).name != name) continue;
+    const auto elements = onnx_constant_elements(*loaded->model, loaded->graph, value);
+    if (!elements) return "unknown";
+    std::string out;
+    for (const Literal& element : *elements) {
+      out += (out.empty() ? "" : " ");
+      if (const auto* const integer = std::get_if<std::int64_t>(&element)) {
+        out += std::to_string(*integer);
+      } else {
+        out += std::to_string(std::get<double>(element));
+      }
+    }
+    return out;
+  }
+  return "no such parameter";
+}
+
+TEST_CASE("initializers and Constant nodes have their elements") {
+  CHECK(elements_of("w", "int64[3] w = {1, -2, 3}") == "1 -2 3");
+  CHECK(elements_of("w", "float[2] w = {1.5, -2}") == "1.500000 -2.000000");
+  CHECK(elements_of("w", "uint8 w = {200}") == "200");
+  CHECK(elements_of("w", "bool[2] w = {0, 1}") == "0 1");
+  CHECK(elements_of("c", "", "c = Constant <value = int32[2] {7, 8}> ()") == "7 8");
+  CHECK(elements_of("c", "", "c = Constant <value_ints = [4, 5]> ()") == "4 5");
+  CHECK(elements_of("c", "", "c = Constant <value_float = 0.5> ()") == "0.500000");
+}
+
+TEST_CASE("the elements of computed constants are unknown") {
+  CHECK(elements_of("c", "int64[1] w = {1}", "c = Neg (w)") == "unknown");
+}
+
+// ---- elements of each dtype, as the file has them ----
+
+// "1 -2 0.5": the elements of an initializer of that dtype, "none" when they are not read.
+std::string elements_of(int dtype, std::vector<std::int64_t> dims, const std::string& raw,
+                        const std::function<void(onnx::TensorProto&)>& fill = nullptr) {
+  const Read made = read("g (float[2] x) => (float[2] y) <float w = {1}> { y = Add (x, w) }",
+                         [&](onnx::ModelProto& model) {
+                           auto* tensor = model.mutable_graph()->mutable_initializer(0);
+                           tensor->clear_float_data();
+                           tensor->clear_dims();
+                           tensor->set_data_type(dtype);
+                           for (const std::int64_t dim : dims) tensor->add_dims(dim);
+                           if (fill) {
+                             fill(*tensor);
+                           } else {
+                             tensor->set_raw_data(raw);
+                           }
+                         });
+  const Graph& graph = made.loaded.graph;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const auto value = id_at<ValueId>(i);
+    if (graph.value(value).name != "w") continue;
+    const auto elements = onnx_constant_elements(*made.loaded.model, graph, value);
+    if (!elements) return "none";
+    std::ostringstream text;
+    for (const Literal& one : *elements) {
+      text << (text.tellp() > 0 ? " " : "");
+      std::visit([&](const auto& it) { text << it; }, one);
+    }
+    return text.str();
+  }
+  return "no value";
+}
+
+template <class T>
+std::string raw_of(std::initializer_list<T> values) {
+  return {reinterpret_cast<const char*>(std::data(values)), values.size() * sizeof(T)};
+}
+
+TEST_CASE("elements of each dtype are read from raw data, to their bounds") {
+  CHECK(elements_of(2, {2}, raw_of<std::uint8_t>({0, 255})) == "0 255");
+  CHECK(elements_of(3, {3}, raw_of<std::int8_t>({-128, 127, -1})) == "-128 127 -1");
+  CHECK(elements_of(4, {2}, raw_of<std::uint16_t>({1, 65535})) == "1 65535");
+  CHECK(elements_of(5, {2}, raw_of<std::int16_t>({-32768, 32767})) == "-32768 32767");
+  CHECK(elements_of(6, {2}, raw_of<std::int32_t>({INT32_MIN, INT32_MAX})) ==
+        "-2147483648 2147483647");
+  CHECK(elements_of(7, {1}, raw_of<std::int64_t>({INT64_MIN})) == "-9223372036854775808");
+  CHECK(elements_of(9, {2}, raw_of<std::uint8_t>({1, 0})) == "1 0");
+  CHECK(elements_of(12, {1}, raw_of<std::uint32_t>({4294967295U})) == "4294967295");
+  CHECK(elements_of(1, {2}, raw_of<float>({0.5F, -2})) == "0.5 -2");
+  CHECK(elements_of(11, {2}, raw_of<double>({0.25, 1e300})) == "0.25 1e+300");
+  CHECK(elements_of(16, {2}, raw_of<std::uint16_t>({0x3F80, 0xC000})) == "1 -2");
+  CHECK(elements_of(13, {1}, raw_of<std::uint64_t>({5})) == "none");
+  CHECK(elements_of(7, {}, raw_of<std::int64_t>({5})) == "5");
+  CHECK(elements_of(7, {0}, "").empty());
+  CHECK(elements_of(7, {2, 0, 3}, "").empty());
+  CHECK(elements_of(7, {2}, raw_of<std::int64_t>({5})) == "none");
+  CHECK(elements_of(7, {1}, raw_of<std::int64_t>({5, 6})) == "none");
+}
+
+TEST_CASE("numbers of 16 bits with a point are what the format says, for every exponent") {
+  const auto half = [](std::uint16_t bits) {
+    return elements_of(10, {1}, raw_of<std::uint16_t>({bits}));
+  };
+  CHECK(half(0x0000) == "0");
+  CHECK(half(0x8000) == "-0");
+  CHECK(half(0x3C00) == "1");
+  CHECK(half(0xBC00) == "-1");
+  CHECK(half(0x3C01) == "1.00098");
+  CHECK(half(0x7BFF) == "65504");
+  CHECK(half(0xFBFF) == "-65504");
+  CHECK(half(0x7C00) == "inf");
+  CHECK(half(0xFC00) == "-inf");
+  CHECK(half(0x7C01).find("nan") != std::string::npos);
+  CHECK(half(0x0001) == "5.96046e-08");
+  CHECK(half(0x03FF) == "6.09756e-05");
+  CHECK(half(0x0400) == "6.10352e-05");
+  double power = 6.103515625e-05;  // 2^-14
+  for (unsigned exponent = 1; exponent < 31; ++exponent, power *= 2) {
+    std::ostringstream text;
+    text << power * 1.5;
+    CHECK(half(static_cast<std::uint16_t>(exponent << 10U | 0x200U)) == text.str());
+  }
+}
+
+TEST_CASE("elements in typed fields are those in raw data") {
+  const auto typed = [](int dtype, std::int64_t size,
+                        const std::function<void(onnx::TensorProto&)>& fill) {
+    return elements_of(dtype, {size}, {}, fill);
+  };
+  CHECK(typed(7, 2, [](auto& t) { t.add_int64_data(-5), t.add_int64_data(6); }) == "-5 6");
+  CHECK(typed(6, 1, [](auto& t) { t.add_int32_data(-5); }) == "-5");
+  CHECK(typed(9, 2, [](auto& t) { t.add_int32_data(1), t.add_int32_data(0); }) == "1 0");
+  CHECK(typed(12, 1, [](auto& t) { t.add_uint64_data(7); }) == "7");
+  CHECK(typed(1, 2, [](auto& t) { t.add_float_data(0.5F), t.add_float_data(-1); }) == "0.5 -1");
+  CHECK(typed(11, 1, [](auto& t) { t.add_double_data(0.25); }) == "0.25");
+  CHECK(typed(7, 3, [](auto& t) { t.add_int64_data(-5); }) == "none");
+}
+
+TEST_CASE("constants of up to 65,536 elements are read") {
+  const auto count_of = [](std::int64_t rows, std::int64_t columns) {
+    const std::string text = elements_of(
+        2, {rows, columns}, std::string(static_cast<std::size_t>(rows * columns), '\1'));
+    return text == "none" ? 0 : std::count(text.begin(), text.end(), '1');
+  };
+  CHECK(count_of(65'536, 1) == 65'536);
+  CHECK(count_of(256, 256) == 65'536);
+  CHECK(count_of(65'537, 1) == 0);
+  CHECK(count_of(257, 256) == 0);
+}
+
+// ---- protobuf may have fields in any order ----
+
+enum class Message { other, model, graph, node, attribute, tensor, value };
+
+Message within(Message outer, std::uint64_t number) {
+  if (outer == Message::model) return number == 7 ? Message::graph : Message::other;
+  if (outer == Message::node) return number == 5 ? Message::attribute : Message::other;
+  if (outer == Message::attribute) {
+    return number == 5 ? Message::tensor : number == 6 ? Message::graph : Message::other;
+  }
+  if (outer != Message::graph) return Message::other;
+  return number == 1                    ? Message::node
+         : number == 5                  ? Message::tensor
+         : number >= 11 && number <= 13 ? Message::value
+                                        : Message::other;
+}
+
+std::string varint(std::uint64_t number) {
+  std::string bytes;
+  for (; number >= 128; number /= 128) bytes += static_cast<char>(number % 128 + 128);
+  return bytes + static_cast<char>(number);
+}
+
+// The message with its fields in another order, which is the same for fields of one number.
+std::string shuffled(const std::string& bytes, Message kind, std::mt19937& random) {
+  std::map<std::uint64_t, std::deque<std::string>> fields;  // whole ones, by their numbers
+  std::vector<std::uint64_t> order;
+  std::size_t at = 0;
+  const auto inner_of = [&](const std::string& message, Message its) {
+    return its == Message::other ? message : shuffled(message, its, random);
+  };
+  const auto take = [&] {
+    std::uint64_t number = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.at(at++));
+      number |= std::uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) return number;
+    }
+  };
+  while (at < bytes.size()) {
+    const std::uint64_t key = take();
+    const std::size_t begin = at;
+    std::string payload;
+    if (key % 8 == 0) {
+      take();
+      payload = bytes.substr(begin, at - begin);
+    } else if (key % 8 == 2) {
+      const std::size_t size = take();
+      const std::string inner = inner_of(bytes.substr(at, size), within(kind, key / 8));
+      payload = varint(inner.size()) + inner;
+      at += size;
+    } else {
+      at += key % 8 == 5 ? 4 : 8;
+      payload = bytes.substr(begin, at - begin);
+    }
+    fields[key / 8].push_back(varint(key) + payload);
+    order.push_back(key / 8);
+  }
+  std::shuffle(order.begin(), order.end(), random);
+  std::string made;
+  for (const std::uint64_t number : order) {
+    made += fields[number].front();
+    fields[number].pop_front();
+  }
+  return made;
+}
+
+TEST_CASE("a model means the same with the fields of its messages in any order") {
+  const std::string whole(onnx_bytes(R"(
+<ir_version: 8, opset_import: ["" : 17], producer_name: "p", model_version: 3>
+g (bool c, float[N, 2] x) => (float[N, 2] y, float[k] e) <float[2] w = {1.5, 2}, int64[1] s = {-1}> {
+  t = Add (x, w)
+  u = Clip <alpha = 0.5, ks = [1, 2], text = "a"> (t, , w)
+  v = Constant <value = float[2] {3, 4}> ()
+  z = If (c) <then_branch = th () => (float[N, 2] a) { a = Relu (u) },
+              else_branch = el () => (float[N, 2] b) { b = Neg (u) }>
+  y = Mul (z, v)
+  e = Reshape (y, s)
+})"));
+  const std::string right =
+      cleave::described(read(SourceFile::from_text("m.onnx", whole)).loaded.graph);
+  std::mt19937 random(7);
+  for (int i = 0; i < 60; ++i) {
+    SourceFile file = SourceFile::from_text("m.onnx", shuffled(whole, Message::model, random));
+    CHECK(cleave::described(read(std::move(file)).loaded.graph) == right);
+  }
+}
+
+TEST_CASE("limits of ONNX models are those that are given") {
+  const std::string model = R"(
+g (bool c, float[1, 2, 3] x) => (float[1, 2, 3] y) {
+  t = Clip <alpha = 0.5, beta = 1> (x, x)
+  y = If (c) <then_branch = th () => (float[1, 2, 3] a) { long_name = Relu (t) a = Neg (long_name) },
+              else_branch = el () => (float[1, 2, 3] b) { b = Neg (t) }>
+})";
+  const auto fault = [&](const ModelLimits& limits) {
+    const auto loaded = read_onnx(onnx_file(model), {}, limits);
+    return loaded
+               ? std::string()
+               : loaded.error().front().message.substr(0, loaded.error().front().message.find(';'));
+  };
+  CHECK(fault({}).empty());
+  CHECK(fault({.nodes = 5}).empty());
+  CHECK(fault({.nodes = 4}).ends_with("has more than 4 nodes"));
+  CHECK(fault({.values = 11}).empty());
+  CHECK(fault({.values = 10}).find("has more than 10 values") != std::string::npos);
+  CHECK(fault({.attributes = 2}).empty());
+  CHECK(fault({.attributes = 1}).ends_with("has more than 1 attributes"));
+  CHECK(fault({.dims = 3}).empty());
+  CHECK(fault({.dims = 2}).find("has more than 2 dims") != std::string::npos);
+  CHECK(fault({.name_bytes = 11}).empty());
+  CHECK(fault({.name_bytes = 10}).find("has more than 10 bytes") != std::string::npos);
+}
+
+}  // namespace
+
+}  // namespace cleave
