@@ -105,7 +105,7 @@ class DiffCommand : public Command {
   static void print_limits(const SplitJob& before, const SplitJob& after) {
     const Diagnostics first = limit_warnings(before);
     print_diagnostics(first);
-    print_diagnostics(without_told(limit_warnings(after), first));
+    print_diagnostics(without_reported(limit_warnings(after), first));
   }
 
   // Reports have no requirements of their own.

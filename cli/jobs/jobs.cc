@@ -331,7 +331,7 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
     return run_split(request, bar.observer(), read);
   }();
   if (!job) return refuse(job.error());
-  print_diagnostics(without_told(job->warnings(), told));
+  print_diagnostics(without_reported(job->warnings(), told));
   for (const SupportList& list : job->lists()) {
     print_detail("list " + list.path + ": " +
                  counted(list.allow.size() + list.deny.size(), "rule"));
@@ -343,7 +343,7 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
   return *std::move(job);
 }
 
-Diagnostics without_told(Diagnostics warnings, const Diagnostics& told) {
+Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told) {
   std::erase_if(warnings, [&](const Diagnostic& warning) {
     return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
       return format_diagnostic(other) == format_diagnostic(warning);

@@ -41,7 +41,7 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
                                                const Diagnostics& told = {});
 
 // The warnings that do not read as one of those that were printed before.
-Diagnostics without_told(Diagnostics warnings, const Diagnostics& told);
+Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told);
 
 // Warnings of targets that hold more than they can, for commands whose report has no notes.
 Diagnostics limit_warnings(const SplitJob& job);

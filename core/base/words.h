@@ -43,7 +43,7 @@ class NearestName {
  public:
   explicit NearestName(std::string_view name);
   void offer(std::string_view candidate);
-  // The nearest candidate, the first of equals; empty when none was near enough.
+  // The nearest candidate, the first on a tie; empty when none was near enough.
   std::string_view best() const { return best_; }
 
  private:

@@ -76,7 +76,7 @@ struct RoundsEffort {
       120;  // of the search, for each unit and reader; then the rule goes on
 };
 
-// What counts is the number of parts on targets, of equals that of all parts. Of several devices with
+// Minimises the partitions on targets, then all partitions. Of several devices with
 // equal chains the earlier target comes first. Linear.
 Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort = {});
 

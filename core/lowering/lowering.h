@@ -294,7 +294,7 @@ class AllowedOp {
 //   culprit     a node that alone fails in the same way as the partition
 //   necessary   a node that passes alone, but without which the rest does not fail: it fails
 //               together with nodes before it
-//   size        no node is to blame: pieces of more than so many nodes fail, whichever they are
+//   size        no node is to blame: pieces above a size fail, whatever their nodes
 //   region      a convex set of items that fails; first the partition, then what a found culprit
 //               leaves of it: its descendants, and all the others
 //
@@ -480,7 +480,7 @@ SearchResult search_culprits(const FailedPartition& failed, const Oracle& oracle
 
 // ---- size limit ----
 //
-// Size limit: whether a backend fails on pieces of more than so many items, whichever they are. Then no
+// Size limit: whether a backend fails on pieces above a size, whatever their nodes. Then no
 // node of a piece is to blame, though without its last one it passes.
 //
 // A few other pieces of the same size, and of one item less, tell: those that begin one item later, and the

@@ -576,7 +576,7 @@ Candidate joined(const std::vector<Candidate>& rows) {
   return all;
 }
 
-// Keeps the `most` candidates with the most nodes, of equals the first ones, in their original
+// Keeps the `most` candidates with the most nodes, the first ones on a tie, in their original
 // order. Returns how many are left out.
 std::size_t keep_most_promising(std::vector<Candidate>& candidates, std::size_t most) {
   if (candidates.size() <= most) return 0;

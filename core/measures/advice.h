@@ -121,7 +121,7 @@ struct SettingsSweep {
 // Splits the models with every start side and with every minimum size at which something changes:
 // 1, and one more than each size of an accelerator subgraph; at most 12, spread evenly over the
 // sizes. The knee is the setting farthest above the straight line from no subgraphs and no coverage
-// to the most of both (Satopaa et al. 2011); of equals the first. Coverage is by FLOPs, or by nodes
+// to the most of both (Satopaa et al. 2011); the first on a tie. Coverage is by FLOPs, or by nodes
 // when no FLOPs are known. Refuses what split_graph refuses.
 Result<SettingsSweep> sweep_settings(std::span<const ModelToSplit> models,
                                      const std::vector<SupportList>& lists,

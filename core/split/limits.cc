@@ -38,7 +38,7 @@ namespace {
 
 // Where outputs or activations are limited, a piece has at most this many units: the ends that do not fit
 // are looked at again for the next piece.
-constexpr std::size_t kMostLooks = 4096;
+constexpr std::size_t kMaxVisits = 4096;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 using Units = std::vector<std::uint32_t>;
 
@@ -296,7 +296,7 @@ class Limiter {
       ++end;
       const bool fits = !limit_exceeded(piece.counts(), limits_.limits);
       crossing.push_back(fits ? piece.crossing_bytes() : kNoLimit);
-      if (has_falling_limits() && crossing.size() == kMostLooks) break;
+      if (has_falling_limits() && crossing.size() == kMaxVisits) break;
     }
     for (;;) {
       const std::size_t length = best_length(crossing, end == order.size());

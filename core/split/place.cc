@@ -25,7 +25,7 @@ namespace cleave {
 namespace {
 
 constexpr auto kHost = PlacementProblem::kHost;
-constexpr std::uint64_t kMostLooks = 50'000'000;  // limit of units and readers visited for reasons
+constexpr std::uint64_t kMaxVisits = 50'000'000;  // limit of units and readers visited for reasons
 
 class ProblemMaker {
  public:
@@ -149,8 +149,8 @@ class MoveSums {
            const std::vector<std::uint8_t>& is_unknown)
       : problem_(problem), placement_(placement), is_unknown_(is_unknown), scorer_(problem) {
     find_pieces();
-    const std::uint64_t looks = scorer_.size() * (pieces_.size() + 1);
-    if (looks > kMostLooks) make_one_piece();
+    const std::uint64_t visits = scorer_.size() * (pieces_.size() + 1);
+    if (visits > kMaxVisits) make_one_piece();
     Sides sides = placement_.sides;
     for (const auto& piece : pieces_) sums_.push_back(sum_of(piece, sides));
   }
@@ -437,7 +437,7 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
   TargetsPlaced placed;
   if (placement.score.penalty > 0) {
     const DeviceScore least = least_use(problem);
-    placed.unfit = Unfit{.bytes = least.peak_bytes, .parts = least.parts};
+    placed.unfit = CapacityExceeded{.bytes = least.peak_bytes, .parts = least.parts};
   }
   const auto by_node = [&](const Devices& devices) {
     PerNode<DeviceIndex> device_of(graph.node_count());

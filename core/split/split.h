@@ -563,7 +563,7 @@ Result<ExtendedSubgraphs> extend_subgraphs(const Graph& graph, const Fusions& fu
 //   time    seconds of its nodes on the CPU (measured in the file, else by the roofline: computing
 //           or memory, whichever takes longer), less the seconds that its data is on the link
 //   flops   its FLOPs, less what the CPU could compute in these seconds
-//   nodes   its nodes; of equals, the one with fewer bytes over the link
+//   nodes   its nodes; on a tie, the one with fewer bytes over the link
 //   latency microseconds that it saves per inference: its nodes' time on the CPU, less their
 //           time on the accelerator, its launch, and its data on the link
 // Data only crosses between a subgraph and the host. So the value of one does not depend on which
@@ -590,7 +590,7 @@ struct KeepBasis {
   const LatencyInput* latency = nullptr;  // needed by KeepBy::latency and only_gaining
 };
 
-// Keeps the options.most_kept best accelerator subgraphs, of equals the first ones; with keep_only_gaining
+// Keeps the options.most_kept best accelerator subgraphs, the first ones on a tie; with keep_only_gaining
 // none whose latency gain is below 0. The others become CPU, and consecutive CPU subgraphs are
 // merged. If none is over the limit, returns `found` unchanged. Linear, plus sorting the subgraphs,
 // and rounds of dropping those that do not gain.
@@ -613,7 +613,7 @@ struct TargetVerdicts {
 };
 
 // What several targets would hold and run, where that is more than they can. By target.
-struct Unfit {
+struct CapacityExceeded {
   std::vector<std::uint64_t> bytes;  // at once
   std::vector<std::size_t> parts;
 };
@@ -644,7 +644,7 @@ struct Split {
   // or millijoules.
   std::optional<double> in_order_cost = {};
   // Several targets placed by cost: no placement keeps to their memory and numbers of parts.
-  std::optional<Unfit> unfit = {};
+  std::optional<CapacityExceeded> unfit = {};
 };
 
 // One of several accelerators.
@@ -777,7 +777,7 @@ struct TargetsPlaced {
   PerNode<DeviceIndex> without_limits = {};
   std::vector<std::vector<NodeId>> groups;  // units of several nodes
   PlacementNumbers numbers;
-  std::optional<Unfit> unfit = {};  // nothing fits
+  std::optional<CapacityExceeded> unfit = {};  // nothing fits
 };
 
 // The placement keeps to each target's memory and number of parts, unless required nodes make that

@@ -615,10 +615,10 @@ Split split_whole(const SplitInput& input, Make make) {
 }
 
 // What the targets hold and run, where that is more than they can.
-std::optional<Unfit> find_unfit(const Graph& graph, const Split& split,
-                                const LatencyInput& latency) {
-  Unfit used{device_use(graph, split.partition, latency).peak_bytes,
-             std::vector<std::size_t>(latency.target_count(), 0)};
+std::optional<CapacityExceeded> find_unfit(const Graph& graph, const Split& split,
+                                           const LatencyInput& latency) {
+  CapacityExceeded used{device_use(graph, split.partition, latency).peak_bytes,
+                        std::vector<std::size_t>(latency.target_count(), 0)};
   for (const PartId part : split.partition.parts()) {
     if (split.partition.is_acc(part)) ++used.parts[index(split.partition.target(part))];
   }

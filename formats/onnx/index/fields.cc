@@ -117,7 +117,7 @@ void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose,
   walk.refuse(std::string(whose) + place + " has " + beyond_limit(walk.limits, limit));
 }
 
-OnnxDeeper::OnnxDeeper(OnnxWalk& walk) : walk_(walk) {
+OnnxDepthGuard::OnnxDepthGuard(OnnxWalk& walk) : walk_(walk) {
   const std::uint64_t asked = walk_.limits.depth;
   if (walk_.depth >= kMaxDepth && asked >= kMaxDepth) {
     walk_.refuse("nested deeper than " + std::to_string(kMaxDepth) +
@@ -278,7 +278,7 @@ bool is_raw(DType dtype, std::uint32_t field_number) {
 }  // namespace
 
 OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
-  const OnnxDeeper deeper(walk);
+  const OnnxDepthGuard deeper(walk);
   OnnxTensor out;
   out.record = record;
   std::string_view typed;
@@ -340,7 +340,7 @@ OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
 }
 
 OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk) {
-  const OnnxDeeper deeper(walk);
+  const OnnxDepthGuard deeper(walk);
   OnnxTensor out;
   std::vector<std::int64_t> dims;
   for (OnnxFields field(record.payload, "a sparse tensor", walk); field.next();) {

@@ -1017,7 +1017,7 @@ bool Indexer::attribute_body(OnnxFields& field, OnnxAttribute& out) {
 }
 
 OnnxAttribute Indexer::attribute(OnnxRecord record) {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   OnnxAttribute out;
   out.record = record;
   std::int32_t derived = 0;
@@ -1038,7 +1038,7 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
 }
 
 OnnxNode Indexer::node(OnnxRecord record) {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   count_node();
   OnnxNode out;
   out.record = record;
@@ -1089,7 +1089,7 @@ void Indexer::complete_attributes() {
 }
 
 void Indexer::add_main_node(OnnxRecord record, OnnxNodes& out) {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   count_node();
   room_.record = record;
   room_attributes_.clear();
@@ -1158,7 +1158,7 @@ void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
 }
 
 OnnxGraph Indexer::body(OnnxRecord record) {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   OnnxGraph out;
   out.record = record;
   for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
@@ -1172,7 +1172,7 @@ OnnxGraph Indexer::body(OnnxRecord record) {
 }
 
 OnnxMainGraph Indexer::main_graph(OnnxRecord record) {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   OnnxMainGraph out;
   out.record = record;
   for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
@@ -1204,7 +1204,7 @@ std::pair<std::string_view, std::int64_t> Indexer::opset(std::string_view payloa
 }
 
 OnnxFunction Indexer::function(OnnxRecord record) {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   OnnxFunction out;
   out.record = record;
   for (OnnxFields field(record.payload, "a function", walk_); field.next();) {
@@ -1244,7 +1244,7 @@ OnnxFunction Indexer::function(OnnxRecord record) {
 }
 
 OnnxModel Indexer::model() {
-  const OnnxDeeper deeper(walk_);
+  const OnnxDepthGuard deeper(walk_);
   OnnxModel out;
   bool has_graph = false;
   for (OnnxFields field(bytes_, "the model", walk_); field.next();) {

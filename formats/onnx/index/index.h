@@ -340,13 +340,13 @@ void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose, std::uint64_t M
 
 // Enters one more level of messages while it lives. Counts as protobuf does: a graph in a node's
 // attribute is three levels deeper than the node's graph.
-class OnnxDeeper {
+class OnnxDepthGuard {
  public:
   static constexpr std::uint64_t kMaxDepth = 100;
-  explicit OnnxDeeper(OnnxWalk& walk);
-  ~OnnxDeeper() { --walk_.depth; }
-  OnnxDeeper(const OnnxDeeper&) = delete;
-  OnnxDeeper& operator=(const OnnxDeeper&) = delete;
+  explicit OnnxDepthGuard(OnnxWalk& walk);
+  ~OnnxDepthGuard() { --walk_.depth; }
+  OnnxDepthGuard(const OnnxDepthGuard&) = delete;
+  OnnxDepthGuard& operator=(const OnnxDepthGuard&) = delete;
 
  private:
   OnnxWalk& walk_;
@@ -624,7 +624,7 @@ class OnnxNodeKinds {
   std::uint32_t kind_of(const OnnxNode& node, std::span<const std::uint32_t> attributes);
 
  private:
-  // Longer ones, and those beyond so many, are no more compared: they seldom repeat.
+  // Skips long lists and stops after that many kinds: repeats are rare there.
   static constexpr std::size_t kMostBytes = 128;
   static constexpr std::size_t kMostAttributes = 1U << 16U;
 

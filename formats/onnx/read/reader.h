@@ -206,7 +206,7 @@ struct OnnxInferred {
 
 // Links the model and infers its types; unless `bindings` say otherwise, folds it and begins anew
 // until nothing more is decided. Each round opens one level of Ifs, of which a file has at most
-// OnnxDeeper::kMaxDepth / 3. Errors: those of link_onnx_graph and infer_onnx_types. Linear for each
+// OnnxDepthGuard::kMaxDepth / 3. Errors: those of link_onnx_graph and infer_onnx_types. Linear for each
 // round; a model in which nothing is decided has one.
 Loaded<OnnxInferred> infer_folded_onnx(const SourceFile& source, OnnxModel& model,
                                        const ShapeBindings& bindings, const Progress& progress);

@@ -460,7 +460,7 @@ class DataWriter {
     return makers;
   }
 
-  // Reasons name a list by its name: the path of a file is long, and the same in all of them.
+  // Shortens the path of a list to its name: it is long, and the same in all reasons.
   std::string with_short_names(std::string text) const {
     for (const SupportList& list : report_.lists) {
       if (list.path.find('/') == std::string::npos) continue;

@@ -262,7 +262,7 @@ class LowerJob {
     order_equal_parts();
   }
 
-  // What may have failed by chance is asked once more, alone, and then counts.
+  // Repeats failures that may be chance, each alone; the second answer counts.
   void repeat_chances() {
     if (options_.search.culprits == CulpritSearch::none || error_) return;
     pool_.lanes().do_all({[this](std::size_t lane) {
@@ -575,10 +575,10 @@ class LowerJob {
 
   void keep_part(std::size_t i, const std::string& stem, std::size_t lane) {
     LoweredPart& part = round().parts[i];
-    const PlaceOfArtefacts place{.folder = options_.artefacts_folder,
-                                 .work = options_.pool.work_folder + "/kept_" + std::to_string(i),
-                                 .stem = stem + "." + backends_[part.backend].name,
-                                 .same = same_};
+    const ArtefactPaths place{.folder = options_.artefacts_folder,
+                              .work = options_.pool.work_folder + "/kept_" + std::to_string(i),
+                              .stem = stem + "." + backends_[part.backend].name,
+                              .same = same_};
     auto kept = keep_artefacts(pool_.lowerer(lane, part.backend),
                                {.nodes = part.nodes, .remedies = part.remedies}, place);
     const std::lock_guard lock(mutex_);
@@ -629,7 +629,7 @@ class LowerJob {
   const Graph& graph_;  // with the declared shapes, not those that a profile saw
   LoweringPool& pool_;
   RuleBook book_;
-  OthersOfOp others_;
+  OpProbe others_;
   PartSearch search_;
   LowerOutcome outcome_;
   std::vector<PieceResult> results_;              // by part of the round

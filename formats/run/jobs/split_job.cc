@@ -559,7 +559,7 @@ Error for_several(const std::string& option) {
           {"name them with their lists: -s npu=LIST -s gpu=LIST"}};
 }
 
-// Sets what the setting sets, in `target`.
+// Applies one setting to one target.
 void set_for_target(const TargetSetting& given, Target& target) {
   SplitOptions set;
   find_split_setting(given.name)->set(set, given.value);
@@ -706,7 +706,7 @@ class SplitJobMaker {
     return Done{};
   }
 
-  // Only the placement by cost asks what is gained, and has a goal.
+  // --min-gain and --place-goal need --place cost.
   static Status<Fault> check_placement(const SplitOptions& options) {
     const std::string given = options.min_gain                          ? "--min-gain"
                               : options.place_goal == PlaceGoal::energy ? "--place-goal"
@@ -823,7 +823,7 @@ class SplitJobMaker {
     }
   }
 
-  // QPS is that of a full-duplex link, as everywhere; a user who states half duplex may take it for another.
+  // QPS always assumes a full-duplex link; say so where the user stated half duplex.
   std::string duplex_note() const {
     const auto is_half = [](const TargetSpec& spec) { return spec.duplex == Duplex::half; };
     const auto& lists = job_.lists_;
@@ -840,7 +840,7 @@ class SplitJobMaker {
                            : "; \"half duplex\" has the rate with it");
   }
 
-  Error does_not_fit(const Unfit& unfit, const SplitOptions& options) const {
+  Error does_not_fit(const CapacityExceeded& unfit, const SplitOptions& options) const {
     std::string needs;
     for (std::size_t i = 0; i < job_.targets_.size(); ++i) {
       const Machine& machine = i == 0 ? options.machine : options.later[i - 1];

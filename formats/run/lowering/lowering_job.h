@@ -433,7 +433,7 @@ struct PartArtefacts {
 // True for a backend whose worker compiles: it may keep what it makes.
 bool may_keep(const Backend& backend);
 
-struct PlaceOfArtefacts {
+struct ArtefactPaths {
   std::string folder;                  // where they go; made when there is one
   std::string work;                    // for the backend's output; must not exist
   std::string stem;                    // of their names
@@ -442,7 +442,7 @@ struct PlaceOfArtefacts {
 
 // Compiles the piece once more, and moves what the worker keeps to the folder. Error: the disk.
 Result<PartArtefacts, Error> keep_artefacts(PieceLowerer& lowerer, const Piece& piece,
-                                            const PlaceOfArtefacts& place);
+                                            const ArtefactPaths& place);
 
 // ---- lower outcome ----
 //
@@ -528,7 +528,7 @@ struct LowerOutcome {
   std::vector<Rule> learned;                    // target by target
   std::vector<Learned> learned_by_target = {};  // of several targets
   std::vector<std::string> targets = {};        // their names
-  // Partitions of more nodes fail, whichever they are: a limit of the learned list.
+  // Partitions of more nodes fail, whatever the nodes: a limit of the learned list.
   std::optional<std::size_t> most_nodes = {};
   Learned denied;  // what of it the last round's split was made with
   std::size_t nodes = 0;
@@ -744,15 +744,15 @@ bool is_eroding(const Graph& graph, const LowerOutcome& outcome);
 
 // ---- others of op ----
 //
-// OthersOfOp: a rule on an op denies each of its nodes, and one node that fails says nothing of the others.
+// OpProbe: one failing node does not prove that the op fails, and a rule on an op denies each of its nodes.
 // So a few others that differ from it are asked alone. What passes is evidence, with which the rule gets a
 // condition, or names. Where values are wrong, nodes of the culprit's own case are asked, too: it may be the
 // values that it reads.
 
-class OthersOfOp {
+class OpProbe {
  public:
   // Both must outlive this.
-  OthersOfOp(const Graph& graph, LoweringPool& pool)
+  OpProbe(const Graph& graph, LoweringPool& pool)
       : graph_(graph), pool_(pool), known_(pool.backends().size()) {}
 
   // Asks about nodes of the culprit's op in those of `parts` that its backend does not lower, at most 8,

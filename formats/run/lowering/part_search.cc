@@ -51,7 +51,7 @@ std::error_code move_file(const fs::path& from, const fs::path& to) {
 
 class Mover {
  public:
-  explicit Mover(const PlaceOfArtefacts& place) : place_(place) {}
+  explicit Mover(const ArtefactPaths& place) : place_(place) {}
 
   // Error: the file cannot be moved. A file that is not the worker's to name ends in `why`.
   Status<Error> move(const KeptFiles::File& file, PartArtefacts& artefacts) const {
@@ -76,7 +76,7 @@ class Mover {
   }
 
  private:
-  const PlaceOfArtefacts& place_;
+  const ArtefactPaths& place_;
 };
 
 }  // namespace
@@ -87,7 +87,7 @@ bool may_keep(const Backend& backend) {
 }
 
 Result<PartArtefacts, Error> keep_artefacts(PieceLowerer& lowerer, const Piece& piece,
-                                            const PlaceOfArtefacts& place) {
+                                            const ArtefactPaths& place) {
   std::error_code error;
   for (const std::string& folder : {place.work, place.folder}) {
     fs::create_directories(folder, error);
@@ -304,8 +304,8 @@ std::string_view piece_ending(const LoadedModel& model) {
 
 // ---- others of op ----
 
-void OthersOfOp::ask(const LowerFinding& culprit, std::span<const LoweredPart> parts,
-                     std::size_t lane, RuleBook& book) {
+void OpProbe::ask(const LowerFinding& culprit, std::span<const LoweredPart> parts, std::size_t lane,
+                  RuleBook& book) {
   constexpr std::size_t kMostAsked = 8;
   const NodeId blamed = culprit.finding.nodes.back();
   PieceLowerer& lowerer = pool_.lowerer(lane, culprit.backend);
@@ -332,7 +332,7 @@ void OthersOfOp::ask(const LowerFinding& culprit, std::span<const LoweredPart> p
   }
 }
 
-bool OthersOfOp::is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer) {
+bool OpProbe::is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer) {
   Answer answer = lowerer.answer({.nodes = {node}, .remedies = remedies});
   if (answer.outcome == OracleOutcome::unchanged) answer = lowerer.answer({.nodes = {node}});
   const bool is_tie =

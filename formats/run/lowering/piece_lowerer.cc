@@ -298,7 +298,7 @@ constexpr std::array<std::chrono::milliseconds, 3> kBusyPauses = {std::chrono::m
                                                                   std::chrono::milliseconds(1000),
                                                                   std::chrono::milliseconds(3000)};
 
-// Adds the outputs that another sample has compared, of each the one that is further apart for its size.
+// Merges the comparison of a second sample; keeps the worse result of each output.
 void add_compared(std::vector<ComparedOutput>& all, std::vector<ComparedOutput> more) {
   if (all.empty()) return all.swap(more);
   for (ComparedOutput& one : more) {
@@ -338,7 +338,7 @@ bool is_known_strided(const Pt2Model& model, ValueId value) {
          !layout->layouts.contains(LayoutName::contiguous);
 }
 
-// True for values of which each element is a whole number of quantisation steps.
+// Whether the value is quantised: every element is a multiple of its step.
 bool has_steps(const Graph& graph, ValueId value) {
   const DType dtype = graph.value(value).dtype;
   return dtype == DType::int8 || dtype == DType::uint8 || is_dequantised(graph, value);
