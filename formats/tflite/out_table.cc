@@ -30,7 +30,7 @@ struct Weights {
 // A string or a vector of numbers, written behind all tables that refer to it.
 struct Leaf {
   std::string bytes;                  // with its length in front
-  std::uint64_t alignment;            // of what follows the length
+  std::uint64_t alignment = 0;        // of what follows the length
   std::vector<std::uint64_t> places;  // that lead to it
 };
 
@@ -237,10 +237,7 @@ class Encoder {
   void leaf(std::uint64_t place, std::string_view bytes, std::size_t count, LeafForm form) {
     std::string text = with_length(bytes, count);
     if (form.is_string) text += '\0';
-    if (text.size() > kMostShared) {
-      leaves_.push_back({std::move(text), form.alignment, {place}});
-      return;
-    }
+    if (text.size() > kMostShared) return add_leaf(std::move(text), form.alignment, place);
     const auto [known, is_new] =
         shared_.try_emplace(static_cast<char>(form.alignment) + text, leaves_.size());
     if (!is_new && leaves_[known->second].places.size() < kMostSharing) {
@@ -248,7 +245,14 @@ class Encoder {
       return;
     }
     known->second = leaves_.size();
-    leaves_.push_back({std::move(text), form.alignment, {place}});
+    add_leaf(std::move(text), form.alignment, place);
+  }
+
+  void add_leaf(std::string bytes, std::uint64_t alignment, std::uint64_t place) {
+    Leaf& leaf = leaves_.emplace_back();  // g++ 12 warns wrongly of one that is moved in
+    leaf.bytes = std::move(bytes);
+    leaf.alignment = alignment;
+    leaf.places.push_back(place);
   }
 
   void put_leaves() {
