@@ -36,17 +36,20 @@ step_building() {
   return 1
 }
 
+# In the shell, since Debian's awk (mawk) reads a pipe in large blocks and would show nothing for minutes.
 show_progress() {
-  awk -v terminal="$1" -v what="$2" '
-    /^\[[0-9]+\/[0-9]+\]/ {
-      split(substr($1, 2), count, /[\/\]]/)
-      tenth = int(count[1] * 10 / count[2])
-      if (terminal) printf "\r         %s: %d of %d ", what, count[1], count[2]
-      else if (tenth > shown) printf "         %s: %d of %d\n", what, count[1], count[2]
-      shown = tenth
-      fflush()
-    }
-    END { if (terminal) printf "\r\033[K" }'
+  local terminal=$1 what=$2 line shown=0 tenth
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    tenth=$((BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
+    if [ "$terminal" = 1 ]; then
+      printf '\r         %s: %d of %d ' "$what" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    elif [ "$tenth" -gt "$shown" ]; then
+      printf '         %s: %d of %d\n' "$what" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    fi
+    shown=$tenth
+  done
+  [ "$terminal" != 1 ] || printf '\r\033[K'
 }
 
 # build NAME PRESET [cmake option...]: configures and builds build/NAME.
