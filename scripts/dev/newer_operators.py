@@ -129,27 +129,12 @@ def main():
     project.joinpath("scripts/dev/onnx_operators.json").write_text(operator_names(schemas), encoding="utf-8")
     newer = [one for one in schemas if one.since_version > KNOWN.get(one.domain, VARIADIC)]
     made = f"// Made by scripts/dev/newer_operators.py from onnx {onnx.__version__}, opset {defs.onnx_opset_version()}.\n"
-    infer = project / "formats/onnx/infer"
-    infer.joinpath("newer_operators.cc").write_text(
-        made
-        + '#include "formats/onnx/infer/rules.h"\n\n#include <array>\n#include <limits>\n\n'
-        "namespace cleave {\nnamespace {\n\nconstexpr std::size_t kVariadic = std::numeric_limits<std::size_t>::max();\n\n"
-        f"constexpr std::array<NewerOperator, {len(newer)}> kNewer = {{{{\n"
-        + "\n".join(map(row, newer))
-        + "\n}};\n\n}  // namespace\n\nstd::span<const NewerOperator> newer_operators() { return kNewer; }\n\n}  // namespace cleave\n",
-        encoding="utf-8",
+    project.joinpath("formats/onnx/infer/newer_operators.inc").write_text(
+        made + "\n".join(map(row, newer)) + "\n", encoding="utf-8"
     )
     bodies = [one for one in schemas if one.domain == "" and one.name in EXPANDED and one.has_function]  # type: ignore[attr-defined]  # not in the types of onnx
-    view = project / "formats/onnx/read"
-    view.mkdir(exist_ok=True)
-    view.joinpath("function_texts.cc").write_text(
-        made
-        + '#include "formats/onnx/read/reader.h"\n\n#include <array>\n\n'
-        "namespace cleave {\nnamespace {\n\n"
-        f"constexpr std::array<FunctionText, {len(bodies)}> kBodies = {{{{\n"
-        + "\n".join(map(body_row, bodies))
-        + "\n}};\n\n}  // namespace\n\nstd::span<const FunctionText> function_texts() { return kBodies; }\n\n}  // namespace cleave\n",
-        encoding="utf-8",
+    project.joinpath("formats/onnx/read/function_texts.inc").write_text(
+        made + "\n".join(map(body_row, bodies)) + "\n", encoding="utf-8"
     )
 
 

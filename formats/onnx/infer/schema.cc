@@ -52,6 +52,11 @@ constexpr std::array<RemovedOp, 13> kRemovedOps = {{{"ATen", 10},
                                                     {"Scatter", 11},
                                                     {"Upsample", 10}}};
 
+// Made by scripts/dev/newer_operators.py.
+constexpr NewerOperator kNewer[] = {
+#include "formats/onnx/infer/newer_operators.inc"
+};
+
 class Registry {
  public:
   Registry() : schemas_(onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
@@ -113,6 +118,8 @@ const Registry& registry() {
 }
 
 }  // namespace
+
+std::span<const NewerOperator> newer_operators() { return kNewer; }
 
 const OnnxOpNames* find_onnx_op(std::string_view domain, std::string_view op) {
   const Registry::Ops* const ops = registry().find(domain);

@@ -175,10 +175,15 @@ constexpr std::array<std::string_view, 13> kExpanded = {"Bernoulli",
                                                         "SwiGLU",
                                                         "Swish"};
 
+// Made by scripts/dev/newer_operators.py.
+constexpr FunctionText kBodies[] = {
+#include "formats/onnx/read/function_texts.inc"
+};
+
 // The newest body up to that opset; null when there is none.
 const FunctionText* find_text(std::string_view op, std::int64_t opset) {
   const FunctionText* found = nullptr;
-  for (const FunctionText& text : function_texts()) {
+  for (const FunctionText& text : kBodies) {
     if (text.op == op && text.version <= opset) found = &text;
   }
   return found;
@@ -300,6 +305,8 @@ class BodyMaker {
 };
 
 }  // namespace
+
+std::span<const FunctionText> function_texts() { return kBodies; }
 
 bool is_expanded_op(const Graph& graph, NodeId node) {
   return plain_domain(graph.domain(node)).empty() &&
