@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -641,10 +640,8 @@ bool have_same_bytes(const fs::path& one, const fs::path& other) {
   std::error_code error;
   if (fs::equivalent(one, other, error)) return true;
   if (fs::file_size(one, error) != fs::file_size(other, error) || error) return false;
-  std::ifstream left(one, std::ios::binary), right(other, std::ios::binary);
-  return left && right &&
-         std::equal(std::istreambuf_iterator<char>(left), {},
-                    std::istreambuf_iterator<char>(right));
+  const auto left = SourceFile::open(one.string()), right = SourceFile::open(other.string());
+  return left && right && left->bytes() == right->bytes();
 }
 
 }  // namespace

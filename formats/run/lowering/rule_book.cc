@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -180,8 +179,8 @@ std::optional<FolderMark> mark_of_line(std::string_view line) {
 std::string text_of(const std::string& path, std::uint64_t most_bytes) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > most_bytes) return {};
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const auto file = SourceFile::open(path);
+  return file ? std::string(file->bytes()) : std::string();
 }
 
 }  // namespace
