@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -640,8 +641,15 @@ bool have_same_bytes(const fs::path& one, const fs::path& other) {
   std::error_code error;
   if (fs::equivalent(one, other, error)) return true;
   if (fs::file_size(one, error) != fs::file_size(other, error) || error) return false;
-  const auto left = SourceFile::open(one.string()), right = SourceFile::open(other.string());
-  return left && right && left->bytes() == right->bytes();
+  std::ifstream left(one, std::ios::binary), right(other, std::ios::binary);
+  std::array<char, 1 << 16> a, b;
+  do {  // read(), since iterators of a stream throw where a file cannot be read
+    left.read(a.data(), a.size());
+    right.read(b.data(), b.size());
+    if (left.gcount() != right.gcount() || left.bad() || right.bad()) return false;
+    if (!std::equal(a.begin(), a.begin() + left.gcount(), b.begin())) return false;
+  } while (left && right);
+  return left.eof() && right.eof();
 }
 
 }  // namespace

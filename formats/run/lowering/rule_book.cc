@@ -179,8 +179,11 @@ std::optional<FolderMark> mark_of_line(std::string_view line) {
 std::string text_of(const std::string& path, std::uint64_t most_bytes) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > most_bytes) return {};
-  const auto file = SourceFile::open(path);
-  return file ? std::string(file->bytes()) : std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::string text(fs::file_size(path, error), '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 }  // namespace

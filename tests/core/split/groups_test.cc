@@ -610,8 +610,8 @@ TEST_CASE("A piece by tensors has the inputs and outputs that it is asked for, i
     const Partition part = make_piece(graph, nodes, "p");
     return describe(graph, part, find_piece_boundary(graph, part, &ends));
   };
-  CHECK(piece({"b", "a"}, {"c"}) == "p(b a;) -> c\n");
-  CHECK(piece({"c"}, {"e", "d"}) == "p(c x y;) -> e d\n");
+  CHECK(piece({"b", "a"}, {"c"}) == "p(b a) -> c\n");
+  CHECK(piece({"c"}, {"e", "d"}) == "p(c x y) -> e d\n");
   CHECK(piece({}, {"c", "a"}) == "p(x; w) -> c a\n");
   CHECK(piece({"y", "b"}, {"c"}) == "p(y b x; w) -> c\n");
 }
