@@ -21,6 +21,7 @@ model that fails; exit status 1 when one does, or when there are fewer models th
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -92,7 +93,7 @@ def random_list(model, names, seed):
     """Takes every op, but not the nodes that a coin denies; as JSON."""
     coin = random.Random(seed)
     ops = dict.fromkeys((node.domain, node.op_type) for node in nodes_of(model.graph))
-    return verify_split.json.dumps(
+    return json.dumps(
         {
             "format": "cleave.support",
             "version": 1,
@@ -112,7 +113,7 @@ def split(cleave, path, support, folder, *options):
     result = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if result.returncode == 0:
         return
-    says = verify_split.first_line(result.stderr or "nothing")
+    says = guard.first_line(result.stderr or "nothing")
     what = "crashes" if result.returncode < 0 or result.returncode >= 70 else "refuses it"
     raise Failed(f"cleave split {what} (exits {result.returncode}): {says}")
 
@@ -232,7 +233,7 @@ def test_model(job):
             return Model(cleave, suite, path).test(Path(scratch))
         except Exception as error:  # of this script or of a library: told with the model's name
             name = path.parent.name if path.name == "model.onnx" else path.stem
-            why = f"the test itself: {type(error).__name__}: {verify_split.first_line(error)}"
+            why = f"the test itself: {type(error).__name__}: {guard.first_line(error)}"
             return Outcome(suite, name, "failed", why=why)
 
 

@@ -568,7 +568,7 @@ def names_that_attack_their_reader(bench):
         is_json((bench.folder / "check.sarif").read_bytes(), "SARIF")
         fits_terminal((bench.folder / "check.md").read_bytes(), "Markdown")
         has_no_script((bench.folder / "check.md").read_bytes(), "Markdown", 0)
-        bench.run("preview", *base, "--html", "page.html", "--netron", "netron.json", "--model-explorer", "explorer").is_done()
+        bench.run("preview", *base, "--force", "--html", "page.html", "--netron", "netron.json", "--model-explorer", "explorer").is_done()
         has_no_script((bench.folder / "page.html").read_bytes(), "the page", 2)
         for path in [bench.folder / "netron.json", *sorted((bench.folder / "explorer").iterdir())]:
             is_json(path.read_bytes(), path.name)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 STRICT = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-PLACES = re.compile(r"include/cleave/.*\.h|lib\S*/libcleave_(core|formats|shelves)\.a|lib\S*/cmake/cleave/cleave-[\w-]+\.cmake")
+PLACES = re.compile(r"include/cleave/.*\.(?:h|inc)|lib\S*/libcleave_(core|formats|shelves)\.a|lib\S*/cmake/cleave/cleave-[\w-]+\.cmake")
 
 
 class Test:

@@ -24,8 +24,9 @@ try:
     import onnx
 
     import models as real_models
+    from guard import first_line
     from ort_inputs import CannotRun, find_inputs
-    from ort_values import UNOPTIMISED, first_line, open_session, output_names, run
+    from ort_values import UNOPTIMISED, open_session, output_names, run
 except ImportError as error:
     print(f"skipped: needs the Python module {error.name}", file=sys.stderr)
     sys.exit(77)

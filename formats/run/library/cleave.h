@@ -26,9 +26,23 @@
 // versions; other headers may change in any.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "formats/base/version.h"               // IWYU pragma: export
 #include "formats/run/jobs/jobs.h"              // IWYU pragma: export
-#include "formats/run/library/library.cc"       // IWYU pragma: export
 #include "formats/run/library/model.h"          // IWYU pragma: export
 #include "formats/run/library/model_split.h"    // IWYU pragma: export
 #include "formats/run/library/support_lists.h"  // IWYU pragma: export
+
+namespace cleave {
+
+// All diagnostics of a fault, or all warnings, as `cleave` prints them: lines with the file, line and
+// column, each ending in '\n'.
+std::string fault_text(const Fault& fault);
+std::string warning_text(const Diagnostics& warnings);
+
+// The version of the linked library: "0.1.0". That of the headers is in version.h.
+std::string_view linked_version();
+
+}  // namespace cleave

@@ -1,7 +1,5 @@
 // The library for programs that include cleave.
-
-#define CLEAVE_TEXT_OF(number) #number
-#define CLEAVE_TEXT(number) CLEAVE_TEXT_OF(number)
+#include "formats/run/library/cleave.h"
 
 #include <algorithm>
 #include <span>
@@ -20,19 +18,10 @@
 #include "formats/run/library/model_split.h"
 #include "formats/run/library/support_lists.h"
 
+#define CLEAVE_TEXT_OF(number) #number
+#define CLEAVE_TEXT(number) CLEAVE_TEXT_OF(number)
+
 namespace cleave {
-
-// ---- fault text ----
-//
-// Faults and warnings as text, for programs that show them to people.
-
-// All diagnostics of a fault, or all warnings, as `cleave` prints them: lines with the file, line and
-// column, each ending in '\n'.
-std::string fault_text(const Fault& fault);
-std::string warning_text(const Diagnostics& warnings);
-
-// The version of the linked library: "0.1.0". That of the headers is in version.h.
-std::string_view linked_version();
 
 // ---- fault text ----
 
