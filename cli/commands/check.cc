@@ -123,10 +123,9 @@ class CheckCommand : public Command {
 
   // --update-baseline replaces a baseline, as it says, and anything else only with --force.
   bool may_update_baseline() const {
-    std::error_code error;
     if (page_.is_forced()) return true;
-    return std::filesystem::is_regular_file(gates_.baseline, error) &&
-           read_baseline_file(gates_.baseline).has_value();
+    const std::string bytes = unrecorded_text(gates_.baseline, kMostSideBytes);
+    return parse_baseline(gates_.baseline, bytes).has_value();
   }
 
   ExitCode refuse_baseline(Diagnostics faults) const {

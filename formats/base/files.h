@@ -309,6 +309,10 @@ void forget_inputs();
 // What a folder holds. Looking may fail, as where a folder within may not be read: then what it hides is
 // unknown, and that is an error, never an empty answer.
 
+// The whole of a file that this run may replace; "" when it is none, cannot be read, or has more bytes. Unlike one that
+// SourceFile opens, the file is no input of the run, which nothing may replace.
+std::string unrecorded_text(const std::string& path, std::uint64_t most_bytes);
+
 // The names in the folder, sorted; none without a folder.
 Loaded<std::vector<std::string>> names_in(const std::string& folder);
 

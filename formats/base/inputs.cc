@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -644,6 +645,18 @@ Diagnostics unknown(const std::string& folder, const std::error_code& error) {
 
 }  // namespace
 
+std::string unrecorded_text(const std::string& path, std::uint64_t most_bytes) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error || size > most_bytes) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string text(size, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
 Loaded<std::vector<std::string>> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -675,7 +688,6 @@ Loaded<std::vector<std::string>> paths_below(const std::string& folder) {
 // ---- named files ----
 
 std::vector<std::string> named_file_folders(const char* variable, std::string_view installed) {
-  namespace fs = std::filesystem;
   std::vector<std::string> folders;
   std::error_code error;
   const auto add = [&](const fs::path& path) {

@@ -175,19 +175,6 @@ std::optional<FolderMark> mark_of_line(std::string_view line) {
                     inode.get<std::uint64_t>()};
 }
 
-// The whole of a file; "" when it is none, or has more bytes.
-std::string text_of(const std::string& path, std::uint64_t most_bytes) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return {};
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error || size > most_bytes) return {};
-  std::ifstream file(path, std::ios::binary);
-  std::string text(size, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
 }  // namespace
 
 std::string default_verdict_cache() {
@@ -200,7 +187,7 @@ std::string default_verdict_cache() {
 std::size_t count_journaled(const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
-  const std::string text = text_of(path, UINT64_MAX);
+  const std::string text = unrecorded_text(path, UINT64_MAX);
   std::size_t count = 0;
   for (const std::string_view line : lines_of(text)) count += verdict_of(line) ? 1U : 0U;
   return count;
@@ -232,7 +219,7 @@ std::string VerdictStore::cache_path(const std::string& key) const {
 
 std::optional<Attempt> VerdictStore::find_in_cache(const std::string& key) const {
   if (cache_.empty()) return std::nullopt;
-  auto known = verdict_of(text_of(cache_path(key), kMostLineBytes));
+  auto known = verdict_of(unrecorded_text(cache_path(key), kMostLineBytes));
   if (!known || known->key != key) return std::nullopt;
   if (!says_something(known->attempt.verdict) && !is_refusal(known->attempt.verdict)) {
     return std::nullopt;
