@@ -9,6 +9,9 @@
 
 namespace cleave {
 
+// The names in the folder, sorted; none without a folder.
+Loaded<std::vector<std::string>> names_in(const std::string& folder);
+
 // The paths of all that is in the folder and in the folders within, beginning with its own. Links to folders
 // are not entered. Temporaries are left out, with all in them: what a run is making belongs to nobody else.
 Loaded<std::vector<std::string>> paths_below(const std::string& folder);
