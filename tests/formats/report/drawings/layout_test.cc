@@ -65,8 +65,7 @@ TEST_CASE("an edge that passes other nodes goes round them, however many edges t
   CHECK(points_beside(routed, "n0&#45;&gt;n300", right - 36) > 2);
 }
 
-// Layers that all read one node, as the layers of a transformer read a mask, with boxes around each two. Without a
-// bound on edges it takes Graphviz 15 s.
+// Layers that all read one node, as the layers of a transformer read a mask, with boxes around each two.
 TEST_CASE("a drawing of 1,300 nodes in boxes, with edges across all of it, takes some 2 s") {
   if (!has_library()) return;
   constexpr int kLayers = 260, kNodes = 5;
