@@ -19,7 +19,6 @@
 #include "core/devices/devices.h"
 #include "core/graph/graph.h"
 #include "core/lists/support.h"
-#include "core/placement/placement.h"
 #include "core/split/groups.h"
 #include "core/split/options.h"
 
@@ -426,7 +425,6 @@ struct PlacementNumbers {
   StartSide start = StartSide::cpu;  // the side on which the subgraph pass should start
   std::size_t moved = 0;             // nodes that went to the CPU
   std::size_t launches = 0;
-  std::uint64_t moves = 0;  // that the search tried
   // What the best placement gains on all that may run on the accelerator being there, of its time. Nodes
   // do not move when this is less than asked for.
   double gain = 0;
