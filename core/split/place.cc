@@ -41,8 +41,7 @@ PlacedOnOne place_on_one(const Graph& graph, const Fusions& fusions, const Place
   PlacedOnOne placed{PerNode<std::uint32_t>(graph.node_count()), {}, {}};
   const Contraction units(graph, fusions);
   for (const NodeId node : graph.nodes()) placed.unit_of[node] = units.unit_of(node);
-  Machine machine = request.latency.machine;
-  machine.acc_memory.reset();
+  const Machine& machine = request.latency.machine;
   placed.made = graph_problem({.graph = graph,
                                .unit_of = placed.unit_of,
                                .unit_count = units.unit_count(),
@@ -175,6 +174,20 @@ Fusions without_moved_groups(const Graph& graph, Fusions fusions) {
   return kept;
 }
 
+Reason lacks_memory(const Machine& machine) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t kib = (machine.acc_memory.value_or(0) + 1023) / 1024;
+  return {.code = ReasonCode::costs_more,
+          .elsewhere = Elsewhere::memory,
+          .size = static_cast<std::uint32_t>(std::min(kib, kMost))};
+}
+
+std::optional<Unfit> unfit_of(const DeviceProblem& problem, const DevicePlacement& placement) {
+  if (placement.score.penalty <= 0) return std::nullopt;
+  const DeviceScore least = least_use(problem);
+  return Unfit{.bytes = least.peak_bytes, .parts = least.parts};
+}
+
 // A shape computation whose readers are all on the CPU follows them.
 Reason reason_of(const Graph& graph, NodeId node, const Fusions& fusions,
                  const PlaceRequest& request, const MoveSum& sum) {
@@ -233,7 +246,11 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
     placed.fusions = std::move(fusions);
     return placed;
   }
+  if (request.latency.machine.acc_memory) {
+    placed.unfit = unfit_of(on_one.made.problem, on_one.placement);
+  }
   const MoveSums sums(untied, on_one);
+  const Devices& without_limits = on_one.placement.without_limits;
   std::vector<NodeId> moved;
   for (const NodeId node : graph.nodes()) {
     if (on_one.device(node) != kCpu || !fusions.acc.nodes.contains(node)) continue;
@@ -243,6 +260,10 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
   placed.numbers.moved = moved.size();
   for (const NodeId node : moved) {
     const std::uint32_t unit = on_one.unit_of[node];
+    if (!without_limits.empty() && without_limits[unit] == kAcc) {
+      fusions.acc.reasons[node] = lacks_memory(request.latency.machine);
+      continue;
+    }
     const MoveSum sum = sums.has_moved(unit) ? sums.of(unit) : MoveSum{};
     fusions.acc.reasons[node] = reason_of(graph, node, fusions, request, sum);
   }
@@ -349,10 +370,7 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
   }
   const DevicePlacement placement = find_placement(problem);
   TargetsPlaced placed;
-  if (placement.score.penalty > 0) {
-    const DeviceScore least = least_use(problem);
-    placed.unfit = Unfit{.bytes = least.peak_bytes, .parts = least.parts};
-  }
+  placed.unfit = unfit_of(problem, placement);
   const auto by_node = [&](const Devices& devices) {
     PerNode<DeviceIndex> device_of(graph.node_count());
     for (const NodeId node : graph.nodes()) device_of[node] = devices[unit_of[node]];
