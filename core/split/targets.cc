@@ -118,12 +118,9 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   return split;
 }
 
-// What the placement on one target does not know: energy, and memory.
-bool is_for_several(const SplitOptions& options, std::size_t only) {
-  const bool has_memory =
-      only == 0 ? options.machine.acc_memory.has_value()
-                : only <= options.later.size() && options.later[only - 1].acc_memory.has_value();
-  return options.place == PlaceBy::cost && (has_memory || options.place_goal == PlaceGoal::energy);
+// What the placement on one target does not know.
+bool is_for_several(const SplitOptions& options) {
+  return options.place == PlaceBy::cost && options.place_goal == PlaceGoal::energy;
 }
 
 // ---- several ----
@@ -788,7 +785,7 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
     if ((*supports)[target].supported.count() > 0) taking_part.push_back(target);
   }
   const std::size_t only = taking_part.empty() ? 0 : taking_part.front();
-  if (taking_part.size() < 2 && !is_for_several(options, only)) {
+  if (taking_part.size() < 2 && !is_for_several(options)) {
     return split_for_only(input, options, only, *std::move(supports), progress, required_on);
   }
   if (auto usable = check_options(options); !usable) return std::move(usable).error();
