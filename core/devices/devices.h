@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/base.h"
@@ -103,6 +105,8 @@ struct DeviceTarget {
   Duplex duplex = Duplex::half;
   std::size_t most_parts = std::numeric_limits<std::size_t>::max();
   std::optional<std::uint64_t> memory = {};  // bytes
+
+  bool operator==(const DeviceTarget&) const = default;
 };
 
 // A link between two targets that does not go through the host.
@@ -119,6 +123,7 @@ struct DeviceProblem {
 
   std::vector<DeviceTarget> targets;  // in the user's order; the host is the device after the last
   std::vector<DirectLink> links;      // one way each
+  double host_launch_cost = 0;        // of a part on the host
 
   std::vector<double> unit_costs;  // by unit, for each its devices: the cost there, or kRefused
 
@@ -130,6 +135,10 @@ struct DeviceProblem {
   Adjacency weights;                 // by unit: what it reads of the weights; may be empty
   std::vector<double> weight_bytes;  // by weight: it is held once on each device that reads it
 
+  // By unit: the first of those that stay with it on one device, though not in one part. They accept the
+  // same devices. Empty: each is by itself.
+  std::vector<std::uint32_t> stays_with;
+
   Residency residency = Residency::off;
 
   std::size_t device_count() const { return targets.size() + 1; }
@@ -140,27 +149,12 @@ struct DeviceProblem {
     return unit_costs[unit * device_count() + device];
   }
   bool accepts(DeviceIndex device, std::uint32_t unit) const { return cost(unit, device) >= 0; }
+
+  bool operator==(const DeviceProblem&) const = default;
 };
 
 // By unit: its device. Each accepts its units.
 using Devices = std::vector<DeviceIndex>;
-
-// What a byte costs from one device to another.
-class LinkCosts {
- public:
-  explicit LinkCosts(const DeviceProblem& problem);
-
-  double up(DeviceIndex from) const { return up_[from]; }      // to the host; 0 from the host
-  double down(DeviceIndex to) const { return down_[to]; }      // from the host; 0 to the host
-  double launch(DeviceIndex to) const { return launch_[to]; }  // of a part; 0 on the host
-  bool is_direct(DeviceIndex from, DeviceIndex to) const { return direct(from, to) >= 0; }
-  // Below 0: through the host.
-  double direct(DeviceIndex from, DeviceIndex to) const { return direct_[from * up_.size() + to]; }
-
- private:
-  std::vector<double> up_, down_, launch_;  // by device
-  std::vector<double> direct_;              // by devices
-};
 
 struct DeviceScore {
   std::vector<double> unit_costs;         // by device
@@ -171,61 +165,6 @@ struct DeviceScore {
   std::vector<double> part_costs;         // by part: units, transfers and launch
   double total = 0;
   double penalty = 0;  // above 0: a target has more parts, or holds more, than it can
-};
-
-// Keeps what all placements share, so that scoring many is quick. The problem must outlive it.
-class DeviceScorer {
- public:
-  explicit DeviceScorer(const DeviceProblem& problem);
-  DeviceScorer(const DeviceScorer&) = delete;
-  DeviceScorer& operator=(const DeviceScorer&) = delete;
-
-  const DeviceProblem& problem() const { return problem_; }
-  const LinkCosts& links() const { return links_; }
-  // By unit: the units that read from it, once for each value.
-  const Adjacency& unit_readers() const { return unit_readers_; }
-
-  Rounds rounds(const Devices& devices) const;
-  // Of a large problem those by the rule alone, which may be a few more.
-  Rounds quick_rounds(const Devices& devices) const;
-  // `rounds` are those of the placement. Linear.
-  DeviceScore score(const Devices& devices, const Rounds& rounds) const;
-  // True when what targets hold decides whether a placement fits.
-  bool has_memory() const { return has_memory_; }
-  // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
-  // number that is not below it: the sum is given up as soon as it reaches the limit. A placement that was
-  // asked for before costs little, and counts as many steps.
-  double total(const Devices& devices, double limit) const;
-  // Units and readers visited so far: the measure of effort.
-  std::uint64_t steps() const { return steps_; }
-
- private:
-  // What total() has computed of a placement.
-  struct Known {
-    enum class Depth : std::uint8_t { nothing, least, parts, all };
-    Depth depth = Depth::nothing;
-    double least = 0;               // at_least()
-    double parts = 0;               // score_of_parts()
-    double all = 0;                 // with the penalty
-    std::uint64_t parts_steps = 0;  // of the rounds and the parts
-    std::uint64_t rest_steps = 0;   // of the rest
-  };
-
-  double total_of(const Devices& devices, double limit, Known& known) const;
-  DeviceScore score_of_parts(const Devices& devices, const Rounds& rounds) const;
-  double at_least(const Devices& devices) const;
-  void add_transfers(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
-  void add_peaks(const Devices& devices, const Rounds& rounds, DeviceScore& score) const;
-  void add_penalty(DeviceScore& score) const;
-
-  const DeviceProblem& problem_;
-  LinkCosts links_;
-  Adjacency unit_readers_;
-  RoundsGraph rounds_graph_;
-  bool has_memory_;
-  double penalty_ = 0;  // more than any placement costs
-  mutable std::uint64_t steps_ = 0;
-  mutable ByteMemo<Known> known_;
 };
 
 // ---- energy ----
@@ -266,14 +205,19 @@ struct GraphProblemInput {
   const TargetTimes& times;
   std::span<const Machine> machines;   // by target: its link, launch, memory and most parts
   std::vector<DirectLink> links = {};  // costs in microseconds a byte
+  double host_launch_us = 0;           // of a part on the host
   Residency residency = Residency::off;
+  // Who reads what a node makes stays with it where that is no tensor, or another of its outputs is none.
+  bool ties_non_tensors = false;
 };
 
 struct GraphProblem {
   DeviceProblem problem;  // costs in microseconds
   // Nodes that could run on a device where their time is unknown: they take none anywhere.
   std::size_t unknown_times = 0;
-  std::size_t unknown_sizes = 0;  // tensors that take no bytes
+  std::size_t unknown_sizes = 0;              // tensors that take no bytes
+  std::vector<std::uint8_t> is_unknown = {};  // by unit: 1 when that is so of one of its nodes
+  std::vector<double> untied_costs = {};      // unit_costs as if no unit stayed with others
 };
 
 // A unit runs on a target that accepts all its nodes, and on the host unless one is required
@@ -284,39 +228,6 @@ GraphProblem graph_problem(const GraphProblemInput& input);
 // By unit: FLOPs, and bytes read and written, for energy_problem(); what is unknown counts as 0.
 // `costs` are by node. Linear.
 std::vector<UnitWork> unit_work(const GraphProblemInput& input, const PerNode<NodeCost>& costs);
-
-// ---- cuts ----
-//
-// Minimum cuts of a placement problem with several devices. They do not see parts: what they make
-// small is the cost with launches in proportion to the values that cross, and values kept where they
-// are (charged_cost).
-
-// What crossing values are charged.
-struct DeviceCharges {
-  double link = 1;    // factor on their costs
-  double launch = 0;  // the share of a launch of the target that a value enters
-};
-
-double charged_cost(const DeviceProblem& problem, const LinkCosts& links, const Devices& devices,
-                    const DeviceCharges& charges);
-
-// Expansion: of all units that accept device `to`, those go there with which the charged cost is
-// least, while the others stay where they are. One minimum cut, exact unless there are direct links:
-// then units are taken to stay where the cost of one depends on whether another does. Method: Boykov,
-// Veksler, Zabih 2001. Close to linear.
-Devices expand_device(const DeviceProblem& problem, const LinkCosts& links, const Devices& devices,
-                      DeviceIndex to, const DeviceCharges& charges);
-
-// Expansions of one device after the other, until none makes the charged cost less, or each device
-// has had `most_rounds`.
-Devices expand_all(const DeviceProblem& problem, const LinkCosts& links, Devices devices,
-                   const DeviceCharges& charges, std::size_t most_rounds = 100);
-
-// No placement costs less: the better of two bounds, plus a launch unless all on the host costs less
-// still. One takes all targets as one, in which each unit costs what it does on its best target. The
-// other is a sum of minimum cuts, of each target against all other devices: what a unit costs above
-// its best device is shared by the cuts that decide on it.
-double least_cost(const DeviceProblem& problem);
 
 // ---- schedule ----
 //
@@ -344,28 +255,33 @@ PartSchedule schedule_parts(std::span<const DeviceIndex> devices, const Adjacenc
 
 // ---- placement ----
 //
-// Finds a placement on several devices that costs little, and a bound that none is below. With one
-// target and the host, core/placement does the same, and knows more about launches.
+// Finds a placement on one device or several, and the host, that costs little, and a bound that none is
+// below. The result depends on the problem alone.
 //
 // Steps:
 // 1. with few units: every placement is tried;
-// 2. otherwise starts: each order of the targets, all on the host, each unit where it costs least;
-//    from the best, expansions by minimum cuts, with growing shares of a launch;
+// 2. otherwise starts: minimum cuts, first without launches, then with growing shares of a launch
+//    charged to values that cross; all on the host, and each order of the targets. With one target a cut
+//    is exact; with several it is one expansion after the other;
 // 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection; then some
 //    units go back. The search is done twice then, the second time from the best without limits, too,
 //    and then for less memory: what is found there fits as well;
-// 4. local search by the true cost: parts, pieces of parts, and single units change their device, or
-//    change places where memory is short;
+// 4. local search by the true cost, which counts launches, and a value that enters several parts:
+//      drop   a target's part, or a connected piece of one, goes elsewhere
+//      merge  what is between two of a target's parts leaves the host, so that they become one
+//      move   single units, and pieces of parts on the host, change their device
+//      swap   units change places where memory is short
 // 5. from random changes of the best placement the search goes on, until the effort is spent.
 
 struct DeviceEffort {
-  std::uint64_t steps = 60'000'000;   // limit of units and readers that the search visits
+  std::uint64_t steps =
+      18'000'000;  // limit of units and readers that the search visits, for each target
   std::uint32_t most_tried = 16'384;  // up to this many placements, all are tried
 };
 
-enum class DeviceProof : std::uint8_t {
+enum class PlacementProof : std::uint8_t {
   none,        // the bound is lower than the cost
-  bound,       // the cost is the bound: no placement costs less
+  cut,         // the cost is the bound: no placement costs less
   exhaustive,  // every placement was tried
 };
 
@@ -374,9 +290,10 @@ struct DevicePlacement {
   // Where units would be if no memory were limited; empty where that fits, and is what `devices` is.
   Devices without_limits = {};
   Rounds rounds;
+  DeviceIndex first = 0;  // with one target, the device that rounds begin with
   DeviceScore score;  // a penalty above 0: nothing that was tried fits; peak_bytes is what it needs
   double bound = 0;   // no placement costs less, even if it did not have to fit
-  DeviceProof proof = DeviceProof::none;
+  PlacementProof proof = PlacementProof::none;
 };
 
 // Each unit on the first device of the list that accepts it, else on the host, else on the first that
@@ -387,9 +304,20 @@ Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceInd
 // or has more parts than it can, no placement is known to fit.
 DeviceScore least_use(const DeviceProblem& problem);
 
-// Not worse than any order of up to four targets, nor than all on the host, nor than `start`, which
-// may be empty. Deterministic. Close to linear, plus the effort.
-DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start = {},
-                                      const DeviceEffort& effort = {});
+// Not worse than any order of up to four targets, nor than all on the host. Close to linear, plus the
+// effort.
+DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort = {});
+
+// What find_placement() found, so that splits of one model under several options search once for each
+// problem: few options change it. The last problems are kept. Not for several threads at a time.
+class FoundPlacements {
+ public:
+  // As find_placement(problem). Linear for a problem that is known.
+  DevicePlacement find(DeviceProblem problem);
+
+ private:
+  static constexpr std::size_t kMost = 4;
+  std::deque<std::pair<DeviceProblem, DevicePlacement>> found_;
+};
 
 }  // namespace cleave

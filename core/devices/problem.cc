@@ -8,6 +8,7 @@
 
 #include "core/cost/cost.h"
 #include "core/devices/devices.h"
+#include "core/devices/search.h"
 
 namespace cleave {
 
@@ -51,6 +52,7 @@ double penalty_of(const DeviceProblem& problem, const LinkCosts& links) {
     of_byte += links.up(device) + links.down(device);
     launches += links.launch(device);
   }
+  launches += problem.host_launch_cost;
   sum += launches * static_cast<double>(problem.unit_count());
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
     sum +=
@@ -69,19 +71,23 @@ std::uint32_t other_devices(const DeviceProblem& problem, const Devices& devices
 
 }  // namespace
 
-LinkCosts::LinkCosts(const DeviceProblem& problem)
+LinkCosts::LinkCosts(const DeviceProblem& problem, double in_share, double out_share)
     : up_(problem.device_count(), 0),
       down_(problem.device_count(), 0),
       launch_(problem.device_count(), 0),
       direct_(problem.device_count() * problem.device_count(), -1) {
-  for (std::size_t i = 0; i < problem.targets.size(); ++i) {
-    up_[i] = problem.targets[i].up_cost;
-    down_[i] = problem.targets[i].down_cost;
+  const auto share = [&](DeviceIndex device, double of_full) {
+    return problem.targets[device].duplex == Duplex::full ? of_full : 1;
+  };
+  for (DeviceIndex i = 0; i < problem.host(); ++i) {
+    up_[i] = problem.targets[i].up_cost * share(i, out_share);
+    down_[i] = problem.targets[i].down_cost * share(i, in_share);
     launch_[i] = problem.targets[i].launch_cost;
   }
   for (const DirectLink& link : problem.links) {
-    if (link.cost > up_[link.from] + down_[link.to]) continue;
-    direct_[link.from * up_.size() + link.to] = link.cost;
+    const double by_host = problem.targets[link.from].up_cost + problem.targets[link.to].down_cost;
+    if (link.cost > by_host) continue;
+    direct_[link.from * up_.size() + link.to] = link.cost * share(link.to, in_share);
   }
 }
 
@@ -96,59 +102,102 @@ DeviceScorer::DeviceScorer(const DeviceProblem& problem)
       penalty_(penalty_of(problem, links_)),
       known_(problem.unit_count()) {}
 
-Rounds DeviceScorer::rounds(const Devices& devices) const {
-  Rounds rounds = find_rounds({rounds_graph_, devices, problem_.device_count()});
-  steps_ += rounds.steps;
+Rounds DeviceScorer::rounds(const Devices& devices, DeviceIndex first_of_two) {
+  if (problem_.device_count() != 2) {
+    return find_rounds({rounds_graph_, devices, problem_.device_count()});
+  }
+  const Parts parts = find_turns(devices, first_of_two);
+  Rounds rounds{.devices = {parts.devices.begin(), parts.devices.end()},
+                .units = members_of(parts.of, parts.devices.size()),
+                .part_of = {parts.of.begin(), parts.of.end()},
+                .is_fewest = true};
+  rounds.least_parts = rounds.count();
+  for (const DeviceIndex device : rounds.devices) rounds.acc_parts += device == 0 ? 1 : 0;
+  rounds.least_acc_parts = rounds.acc_parts;
   return rounds;
 }
 
-Rounds DeviceScorer::quick_rounds(const Devices& devices) const {
-  if (problem_.unit_count() <= kMostSearched) return rounds(devices);
-  Rounds rounds = find_rounds({rounds_graph_, devices, problem_.device_count()}, {.states = 0});
-  steps_ += rounds.steps;
-  return rounds;
+Rounds DeviceScorer::quick_rounds(const Devices& devices) {
+  if (problem_.device_count() == 2 || problem_.unit_count() <= kMostSearched) {
+    return rounds(devices);
+  }
+  return find_rounds({rounds_graph_, devices, problem_.device_count()}, {.states = 0});
 }
 
-double DeviceScorer::total(const Devices& devices, double limit) const {
-  using Depth = Known::Depth;
-  Known& known = known_.of(devices);
-  if (known.depth == Depth::nothing) {
-    known.least = at_least(devices);
-    known.depth = Depth::least;
-  } else {
-    steps_ += problem_.unit_count() + problem_.readers.items.size();
+// The turn of a unit is the lowest of its own device that is not below that of a unit it reads from.
+// All turns are taken but perhaps the first.
+DeviceScorer::Parts DeviceScorer::find_turns(const Devices& devices, DeviceIndex first) {
+  turn_of_.resize(devices.size());
+  std::uint32_t count = 0;
+  bool is_first_taken = false;
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    turn_of_[unit] = devices[unit] == first ? 0 : 1;
   }
-  if (known.least >= limit) return known.least;
-  if (known.depth >= Depth::parts && known.parts >= limit) {
-    steps_ += known.parts_steps;
-    return known.parts;
+  for (const std::uint32_t unit : rounds_graph_.order) {
+    const std::uint32_t turn = turn_of_[unit];
+    count = std::max(count, turn + 1);
+    is_first_taken = is_first_taken || turn == 0;
+    for (const std::uint32_t reader : unit_readers_.of(unit)) {
+      const std::uint32_t least = turn + (devices[reader] != devices[unit] ? 1U : 0U);
+      turn_of_[reader] = std::max(turn_of_[reader], least);
+    }
   }
-  if (known.depth == Depth::all) {
-    steps_ += known.parts_steps + known.rest_steps;
-    return known.all;
+  const std::uint32_t skipped = is_first_taken || count == 0 ? 0 : 1;
+  if (skipped > 0) {
+    for (std::uint32_t& turn : turn_of_) --turn;
   }
-  return total_of(devices, limit, known);
+  turns_.resize(count - skipped);
+  for (std::uint32_t turn = 0; turn < turns_.size(); ++turn) {
+    turns_[turn] = ((turn + skipped) % 2 == 0) ? first : static_cast<DeviceIndex>(1 - first);
+  }
+  return {turn_of_, turns_};
 }
 
-double DeviceScorer::total_of(const Devices& devices, double limit, Known& known) const {
-  const std::uint64_t before = steps_;
-  const Rounds rounds = quick_rounds(devices);
-  DeviceScore found = score_of_parts(devices, rounds);
-  known.parts = found.total;
-  known.parts_steps = steps_ - before;
-  known.depth = Known::Depth::parts;
-  if (found.total >= limit) return found.total;
-  if (has_memory_) add_peaks(devices, rounds, found);
-  add_penalty(found);
-  known.all = found.total + found.penalty;
-  known.rest_steps = steps_ - before - known.parts_steps;
-  known.depth = Known::Depth::all;
-  return known.all;
+DeviceScorer::Known& DeviceScorer::known(const Devices& devices) {
+  steps_ += size();
+  return known_.of(devices);
+}
+
+double DeviceScorer::total(const Devices& devices, double limit) {
+  Known& found = known(devices);
+  if (found.least < 0) found.least = problem_.device_count() == 2 ? 0 : at_least(devices);
+  if (found.least >= limit) return found.least;
+  if (found.all < 0) {
+    found.all = cost(devices, std::numeric_limits<double>::infinity(), problem_.host());
+    found.steps = rounds_.steps;
+  }
+  steps_ += found.steps;
+  return found.all;
+}
+
+double DeviceScorer::cost(const Devices& devices, double limit, DeviceIndex first_of_two) {
+  if (limit < std::numeric_limits<double>::infinity()) {
+    const double least = at_least(devices);
+    if (least >= limit) return least;
+  }
+  const bool is_for_two = problem_.device_count() == 2;
+  if (is_for_two && has_memory_) rounds_ = rounds(devices, first_of_two);
+  const Parts of = is_for_two ? find_turns(devices, first_of_two) : parts(devices);
+  score_parts(devices, of, problem_.residency);
+  if (score_.total >= limit) return score_.total;
+  if (has_memory_) add_peaks(devices, rounds_);
+  add_penalty();
+  return score_.total + score_.penalty;
+}
+
+DeviceScorer::Parts DeviceScorer::parts(const Devices& devices) {
+  if (problem_.device_count() == 2) return find_turns(devices, problem_.host());
+  rounds_ = quick_rounds(devices);
+  return {rounds_.part_of, rounds_.devices};
+}
+
+const std::vector<double>& DeviceScorer::part_costs(const Devices& devices, const Parts& parts) {
+  score_parts(devices, parts, Residency::off);
+  return score_.part_costs;
 }
 
 // Without the rounds: each target that is used is launched once, and values cross once.
 double DeviceScorer::at_least(const Devices& devices) const {
-  steps_ += problem_.unit_count() + problem_.readers.items.size();
   double sum = 0;
   std::uint32_t used = 0;
   for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
@@ -182,39 +231,92 @@ double DeviceScorer::at_least(const Devices& devices) const {
   return sum;
 }
 
-DeviceScore DeviceScorer::score(const Devices& devices, const Rounds& rounds) const {
-  DeviceScore score = score_of_parts(devices, rounds);
-  add_peaks(devices, rounds, score);
-  add_penalty(score);
-  return score;
+DeviceScore DeviceScorer::score(const Devices& devices, const Rounds& rounds) {
+  score_parts(devices, {rounds.part_of, rounds.devices}, problem_.residency);
+  add_peaks(devices, rounds);
+  add_penalty();
+  return score_;
 }
 
 // Without what targets hold, and without the penalty.
-DeviceScore DeviceScorer::score_of_parts(const Devices& devices, const Rounds& rounds) const {
-  steps_ += 2 * (problem_.unit_count() + problem_.readers.items.size());
+void DeviceScorer::score_parts(const Devices& devices, const Parts& parts, Residency residency) {
   const std::size_t count = problem_.device_count();
-  DeviceScore score{.unit_costs = std::vector<double>(count, 0),
-                    .link_costs = std::vector<double>(count, 0),
-                    .launch_costs = std::vector<double>(count, 0),
-                    .parts = std::vector<std::size_t>(count, 0),
-                    .peak_bytes = std::vector<std::uint64_t>(count, 0),
-                    .part_costs = std::vector<double>(rounds.count(), 0)};
+  score_.unit_costs.assign(count, 0);
+  score_.link_costs.assign(count, 0);
+  score_.launch_costs.assign(count, 0);
+  score_.parts.assign(count, 0);
+  score_.peak_bytes.assign(count, 0);
+  score_.part_costs.assign(parts.devices.size(), 0);
   for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
     const double cost = problem_.cost(unit, devices[unit]);
-    score.unit_costs[devices[unit]] += cost;
-    score.part_costs[rounds.part_of[unit]] += cost;
+    score_.unit_costs[devices[unit]] += cost;
+    score_.part_costs[parts.of[unit]] += cost;
   }
-  for (std::size_t part = 0; part < rounds.count(); ++part) {
-    const DeviceIndex device = rounds.devices[part];
-    ++score.parts[device];
-    score.launch_costs[device] += links_.launch(device);
-    score.part_costs[part] += links_.launch(device);
+  const auto launch_of = [&](DeviceIndex device) {
+    return device == problem_.host() ? problem_.host_launch_cost : links_.launch(device);
+  };
+  for (std::size_t part = 0; part < parts.devices.size(); ++part) {
+    const DeviceIndex device = parts.devices[part];
+    ++score_.parts[device];
+    score_.part_costs[part] += launch_of(device);
   }
-  add_transfers(devices, rounds, score);
-  for (std::size_t device = 0; device < count; ++device) {
-    score.total += score.unit_costs[device] + score.link_costs[device] + score.launch_costs[device];
+  for (DeviceIndex device = 0; device < count; ++device) {
+    score_.launch_costs[device] = launch_of(device) * static_cast<double>(score_.parts[device]);
   }
-  return score;
+  add_transfers(devices, parts, residency);
+  score_.penalty = 0;
+  score_.total = score_.unit_costs.back();
+  for (std::size_t i = 0; i + 1 < count; ++i) score_.total += score_.unit_costs[i];
+  for (const double cost : score_.link_costs) score_.total += cost;
+  for (const double cost : score_.launch_costs) score_.total += cost;
+}
+
+// A value enters with the first part that reads it, and leaves with the part that made it.
+void DeviceScorer::add_transfers(const Devices& devices, const Parts& parts, Residency residency) {
+  const DeviceIndex host = problem_.host();
+  in_.assign(parts.devices.size(), 0);
+  out_.assign(parts.devices.size(), 0);
+  seen_by_.assign(parts.devices.size(), 0);
+  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    const std::uint32_t maker = problem_.producer[value];
+    const std::uint32_t home_part = maker == kHost ? kHost : parts.of[maker];
+    const DeviceIndex home = maker == kHost ? host : devices[maker];
+    bool goes_up = problem_.host_reads[value] != 0;
+    const auto enter = [&](std::uint32_t part, DeviceIndex to) {
+      const bool is_direct = links_.is_direct(home, to);
+      goes_up = goes_up || !is_direct;
+      if (to == host) return;
+      in_[part] += problem_.bytes[value] * (is_direct ? links_.direct(home, to) : links_.down(to));
+    };
+    if (residency == Residency::on) {
+      first_of_.assign(problem_.device_count(), kHost);
+      std::uint32_t others = 0;
+      for (const std::uint32_t reader : problem_.readers.of(value)) {
+        const DeviceIndex to = devices[reader];
+        if (to == home) continue;
+        others |= 1U << to;
+        first_of_[to] = std::min(first_of_[to], parts.of[reader]);
+      }
+      for (DeviceIndex to = 0; others >> to != 0; ++to) {
+        if ((others >> to & 1U) != 0) enter(first_of_[to], to);
+      }
+    } else {
+      for (const std::uint32_t reader : problem_.readers.of(value)) {
+        const std::uint32_t part = parts.of[reader];
+        if (part == home_part || std::exchange(seen_by_[part], value + 1) == value + 1) continue;
+        enter(part, devices[reader]);
+      }
+    }
+    if (goes_up && home != host) out_[home_part] += problem_.bytes[value] * links_.up(home);
+  }
+  for (std::size_t part = 0; part < parts.devices.size(); ++part) {
+    const DeviceIndex device = parts.devices[part];
+    if (device == host) continue;
+    const bool is_half = problem_.targets[device].duplex == Duplex::half;
+    const double cost = is_half ? in_[part] + out_[part] : std::max(in_[part], out_[part]);
+    score_.link_costs[device] += cost;
+    score_.part_costs[part] += cost;
+  }
 }
 
 namespace {
@@ -250,47 +352,9 @@ void find_uses(const DeviceProblem& problem, const Rounds& rounds, std::uint32_t
 
 }  // namespace
 
-// A value enters with the first part that reads it, and leaves with the part that made it.
-void DeviceScorer::add_transfers(const Devices& devices, const Rounds& rounds,
-                                 DeviceScore& score) const {
-  std::vector<double> in(rounds.count(), 0);
-  std::vector<double> out(rounds.count(), 0);
-  Uses uses;
-  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
-    if (is_inside(problem_, rounds, value)) continue;
-    find_uses(problem_, rounds, value, uses);
-    const std::uint32_t maker = problem_.producer[value];
-    const DeviceIndex home = maker == kHost ? problem_.host() : devices[maker];
-    bool goes_up = problem_.host_reads[value] != 0;
-    std::uint32_t held = problem_.residency == Residency::on ? 1U << home : 0;
-    for (const std::uint32_t part : uses.readers) {
-      const DeviceIndex to = rounds.devices[part];
-      if (part == uses.home || (held >> to & 1U) != 0) continue;
-      if (problem_.residency == Residency::on) held |= 1U << to;
-      const bool is_direct = links_.is_direct(home, to);
-      goes_up = goes_up || !is_direct;
-      if (to == problem_.host()) continue;
-      in[part] += problem_.bytes[value] * (is_direct ? links_.direct(home, to) : links_.down(to));
-    }
-    if (goes_up && home != problem_.host()) {
-      out[uses.home] += problem_.bytes[value] * links_.up(home);
-    }
-  }
-  for (std::size_t part = 0; part < rounds.count(); ++part) {
-    const DeviceIndex device = rounds.devices[part];
-    if (device == problem_.host()) continue;
-    const bool is_half = problem_.targets[device].duplex == Duplex::half;
-    const double cost = is_half ? in[part] + out[part] : std::max(in[part], out[part]);
-    score.link_costs[device] += cost;
-    score.part_costs[part] += cost;
-  }
-}
-
 // What enters or leaves a part is held while it runs, with residency from the device's first part
 // that has the value to its last. Other values are held from their maker to their last reader.
-void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds,
-                             DeviceScore& score) const {
-  steps_ += 2 * (problem_.unit_count() + problem_.readers.items.size());
+void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds) {
   std::vector<std::uint32_t> position(problem_.unit_count());
   for (std::uint32_t i = 0; i < rounds.units.items.size(); ++i) position[rounds.units.items[i]] = i;
   std::vector<std::vector<double>> change(problem_.targets.size(),
@@ -342,11 +406,12 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds,
     double now = weights[device];
     double most = now;
     for (const double bytes : change[device]) most = std::max(most, now += bytes);
-    score.peak_bytes[device] = static_cast<std::uint64_t>(most);
+    score_.peak_bytes[device] = static_cast<std::uint64_t>(most);
   }
 }
 
-void DeviceScorer::add_penalty(DeviceScore& score) const {
+void DeviceScorer::add_penalty() {
+  DeviceScore& score = score_;
   for (std::size_t i = 0; i < problem_.targets.size(); ++i) {
     const DeviceTarget& target = problem_.targets[i];
     if (score.parts[i] > target.most_parts) {
@@ -357,6 +422,228 @@ void DeviceScorer::add_penalty(DeviceScore& score) const {
       score.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
     }
   }
+}
+
+// ---- changed total ----
+
+bool ChangedTotal::serves(const DeviceProblem& problem) {
+  const auto has_memory = [](const DeviceTarget& target) { return target.memory.has_value(); };
+  return problem.targets.size() == 1 && !has_memory(problem.targets[0]) &&
+         problem.residency == Residency::off && problem.targets[0].duplex == Duplex::half;
+}
+
+ChangedTotal::ChangedTotal(const DeviceScorer& scorer)
+    : problem_(scorer.problem()),
+      position_of_(scorer.order().size()),
+      units_(scorer.order()),
+      penalty_(scorer.penalty()),
+      most_before_(units_.size() + 1, 0),
+      most_from_(units_.size() + 1, 0),
+      last_read_before_(units_.size() + 1, 0),
+      sides_(units_.size(), 0),
+      turns_(units_.size(), 0),
+      seen_turn_(units_.size() + 2, 0) {
+  add_units(scorer);
+  add_values();
+}
+
+void ChangedTotal::add_units(const DeviceScorer& scorer) {
+  const auto count = static_cast<std::uint32_t>(units_.size());
+  for (std::uint32_t position = 0; position < count; ++position) {
+    position_of_[units_[position]] = position;
+  }
+  Adjacency readers;
+  for (std::uint32_t position = 0; position < count; ++position) {
+    last_reader_.push_back(0);
+    for (const std::uint32_t reader : scorer.unit_readers().of(units_[position])) {
+      readers.add(position_of_[reader]);
+      last_reader_.back() = std::max(last_reader_.back(), position_of_[reader]);
+    }
+    readers.end_list();
+  }
+  makers_ = reversed(readers);
+  while (source_count_ < count && makers_.of(source_count_).empty()) ++source_count_;
+}
+
+void ChangedTotal::add_values() {
+  const DeviceTarget& target = problem_.targets[0];
+  Adjacency users;  // by value: its maker and its readers
+  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    const double in = problem_.bytes[value] * target.down_cost;
+    const double out = problem_.bytes[value] * target.up_cost;
+    if (in + out <= 0) continue;
+    const std::uint32_t unit = problem_.producer[value];
+    const std::uint32_t maker = unit == kHost ? kHost : position_of_[unit];
+    values_.push_back({in, out, maker, 0, problem_.host_reads[value] != 0});
+    if (maker != kHost) users.add(maker);
+    for (const std::uint32_t reader : problem_.readers.of(value)) {
+      readers_.add(position_of_[reader]);
+      users.add(position_of_[reader]);
+      values_.back().last_reader = std::max(values_.back().last_reader, position_of_[reader]);
+    }
+    readers_.end_list();
+    users.end_list();
+  }
+  values_of_ = reversed(users, units_.size());
+  for (std::uint32_t position = 0; position < units_.size(); ++position) {
+    std::uint32_t& last = last_read_before_[position + 1];
+    last = std::max(last_read_before_[position], last_reader_[position]);
+    for (const std::uint32_t value : values_of_.of(position)) {
+      if (values_[value].maker == kHost) last = std::max(last, values_[value].last_reader);
+    }
+  }
+  costs_.assign(values_.size(), 0);
+  seen_value_.assign(values_.size(), 0);
+}
+
+void ChangedTotal::set(const Devices& devices) {
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    sides_[position_of_[unit]] = devices[unit] == 0 ? 1 : 0;
+  }
+  keep();
+}
+
+// All anew, so that no rounding of single steps adds up.
+void ChangedTotal::keep() {
+  const auto count = static_cast<std::uint32_t>(sides_.size());
+  end_ = count;
+  shift_ = 0;
+  unit_costs_ = 0;
+  sources_on_host_ = 0;
+  for (std::uint32_t position = 0; position < count; ++position) {
+    turns_[position] = find_turn(position);
+    most_before_[position + 1] = std::max(most_before_[position], turns_[position]);
+    unit_costs_ += cost_of(position);
+    if (position < source_count_ && sides_[position] == 0) ++sources_on_host_;
+  }
+  for (std::uint32_t position = count; position > 0; --position) {
+    most_from_[position - 1] = std::max(most_from_[position], turns_[position - 1]);
+  }
+  link_costs_ = 0;
+  for (std::uint32_t value = 0; value < values_.size(); ++value) {
+    link_costs_ += costs_[value] = crossing_cost(value);
+  }
+  kept_turns_ = turns_;
+  changed_unit_costs_ = unit_costs_;
+  flipped_.clear();
+}
+
+void ChangedTotal::flip(std::uint32_t unit) {
+  const std::uint32_t position = position_of_[unit];
+  const double more = problem_.cost(unit, 0) - problem_.cost(unit, 1);  // on the target
+  const bool was_on_acc = sides_[position] != 0;
+  changed_unit_costs_ += was_on_acc ? -more : more;
+  if (position < source_count_) sources_on_host_ += was_on_acc ? 1U : ~0U;
+  sides_[position] ^= 1U;
+  first_ = flipped_.empty() ? position : std::min(first_, position);
+  last_ = flipped_.empty() ? position : std::max(last_, position);
+  flipped_.push_back(position);
+}
+
+// The turn of a unit whose makers have theirs. The CPU's turns are even.
+std::uint32_t ChangedTotal::find_turn(std::uint32_t position) const {
+  const std::uint32_t side = sides_[position];
+  std::uint32_t turn = side;
+  for (const std::uint32_t maker : makers_.of(position)) {
+    turn = std::max(turn, turns_[maker] + ((turns_[maker] & 1U) ^ side));
+  }
+  return turn;
+}
+
+// Ends where all makers of values that are still to be read moved by as much, and none of them
+// changed sides: units that are not sources then move as their makers do.
+void ChangedTotal::find_turns() {
+  std::uint32_t still_read = last_read_before_[first_];  // by whom: of those that did not move
+  std::uint32_t moved_read = 0;                          // of those that moved by shift_
+  std::uint32_t others_read = 0;                         // of those that moved otherwise
+  shift_ = 0;
+  const std::uint32_t must_end = std::max(last_ + 1, source_count_);
+  for (end_ = first_; end_ < sides_.size(); ++end_) {
+    if (end_ >= must_end && others_read < end_ && (still_read < end_ || moved_read < end_)) {
+      if (moved_read < end_) shift_ = 0;
+      return;
+    }
+    turns_[end_] = find_turn(end_);
+    const std::uint32_t moved = turns_[end_] - kept_turns_[end_];
+    if (moved == 0) {
+      still_read = std::max(still_read, last_reader_[end_]);
+      continue;
+    }
+    if ((moved & 1U) != 0) {
+      others_read = std::max(others_read, last_reader_[end_]);
+      continue;
+    }
+    if (moved != shift_) {
+      others_read = std::max(others_read, moved_read);
+      moved_read = 0;
+      shift_ = moved;
+    }
+    moved_read = std::max(moved_read, last_reader_[end_]);
+  }
+}
+
+double ChangedTotal::total() {
+  find_turns();
+  std::uint32_t most_turn = most_before_[first_];
+  double link_costs = link_costs_;
+  const std::uint64_t begin = visit_;
+  for (std::uint32_t position = first_; position < end_; ++position) {
+    most_turn = std::max(most_turn, turns_[position]);
+    const bool has_moved = turns_[position] != kept_turns_[position];
+    if (!has_moved && shift_ == 0) continue;
+    for (const std::uint32_t value : values_of_.of(position)) {
+      // Units from end_ on have all moved alike: a value of one that stayed may cross anew only if they
+      // read it.
+      if (!has_moved && values_[value].last_reader < end_) continue;
+      if (seen_value_[value] > begin) continue;
+      link_costs += crossing_cost(value) - costs_[value];
+      seen_value_[value] = visit_;
+    }
+  }
+  if (end_ < sides_.size()) most_turn = std::max(most_turn, most_from_[end_] + shift_);
+  return changed_unit_costs_ + link_costs + launch_costs(most_turn);
+}
+
+// Turns alternate, and a unit's is one above a maker's or one of the first two: none is left out
+// between the first and the last.
+double ChangedTotal::launch_costs(std::uint32_t most_turn) const {
+  const std::uint32_t on_acc = (most_turn + 1) / 2;
+  const std::uint32_t on_cpu = most_turn / 2 + (sources_on_host_ > 0 ? 1 : 0);
+  const DeviceTarget& target = problem_.targets[0];
+  double cost = target.launch_cost * on_acc + problem_.host_launch_cost * on_cpu;
+  if (on_acc > target.most_parts) {
+    cost += penalty_ * static_cast<double>(on_acc - target.most_parts);
+  }
+  return cost;
+}
+
+// Once into each accelerator part that reads the value from elsewhere, and once out of its own.
+double ChangedTotal::crossing_cost(std::uint32_t index) {
+  const Value& value = values_[index];
+  const std::uint32_t home = value.maker == kHost ? 0 : turn(value.maker);
+  const bool is_made_on_acc = (home & 1U) != 0;
+  bool leaves = is_made_on_acc && value.host_reads;
+  std::uint32_t entries = 0;
+  ++visit_;
+  for (const std::uint32_t reader : readers_.of(index)) {
+    const std::uint32_t at = turn(reader);
+    if (at == home) continue;
+    leaves = leaves || is_made_on_acc;
+    if ((at & 1U) == 0 || seen_turn_[at] == visit_) continue;
+    seen_turn_[at] = visit_;
+    ++entries;
+  }
+  return value.in * entries + (leaves ? value.out : 0);
+}
+
+void ChangedTotal::undo() {
+  for (const std::uint32_t position : flipped_) {
+    sides_[position] ^= 1U;
+    if (position < source_count_) sources_on_host_ += sides_[position] == 0 ? 1U : ~0U;
+  }
+  std::copy(kept_turns_.begin() + first_, kept_turns_.begin() + end_, turns_.begin() + first_);
+  changed_unit_costs_ = unit_costs_;
+  flipped_.clear();
 }
 
 // ---- energy ----
@@ -371,6 +658,7 @@ DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> wo
     target.launch_cost = devices[i].mj_per_launch;
     target.duplex = Duplex::half;  // both directions draw, at the same time or not
   }
+  problem.host_launch_cost = 0;
   for (DirectLink& link : problem.links) {
     if (link.cost <= 0) continue;
     link.cost =
@@ -410,12 +698,14 @@ class GraphProblemMaker {
   GraphProblem run() && {
     add_targets();
     add_units();
+    made_.untied_costs = made_.problem.unit_costs;
     for (const ValueId value : graph_.inputs()) add_value(value);
     for (const NodeId node : graph_.nodes()) {
       for (const ValueId value : graph_.outputs(node)) add_value(value);
       add_order(node);
     }
     add_weights();
+    if (!made_.problem.stays_with.empty()) settle_ties();
     return std::move(made_);
   }
 
@@ -430,6 +720,7 @@ class GraphProblemMaker {
       made_.problem.targets.push_back(target);
     }
     made_.problem.links = input_.links;
+    made_.problem.host_launch_cost = input_.host_launch_us;
     made_.problem.residency = input_.residency;
   }
 
@@ -456,23 +747,25 @@ class GraphProblemMaker {
     const std::size_t count = device_count();
     std::vector<double>& costs = made_.problem.unit_costs;
     costs.assign(input_.unit_count * count, 0);
-    std::vector<double> on_host(input_.unit_count, 0);
+    made_.is_unknown.assign(input_.unit_count, 0);
+    on_host_.assign(input_.unit_count, 0);
     for (const NodeId node : graph_.nodes()) {
       const std::uint32_t unit = input_.unit_of[node];
       const bool is_known = has_all_times(node);
       if (!is_known) ++made_.unknown_times;
+      if (!is_known) made_.is_unknown[unit] = 1;
       for (std::size_t device = 0; device < count; ++device) {
         double& cost = costs[unit * count + device];
         if (!accepts(device, node)) cost = DeviceProblem::kRefused;
         if (cost >= 0 && is_known) cost += *time_of(device, node);
       }
-      if (is_known) on_host[unit] += time_of(count - 1, node).value_or(0);
+      if (is_known) on_host_[unit] += time_of(count - 1, node).value_or(0);
     }
     for (std::uint32_t unit = 0; unit < input_.unit_count; ++unit) {
       double* const of_unit = &costs[unit * count];
       const bool is_refused =
           std::all_of(of_unit, of_unit + count, [](double cost) { return cost < 0; });
-      if (is_refused) of_unit[count - 1] = on_host[unit];
+      if (is_refused) of_unit[count - 1] = on_host_[unit];
     }
   }
 
@@ -511,9 +804,80 @@ class GraphProblemMaker {
     add_readers();
     problem.producer.push_back(maker);
     problem.host_reads.push_back(!is_input && graph_.is_graph_output(value) ? 1 : 0);
+    const bool crosses = !readers_.empty() || problem.host_reads.back() != 0;
+    if (crosses && is_tied(value)) {
+      problem.bytes.push_back(0);
+      tie(maker);
+      return;
+    }
     const auto bytes = value_bytes(graph_, value);
-    if (!bytes && record.is_tensor()) ++made_.unknown_sizes;
+    if (!bytes && crosses && record.is_tensor()) ++made_.unknown_sizes;
     problem.bytes.push_back(static_cast<double>(bytes.value_or(0)));
+  }
+
+  // True when the value may not be read on another device. As in the acc finder, the rule covers all
+  // outputs of a node that makes any non-tensor. Between nodes that no target takes it does not matter.
+  bool is_tied(ValueId value) const {
+    const Value& record = graph_.value(value);
+    if (!input_.ties_non_tensors || record.kind != ValueKind::node_output) return false;
+    const auto outputs = graph_.outputs(record.producer);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](ValueId output) { return !graph_.value(output).is_tensor(); }) &&
+           std::any_of(input_.accepted.begin(), input_.accepted.end(),
+                       [&](const NodeSet& accepted) { return accepted.contains(record.producer); });
+  }
+
+  // The last value's maker stays with its readers, and on the host if that reads it.
+  void tie(std::uint32_t maker) {
+    DeviceProblem& problem = made_.problem;
+    if (problem.stays_with.empty()) {
+      problem.stays_with.resize(input_.unit_count);
+      std::iota(problem.stays_with.begin(), problem.stays_with.end(), 0U);
+    }
+    for (const std::uint32_t reader : readers_) {
+      const std::uint32_t one = first_of_set(maker);
+      const std::uint32_t other = first_of_set(reader);
+      problem.stays_with[std::max(one, other)] = std::min(one, other);
+    }
+    if (problem.host_reads.back() != 0) leave_to_host(maker);
+  }
+
+  std::uint32_t first_of_set(std::uint32_t unit) {
+    std::vector<std::uint32_t>& first = made_.problem.stays_with;
+    while (first[unit] != unit) unit = first[unit] = first[first[unit]];
+    return unit;
+  }
+
+  double* costs_of(std::uint32_t unit) { return &made_.problem.unit_costs[unit * device_count()]; }
+
+  void leave_to_host(std::uint32_t unit) {
+    const std::size_t host = device_count() - 1;
+    std::fill_n(costs_of(unit), host, DeviceProblem::kRefused);
+    double& on_host = costs_of(unit)[host];
+    if (on_host < 0) on_host = on_host_[unit];
+  }
+
+  // A device accepts all of a set or none; the host what no target does.
+  void settle_ties() {
+    DeviceProblem& problem = made_.problem;
+    const std::size_t count = device_count();
+    std::vector<std::uint8_t> refuses(input_.unit_count * count, 0);  // by first unit and device
+    for (std::uint32_t unit = 0; unit < input_.unit_count; ++unit) {
+      problem.stays_with[unit] = first_of_set(unit);
+      for (std::size_t device = 0; device < count; ++device) {
+        const bool is_refused = costs_of(unit)[device] < 0;
+        if (is_refused) refuses[problem.stays_with[unit] * count + device] = 1;
+      }
+    }
+    for (std::uint32_t unit = 0; unit < input_.unit_count; ++unit) {
+      const std::uint8_t* const refused = &refuses[problem.stays_with[unit] * count];
+      for (std::size_t device = 0; device < count; ++device) {
+        if (refused[device] != 0) costs_of(unit)[device] = DeviceProblem::kRefused;
+      }
+      if (std::all_of(refused, refused + count, [](std::uint8_t is) { return is != 0; })) {
+        leave_to_host(unit);
+      }
+    }
   }
 
   // What the units read of parameters; another name for one is that one.
@@ -547,6 +911,7 @@ class GraphProblemMaker {
   const Graph& graph_;
   GraphProblem made_;
   std::vector<std::uint32_t> readers_;  // of the current value
+  std::vector<double> on_host_;         // by unit: its cost there, whether or not it is accepted
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "core/base/min_cut.h"
 #include "core/devices/devices.h"
-#include "core/placement/placement.h"
+#include "core/devices/search.h"
 
 namespace cleave {
 
@@ -54,7 +54,8 @@ class ExpansionBuilder {
         node_of_.push_back(devices_[unit] == to_ ? kMoves : kStays);
         continue;
       }
-      node_of_.push_back(network_.add_node());
+      const bool has_node = !problem_.stays_with.empty() && problem_.stays_with[unit] != unit;
+      node_of_.push_back(has_node ? node_of_[problem_.stays_with[unit]] : network_.add_node());
       network_.add_source_arc(node_of_.back(), problem_.cost(unit, devices_[unit]));
       network_.add_sink_arc(node_of_.back(), problem_.cost(unit, to_));
     }
@@ -110,10 +111,15 @@ class ExpansionBuilder {
     for (const std::uint32_t reader : problem_.readers.of(value_)) {
       const bool is_read = (which >> devices_[reader] & 1U) != 0;
       const bool can_move = is_free(node_of_[reader]);
+      if (can_move && node_of_[reader] == maker_) continue;  // it stays with its maker
       if (is_read && (is_target || !can_move)) return Reads::always;
       if (can_move && is_read != is_target) free_.push_back(node_of_[reader]);
     }
     if (free_.empty()) return Reads::never;
+    if (!problem_.stays_with.empty()) {
+      std::sort(free_.begin(), free_.end());
+      free_.erase(std::unique(free_.begin(), free_.end()), free_.end());
+    }
     return is_target ? Reads::if_one_moves : Reads::if_one_stays;
   }
 
@@ -208,8 +214,11 @@ Devices expand_device(const DeviceProblem& problem, const LinkCosts& links, cons
 
 Devices expand_all(const DeviceProblem& problem, const LinkCosts& links, Devices devices,
                    const DeviceCharges& charges, std::size_t most_rounds) {
-  double cost = charged_cost(problem, links, devices, charges);
   const std::size_t count = problem.device_count();
+  if (count == 2) {  // one cut is exact
+    return expand_device(problem, links, place_in_order(problem, {}), 0, charges);
+  }
+  double cost = charged_cost(problem, links, devices, charges);
   std::size_t in_vain = 0;
   for (std::size_t i = 0; in_vain < count && i < most_rounds * count; ++i, ++in_vain) {
     Devices moved =
@@ -226,56 +235,57 @@ Devices expand_all(const DeviceProblem& problem, const LinkCosts& links, Devices
 
 // Steps of the bound:
 // 1. the cheapest way in and out of each target, so that its cut charges no more than its share;
-// 2. a problem with two sides, of all targets or of one, is what placement's minimum cut solves.
+// 2. a problem with two sides, of all targets or of one and of the other devices, is solved by one cut.
 
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct WayCosts {
   std::vector<double> in, out;  // by target, of a byte
 };
 
-// The longer direction of a full-duplex link takes at least half of both.
-double share_of_way(const DeviceTarget& target) { return target.duplex == Duplex::half ? 1 : 0.5; }
-
-WayCosts host_ways(const DeviceProblem& problem) {
+WayCosts host_ways(const DeviceProblem& problem, const LinkCosts& links) {
   WayCosts ways;
-  for (const DeviceTarget& target : problem.targets) {
-    ways.in.push_back(target.down_cost * share_of_way(target));
-    ways.out.push_back(target.up_cost * share_of_way(target));
+  for (DeviceIndex target = 0; target < problem.host(); ++target) {
+    ways.in.push_back(links.down(target));
+    ways.out.push_back(links.up(target));
   }
   return ways;
 }
 
 // Half of a direct link is charged to either end.
 WayCosts cheapest_ways(const DeviceProblem& problem, const LinkCosts& links) {
-  WayCosts ways = host_ways(problem);
+  WayCosts ways = host_ways(problem, links);
   for (DeviceIndex one = 0; one < problem.host(); ++one) {
     for (DeviceIndex other = 0; other < problem.host(); ++other) {
-      const double in = links.direct(other, one) * share_of_way(problem.targets[one]) / 2;
-      const double out = links.direct(one, other) * share_of_way(problem.targets[other]) / 2;
-      if (links.is_direct(other, one)) ways.in[one] = std::min(ways.in[one], in);
-      if (links.is_direct(one, other)) ways.out[one] = std::min(ways.out[one], out);
+      if (links.is_direct(other, one)) {
+        ways.in[one] = std::min(ways.in[one], links.direct(other, one) / 2);
+      }
+      if (links.is_direct(one, other)) {
+        ways.out[one] = std::min(ways.out[one], links.direct(one, other) / 2);
+      }
     }
   }
   return ways;
 }
 
-// The values of the problem, with units that have no side yet.
-PlacementProblem two_sides(const DeviceProblem& problem) {
-  PlacementProblem sides;
-  sides.cpu_us.assign(problem.unit_count(), 0);
-  sides.acc_us.assign(problem.unit_count(), 0);
-  sides.allowed.assign(problem.unit_count(), AllowedSides::both);
+// The values of the problem between one target and the host, with units that cost nothing yet.
+DeviceProblem two_sides(const DeviceProblem& problem, double in, double out) {
+  DeviceProblem sides;
+  sides.targets = {{.down_cost = in, .up_cost = out}};
+  sides.unit_costs.assign(problem.unit_count() * 2, 0);
   sides.producer = problem.producer;
   sides.readers = problem.readers;
-  sides.crossing_us = problem.bytes;
+  sides.bytes = problem.bytes;
   sides.host_reads = problem.host_reads;
+  sides.stays_with = problem.stays_with;
   return sides;
 }
 
-double cut_of(const PlacementProblem& sides, double in, double out) {
-  const CutCharges charges{.in_factor = in, .out_factor = out};
-  return cut_cost(sides, min_cut_sides(sides, find_clusters(sides), charges), charges);
+double cut_of(const DeviceProblem& sides) {
+  const LinkCosts links(sides);
+  return charged_cost(sides, links, expand_all(sides, links, {}, {}), {});
 }
 
 struct Cheapest {
@@ -285,7 +295,6 @@ struct Cheapest {
 };
 
 Cheapest cheapest(const DeviceProblem& problem, std::uint32_t unit) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Cheapest found{0, kInfinity, kInfinity};
   for (DeviceIndex device = 0; device <= problem.host(); ++device) {
     const double cost = problem.accepts(device, unit) ? problem.cost(unit, device) : kInfinity;
@@ -298,27 +307,18 @@ Cheapest cheapest(const DeviceProblem& problem, std::uint32_t unit) {
   return found;
 }
 
-void allow(PlacementProblem& sides, std::uint32_t unit, bool here, bool elsewhere) {
-  if (here && elsewhere) return;
-  sides.allowed[unit] = here ? AllowedSides::acc : AllowedSides::cpu;
-}
-
-double bound_as_one(const DeviceProblem& problem) {
-  const WayCosts ways = host_ways(problem);
-  PlacementProblem sides = two_sides(problem);
+double bound_as_one(const DeviceProblem& problem, const WayCosts& ways) {
+  DeviceProblem sides = two_sides(problem, *std::min_element(ways.in.begin(), ways.in.end()),
+                                  *std::min_element(ways.out.begin(), ways.out.end()));
   for (std::uint32_t unit = 0; unit < problem.unit_count(); ++unit) {
-    double best = std::numeric_limits<double>::infinity();
+    double best = kInfinity;
     for (DeviceIndex device = 0; device < problem.host(); ++device) {
       if (problem.accepts(device, unit)) best = std::min(best, problem.cost(unit, device));
     }
-    const bool has_target = best < std::numeric_limits<double>::infinity();
-    const bool accepts_host = problem.accepts(problem.host(), unit);
-    allow(sides, unit, has_target, accepts_host);
-    sides.acc_us[unit] = has_target ? best : 0;
-    sides.cpu_us[unit] = accepts_host ? problem.cost(unit, problem.host()) : 0;
+    sides.unit_costs[unit * 2] = best < kInfinity ? best : DeviceProblem::kRefused;
+    sides.unit_costs[unit * 2 + 1] = problem.cost(unit, problem.host());
   }
-  return cut_of(sides, *std::min_element(ways.in.begin(), ways.in.end()),
-                *std::min_element(ways.out.begin(), ways.out.end()));
+  return cut_of(sides);
 }
 
 // What a unit costs above its cheapest device is shared by two cuts: that of the device it is on, and
@@ -332,46 +332,69 @@ double bound_one_by_one(const DeviceProblem& problem, const WayCosts& ways) {
     bound += best[unit].cost;
   }
   for (DeviceIndex device = 0; device < host; ++device) {
-    PlacementProblem sides = two_sides(problem);
+    DeviceProblem sides = two_sides(problem, ways.in[device], ways.out[device]);
     for (std::uint32_t unit = 0; unit < problem.unit_count(); ++unit) {
-      const bool here = problem.accepts(device, unit);
+      double& here = sides.unit_costs[unit * 2];
+      double& elsewhere = sides.unit_costs[unit * 2 + 1];
       const bool is_best = best[unit].device == device;
-      const bool elsewhere = !is_best || best[unit].next < std::numeric_limits<double>::infinity();
-      allow(sides, unit, here, elsewhere);
-      if (!here || !elsewhere) continue;
-      if (is_best) {
-        double left = std::numeric_limits<double>::infinity();
+      if (!problem.accepts(device, unit)) {
+        here = DeviceProblem::kRefused;
+      } else if (is_best && best[unit].next == kInfinity) {
+        elsewhere = DeviceProblem::kRefused;
+      } else if (is_best) {
+        elsewhere = kInfinity;
         for (DeviceIndex other = 0; other <= host; ++other) {
           if (other == device || !problem.accepts(other, unit)) continue;
           const double more = problem.cost(unit, other) - best[unit].cost;
-          left = std::min(left, other == host ? more : more / 2);
+          elsewhere = std::min(elsewhere, other == host ? more : more / 2);
         }
-        sides.cpu_us[unit] = left;
       } else {
         const double more = problem.cost(unit, device) - best[unit].cost;
-        sides.acc_us[unit] = best[unit].device == host ? more : more / 2;
+        here = best[unit].device == host ? more : more / 2;
       }
     }
-    bound += cut_of(sides, ways.in[device], ways.out[device]);
+    bound += cut_of(sides);
   }
   return bound;
+}
+
+// With the shares that the directions of full-duplex links have.
+double bound_with(const DeviceProblem& problem, double in_share) {
+  const LinkCosts links(problem, in_share, 1 - in_share);
+  const double as_one = bound_as_one(problem, host_ways(problem, links));
+  if (problem.targets.size() == 1) return as_one;  // the other is the same then
+  return std::max(as_one, bound_one_by_one(problem, cheapest_ways(problem, links)));
 }
 
 }  // namespace
 
 double least_cost(const DeviceProblem& problem) {
-  const LinkCosts links(problem);
+  const DeviceIndex host = problem.host();
   double all_on_host = 0;
   bool host_takes_all = true;
+  std::vector<std::uint8_t> takes(problem.targets.size(), 0);
   for (std::uint32_t unit = 0; unit < problem.unit_count(); ++unit) {
-    host_takes_all = host_takes_all && problem.accepts(problem.host(), unit);
-    all_on_host += problem.cost(unit, problem.host());
+    host_takes_all = host_takes_all && problem.accepts(host, unit);
+    all_on_host += problem.cost(unit, host);
+    for (DeviceIndex target = 0; target < host; ++target) {
+      if (problem.accepts(target, unit)) takes[target] = 1;
+    }
   }
   if (problem.targets.empty()) return all_on_host;
-  const WayCosts ways = cheapest_ways(problem, links);
-  double launch = std::numeric_limits<double>::infinity();
-  for (const DeviceTarget& target : problem.targets) launch = std::min(launch, target.launch_cost);
-  const double bound = std::max(bound_as_one(problem), bound_one_by_one(problem, ways)) + launch;
+  double bound = bound_with(problem, 0.5);
+  const bool is_any_full =
+      std::any_of(problem.targets.begin(), problem.targets.end(),
+                  [](const DeviceTarget& target) { return target.duplex == Duplex::full; });
+  if (is_any_full) {
+    for (const double share : {0.0, 0.25, 0.75, 1.0}) {
+      bound = std::max(bound, bound_with(problem, share));
+    }
+  }
+  double launch = kInfinity;
+  for (std::size_t i = 0; i < takes.size(); ++i) {
+    if (takes[i] != 0) launch = std::min(launch, problem.targets[i].launch_cost);
+  }
+  bound += launch;
   return host_takes_all ? std::min(bound, all_on_host) : bound;
 }
 
@@ -755,18 +778,8 @@ class Beam {
 
 RoundsGraph::RoundsGraph(const Adjacency& readers_by_unit)
     : readers(readers_by_unit), waits(readers.count(), 0) {
-  bool is_ascending = true;
-  for (std::uint32_t unit = 0; unit < waits.size(); ++unit) {
-    for (const std::uint32_t reader : readers.of(unit)) {
-      ++waits[reader];
-      is_ascending = is_ascending && reader > unit;
-    }
-  }
+  for (const std::uint32_t reader : readers.items) ++waits[reader];
   order.resize(waits.size());
-  if (is_ascending) {
-    std::iota(order.begin(), order.end(), 0U);
-    return;
-  }
   std::vector<std::uint32_t> left = waits;
   std::size_t found = 0;
   for (std::uint32_t unit = 0; unit < left.size(); ++unit) {

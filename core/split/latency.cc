@@ -5,6 +5,7 @@
 
 #include "core/cost/cost.h"
 #include "core/devices/devices.h"
+#include "core/devices/search.h"
 #include "core/split/split.h"
 
 namespace cleave {
@@ -96,13 +97,11 @@ DeviceUse device_use(const Graph& graph, const Partition& partition, const Laten
                                    .times = input.times,
                                    .machines = machines,
                                    .links = {input.links.begin(), input.links.end()},
+                                   .host_launch_us = input.machine.cpu_launch_us,
                                    .residency = input.residency};
   const GraphProblem made = graph_problem(of_graph);
-  const DeviceScorer scorer(made.problem);
-  DeviceScore score = scorer.score(split.devices, split.rounds);
-  for (const PartId part : partition.parts()) {
-    if (!partition.is_acc(part)) score.part_costs[index(part)] += input.machine.cpu_launch_us;
-  }
+  DeviceScorer scorer(made.problem);
+  const DeviceScore score = scorer.score(split.devices, split.rounds);
   DeviceUse use{.peak_bytes = score.peak_bytes,
                 .is_peak_known = known_peaks(graph, partition, input.target_count()),
                 .schedule = schedule_parts(split.rounds.devices,

@@ -8,6 +8,7 @@
 
 #include "core/cost/cost.h"
 #include "core/devices/devices.h"
+#include "core/devices/search.h"
 #include "core/split/groups.h"
 #include "core/split/split.h"
 
@@ -24,116 +25,37 @@ namespace cleave {
 
 namespace {
 
-constexpr auto kHost = PlacementProblem::kHost;
+constexpr DeviceIndex kAcc = 0, kCpu = 1;         // the devices of a problem with one accelerator
 constexpr std::uint64_t kMaxVisits = 50'000'000;  // limit of units and readers visited for reasons
 
-class ProblemMaker {
- public:
-  ProblemMaker(const Graph& graph, const Fusions& fusions, const PlaceRequest& request)
-      : graph_(graph), fusions_(fusions), request_(request), units_(graph, fusions) {}
+// The placement of one accelerator.
+struct PlacedOnOne {
+  PerNode<std::uint32_t> unit_of;
+  GraphProblem made;
+  DevicePlacement placement;
 
-  PlacementProblem run() {
-    const Machine& machine = request_.latency.machine;
-    problem_.launch_us = machine.launch_us.value_or(0);
-    problem_.cpu_launch_us = machine.cpu_launch_us;
-    problem_.residency = request_.latency.residency;
-    problem_.duplex = machine.duplex;
-    if (machine.most_acc_parts) problem_.most_parts = *machine.most_acc_parts;
-    add_units();
-    for (const ValueId value : graph_.inputs()) add_value(value);
-    for (const NodeId node : graph_.nodes()) {
-      for (const ValueId value : graph_.outputs(node)) add_value(value);
-    }
-    return std::move(problem_);
-  }
-
-  const Contraction& units() const { return units_; }
-  // By unit: 1 if it may run on the accelerator, but a time of it is unknown.
-  const std::vector<std::uint8_t>& is_unknown() const { return is_unknown_; }
-  std::size_t unknown_times() const { return unknown_times_; }
-  std::size_t unknown_sizes() const { return unknown_sizes_; }
-
- private:
-  void add_units() {
-    const DeviceTimes& cpu = request_.latency.times.cpu;
-    const DeviceTimes& acc = request_.latency.times.acc;
-    const std::size_t count = units_.unit_count();
-    problem_.cpu_us.assign(count, 0);
-    problem_.acc_us.assign(count, 0);
-    problem_.allowed.assign(count, AllowedSides::both);
-    is_unknown_.assign(count, 0);
-    for (const NodeId node : graph_.nodes()) {
-      const std::uint32_t unit = units_.unit_of(node);
-      const bool may_move = fusions_.acc.nodes.contains(node);
-      if (!may_move) {
-        problem_.allowed[unit] = AllowedSides::cpu;
-      } else if (request_.required != nullptr && request_.required->contains(node)) {
-        problem_.allowed[unit] = AllowedSides::acc;
-      }
-      const auto on_cpu = cpu.of(node);
-      const auto on_acc = acc.of(node);
-      if (!on_cpu || (may_move && !on_acc)) {
-        ++unknown_times_;
-        is_unknown_[unit] = may_move ? 1 : 0;
-        continue;
-      }
-      problem_.cpu_us[unit] += *on_cpu;
-      problem_.acc_us[unit] += on_acc.value_or(0);
-    }
-  }
-
-  // True when the value may not be read on the other side. As in the acc finder, the rule covers
-  // all outputs of a node that makes any non-tensor.
-  bool is_tied(ValueId value) const {
-    const Value& record = graph_.value(value);
-    if (request_.allow_non_tensor || record.kind != ValueKind::node_output) return false;
-    const auto outputs = graph_.outputs(record.producer);
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [&](ValueId output) { return !graph_.value(output).is_tensor(); });
-  }
-
-  void add_value(ValueId value) {
-    const Value& record = graph_.value(value);
-    const bool is_input = record.kind == ValueKind::input;
-    const std::uint32_t maker = is_input ? kHost : units_.unit_of(record.producer);
-    readers_.clear();
-    for (const NodeId user : graph_.users(value)) {
-      if (units_.unit_of(user) != maker) readers_.push_back(units_.unit_of(user));
-    }
-    std::sort(readers_.begin(), readers_.end());
-    readers_.erase(std::unique(readers_.begin(), readers_.end()), readers_.end());
-    const bool host_reads = graph_.is_graph_output(value) && !is_input;
-    if (readers_.empty() && !host_reads) return;
-    problem_.producer.push_back(maker);
-    for (const std::uint32_t reader : readers_) problem_.readers.add(reader);
-    problem_.readers.end_list();
-    problem_.crossing_us.push_back(crossing_us(value));
-    problem_.host_reads.push_back(host_reads ? 1 : 0);
-  }
-
-  double crossing_us(ValueId value) {
-    if (is_tied(value) && touches_acc(value)) return PlacementProblem::kTied;
-    const auto bytes = value_bytes(graph_, value);
-    if (!bytes && graph_.value(value).is_tensor()) ++unknown_sizes_;
-    const double bandwidth = request_.latency.machine.link_bytes_per_second;
-    return static_cast<double>(bytes.value_or(0)) / bandwidth * 1e6;
-  }
-
-  // A tie between CPU nodes does not matter.
-  bool touches_acc(ValueId value) const {
-    return fusions_.acc.nodes.contains(graph_.value(value).producer);
-  }
-
-  const Graph& graph_;
-  const Fusions& fusions_;
-  const PlaceRequest& request_;
-  Contraction units_;
-  PlacementProblem problem_;
-  std::vector<std::uint32_t> readers_;  // of the current value
-  std::vector<std::uint8_t> is_unknown_;
-  std::size_t unknown_times_ = 0;
-  std::size_t unknown_sizes_ = 0;
+  DeviceIndex device(NodeId node) const { return placement.devices[unit_of[node]]; }
 };
+
+PlacedOnOne place_on_one(const Graph& graph, const Fusions& fusions, const PlaceRequest& request) {
+  PlacedOnOne placed{PerNode<std::uint32_t>(graph.node_count()), {}, {}};
+  const Contraction units(graph, fusions);
+  for (const NodeId node : graph.nodes()) placed.unit_of[node] = units.unit_of(node);
+  const Machine& machine = request.latency.machine;
+  placed.made = graph_problem({.graph = graph,
+                               .unit_of = placed.unit_of,
+                               .unit_count = units.unit_count(),
+                               .accepted = std::span(&fusions.acc.nodes, 1),
+                               .required = request.required,
+                               .times = request.latency.times,
+                               .machines = std::span(&machine, 1),
+                               .host_launch_us = machine.cpu_launch_us,
+                               .residency = request.latency.residency,
+                               .ties_non_tensors = !request.allow_non_tensor});
+  placed.placement = request.found == nullptr ? find_placement(placed.made.problem)
+                                              : request.found->find(placed.made.problem);
+  return placed;
+}
 
 // What units that moved to the CPU would add on the accelerator.
 struct MoveSum {
@@ -142,21 +64,29 @@ struct MoveSum {
   float launch_us = 0;
 };
 
+double sum_of(const std::vector<double>& costs) {
+  return std::accumulate(costs.begin(), costs.end(), 0.0);
+}
+
 // The units that moved, as connected pieces, with the sum of each.
 class MoveSums {
  public:
-  MoveSums(const PlacementProblem& problem, const Placement& placement,
-           const std::vector<std::uint8_t>& is_unknown)
-      : problem_(problem), placement_(placement), is_unknown_(is_unknown), scorer_(problem) {
+  // `untied` is the problem as if units were tied to no others.
+  MoveSums(const DeviceProblem& untied, const PlacedOnOne& placed)
+      : problem_(untied),
+        devices_(placed.placement.devices),
+        first_(placed.placement.first),
+        is_unknown_(placed.made.is_unknown),
+        scorer_(untied) {
     find_pieces();
-    const std::uint64_t visits = scorer_.size() * (pieces_.size() + 1);
-    if (visits > kMaxVisits) make_one_piece();
-    Sides sides = placement_.sides;
-    for (const auto& piece : pieces_) sums_.push_back(sum_of(piece, sides));
+    const std::uint64_t looks = scorer_.size() * (pieces_.size() + 1);
+    if (looks > kMaxVisits) make_one_piece();
+    const DeviceScore without = score();
+    for (const auto& piece : pieces_) sums_.push_back(sum_of_piece(piece, without));
   }
 
   bool has_moved(std::uint32_t unit) const {
-    return problem_.allowed[unit] == AllowedSides::both && placement_.sides[unit] == 0;
+    return devices_[unit] == kCpu && problem_.accepts(kAcc, unit) && problem_.accepts(kCpu, unit);
   }
   const MoveSum& of(std::uint32_t unit) const { return sums_[piece_of_[unit]]; }
 
@@ -168,12 +98,11 @@ class MoveSums {
       while (parent[unit] != unit) unit = parent[unit] = parent[parent[unit]];
       return unit;
     };
-    for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
-      const std::uint32_t maker = problem_.producer[value];
-      if (maker == kHost || !has_moved(maker)) continue;
-      for (const std::uint32_t reader : problem_.readers.of(value)) {
+    for (std::uint32_t unit = 0; unit < parent.size(); ++unit) {
+      if (!has_moved(unit)) continue;
+      for (const std::uint32_t reader : scorer_.unit_readers().of(unit)) {
         if (!has_moved(reader)) continue;
-        const std::uint32_t a = find(maker);
+        const std::uint32_t a = find(unit);
         const std::uint32_t b = find(reader);
         parent[std::max(a, b)] = std::min(a, b);
       }
@@ -198,28 +127,31 @@ class MoveSums {
     std::fill(piece_of_.begin(), piece_of_.end(), 0);
   }
 
-  // Leaves `sides` unchanged.
-  MoveSum sum_of(const std::vector<std::uint32_t>& piece, Sides& sides) {
-    for (const std::uint32_t unit : piece) sides[unit] = 1;
-    const PlacementScore with = scorer_.score(sides, placement_.start);
-    for (const std::uint32_t unit : piece) sides[unit] = 0;
-    const PlacementScore& without = placement_.score;
-    const auto change = [](double after, double before) {
-      return static_cast<float>(after - before);
+  const DeviceScore& score() {
+    scorer_.cost(devices_, std::numeric_limits<double>::infinity(), first_);
+    return scorer_.last_score();
+  }
+
+  MoveSum sum_of_piece(const std::vector<std::uint32_t>& piece, const DeviceScore& without) {
+    for (const std::uint32_t unit : piece) devices_[unit] = kAcc;
+    const DeviceScore& with = score();
+    for (const std::uint32_t unit : piece) devices_[unit] = kCpu;
+    const auto change = [](const std::vector<double>& after, const std::vector<double>& before) {
+      return static_cast<float>(sum_of(after) - sum_of(before));
     };
     const bool is_known = std::none_of(piece.begin(), piece.end(),
                                        [&](std::uint32_t unit) { return is_unknown_[unit] != 0; });
-    const float compute_us =
-        is_known ? change(with.cpu_us + with.acc_us, without.cpu_us + without.acc_us)
-                 : std::numeric_limits<float>::infinity();
-    return {change(with.link_us, without.link_us), compute_us,
-            change(with.launch_us, without.launch_us)};
+    return {change(with.link_costs, without.link_costs),
+            is_known ? change(with.unit_costs, without.unit_costs)
+                     : std::numeric_limits<float>::infinity(),
+            change(with.launch_costs, without.launch_costs)};
   }
 
-  const PlacementProblem& problem_;
-  const Placement& placement_;
+  const DeviceProblem& problem_;
+  Devices devices_;
+  const DeviceIndex first_;
   const std::vector<std::uint8_t>& is_unknown_;  // by unit
-  PlacementScorer scorer_;
+  DeviceScorer scorer_;
   std::vector<std::vector<std::uint32_t>> pieces_;
   std::vector<std::uint32_t> piece_of_;  // by unit
   std::vector<MoveSum> sums_;            // by piece
@@ -242,6 +174,21 @@ Fusions without_moved_groups(const Graph& graph, Fusions fusions) {
   return kept;
 }
 
+Reason lacks_memory(const Machine& machine) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t kib = (machine.acc_memory.value_or(0) + 1023) / 1024;
+  return {.code = ReasonCode::costs_more,
+          .elsewhere = Elsewhere::memory,
+          .size = static_cast<std::uint32_t>(std::min(kib, kMost))};
+}
+
+std::optional<CapacityExceeded> unfit_of(const DeviceProblem& problem,
+                                         const DevicePlacement& placement) {
+  if (placement.score.penalty <= 0) return std::nullopt;
+  const DeviceScore least = least_use(problem);
+  return CapacityExceeded{.bytes = least.peak_bytes, .parts = least.parts};
+}
+
 // A shape computation whose readers are all on the CPU follows them.
 Reason reason_of(const Graph& graph, NodeId node, const Fusions& fusions,
                  const PlaceRequest& request, const MoveSum& sum) {
@@ -258,67 +205,66 @@ Reason reason_of(const Graph& graph, NodeId node, const Fusions& fusions,
           .launch_us = sum.launch_us};
 }
 
-PlacementNumbers numbers_of(const ProblemMaker& maker, const Placement& placement) {
-  const bool starts_on_acc = placement.start == PlacementScorer::Start::acc;
-  return {.total_us = placement.score.total_us,
-          .bound_us = placement.bound_us,
+PlacementNumbers numbers_of(const GraphProblem& made, const DevicePlacement& placement) {
+  return {.total_us = placement.score.total,
+          .bound_us = placement.bound,
           .proof = placement.proof,
-          .start = starts_on_acc ? StartSide::acc : StartSide::cpu,
-          .launches = placement.score.launches,
-          .moves = placement.moves,
-          .unknown_times = maker.unknown_times(),
-          .unknown_sizes = maker.unknown_sizes()};
+          .start = placement.first == kAcc ? StartSide::acc : StartSide::cpu,
+          .launches = placement.rounds.acc_parts,
+          .unknown_times = made.unknown_times,
+          .unknown_sizes = made.unknown_sizes};
 }
 
 // What the placement gains, of the time with all on the accelerator that may be there. 1 when that is
 // more than the accelerator can hold.
-double gain_of(const PlacementProblem& problem, const Placement& placement) {
-  Sides sides(problem.unit_count());
-  for (std::size_t unit = 0; unit < sides.size(); ++unit) {
-    sides[unit] = problem.allowed[unit] == AllowedSides::cpu ? 0 : 1;
-  }
-  const PlacementScore all = PlacementScorer(problem).score(sides);
-  if (all.penalty_us > 0 || all.total_us <= 0) return 1;
-  return 1 - placement.score.total_us / all.total_us;
-}
-
-Placement placement_of(const PlacementProblem& problem, FoundPlacements* found) {
-  return found == nullptr ? find_placement(problem) : found->find(problem);
+double gain_of(const DeviceProblem& untied, const DevicePlacement& placement) {
+  DeviceScorer scorer(untied);
+  const double all =
+      scorer.cost(place_in_order(untied, {kAcc}), std::numeric_limits<double>::infinity(), kCpu);
+  if (scorer.last_score().penalty > 0 || all <= 0) return 1;
+  return 1 - placement.score.total / all;
 }
 
 }  // namespace
 
 PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
                                 const PlaceRequest& request) {
-  ProblemMaker maker(graph, fusions, request);
-  const PlacementProblem problem = maker.run();
-  return numbers_of(maker, placement_of(problem, request.found));
+  const PlacedOnOne placed = place_on_one(graph, fusions, request);
+  return numbers_of(placed.made, placed.placement);
 }
 
 PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceRequest& request) {
-  ProblemMaker maker(graph, fusions, request);
-  const PlacementProblem problem = maker.run();
-  const Placement placement = placement_of(problem, request.found);
+  const PlacedOnOne on_one = place_on_one(graph, fusions, request);
+  DeviceProblem untied = on_one.made.problem;
+  untied.unit_costs = on_one.made.untied_costs;
+  untied.stays_with.clear();
   PlacedByCost placed;
-  placed.numbers = numbers_of(maker, placement);
-  placed.numbers.gain = gain_of(problem, placement);
+  placed.numbers = numbers_of(on_one.made, on_one.placement);
+  placed.numbers.gain = gain_of(untied, on_one.placement);
   placed.numbers.is_too_little = placed.numbers.gain < request.min_gain;
   if (placed.numbers.is_too_little) {
     placed.numbers.start = StartSide::reference;
     placed.fusions = std::move(fusions);
     return placed;
   }
-  const MoveSums sums(problem, placement, maker.is_unknown());
+  if (request.latency.machine.acc_memory) {
+    placed.unfit = unfit_of(on_one.made.problem, on_one.placement);
+  }
+  const MoveSums sums(untied, on_one);
+  const Devices& without_limits = on_one.placement.without_limits;
   std::vector<NodeId> moved;
   for (const NodeId node : graph.nodes()) {
-    const bool is_on_cpu = placement.sides[maker.units().unit_of(node)] == 0;
-    if (!is_on_cpu || !fusions.acc.nodes.contains(node)) continue;
+    if (on_one.device(node) != kCpu || !fusions.acc.nodes.contains(node)) continue;
     fusions.acc.nodes.erase(node);
     moved.push_back(node);
   }
   placed.numbers.moved = moved.size();
   for (const NodeId node : moved) {
-    const std::uint32_t unit = maker.units().unit_of(node);
+    const std::uint32_t unit = on_one.unit_of[node];
+    if (!without_limits.empty() && without_limits[unit] == kAcc) {
+      fusions.acc.reasons[node] = lacks_memory(request.latency.machine);
+      continue;
+    }
     const MoveSum sum = sums.has_moved(unit) ? sums.of(unit) : MoveSum{};
     fusions.acc.reasons[node] = reason_of(graph, node, fusions, request, sum);
   }
@@ -331,7 +277,7 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
 // Steps:
 // 1. units: groups of all targets, ties by data that is no tensor, sets;
 // 2. the placement problem of the graph (core/devices/graph_problem.h);
-// 3. find_device_placement().
+// 3. find_placement().
 
 namespace {
 
@@ -377,18 +323,6 @@ std::vector<Machine> machines_of(const TargetPlaceRequest& request) {
   return machines;
 }
 
-PlacementProof proof_of(DeviceProof proof) {
-  switch (proof) {
-    case DeviceProof::bound:
-      return PlacementProof::cut;
-    case DeviceProof::exhaustive:
-      return PlacementProof::exhaustive;
-    case DeviceProof::none:
-      break;
-  }
-  return PlacementProof::none;
-}
-
 }  // namespace
 
 NodeRounds rounds_by_node(const Graph& graph, const Contraction& units, const Rounds& rounds) {
@@ -427,18 +361,17 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
       .times = request.latency.times,
       .machines = machines,
       .links = {request.latency.links.begin(), request.latency.links.end()},
+      .host_launch_us = request.latency.machine.cpu_launch_us,
       .residency = request.latency.residency};
-  auto [problem, unknown_times, unknown_sizes] = graph_problem(input);
+  GraphProblem made = graph_problem(input);
+  DeviceProblem& problem = made.problem;
   if (!request.energy.empty()) {
     problem =
         energy_problem(std::move(problem), unit_work(input, node_costs(graph)), request.energy);
   }
-  const DevicePlacement placement = find_device_placement(problem);
+  const DevicePlacement placement = find_placement(problem);
   TargetsPlaced placed;
-  if (placement.score.penalty > 0) {
-    const DeviceScore least = least_use(problem);
-    placed.unfit = CapacityExceeded{.bytes = least.peak_bytes, .parts = least.parts};
-  }
+  placed.unfit = unfit_of(problem, placement);
   const auto by_node = [&](const Devices& devices) {
     PerNode<DeviceIndex> device_of(graph.node_count());
     for (const NodeId node : graph.nodes()) device_of[node] = devices[unit_of[node]];
@@ -451,12 +384,7 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
     const auto members = fusions.group(id_at<GroupId>(i));
     placed.groups.emplace_back(members.begin(), members.end());
   }
-  placed.numbers.total_us = placement.score.total;
-  placed.numbers.bound_us = placement.bound;
-  placed.numbers.proof = proof_of(placement.proof);
-  placed.numbers.launches = placement.rounds.acc_parts;
-  placed.numbers.unknown_times = unknown_times;
-  placed.numbers.unknown_sizes = unknown_sizes;
+  placed.numbers = numbers_of(made, placement);
   return placed;
 }
 

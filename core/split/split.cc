@@ -750,6 +750,7 @@ Status<> check_options(const SplitOptions& options, const LatencyInput& latency)
 struct Placed {
   Fusions fusions;
   std::optional<PlacementNumbers> numbers = {};  // with --place cost
+  std::optional<CapacityExceeded> unfit = {};
 };
 
 // The least gain for which nodes move: what was asked for, else none where all times are measured.
@@ -780,7 +781,7 @@ Placed place(const SplitInput& input, const SplitOptions& options, const Latency
                        .shape_computations = options.host_shapes ? &host_shapes.nodes : nullptr,
                        .min_gain = min_gain,
                        .found = input.found});
-    placed = {std::move(by_cost.fusions), by_cost.numbers};
+    placed = {std::move(by_cost.fusions), by_cost.numbers, std::move(by_cost.unfit)};
   }
   if (!sets.empty()) {
     placed.fusions = keep_sets_whole(input.graph, sets, std::move(placed.fusions));
@@ -900,6 +901,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   // Which of these nodes go to the accelerator, and in which runs.
   Placed placed = place(input, options, latency, host_shapes, std::move(groups), sets);
   const auto placement = placed.numbers;
+  std::optional<CapacityExceeded> unfit = std::move(placed.unfit);
   const LimitsOfLists limits = limits_of_lists(input.lists);
   Runs runs = find_runs(input, std::move(placed), options, latency, limits);
   const std::size_t merged_count = runs.merged.subgraphs.count();
@@ -935,7 +937,8 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
                .extended = std::move(extended->moved),
                .extensions_left_out = std::move(extended->left_out),
                .partition = std::move(partition),
-               .boundaries = std::move(boundaries)};
+               .boundaries = std::move(boundaries),
+               .unfit = std::move(unfit)};
 }
 
 }  // namespace

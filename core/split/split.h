@@ -19,7 +19,6 @@
 #include "core/devices/devices.h"
 #include "core/graph/graph.h"
 #include "core/lists/support.h"
-#include "core/placement/placement.h"
 #include "core/split/groups.h"
 #include "core/split/options.h"
 
@@ -426,7 +425,6 @@ struct PlacementNumbers {
   StartSide start = StartSide::cpu;  // the side on which the subgraph pass should start
   std::size_t moved = 0;             // nodes that went to the CPU
   std::size_t launches = 0;
-  std::uint64_t moves = 0;  // that the search tried
   // What the best placement gains on all that may run on the accelerator being there, of its time. Nodes
   // do not move when this is less than asked for.
   double gain = 0;
@@ -435,9 +433,16 @@ struct PlacementNumbers {
   std::size_t unknown_sizes = 0;  // tensors
 };
 
+// What targets would hold and run, where that is more than they can. By target.
+struct CapacityExceeded {
+  std::vector<std::uint64_t> bytes;  // at once
+  std::vector<std::size_t> parts;
+};
+
 struct PlacedByCost {
   Fusions fusions;  // what stays on the accelerator, with groups and reasons
   PlacementNumbers numbers;
+  std::optional<CapacityExceeded> unfit = {};  // nothing fits
 };
 
 struct PlaceRequest {
@@ -454,7 +459,8 @@ PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
                                 const PlaceRequest& request);
 
 // `fusions` is what may run on the accelerator. Each node that moves has the reason `costs_more`,
-// with the sum that it and the nodes moved along with it would cost there. Close to linear.
+// with the sum that it and the nodes moved along with it would cost there, or the accelerator's memory,
+// where it would be there if that were larger. Close to linear.
 PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceRequest& request);
 
 // ---- limit parts ----
@@ -610,12 +616,7 @@ std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
 struct TargetVerdicts {
   Support support;          // as if it were the only target; lists by their place in SplitInput
   PerNode<Reason> reasons;  // `none` for nodes that it runs, and for those that another took first
-};
-
-// What several targets would hold and run, where that is more than they can. By target.
-struct CapacityExceeded {
-  std::vector<std::uint64_t> bytes;  // at once
-  std::vector<std::size_t> parts;
+  std::size_t min_acc_size = 1;  // the minimum that was used
 };
 
 struct Split {
@@ -643,7 +644,7 @@ struct Split {
   // Several targets placed by cost: what the goal would be if they were asked in order, in microseconds
   // or millijoules.
   std::optional<double> in_order_cost = {};
-  // Several targets placed by cost: no placement keeps to their memory and numbers of parts.
+  // Placed by cost: no placement keeps to the targets' memory and numbers of parts.
   std::optional<CapacityExceeded> unfit = {};
 };
 

@@ -32,13 +32,7 @@ Error for_one_target(const std::string& option) {
 }
 
 Status<> check_options(const SplitOptions& options) {
-  if (options.host_shapes) return for_one_target("--host-shapes");
   if (options.move_non_tensor) return for_one_target("--move-non-tensor");
-  if (options.is_min_automatic) return for_one_target("--min-acc-module-size auto");
-  if (options.keep_only_gaining) return for_one_target("--keep-acc-subgraphs auto");
-  if (options.keep_by == KeepBy::latency) return for_one_target("--keep-by latency");
-  if (options.extend.which != ExtendOptions::Which::none) return for_one_target("--extend");
-  if (options.min_gain) return for_one_target("--min-gain");
   return check_prefixes(options);
 }
 
@@ -107,8 +101,10 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   if (!split) return split;
   shift_lists(split->reasons, target.first_list);
   for (std::size_t t = 0; t < supports.size(); ++t) {
-    split->targets.push_back({std::move(supports[t]), {}});
+    split->targets.push_back({.support = std::move(supports[t]), .reasons = {}});
     split->targets[t].reasons = t == only ? split->reasons : split->targets[t].support.reasons;
+    split->targets[t].min_acc_size =
+        t == only ? split->min_acc_size : input.targets[t].min_acc_size;
   }
   split->support = split->targets[only].support;
   const auto name_targets = [&](auto& parts) {
@@ -122,21 +118,20 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   return split;
 }
 
-// What the placement on one target does not know: energy, and memory.
-bool is_for_several(const SplitOptions& options, std::size_t only) {
-  const bool has_memory =
-      only == 0 ? options.machine.acc_memory.has_value()
-                : only <= options.later.size() && options.later[only - 1].acc_memory.has_value();
-  return options.place == PlaceBy::cost && (has_memory || options.place_goal == PlaceGoal::energy);
+// What the placement on one target does not know.
+bool is_for_several(const SplitOptions& options) {
+  return options.place == PlaceBy::cost && options.place_goal == PlaceGoal::energy;
 }
 
 // ---- several ----
 
 class TargetSplitter {
  public:
+  // `latency` is needed by options that ask for times; null: there are none.
   TargetSplitter(const SplitInput& input, const SplitOptions& options,
-                 std::vector<Support> supports, RequiredOn required_on)
+                 std::vector<Support> supports, RequiredOn required_on, const LatencyInput* latency)
       : input_(input),
+        latency_(latency),
         graph_(input.graph),
         options_(options),
         required_on_(required_on),
@@ -150,14 +145,15 @@ class TargetSplitter {
   }
 
   // The targets are asked in order.
-  Split run_in_order(Sets sets) && {
+  Result<Split> run_in_order(Sets sets) && {
     for (std::size_t target = 0; target < host_; ++target) ask(target);
     close_groups(sets);
     return run();
   }
 
   // Nodes go where an inference takes the least time.
-  Split run_by_cost(Sets sets, const LatencyInput& latency) && {
+  Result<Split> run_by_cost(Sets sets) && {
+    const LatencyInput& latency = *latency_;
     std::vector<Fusions> alone;
     for (const TargetVerdicts& verdicts : verdicts_) alone.push_back(run_alone(verdicts.support));
     const bool is_for_energy = options_.place_goal == PlaceGoal::energy;
@@ -201,9 +197,10 @@ class TargetSplitter {
         std::none_of(groups_.begin(), groups_.end(),
                      [&](const auto& group) { return device_of_[group.front()] == host_; });
     if (is_as_placed) take_rounds(placed.rounds);
-    Split split = run();
-    split.placement = placed.numbers;
-    split.unfit = std::move(placed.unfit);
+    Result<Split> split = run();
+    if (!split) return split;
+    split->placement = placed.numbers;
+    split->unfit = std::move(placed.unfit);
     return split;
   }
 
@@ -221,15 +218,17 @@ class TargetSplitter {
   }
 
   // Steps 4 and 5; rounds that are known are not made again.
-  Split run() {
+  Result<Split> run() {
     if (subgraphs_.count() == 0) make_rounds();
     SubgraphsFound found{subgraphs_, subgraphs_.count()};
+    find_min_sizes();
     while (move_small_parts()) make_rounds();
     for (bool is_settled = false; !is_settled;) {
       cut_at_limits();
       is_settled = !move_failing_parts() && !move_parts_beyond_number();
       if (!is_settled) make_rounds();
     }
+    if (auto extended = extend(); !extended) return std::move(extended).error();
     return finish(std::move(found));
   }
 
@@ -237,7 +236,17 @@ class TargetSplitter {
 
   // The nodes that the target may run, with their groups, of those that `support` accepts.
   Fusions run_alone(const Support& support) {
-    AccNodes acc = find_acc_nodes(graph_, support, options_);
+    HostShapes shapes;
+    if (options_.host_shapes) {
+      shapes = follow_shape_users(graph_, support);
+      for (const NodeId node : graph_.nodes()) {
+        if (shapes.nodes.contains(node)) host_shapes_.nodes.insert(node);
+      }
+      host_shapes_.to_acc += shapes.to_acc;
+      host_shapes_.to_cpu += shapes.to_cpu;
+    }
+    AccNodes acc =
+        find_acc_nodes(graph_, options_.host_shapes ? shapes.support : support, options_);
     for (const NodeId node : graph_.nodes()) {
       if (acc.nodes.contains(node)) acc_found_.insert(node);
     }
@@ -385,13 +394,23 @@ class TargetSplitter {
     }
   }
 
+  void find_min_sizes() {
+    for (std::size_t target = 0; target < host_; ++target) {
+      verdicts_[target].min_acc_size = input_.targets[target].min_acc_size;
+      if (!options_.is_min_automatic) continue;
+      const OwnTimes own = own_times(target);
+      verdicts_[target].min_acc_size =
+          fastest_min_size(graph_, seen_by(target), own.input(options_.residency));
+    }
+  }
+
   bool move_small_parts() {
     bool has_moved = false;
     const auto members = members_of_parts();
     for (std::size_t i = 0; i < members.size(); ++i) {
       const TargetId target = subgraphs_.targets[i];
       if (target == kNone<TargetId>) continue;
-      if (members[i].size() >= input_.targets[index(target)].min_acc_size) continue;
+      if (members[i].size() >= verdicts_[index(target)].min_acc_size) continue;
       move_on(members[i], target,
               {.code = ReasonCode::small_subgraph,
                .size = static_cast<std::uint32_t>(members[i].size())});
@@ -488,19 +507,83 @@ class TargetSplitter {
     for (std::size_t target = 0; target < host_ && !has_moved; ++target) {
       SplitOptions options = options_;
       options.most_kept = input_.targets[target].most_kept;
-      const KeptSubgraphs kept =
-          keep_best_subgraphs(graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())},
-                              options, {.link = input_.targets[target].link});
+      const OwnTimes own = own_times(target);
+      const LatencyInput latency = own.input(options_.residency);
+      const KeptSubgraphs kept = keep_best_subgraphs(
+          graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())}, options,
+          {.link = input_.targets[target].link,
+           .latency = asks_for_latency(options_) ? &latency : nullptr});
       if (kept.cost.subgraphs == 0) continue;
       const auto members = members_of_parts();
       for (const auto& nodes : members) {
         const Reason& reason = kept.reasons[nodes.front()];
-        if (reason.code == ReasonCode::over_cap) move_on(nodes, id_at<TargetId>(target), reason);
+        const bool is_dropped = subgraphs_.targets[index(subgraphs_.subgraph_of[nodes.front()])] ==
+                                    id_at<TargetId>(target) &&
+                                reason.code != ReasonCode::none;
+        if (is_dropped) move_on(nodes, id_at<TargetId>(target), reason);
       }
       add_cap(kept.cost);
       has_moved = true;
     }
     return has_moved;
+  }
+
+  // The times of one target as if it were the only one.
+  struct OwnTimes {
+    TargetTimes times;
+    Machine machine;
+    LatencyInput input(Residency residency) const { return {times, machine, residency}; }
+  };
+
+  OwnTimes own_times(std::size_t target) const {
+    if (!asks_for_latency(options_)) return {};
+    return {{latency_->times.cpu, latency_->times.on_target(target)},
+            latency_->machine_with(target)};
+  }
+
+  // Parts of each target reach back for nodes of its earlier parts. All stay as they are if one of them
+  // then lacks what lists ask of a whole partition.
+  Status<> extend() {
+    if (options_.extend.which == ExtendOptions::Which::none) return Done{};
+    const bool is_one = options_.extend.which == ExtendOptions::Which::one;
+    const std::size_t number = options_.extend.subgraph;
+    const Subgraphs before = subgraphs_;
+    Fusions own = fusions_;  // only nodes of the target itself are reached for
+    for (std::size_t target = 0; target < host_; ++target) {
+      const bool is_there = number < before.count() && before.devices[number] == Device::acc;
+      if (is_one && is_there && before.targets[number] != id_at<TargetId>(target)) continue;
+      const LimitsOfLists limits = limits_of_lists(lists_of(input_, input_.targets[target]));
+      own.acc.nodes = NodeSet(graph_.node_count());
+      for (const NodeId node : graph_.nodes()) {
+        if (device_of_[node] == target) own.acc.nodes.insert(node);
+      }
+      auto made = extend_subgraphs(graph_, own, is_there || !is_one ? seen_by(target) : before,
+                                   options_.extend, limits.limits);
+      if (!made) return std::move(made).error();
+      subgraphs_.subgraph_of = std::move(made->subgraphs.subgraph_of);
+      subgraphs_.sizes = std::move(made->subgraphs.sizes);
+      extended_.insert(extended_.end(), made->moved.begin(), made->moved.end());
+      extensions_left_out_.insert(extensions_left_out_.end(), made->left_out.begin(),
+                                  made->left_out.end());
+    }
+    std::sort(extended_.begin(), extended_.end());
+    if (fails_a_condition()) {
+      subgraphs_ = before;
+      extended_.clear();
+    }
+    return Done{};
+  }
+
+  bool fails_a_condition() const {
+    if (!have_part_conditions(input_.lists)) return false;
+    const auto members = members_of_parts();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const TargetId target = subgraphs_.targets[i];
+      if (target == kNone<TargetId> || members[i].empty()) continue;
+      const auto lists = lists_of(input_, input_.targets[index(target)]);
+      if (failed_part_condition(graph_, lists, members[i])) return true;
+    }
+    return false;
   }
 
   void add_cap(const CapCost& cost) {
@@ -574,6 +657,7 @@ class TargetSplitter {
     Split split;
     split.support = joined_support();
     split.acc_found.nodes = std::move(acc_found_);
+    split.host_shapes = std::move(host_shapes_);
     split.qdq_groups = std::move(qdq_groups_);
     split.fusions = std::move(fusions_);
     split.found = std::move(found);
@@ -581,6 +665,8 @@ class TargetSplitter {
     split.merged_count = subgraphs_.count();
     split.least_acc_parts = least_acc_parts_;
     split.cap = cap_;
+    split.extended = std::move(extended_);
+    split.extensions_left_out = std::move(extensions_left_out_);
     split.reasons = std::move(reasons);
     split.partition = std::move(partition);
     split.boundaries = std::move(boundaries);
@@ -589,6 +675,7 @@ class TargetSplitter {
   }
 
   const SplitInput& input_;
+  const LatencyInput* const latency_;
   const Graph& graph_;
   const SplitOptions& options_;
   const RequiredOn required_on_;
@@ -603,14 +690,17 @@ class TargetSplitter {
   std::size_t least_acc_parts_ = 0;
   LimitCuts cuts_;
   CapCost cap_;
+  HostShapes host_shapes_{NodeSet(graph_.node_count()), {}};
+  std::vector<NodeId> extended_;
+  std::vector<ExtensionLeftOut> extensions_left_out_;
 };
 
 // The split; one that divides a set is made again with the sets as groups.
 template <class Make>
-Split split_whole(const SplitInput& input, Make make) {
+Result<Split> split_whole(const SplitInput& input, Make make) {
   const Sets sets = input.facts.whole;
-  Split split = make(Sets{});
-  if (!divides_a_set(sets, split.partition.part_of)) return split;
+  Result<Split> split = make(Sets{});
+  if (!split || !divides_a_set(sets, split->partition.part_of)) return split;
   return make(sets);
 }
 
@@ -695,21 +785,40 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
     if ((*supports)[target].supported.count() > 0) taking_part.push_back(target);
   }
   const std::size_t only = taking_part.empty() ? 0 : taking_part.front();
-  if (taking_part.size() < 2 && !is_for_several(options, only)) {
+  if (taking_part.size() < 2 && !is_for_several(options)) {
     return split_for_only(input, options, only, *std::move(supports), progress, required_on);
   }
   if (auto usable = check_options(options); !usable) return std::move(usable).error();
-  Split in_order = split_whole(input, [&](Sets sets) {
-    return TargetSplitter(input, options, *supports, required_on).run_in_order(sets);
-  });
-  if (options.place != PlaceBy::cost) return in_order;
-  const LatencyInput latency{*input.times, options.machine, options.residency, options.later,
-                             options.links};
+  const TargetTimes none;
+  const LatencyInput latency{input.times == nullptr ? none : *input.times, options.machine,
+                             options.residency, options.later, options.links};
   const PlaceGoal goal = options.place_goal;
-  if (auto known = check_numbers(input, goal, latency); !known) return std::move(known).error();
-  Split by_cost = split_whole(input, [&](Sets sets) {
-    return TargetSplitter(input, options, *supports, required_on).run_by_cost(sets, latency);
+  if (asks_for_latency(options)) {
+    if (auto known = check_numbers(input, goal, latency); !known) return std::move(known).error();
+  }
+  const auto in_order_with = [&](const SplitOptions& with) {
+    return split_whole(input, [&](Sets sets) {
+      return TargetSplitter(input, with, *supports, required_on, &latency).run_in_order(sets);
+    });
+  };
+  std::size_t without_host_shapes = 0;
+  if (options.host_shapes) {
+    SplitOptions plain = options;
+    plain.host_shapes = false;
+    plain.extend = {};
+    without_host_shapes = in_order_with(plain)->merged_count;
+  }
+  auto ordered = in_order_with(options);
+  if (!ordered) return ordered;
+  Split& in_order = *ordered;
+  in_order.count_without_host_shapes = without_host_shapes;
+  if (options.place != PlaceBy::cost) return ordered;
+  auto placed = split_whole(input, [&](Sets sets) {
+    return TargetSplitter(input, options, *supports, required_on, &latency).run_by_cost(sets);
   });
+  if (!placed) return placed;
+  Split& by_cost = *placed;
+  by_cost.count_without_host_shapes = without_host_shapes;
   const auto cost = [&](const Split& split) {
     if (goal == PlaceGoal::energy) {
       return device_use(input.graph, split.partition, latency).total_mj();
@@ -717,17 +826,24 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
     return cleave::latency(input.graph, split.partition, split.boundaries, latency).total_us;
   };
   by_cost.in_order_cost = cost(in_order);
-  if (by_cost.unfit) return by_cost;
+  if (by_cost.unfit) return placed;
   // Steps after the placement move parts.
   by_cost.unfit = find_unfit(input.graph, by_cost, latency);
   const auto found = cost(by_cost);
   const bool costs_more = found && by_cost.in_order_cost && *found > *by_cost.in_order_cost;
-  const bool is_worse = by_cost.unfit || costs_more;
-  if (!is_worse || find_unfit(input.graph, in_order, latency)) return by_cost;
-  if (!keeps_required(input, required_on, in_order, by_cost)) return by_cost;
+  PlacementNumbers& numbers = *by_cost.placement;
+  if (found && by_cost.in_order_cost && *by_cost.in_order_cost > 0) {
+    numbers.gain = 1 - *found / *by_cost.in_order_cost;
+  }
+  numbers.is_too_little = numbers.gain < options.min_gain.value_or(0);
+  const bool is_worse = by_cost.unfit || costs_more || numbers.is_too_little;
+  const bool stays = is_worse && !find_unfit(input.graph, in_order, latency) &&
+                     keeps_required(input, required_on, in_order, by_cost);
+  numbers.is_too_little = numbers.is_too_little && stays && options.min_gain;
+  if (!stays) return placed;
   in_order.placement = by_cost.placement;
   in_order.in_order_cost = by_cost.in_order_cost;
-  return in_order;
+  return ordered;
 }
 
 }  // namespace cleave

@@ -76,7 +76,7 @@ def draw(paths, seed):
 
 # Tests of whole commands by folder or file: a pattern of their names for ctest. The first that fits counts.
 WHOLE_COMMANDS = [
-    ("core/stages/", "workloads:"), ("core/placement/", "placement:"), ("core/lowering/", "lower:"),
+    ("core/stages/", "workloads:"), ("core/devices/", "placement:"), ("core/lowering/", "lower:"),
     ("core/measures/advice", "advice:"),
     ("core/", "conformance: every|hostile: each|options:|schemas:|structure: the commands|advice:|placement:|check:|"
               "real:|overlays:"),

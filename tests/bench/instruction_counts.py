@@ -59,7 +59,6 @@ PASSES = [
     "order_parts",
     "balance_stages",
     "find_placement",
-    "find_device_placement",
     "report_text",
     "report_json",
     "support_report_text",

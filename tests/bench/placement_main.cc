@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/placement/placement.h"
-#include "tests/core/placement/random_placement.h"
+#include "core/devices/devices.h"
+#include "tests/core/devices/random_one_target.h"
 
 namespace cleave::bench {
 namespace {
@@ -32,35 +32,34 @@ double peak_bytes() {
 
 // A chain whose last node can only run on the CPU and whose links are expensive: all nodes must
 // follow it, through the whole chain.
-PlacementProblem dear_chain(std::size_t units) {
-  PlacementProblem problem;
-  problem.launch_us = 50;
-  problem.cpu_us.assign(units, 2);
-  problem.acc_us.assign(units, 1);
-  problem.allowed.assign(units, AllowedSides::both);
-  problem.allowed.back() = AllowedSides::cpu;
+DeviceProblem dear_chain(std::size_t units) {
+  DeviceProblem problem;
+  problem.targets = {{.down_cost = 1, .up_cost = 1, .launch_cost = 50}};
   for (std::uint32_t unit = 0; unit < units; ++unit) {
+    const bool is_last = unit + 1 == units;
+    problem.unit_costs.push_back(is_last ? DeviceProblem::kRefused : 1);
+    problem.unit_costs.push_back(2);
     problem.producer.push_back(unit);
-    if (unit + 1 < units) problem.readers.add(unit + 1);
+    if (!is_last) problem.readers.add(unit + 1);
     problem.readers.end_list();
-    problem.crossing_us.push_back(1e7);
-    problem.host_reads.push_back(unit + 1 == units ? 1 : 0);
+    problem.bytes.push_back(1e7);
+    problem.host_reads.push_back(is_last ? 1 : 0);
   }
   return problem;
 }
 
 struct Kind {
   const char* name;
-  PlacementProblem (*make)(std::size_t units);
+  DeviceProblem (*make)(std::size_t units);
 };
 
-PlacementProblem random_of(std::size_t units, double crossing_us, Residency residency) {
-  return random_placement({.seed = 3,
-                           .units = units,
-                           .launch_us = 50,
-                           .mean_crossing_us = crossing_us,
-                           .has_ties = true,
-                           .residency = residency});
+DeviceProblem random_of(std::size_t units, double crossing_us, Residency residency) {
+  return random_one_target({.seed = 3,
+                            .units = units,
+                            .launch_us = 50,
+                            .mean_crossing_us = crossing_us,
+                            .has_ties = true,
+                            .residency = residency});
 }
 
 constexpr Kind kKinds[] = {
@@ -72,9 +71,9 @@ constexpr Kind kKinds[] = {
 
 // False when a target is missed.
 bool run(const Kind& kind, std::size_t units) {
-  const PlacementProblem problem = kind.make(units);
+  const DeviceProblem problem = kind.make(units);
   const double before = cpu_seconds();
-  const Placement found = find_placement(problem);
+  const DevicePlacement found = find_placement(problem);
   const double seconds = cpu_seconds() - before;
   const double bytes_per_unit = peak_bytes() / static_cast<double>(units);
   const double most_seconds = static_cast<double>(units) / 1e5;
@@ -82,8 +81,8 @@ bool run(const Kind& kind, std::size_t units) {
   std::printf(
       "%-11s %9zu nodes  %7.2f s of %5.1f  %5.0f B a node  %8zu launches  %4.1f%% above"
       " the bound  %s\n",
-      kind.name, units, seconds, most_seconds, bytes_per_unit, found.score.launches,
-      100 * (found.score.total_us / found.bound_us - 1), is_met ? "" : "MISSED");
+      kind.name, units, seconds, most_seconds, bytes_per_unit, found.rounds.acc_parts,
+      100 * (found.score.total / found.bound - 1), is_met ? "" : "MISSED");
   return is_met;
 }
 

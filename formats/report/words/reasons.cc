@@ -760,7 +760,13 @@ std::string small_text(const ReasonContext& context, const Reason& reason) {
 }
 
 // `costs more on the accelerator: +0.21 ms link, -0.02 ms compute`; leaves out terms of 0.
+std::string memory_text(const Reason& reason) {
+  return "memory of " + bytes_text(std::uint64_t{reason.size} * 1024) +
+         " does not hold it with what is there";
+}
+
 std::string costs_more_text(const Reason& reason) {
+  if (reason.elsewhere == Elsewhere::memory) return "the accelerator's " + memory_text(reason);
   std::string sum;
   const auto add = [&](float us, std::string_view what) {
     if (us == 0) return;
@@ -785,8 +791,7 @@ std::string elsewhere_text(const Reason& reason) {
     case Elsewhere::less_energy:
       return "takes it, but an inference draws less with it elsewhere";
     case Elsewhere::memory:
-      return "takes it, but its memory of " + bytes_text(std::uint64_t{reason.size} * 1024) +
-             " does not hold it with what is there";
+      return "takes it, but its " + memory_text(reason);
     case Elsewhere::required:
       return "takes it, but --require has it on another target";
     case Elsewhere::less_time:

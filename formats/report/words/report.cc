@@ -254,7 +254,7 @@ std::string memory_note(const Preview& preview, const Machine& machine) {
   if (!machine.acc_memory || used <= *machine.acc_memory) return {};
   return "the accelerator's memory is " + bytes_text(*machine.acc_memory) +
          ", and the parameters read there are " + bytes_text(used) + ", " +
-         bytes_text(used - *machine.acc_memory) + " more: no option places nodes by memory";
+         bytes_text(used - *machine.acc_memory) + " more: --place cost keeps to it";
 }
 
 std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,

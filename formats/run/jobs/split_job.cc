@@ -802,6 +802,9 @@ class SplitJobMaker {
     }
     job_.split_ = *std::move(split);
     job_.options_.min_acc_size = job_.split_->min_acc_size;
+    for (std::size_t i = 0; i < job_.split_->targets.size(); ++i) {
+      job_.targets_[i].min_acc_size = job_.split_->targets[i].min_acc_size;
+    }
     job_.preview_ = preview_split(input.graph, job_.split_->partition, job_.split_->boundaries,
                                   input.link, input.targets);
     job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis),

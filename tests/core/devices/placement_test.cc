@@ -1,4 +1,4 @@
-#include "core/devices/devices.h"
+#include "core/devices/search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ TEST_CASE("The score of a placement on several devices is what its transfers and
                         .most_launch_cost = 4,
                         .residency = seed % 2 == 0 ? Residency::off : Residency::on,
                         .has_links = seed % 5 == 0});
-    const DeviceScorer scorer(problem);
+    DeviceScorer scorer(problem);
     const Devices devices = random_placement_of(problem, seed);
     const DeviceScore score = scorer.score(devices, scorer.rounds(devices));
     INFO("seed " << seed);
@@ -53,7 +53,7 @@ TEST_CASE("A placement that was scored before has the same total, and counts as 
     DeviceProblem problem = any_devices(seed, 6 + seed % 20, 1 + seed % 3);
     if (seed % 4 == 0) problem.targets.front().memory = 20;
     if (seed % 5 == 0) problem.targets.back().most_parts = 1;
-    const DeviceScorer kept(problem);
+    DeviceScorer kept(problem);
     std::mt19937 random(seed);
     Devices devices = random_placement_of(problem, seed);
     std::vector<Devices> seen = {devices};
@@ -61,7 +61,7 @@ TEST_CASE("A placement that was scored before has the same total, and counts as 
     for (int step = 0; step < 60; ++step) {
       const std::uint64_t before = kept.steps();
       const double total = kept.total(devices, limit);
-      const DeviceScorer fresh(problem);
+      DeviceScorer fresh(problem);
       INFO("seed " << seed << ", step " << step);
       REQUIRE(total == fresh.total(devices, limit));
       REQUIRE(kept.steps() - before == fresh.steps());
@@ -104,11 +104,11 @@ struct Tally {
   double worst = 1;
 
   void add(const DeviceProblem& problem, std::uint32_t seed) {
-    const DevicePlacement found = find_device_placement(problem, {}, kNoneTried);
+    const DevicePlacement found = find_placement(problem, kNoneTried);
     const double least = least_of_all(problem, found.score.total);
     INFO("seed " << seed);
     CHECK(found.bound <= least * (1 + 1e-9));
-    if (found.proof == DeviceProof::bound) CHECK(found.score.total <= least * (1 + 1e-9));
+    if (found.proof == PlacementProof::cut) CHECK(found.score.total <= least * (1 + 1e-9));
     const double ratio = found.score.total / least;
     ++cases;
     optimal += ratio <= 1 + 1e-9 ? 1 : 0;
@@ -144,7 +144,7 @@ TEST_CASE("Direct links between targets leave the bound below the best placement
 TEST_CASE("No order of the targets costs less than the placement that is found") {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     const DeviceProblem problem = any_devices(seed, 5 + seed % 15, 2 + (seed % 10 == 0 ? 2 : 0));
-    const DevicePlacement found = find_device_placement(problem, {}, kLittle);
+    const DevicePlacement found = find_placement(problem, kLittle);
     std::vector<DeviceIndex> order(problem.targets.size());
     std::iota(order.begin(), order.end(), DeviceIndex{0});
     INFO("seed " << seed);
@@ -157,8 +157,8 @@ TEST_CASE("No order of the targets costs less than the placement that is found")
 
 TEST_CASE("Few placements on several devices are all tried, which proves the best") {
   const DeviceProblem problem = any_devices(5, 8, 2);
-  const DevicePlacement found = find_device_placement(problem);
-  CHECK(found.proof != DeviceProof::none);
+  const DevicePlacement found = find_placement(problem);
+  CHECK(found.proof != PlacementProof::none);
   CHECK(found.bound == found.score.total);
   CHECK(found.score.total == Approx(least_of_all(problem, found.score.total)));
 }
@@ -168,8 +168,7 @@ TEST_CASE("A target has no more parts than it can hold") {
     DeviceProblem problem = any_devices(seed, 20, 2);
     problem.targets[0].most_parts = 1;
     problem.targets[1].most_parts = 2;
-    const DevicePlacement found =
-        find_device_placement(problem, {}, {.steps = 100'000, .most_tried = 0});
+    const DevicePlacement found = find_placement(problem, {.steps = 100'000, .most_tried = 0});
     INFO("seed " << seed);
     CHECK(found.score.penalty == 0);
     CHECK(found.score.parts[0] <= 1);
@@ -182,7 +181,7 @@ TEST_CASE("Of placements that cost the same, that whose parts overlap is found")
       problem;  // two units that know nothing of each other, and could both be on one target
   problem.targets.resize(2);
   problem.unit_costs = {5, 5, 9, 5, 5, 9};
-  const DevicePlacement found = find_device_placement(problem);
+  const DevicePlacement found = find_placement(problem);
   CHECK(found.score.total == 10);
   CHECK(found.devices[0] != found.devices[1]);
 }
@@ -202,7 +201,7 @@ DeviceProblem with_memory(std::uint32_t seed, std::size_t units) {
 TEST_CASE("What a target holds at once is its weights and the values that live at the same time") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const DeviceProblem problem = with_memory(seed, 14);
-    const DeviceScorer scorer(problem);
+    DeviceScorer scorer(problem);
     const Devices devices = random_placement_of(problem, seed);
     const DeviceScore score = scorer.score(devices, scorer.rounds(devices));
     const std::vector<double> peaks = plain_peaks(problem, devices);
@@ -216,12 +215,12 @@ TEST_CASE("What a target holds at once is its weights and the values that live a
 TEST_CASE("No target holds more than its memory, at a half and a quarter of what is wanted") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     DeviceProblem problem = with_memory(seed, 8 + seed % 8);
-    const DevicePlacement wanted = find_device_placement(problem, {}, kLittle);
+    const DevicePlacement wanted = find_placement(problem, kLittle);
     for (const std::uint64_t share : {2U, 4U}) {
       for (DeviceIndex device = 0; device < problem.host(); ++device) {
         problem.targets[device].memory = wanted.score.peak_bytes[device] / share;
       }
-      const DevicePlacement found = find_device_placement(problem, {}, kLittle);
+      const DevicePlacement found = find_placement(problem, kLittle);
       const std::vector<double> peaks = plain_peaks(problem, found.devices);
       INFO("seed " << seed << " share " << share);
       CHECK(found.score.penalty == 0);
@@ -236,13 +235,13 @@ TEST_CASE("No target holds more than its memory, at a half and a quarter of what
 TEST_CASE("A placement within limits of memory knows where units would be without them") {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     DeviceProblem problem = with_memory(seed, 14);
-    const DevicePlacement wanted = find_device_placement(problem, {}, kNoneTried);
+    const DevicePlacement wanted = find_placement(problem, kNoneTried);
     CHECK(wanted.without_limits.empty());
     for (const std::uint64_t share : {8U, 4U, 2U, 1U}) {
       for (DeviceIndex device = 0; device < problem.host(); ++device) {
         problem.targets[device].memory = wanted.score.peak_bytes[device] / share;
       }
-      const DevicePlacement found = find_device_placement(problem, {}, kNoneTried);
+      const DevicePlacement found = find_placement(problem, kNoneTried);
       INFO("seed " << seed << " share " << share);
       CHECK(found.score.penalty == 0);
       if (!found.without_limits.empty()) CHECK(found.without_limits == wanted.devices);
@@ -253,14 +252,14 @@ TEST_CASE("A placement within limits of memory knows where units would be withou
 
 // How often the placement costs more with more memory, of limits from a twentieth to all that is wanted.
 int times_more_memory_costs_more(DeviceProblem problem, const DeviceEffort& effort) {
-  const DevicePlacement wanted = find_device_placement(problem, {}, effort);
+  const DevicePlacement wanted = find_placement(problem, effort);
   int times = 0;
   double least = kInfinity;
   for (std::uint64_t share = 2; share <= 20; share += 2) {
     for (DeviceIndex device = 0; device < problem.host(); ++device) {
       problem.targets[device].memory = wanted.score.peak_bytes[device] * share / 20;
     }
-    const DevicePlacement found = find_device_placement(problem, {}, effort);
+    const DevicePlacement found = find_placement(problem, effort);
     CHECK(found.score.penalty == 0);
     if (found.score.total > least * (1 + 1e-9)) ++times;
     least = std::min(least, found.score.total);
@@ -283,7 +282,7 @@ TEST_CASE("Placements that must fit cost close to the least of all that fit") {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     DeviceProblem problem = with_memory(seed, 5);
     for (DeviceTarget& target : problem.targets) target.memory = 6 + seed % 12;
-    const DevicePlacement found = find_device_placement(problem, {}, kNoneTried);
+    const DevicePlacement found = find_placement(problem, kNoneTried);
     CHECK(found.score.penalty == 0);
     sum += found.score.total / least_of_all(problem, found.score.total);
   }
@@ -304,10 +303,10 @@ TEST_CASE("Where nothing fits, the least that is needed is known") {
   problem.weights.end_list();
   problem.weights.end_list();
   problem.weight_bytes = {5};
-  CHECK(find_device_placement(problem).score.penalty > 0);
+  CHECK(find_placement(problem).score.penalty > 0);
   CHECK(least_use(problem).peak_bytes == std::vector<std::uint64_t>{8, 0, 0});
   problem.targets[0].memory = 8;
-  CHECK(find_device_placement(problem).score.penalty == 0);
+  CHECK(find_placement(problem).score.penalty == 0);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "core/devices/search.h"
+
 namespace cleave {
 
 double fraction(std::mt19937& random) { return static_cast<double>(random() % 10'000) / 10'000; }
@@ -209,7 +211,7 @@ std::vector<double> plain_peaks(const DeviceProblem& problem, const Devices& dev
 }
 
 double least_of_all(const DeviceProblem& problem, double at_most) {
-  const DeviceScorer scorer(problem);
+  DeviceScorer scorer(problem);
   double least = at_most;
   Devices devices(problem.unit_count(), 0);
   while (true) {

@@ -46,7 +46,7 @@ std::string answers(RandomDevices wish, const DeviceEffort& effort, const Limits
       target.most_parts = limits.most_parts;
       if (seed % 3 == 0) target.duplex = Duplex::full;
     }
-    const DevicePlacement found = find_device_placement(problem, {}, effort);
+    const DevicePlacement found = find_placement(problem, effort);
     total += found.score.total;
     bound += found.bound;
     parts += static_cast<double>(found.rounds.count());
@@ -68,13 +68,13 @@ TEST_CASE("placements on several devices are those recorded, with little effort 
       .units = 25, .targets = 2, .most_launch_cost = 4, .residency = Residency::off};
   const RandomDevices four = {.units = 40, .targets = 4, .most_launch_cost = 3, .has_links = true};
   const RandomDevices six = {.units = 50, .targets = 6, .most_launch_cost = 2};
-  CHECK(answers(two, kLittle) == "1037.19 bound 826.531 parts 34 beyond limits 0 82ff6988");
-  CHECK(answers(two, kSome) == "1000.38 bound 826.531 parts 33 beyond limits 0 8ab0a57f");
-  CHECK(answers(four, kLittle) == "1261.81 bound 809.391 parts 57 beyond limits 0 97c7662b");
-  CHECK(answers(four, kSome) == "1261.38 bound 809.391 parts 56 beyond limits 0 cbef1111");
-  CHECK(answers(six, kSome) == "1638.19 bound 757.562 parts 80 beyond limits 0 64af99ba");
+  CHECK(answers(two, kLittle) == "1008.88 bound 835.422 parts 32 beyond limits 0 3965e178");
+  CHECK(answers(two, kSome) == "994.75 bound 835.422 parts 31 beyond limits 0 9696249b");
+  CHECK(answers(four, kLittle) == "1254.31 bound 831.75 parts 54 beyond limits 0 0a67629b");
+  CHECK(answers(four, kSome) == "1253.25 bound 831.75 parts 53 beyond limits 0 30d2add8");
+  CHECK(answers(six, kSome) == "1625.44 bound 779.016 parts 79 beyond limits 0 74fdc501");
   CHECK(answers(two, kSome, {.most_parts = 2}) ==
-        "1001.5 bound 826.531 parts 33 beyond limits 0 a071ce22");
+        "995.75 bound 835.422 parts 30 beyond limits 0 fab132c8");
 }
 
 TEST_CASE("placements on devices whose memory is short are those recorded") {
@@ -85,17 +85,17 @@ TEST_CASE("placements on devices whose memory is short are those recorded") {
                                .residency = Residency::off,
                                .has_weights = true};
   CHECK(answers(two, kLittle, {.memory = 15}) ==
-        "1869.12 bound 907.094 parts 33 beyond limits 0 69c80c52");
+        "1755.44 bound 915.188 parts 35 beyond limits 0 6243328e");
   CHECK(answers(two, kSome, {.memory = 15}) ==
-        "1787.62 bound 907.094 parts 31 beyond limits 0 ac37ac23");
+        "1651.81 bound 915.188 parts 38 beyond limits 0 8db247df");
   CHECK(answers(two, kSome, {.memory = 30}) ==
-        "1461.81 bound 907.094 parts 42 beyond limits 0 5691e002");
+        "1339.06 bound 915.188 parts 47 beyond limits 0 bdef3e26");
   CHECK(answers(three, kLittle, {.memory = 20}) ==
-        "2976.44 bound 1060.78 parts 49 beyond limits 0 30cc6096");
+        "2738.62 bound 1065.72 parts 52 beyond limits 0 a547257e");
   CHECK(answers(three, kSome, {.memory = 40}) ==
-        "2529.88 bound 1060.78 parts 56 beyond limits 0 2e02569b");
+        "2211.12 bound 1065.72 parts 61 beyond limits 0 3def479f");
   CHECK(answers(three, kSome, {.memory = 40, .most_parts = 2}) ==
-        "2753.94 bound 1060.78 parts 46 beyond limits 0 b782c788");
+        "2269.12 bound 1065.72 parts 56 beyond limits 0 fa0c8b0a");
 }
 
 TEST_CASE("placements on several devices that are all tried are those recorded") {

@@ -162,6 +162,28 @@ TEST_CASE("The time of a placement is the latency of its split") {
   }
 }
 
+TEST_CASE("One accelerator holds no more than its memory, and the reason says so") {
+  Case made(graph_from_text(R"(
+    input x: float32[1000]
+    param v: float32[1000]
+    param w: float32[1000]
+    a: float32[1] = f(x, v)
+    b: float32[1] = f(a, w)
+    output b)"));
+  made.machine.acc_memory = 100'000;
+  CHECK(made.place("").numbers.moved == 0);
+  made.machine.acc_memory = 9'000;  // x and v, or w
+  const PlacedByCost placed = made.place("");
+  CHECK(names_of(made.graph, placed.fusions.acc.nodes) == "b");
+  CHECK(!placed.unfit.has_value());
+  const Reason& reason = placed.fusions.acc.reasons[node_named(made.graph, "a")];
+  CHECK(reason.code == ReasonCode::costs_more);
+  CHECK(reason.elsewhere == Elsewhere::memory);
+  CHECK(reason.size == 9);
+  made.machine.acc_memory = 1'000;
+  CHECK(made.place("").fusions.acc.nodes.count() == 0);
+}
+
 }  // namespace
 
 }  // namespace cleave

@@ -356,10 +356,121 @@ TEST_CASE("Options for one accelerator are refused for several") {
   Devices devices;
   devices.add("npu", {"f"});
   devices.add("gpu", {"g"});
-  devices.options.extend.which = ExtendOptions::Which::all;
+  devices.options.move_non_tensor = true;
   const auto split = devices.try_split(graph);
   REQUIRE(!split.has_value());
-  CHECK(split.error().message == "--extend is for one target, and there are several");
+  CHECK(split.error().message == "--move-non-tensor is for one target, and there are several");
+}
+
+// Each node takes 10 us on the CPU, 1 on the first target and 2 on the others; a byte takes 1 ns.
+TargetTimes times_of(const Graph& graph) {
+  const auto all = [&](double us) {
+    return DeviceTimes{PerNode<double>(graph.node_count(), us),
+                       PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)};
+  };
+  return {.cpu = all(10), .acc = all(1), .later = {all(2), all(2)}};
+}
+
+Devices two_timed(double launch_us) {
+  Devices devices;
+  devices.options.non_acc_prefix = "cpu_";
+  devices.options.machine = {.launch_us = launch_us, .link_bytes_per_second = 1e9};
+  devices.options.later = {devices.options.machine};
+  return devices;
+}
+
+TEST_CASE("Parts of each of several targets reach back for nodes that only they use") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b = f(x)
+    c = g(a)
+    d = f(c, b)
+    output d)");
+  Devices devices;
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"g"});
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a b | gpu_1: c | npu_2: d");
+  devices.options.extend.which = ExtendOptions::Which::all;
+  const Split all = devices.split(graph);
+  CHECK(parts_of(graph, all) == "npu_0: a | gpu_1: c | npu_2: b d");
+  CHECK(all.extended == std::vector{node_named(graph, "b")});
+  devices.options.extend = {ExtendOptions::Which::one, 2};
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a | gpu_1: c | npu_2: b d");
+  devices.options.extend.subgraph = 1;
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a b | gpu_1: c | npu_2: d");
+  devices.options.extend.subgraph = 3;
+  CHECK(!devices.try_split(graph).has_value());
+}
+
+TEST_CASE("Shape computations go where their users are, with several targets too") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[2, 3]
+    a: float32[2, 3] = Relu(x)
+    s: int64[2] = Shape(a)
+    b: float32[2, 3] = Reshape(a, s)
+    c: float32[2, 3] = Tanh(b)
+    output c)");
+  Devices devices;
+  devices.options.non_acc_prefix = "cpu_";
+  devices.add("npu", {"Relu", "Reshape"});
+  devices.add("gpu", {"Tanh"});
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a | cpu_1: s | npu_2: b | gpu_3: c");
+  devices.options.host_shapes = true;
+  const Split split = devices.split(graph);
+  CHECK(parts_of(graph, split) == "npu_0: a s b | gpu_1: c");
+  CHECK(split.host_shapes.nodes.contains(node_named(graph, "s")));
+  CHECK(split.count_without_host_shapes == 4);
+}
+
+TEST_CASE("The parts of each target that gain most, or gain at all, are kept by their time") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100]
+    a: float32[9000] = f(x)
+    b: float32[9000] = cpu(a)
+    c: float32[100] = f(x)
+    d: float32[100] = cpu(c)
+    e: float32[100] = g(d)
+    output b, e)");
+  Devices devices = two_timed(1);
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"g"});
+  const TargetTimes times = times_of(graph);
+  CHECK(parts_of(graph, devices.split(graph, &times)) == "npu_0: a c | cpu_1: b d | gpu_2: e");
+  devices.options.keep_only_gaining = true;  // a and c gain 2 * 9 - 1 and take 36.8 us to send
+  CHECK(parts_of(graph, devices.split(graph, &times)) == "cpu_0: a b c d | gpu_1: e");
+  devices.options.keep_only_gaining = false;
+  devices.options.is_min_automatic = true;
+  const Split least = devices.split(graph, &times);
+  CHECK(parts_of(graph, least) == "cpu_0: a b c d | gpu_1: e");
+  CHECK(least.targets[0].min_acc_size == 3);
+  CHECK(least.targets[1].min_acc_size == 1);
+  devices.options.is_min_automatic = false;
+  devices.options.keep_by = KeepBy::latency;
+  for (Target& target : devices.targets) target.most_kept = 1;
+  CHECK(parts_of(graph, devices.split(graph, &times)) == "npu_0: a c | cpu_1: b d | gpu_2: e");
+}
+
+TEST_CASE("Several targets stay in their order unless costs gain what is asked for") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1]
+    a: float32[1] = f(x)
+    b: float32[1] = g(a)
+    c: float32[1] = f(b)
+    output c)");
+  Devices devices = two_timed(3);
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"f", "g"});
+  devices.options.place = PlaceBy::cost;
+  const TargetTimes times = times_of(graph);  // in order 1 + 2 + 1 + 9, all on the gpu 6 + 3
+  CHECK(parts_of(graph, devices.split(graph, &times)) == "gpu_0: a b c");
+  devices.options.min_gain = 0.2;
+  CHECK(parts_of(graph, devices.split(graph, &times)) == "gpu_0: a b c");
+  devices.options.min_gain = 0.5;
+  const Split split = devices.split(graph, &times);
+  CHECK(parts_of(graph, split) == "npu_0: a | gpu_1: b | npu_2: c");
+  CHECK(split.placement->is_too_little);
+  CHECK(split.placement->gain == Approx(1 - 9 / 13.0).epsilon(0.01));
 }
 
 }  // namespace
