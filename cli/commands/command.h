@@ -33,16 +33,12 @@ std::span<const CommandEntry> commands();
 
 std::unique_ptr<Command> make_split_command();
 std::unique_ptr<Command> make_preview_command();
-std::unique_ptr<Command> make_support_command();
-std::unique_ptr<Command> make_partition_command();
 std::unique_ptr<Command> make_stage_command();
 std::unique_ptr<Command> make_draw_command();
 std::unique_ptr<Command> make_advise_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_diff_command();
-std::unique_ptr<Command> make_lint_support_command();
 std::unique_ptr<Command> make_explain_command();
-std::unique_ptr<Command> make_print_command();
 std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_cut_command();
 std::unique_ptr<Command> make_fix_command();

@@ -17,17 +17,12 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
    make_inspect_command},
       {"preview", "report how a model would be split, and the rate that the link allows", kLook,
        make_preview_command},
-      {"support", "list supported and unsupported op types and their dtypes", kLook,
-       make_support_command},
       {"explain", "explain why nodes run where they do", kLook, make_explain_command},
       {"draw", "draw the model coloured by support, as Graphviz or SVG", kLook, make_draw_command},
-      {"print", "print the model, or its split, one line per node", kLook, make_print_command},
       {"help", "print a chapter of the guide, or list them", kLook, make_help_command},
       {"split", "split a model and write the pieces, a report and drawings", kSplit,
        make_split_command},
 #if CLEAVE_WITH_STAGES
-      {"partition", "split a model by a given node -> partition map", kSplit,
-       make_partition_command},
       {"stage", "cut a model into the stages of a pipeline", kSplit, make_stage_command},
 #endif
       {"fix", "write an ONNX model with sizes and known values filled in, and say what that gains",
@@ -46,8 +41,6 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
 #endif
 #if CLEAVE_WITH_LISTS
       {"lists", "show, begin or lint support lists", kLists, make_lists_command},
-      {"lint-support", "find faults in a support list; also: lists lint", kLists,
-       make_lint_support_command},
 #endif
 #if CLEAVE_WITH_COMPILERS
       {"probe", "measure which nodes a compiler takes, and write them as a support list", kLists,

@@ -589,4 +589,22 @@ void add_split_options(CLI::App& app, SplitRequest& request, Lists need, Targets
   add_require_option(app, request.require);
 }
 
+std::vector<std::string> options_of_lists() {
+  std::vector<std::string> names = {"--support", "--deny", "--verdicts",
+                                    "--all-of",  "--as",   "--costs"};
+  for (const std::string_view name : request_settings()) names.push_back(option_name(name));
+  return names;
+}
+
+std::optional<ExitCode> refuse_idle(const CLI::App& app, const std::vector<std::string>& options,
+                                    const std::string& why, const std::string& instead) {
+  for (const std::string& name : options) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    if (option == nullptr || option->count() == 0) continue;
+    print_error(name + " " + why, {instead + ", or leave " + name + " out"});
+    return ExitCode::usage;
+  }
+  return std::nullopt;
+}
+
 }  // namespace cleave

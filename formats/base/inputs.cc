@@ -644,6 +644,19 @@ Diagnostics unknown(const std::string& folder, const std::error_code& error) {
 
 }  // namespace
 
+Loaded<std::vector<std::string>> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return names;
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) return unknown(folder, error);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 Loaded<std::vector<std::string>> paths_below(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;

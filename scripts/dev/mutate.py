@@ -90,7 +90,7 @@ WHOLE_COMMANDS = [
     ("formats/report/lowering/", "lower:"),
     ("formats/report/drawings/", "page:|overlays:|schemas:|real:"),
     ("formats/report/", "check:|overlays:|schemas:|real:|advice:|structure: the commands|hostile: names"),
-    ("formats/", "hostile:|lint-support:|rules:|schemas:|structure: the commands|lists:|check:|package:"),
+    ("formats/", "hostile:|lists lint:|rules:|schemas:|structure: the commands|lists:|check:|package:"),
     ("cli/commands/lower", "lower:"), ("cli/commands/probe", "lower:"), ("cli/commands/reduce", "lower:"),
     ("cli/", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands|advice:|"
              "package:|structure: the guides"),

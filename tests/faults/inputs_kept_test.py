@@ -37,7 +37,8 @@ COMMANDS = {
     "preview": ("--config c.toml preview m.onnx -s l.txt --verdicts v.csv", dict(SPLIT, verdicts="v.csv")),
     "draw": ("--config c.toml draw m.onnx -s l.txt --op-schemas o.txt", dict(SPLIT, schemas="o.txt")),
     "convert": ("--config c.toml convert m.onnx", STAGES),
-    "partition": ("--config c.toml partition m.onnx --map map.csv", dict(STAGES, map="map.csv")),
+    "split by a map": ("--config c.toml split m.onnx --map map.csv", dict(STAGES, map="map.csv")),
+    "preview by a map": ("preview m.onnx --map map.csv", {"model": "m.onnx", "map": "map.csv"}),
     "stage": ("--config c.toml stage m.onnx --stages 2 --costs t.csv --devices d.csv",
               dict(STAGES, costs="t.csv", devices="d.csv")),
     "stage on targets": ("--config c.toml stage m.onnx -s l.txt --costs t.csv --devices e.csv",
@@ -79,7 +80,7 @@ FILES = {
     "advise": ["--html"],
     "diff": ["--html"],
     "check": ["--junit", "--sarif", "--markdown", "--html"],
-    "partition": ["--html"],
+    "preview by a map": ["--html"],
     "stage": ["--html"],
     "stage --workload": ["--html"],
     "check to update": ["--baseline"],
@@ -98,7 +99,7 @@ FOLDERS = {
               "--weights reference -o": PARTS + ["preview.dot", "_run_on_acc_0.onnx"],
               "--model-explorer": ["partition.json", "flops.json"]},
     "preview": {"--model-explorer": ["reason.json", "partition.json"]},
-    "partition": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
+    "split by a map": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage on targets": {"-o": PARTS + ["stages.dot"]},
     "lower": {"-o": ["lowering.json", "lowering.txt", "learned.json"]},
@@ -312,7 +313,7 @@ class Matrix:
 
     def check_table(self):
         commands = sorted({command.split()[0] for command in COMMANDS} |
-                          {"advise", "diff", "explain", "lint-support", "print", "support"})
+                          {"advise", "diff", "explain"})
         arguments = " ".join(text for text, _ in COMMANDS.values()).replace("-s ", "--support ")
         self.found += [f"{option}: no command of this test reads by it" for option in READ
                        if option not in arguments]

@@ -308,7 +308,7 @@ def test_one_compile_of_a_program_is_a_list_of_what_a_partitioner_takes(place):
     backend, probed = partitioner(place, "relu_"), place.folder / "probed.json"
     done = place.run("probe", PROGRAM, "--backend", backend, "-o", probed)
     equal((done.returncode, place.calls()), (0, 1))
-    equal(place.run("lint-support", probed, PROGRAM).returncode, 0)
+    equal(place.run("lists", "lint", probed, PROGRAM).returncode, 0)
     shown = json.loads(place.run("preview", PROGRAM, "-s", probed, "--json").stdout)
     taken = [node for part in shown["partitions"] if part["is_acc"] for node in part["nodes"]]
     assert taken and not any(node.startswith("relu_") for node in taken), taken
@@ -1530,7 +1530,7 @@ def test_probe_learns_the_pattern_around_a_node_that_is_refused_alone(place):
     equal(pattern["ops"][0]["values"], {"1": {"list": [1.4142135381698608]}})
     equal(evidence["e0"]["together"], ["d0", "e0", "a0", "m0"])
     equal([len(nodes) for nodes in on_accelerator(place, model)], [11])
-    equal(place.run("lint-support", "probed.json", model).returncode, 0)
+    equal(place.run("lists", "lint", "probed.json", model).returncode, 0)
 
 
 def test_probe_generalises_a_pattern_by_what_the_compiler_says_of_others(place):
