@@ -41,8 +41,6 @@ std::unique_ptr<Command> make_diff_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_cut_command();
-std::unique_ptr<Command> make_fix_command();
-std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_tune_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_lists_command();

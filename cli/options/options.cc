@@ -367,7 +367,9 @@ void add_model_options(CLI::App& app, ModelRequest& model) {
       "input")
       ->required();
   add_binding_options(app, model);
-  app.final_callback([&app, &model] { bind_by_config(app, model); });
+  app.final_callback([&app, &model] {
+    if (!model.path.empty()) bind_by_config(app, model);
+  });
 }
 
 Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text) {

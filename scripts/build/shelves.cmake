@@ -35,15 +35,15 @@ cleave_shelf(STAGES "pipelines: stages, and partitions of a given map"
   PLACES core/stages/ formats/lists/stage_tables formats/report/stages/ formats/run/jobs/stage_
          cli/commands/stage[.] cli/jobs/stage_run cli/options/stage_args)
 cleave_shelf(COMPILERS "what runs compilers"
-  COMMANDS lower reduce probe backend --lower
+  COMMANDS lower reduce probe backend
   PLACES core/lowering/ formats/run/backend/ formats/run/lowering/ formats/report/lowering/
          formats/run/jobs/lower_job cli/commands/backend cli/commands/lower[.]
-         cli/commands/probe cli/commands/reduce cli/jobs/lower_run cli/commands/lowered_preview[.]cc
+         cli/commands/probe cli/commands/reduce cli/jobs/lower_run
          cli/options/backend_args)
-cleave_shelf(ADVICE "advice, tuning and calibration"
-  COMMANDS advise tune calibrate
+cleave_shelf(ADVICE "advice and tuning"
+  COMMANDS advise tune
   PLACES core/measures/advice formats/report/advice/ formats/run/jobs/tune_
-         cli/commands/advise cli/commands/calibrate cli/commands/tune)
+         cli/commands/advise cli/commands/tune)
 cleave_shelf(LISTS "lists that are started, shown and linted"
   COMMANDS lists
   PLACES core/lists/lint formats/report/lint/ cli/commands/lists)

@@ -82,7 +82,7 @@ WHOLE_COMMANDS = [
               "real:|overlays:"),
     ("formats/tflite/", "tflite:|hostile:"), ("formats/pt2/", "^pt2: |hostile:"),
     ("formats/onnx/infer/", "conformance: types|types of larger|inferred shapes|implied attributes"),
-    ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave fix"),
+    ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave convert"),
     ("formats/models/models", "lower:|ONNX Runtime: sizes"),
     ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/cost", "costs:"),
     ("formats/base/", "faults:|hostile:"), ("formats/lists/settings", "hostile:"),

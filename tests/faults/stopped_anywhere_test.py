@@ -58,7 +58,7 @@ RUNS = [
      ("c.xml", "c.sarif", "b.json")),
     (f"diff {JSON} to --deny Conv", ()),
     (f"advise {JSON}", ()),
-    ("calibrate profile.csv --models resnet18.json -o k.json", ("k.json",)),
+    ("tune --learn profile.csv --models resnet18.json -o k.json", ("k.json",)),
     ("lists new resnet18.json -o l.json", ("l.json",)),
     ("lists lint npu.json resnet18.json", ()),
     (f"probe mobile_block.onnx --dim N=1 {COMPILER} -o l.json", ("l.json", "l.json.evidence.jsonl")),
@@ -66,7 +66,7 @@ RUNS = [
     (f"lower {ONNX} {COMPILER} --until-clean -o out --deny-out l.json", ("out", "l.json", "out.journal.jsonl")),
     (f"lower mobile_block.onnx -s all.txt --dim N=1 {COMPILER} --until-clean -o out -j 3", ("out", "out.journal.jsonl")),
     (f"reduce mobile_block.onnx --dim N=1 {COMPILER} -o out", ("out",)),
-    (f"fix {ONNX} -o fixed.onnx", ("fixed.onnx",)),
+    (f"convert {ONNX} -o fixed.onnx", ("fixed.onnx",)),
     ("cut mobile_block.onnx --nodes names.txt -o c.onnx", ("c.onnx",)),
     ("backend check ./slow.json", ()),
 ]

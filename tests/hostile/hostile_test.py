@@ -378,10 +378,10 @@ def functions_that_call_each_other(bench):
     bench.preview(made).is_done()
     bench.run("split", "m.bin", "-s", "list.txt", "-o", "out").is_done()
     begin = time.monotonic()
-    fix = ("fix", "m.bin", "-s", "list.txt", "-o", "fixed.onnx")
+    fix = ("convert", "m.bin", "-s", "list.txt", "-o", "fixed.onnx")
     bench.run(*fix).is_refused("functions written out it has more than 1,000,000 nodes; --limit nodes=N")
     bench.run(*fix, "--limit", "nodes=5000").is_refused("functions written out it has more than 5,000 nodes")
-    holds(time.monotonic() - begin < 5, "fix writes functions out before it counts them")
+    holds(time.monotonic() - begin < 5, "convert writes functions out before it counts them")
     few = [pb.function(f"f{i}", "d", ["x"], ["y"], calls(i + 1, 2)) for i in range(7)]
     few.append(pb.function("f7", "d", ["x"], ["y"], [pb.node("Relu", ["x"], ["y"])]))
     made = pb.simple([pb.node("f0", ["x"], ["t"], domain="d"), pb.node("Relu", ["t"], ["y"])], functions=few, versions={"": 17, "d": 1})
@@ -552,13 +552,15 @@ def names_that_attack_their_reader(bench):
         base = (name, "-s", "evil.json")
         node = EVIL[3] + ("3" if name == "m.json" else "")
         for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
-                        ["preview", "--nodes", *base], ["inspect", "--nodes", name], ["lists", "lint", "evil.json", name], ["advise", *base],
+                        ["preview", "--nodes", *base], ["inspect", "--nodes", name], ["lists", "lint", "evil.json", name],
+                        ["advise", *base],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, *OTHER_OPTIONS["check"]]):
             run = bench.run(*command)
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             fits_terminal(run.out, run.what)
-        for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["advise", *base], ["lists", "lint", "evil.json", name],
+        for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["advise", *base],
+                        ["lists", "lint", "evil.json", name],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, "--max-cpu-nodes", "0"]):
             run = bench.run(*command, "--json")

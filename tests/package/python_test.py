@@ -157,7 +157,7 @@ class PackageTest(unittest.TestCase):
                         "lower", "reduce", "lists"):
             text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
             flags |= set(re.findall(r"^  (?:-\w,)?--([a-z-]+)(?=$| +[a-z]| +(?:Excludes|Needs):)", text, re.MULTILINE))
-        self.assertEqual(calls.FLAGS, flags - {"help", "json", "nodes", "ops"})
+        self.assertEqual(calls.FLAGS, flags - {"help", "json", "nodes", "ops", "report"})
 
     def test_values_become_arguments(self):
         for options, arguments in (

@@ -233,7 +233,7 @@ def _arguments(options: Mapping[str, Option]) -> list[str]:
     arguments: list[str] = []
     for name, option in options.items():
         word = name.rstrip("_").replace("_", "-")
-        if word in ("help", "json", "ops", "version"):
+        if word in ("help", "json", "ops", "report", "version"):
             raise TypeError(f"{name}: is for the command line: python -m cleave --help")
         if word in FLAGS and not isinstance(option, (bool, type(None))):
             raise TypeError(f"{name}: is True or False, not {option!r}")
