@@ -5,7 +5,7 @@ usage:
   apply_fx.py DIR MODEL [--pipe]
   apply_fx.py DIR --module FILE:CALLABLE [--pipe]
 
-DIR (or its manifest.json) is the output of `cleave split`, `stage` or `partition` for the graph that
+DIR (or its manifest.json) is the output of `cleave split` or `stage` for the graph that
 export_fx.py made of the same module. Builds the split module, runs it and the original on the sample
 inputs, and compares the results bit for bit. With --pipe the stages become a Pipe of
 torch.distributed.pipelining, with the backward pass where the manifest has one.

@@ -3,7 +3,7 @@
 
 usage: capture_inputs.py DIR [-o OUT] [--inputs FILE.npz|FOLDER] [--dim N=8]... [--seed N] [--force]
 
-DIR is the folder that `cleave split`, `partition` or `stage` wrote for an ONNX model (-o DIR). Inputs
+DIR is the folder that `cleave split` or `stage` wrote for an ONNX model (-o DIR). Inputs
 of the model come from --inputs, as arrays by name or as a folder with input_0.pb, input_1.pb, ...
 (ONNX's test_data_set_0), or are random by the declared types and shapes, the same for the same --seed;
 --dim fixes a symbolic dimension. The partitions run in call order, unoptimised, in ONNX Runtime. For each

@@ -3,7 +3,7 @@
 
 usage: convert_opset.py DIR|FILE OPSET
 
-FILE is a model, which is replaced; `cleave fix --opset OPSET` runs this before the file appears.
+FILE is a model, which is replaced; `cleave convert --opset OPSET` runs this before the file appears.
 DIR holds what `cleave split` wrote for an ONNX model: root.onnx and a file for each partition, which are
 replaced. `cleave split --opset OPSET` runs this before its folder appears. Inputs, outputs and weights stay as
 they are: the converter sees the operators, and weights of up to 4 KiB. root.onnx calls each partition as a

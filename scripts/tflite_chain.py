@@ -234,7 +234,7 @@ def shape_of(detail, dims):
 
 def bound_dims(folder):
     """The sizes that a split was made for, as shape_of() takes them; none of a folder whose manifest has no
-    settings: those of `cleave partition` and `stage`."""
+    settings: those of `cleave split --map` and `stage`."""
     settings = guard.read_manifest(folder, guard.CHAIN).get("settings", {})
     shapes = settings.get("input_shapes", {})
     return settings.get("dims", {}) | {

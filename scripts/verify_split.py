@@ -4,7 +4,7 @@
 usage: verify_split.py ORIGINAL DIR [--dim N=8]... [--inputs FILE.npz|FOLDER] [--seed N]
                        [--rtol R] [--atol A]
 
-ORIGINAL is the model that was split, DIR the folder that `cleave split`, `partition` or `stage` wrote
+ORIGINAL is the model that was split, DIR the folder that `cleave split` or `stage` wrote
 (-o DIR). It runs the same inputs through ORIGINAL, through DIR/root.onnx, and through the stand-alone
 partitions in the order of DIR/manifest.json, with those of ORIGINAL's weights that they take as inputs. Every
 output must agree bit for bit (NaN with NaN, too), also those of DIR/annotated.onnx, if it exists, placed by

@@ -1,7 +1,6 @@
 // Commands of a shelf are in the program that is built with it: scripts/build/shelves.cmake.
 #include "cli/commands/command.h"
 #include "cli/commands/compiler_commands.h"
-#include "cli/commands/lowered_preview.h"
 
 namespace cleave {
 namespace {
@@ -17,22 +16,16 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
    make_inspect_command},
       {"preview", "report how a model would be split, and the rate that the link allows", kLook,
        make_preview_command},
-      {"support", "list supported and unsupported op types and their dtypes", kLook,
-       make_support_command},
       {"explain", "explain why nodes run where they do", kLook, make_explain_command},
       {"draw", "draw the model coloured by support, as Graphviz or SVG", kLook, make_draw_command},
-      {"print", "print the model, or its split, one line per node", kLook, make_print_command},
       {"help", "print a chapter of the guide, or list them", kLook, make_help_command},
       {"split", "split a model and write the pieces, a report and drawings", kSplit,
        make_split_command},
 #if CLEAVE_WITH_STAGES
-      {"partition", "split a model by a given node -> partition map", kSplit,
-       make_partition_command},
       {"stage", "cut a model into the stages of a pipeline", kSplit, make_stage_command},
 #endif
-      {"fix", "write an ONNX model with sizes and known values filled in, and say what that gains",
-       kSplit, make_fix_command},
-      {"convert", "write any readable model as native JSON", kSplit, make_convert_command},
+      {"convert", "write a model with sizes and known values filled in, or as native JSON", kSplit,
+       make_convert_command},
 #if CLEAVE_WITH_CI
       {"check", "check models against gates and a baseline, for CI", kGate, make_check_command},
       {"diff", "report what moved between two models, lists or settings, and why", kGate,
@@ -41,21 +34,17 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
 #if CLEAVE_WITH_ADVICE
       {"advise", "rank what the lists do not support by the gain of supporting it", kGate,
        make_advise_command},
-      {"calibrate", "learn from profiles what each op takes, for models without a profile", kGate,
-       make_calibrate_command},
 #endif
 #if CLEAVE_WITH_LISTS
       {"lists", "show, begin or lint support lists", kLists, make_lists_command},
-      {"lint-support", "find faults in a support list; also: lists lint", kLists,
-       make_lint_support_command},
 #endif
 #if CLEAVE_WITH_COMPILERS
       {"probe", "measure which nodes a compiler takes, and write them as a support list", kLists,
        make_probe_command},
 #endif
 #if CLEAVE_WITH_ADVICE
-      {"tune", "time the accelerator partitions by a command, and place by these times", kCompile,
-       make_tune_command},
+      {"tune", "learn times: of partitions by a command, to place by them, or of ops from profiles",
+       kCompile, make_tune_command},
 #endif
 #if CLEAVE_WITH_COMPILERS
       {"lower",
@@ -74,9 +63,5 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
 }  // namespace
 
 std::span<const CommandEntry> commands() { return kCommands; }
-
-#if !CLEAVE_WITH_COMPILERS
-std::unique_ptr<LoweredPreview> make_lowered_preview() { return nullptr; }
-#endif
 
 }  // namespace cleave

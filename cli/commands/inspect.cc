@@ -16,12 +16,17 @@ class InspectCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     add_model_options(app, model_);
-    app.add_flag("--json", json_, "print what is found as JSON");
+    auto* const json = app.add_flag("--json", json_, "print what is found as JSON");
+    app.add_flag("--nodes", nodes_, "print the model instead, one line per node")->excludes(json);
   }
 
   ExitCode run() override {
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
+    if (nodes_) {
+      write_stdout(print_model(model->graph));
+      return ExitCode::done;
+    }
     std::vector<SupportList> lists;
     for (const std::string& path : known_lists()) {
       auto loaded = read_support_file(path);
@@ -38,6 +43,7 @@ class InspectCommand : public Command {
  private:
   ModelRequest model_;
   bool json_ = false;
+  bool nodes_ = false;
 };
 
 }  // namespace

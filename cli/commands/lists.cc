@@ -5,7 +5,6 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
-#include "cli/jobs/lint_run.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/files.h"
@@ -29,9 +28,9 @@ class ListsCommand : public Command {
     add_report_option(app, "-o,--output", output_, "write the list to this file");
     add_force_option(app, force_);
     app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
-    add_binding_options(app, run_.model);
-    app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
-    app.add_flag("--json", run_.as_json, "lint: print the findings as JSON");
+    add_binding_options(app, model_);
+    app.add_flag("--strict", is_strict_, "lint: exit 1 on warnings, too");
+    app.add_flag("--json", as_json_, "lint: print the findings as JSON");
   }
 
   ExitCode run() override {
@@ -95,7 +94,7 @@ class ListsCommand : public Command {
 
   ExitCode begin() {
     std::vector<LoadedModel> models;
-    BoundModels bound(*app_, run_.model, files_.size() > 1);
+    BoundModels bound(*app_, model_, files_.size() > 1);
     for (const std::string& path : files_) {
       auto model = bound.load(path);
       if (!model) return ExitCode::bad_input;
@@ -107,10 +106,27 @@ class ListsCommand : public Command {
     return write(list_skeleton(graphs, name_.empty() ? "my-npu" : name_));
   }
 
+  // Fails on errors, and, with --strict, on warnings.
   ExitCode lint() {
-    run_.list = files_.front();
-    run_.models.assign(files_.begin() + 1, files_.end());
-    return run_lint(*app_, run_);
+    auto loaded = read_list(files_.front());
+    if (!loaded) return refuse(loaded.error());
+    const std::vector<std::string> models(files_.begin() + 1, files_.end());
+    const SupportList& list = loaded->list;
+    RuleUse use(list);
+    LintRequest request{.warnings = std::move(loaded->warnings), .models = models};
+    BoundModels bound(*app_, model_, models.size() > 1);
+    for (const std::string& path : models) {
+      const auto model = bound.load(path);
+      if (!model) return ExitCode::bad_input;
+      if (model->format() == ModelFormat::onnx) request.has_onnx_model = true;
+      use.add(model->graph, op_facts(*model));
+    }
+    if (!bound.are_all_bound()) return ExitCode::bad_input;
+    const Lint lint = lint_support(list, models.empty() ? nullptr : &use, request);
+    write_stdout(as_json_ ? lint_json(lint) : lint_text(lint));
+    const bool fails =
+        lint.count(Severity::error) > 0 || (is_strict_ && lint.count(Severity::warning) > 0);
+    return fails ? ExitCode::check_failed : ExitCode::done;
   }
 
   CLI::App* app_ = nullptr;
@@ -119,7 +135,9 @@ class ListsCommand : public Command {
   std::string output_;
   bool force_ = false;
   std::string name_;
-  LintRun run_;
+  ModelRequest model_;  // bindings and limits
+  bool is_strict_ = false;
+  bool as_json_ = false;
 };
 
 }  // namespace

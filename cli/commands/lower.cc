@@ -66,6 +66,9 @@ class LowerCommand : public Command {
                  "other file");
     add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned");
     app.add_flag("--json", json_, "print lowering.json instead of text");
+    app.add_flag(
+        "--report", reports_,
+        "print what preview does first; with --json its report, which holds lowering.json");
     for (ReportFile& file : files_) add_output_option(app, file.option, file.path, file.help);
     app.add_flag("--github", github_, "print annotations for GitHub Actions as well");
   }
@@ -130,11 +133,15 @@ class LowerCommand : public Command {
   // the work, which sizes are open, and whether another option gives more, which the report says again.
   void say_of_split(const SplitJob& split) {
     const auto sizes = open_sizes_of(split);
-    Report report = split.report({});
+    std::string note = option_note(split);
+    Report report =
+        split.report(reports_ && !note.empty() ? std::vector{note} : std::vector<std::string>{});
     report.open_sizes = sizes ? &*sizes : nullptr;
     const std::string text = report_text(report);
-    print_info(text.substr(0, text.find("\n\n")));
-    if (std::string note = option_note(split); !note.empty()) notes_.push_back(std::move(note));
+    if (reports_ && json_) split_report_ = report_json(report);
+    if (reports_ && !json_) write_stdout(text);
+    if (!reports_) print_info(text.substr(0, text.find("\n\n")));
+    if (!reports_ && !note.empty()) notes_.push_back(std::move(note));
   }
 
   // One file has each partition once, so that a target of several has one backend.
@@ -196,7 +203,10 @@ class LowerCommand : public Command {
     say_when_stopped(stop_text());
     const auto outcome = lower_with_progress(split, backends, options_);
     say_when_stopped({});
-    if (!outcome) return outcome.error();
+    if (!outcome) {
+      if (reports_ && json_) write_stdout(split_report_);
+      return outcome.error();
+    }
     LoweringReport report{split.model(), backends, options_.pool, options_.search, *outcome};
     if (!output_.empty()) report.folder = folder_->final_path();
     report.notes = notes_;
@@ -206,7 +216,10 @@ class LowerCommand : public Command {
     if (code == ExitCode::done) code = write_folder(report, split);
     if (code == ExitCode::done) code = write_reports(report);
     if (code != ExitCode::done) return code;
-    write_stdout(json_ ? lowering_json(report) : lowering_text(report), written());
+    write_stdout(!json_     ? (reports_ ? "\nLOWERING\n" : "") + lowering_text(report)
+                 : reports_ ? with_lowering(std::move(split_report_), report)
+                            : lowering_json(report),
+                 written());
     if (github_) write_annotations(report);
     if (not_deployed_) return refuse(*not_deployed_);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
@@ -448,9 +461,10 @@ class LowerCommand : public Command {
   LowerOptions options_;
   std::string output_, deny_out_;
   std::optional<OutputFolder> folder_;
-  bool force_ = false, json_ = false, github_ = false;
+  bool force_ = false, json_ = false, reports_ = false, github_ = false;
   bool no_artefacts_ = false, deploy_ = false, embeds_ = false;
   std::vector<std::string> notes_;     // on the split
+  std::string split_report_;           // of --report --json
   std::optional<Fault> not_deployed_;  // why root_ep.onnx is not written
   bool is_folded_ = false;             // though the user did not say so
 };

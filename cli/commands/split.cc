@@ -17,6 +17,9 @@
 #include "formats/report/drawings/drawings.h"
 #include "formats/report/split/split_texts.h"
 #include "formats/run/jobs/jobs.h"
+#if CLEAVE_WITH_STAGES
+#include "cli/jobs/stage_run.h"
+#endif
 
 namespace cleave {
 namespace {
@@ -92,9 +95,19 @@ class SplitCommand : public Command {
         "which drawings to write: none, of the model and of the split only, or also of each "
         "partition; without it each of up to 200 partitions is drawn");
     app.add_flag("--json", json_, "print the report as JSON instead of text");
+#if CLEAVE_WITH_STAGES
+    map_.add_to(app);
+#endif
   }
 
   ExitCode run() override {
+#if CLEAVE_WITH_STAGES
+    if (map_.is_asked()) {
+      return map_.run(
+          request_.model, {output_, json_, files_.page(), onnx_, part_files_, tflite_lift_},
+          {"--netron", "--model-explorer", "--opset", "--capture", "--drawings"}, false);
+    }
+#endif
     if (const auto fault = files_.check(output_); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
@@ -177,6 +190,9 @@ class SplitCommand : public Command {
   OnnxWriteOptions onnx_;
   PartFiles part_files_ = PartFiles::one_a_part;
   TfliteLift tflite_lift_ = TfliteLift::shared;
+#if CLEAVE_WITH_STAGES
+  MapSplit map_;
+#endif
 };
 
 }  // namespace

@@ -171,8 +171,8 @@ class StageCommand : public Command {
     const auto part = id_at<PartId>(stage);
     const std::string device = pipeline.devices.empty() ? "" : pipeline.devices[stage];
     const Boundaries& boundaries = pipeline.boundaries.stages;
-    write_stdout(output_.is_json() ? write_part_json(model, partition, boundaries, part, device)
-                                   : print_part(graph, partition, boundaries, part, device));
+    write_stdout(output_.json ? write_part_json(model, partition, boundaries, part, device)
+                              : print_part(graph, partition, boundaries, part, device));
     return ExitCode::done;
   }
 

@@ -1,5 +1,7 @@
-// cleave tune: times the accelerator partitions by a command, and places the model by these times.
+// cleave tune: times the accelerator partitions by a command, and places the model by these times; or learns from
+// profiles of some models the times of ops, for models without a profile.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "formats/base/files.h"
 #include "formats/base/json.h"
 #include "formats/lists/costs.h"
+#include "formats/report/words/words.h"
 #include "formats/run/jobs/tune_job.h"
 
 namespace cleave {
@@ -27,23 +30,40 @@ void set_seconds(const std::string& option, const std::string& text, double& sec
 class TuneCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_split_options(app, request_.split);
-    app.add_option("--run", request_.command,
-                   "command of /bin/sh that runs one partition; {model} is its ONNX file; the "
-                   "last line that it prints is milliseconds")
-        ->required()
-        ->type_name("COMMAND");
+    auto* const run =
+        app.add_option("--run", request_.command,
+                       "command of /bin/sh that runs one partition; {model} is its ONNX file; the "
+                       "last line that it prints is milliseconds");
+    run->required()->type_name("COMMAND");
     app.add_option(
            "--run-split", request_.whole_command,
            "command of /bin/sh that runs a whole split, whose folder is {split}, and prints "
            "milliseconds: at the end it times the plan, the split without --place cost and "
            "the CPU alone")
         ->type_name("COMMAND");
-    add_output_option(app, "-o,--output", output_,
-                      "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
-                      "keeps what was timed, so that a later run, with --force, goes on")
-        ->check(written_beside(".journal"))
-        ->required();
+    auto* const output =
+        add_output_option(
+            app, "-o,--output", output_,
+            "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
+            "keeps what was timed, so that a later run, with --force, goes on")
+            ->check(written_beside(".journal"))
+            ->required();
+    // A list of files would leave its last one to a MODEL that is required.
+    app.get_option("MODEL")->required(false);
+    const std::vector<CLI::Option*> of_timing = {app.get_option("--support"), run, output};
+    auto* const learn =
+        add_input_option(app, "--learn", profiles_,
+                         "instead of timing: learn what each op takes from profiles of ONNX "
+                         "Runtime, OpenVINO or TensorRT, best unoptimised: with fused kernels the "
+                         "time of a node is a share")
+            ->each([of_timing](const std::string&) {
+              for (CLI::Option* const option : of_timing) option->required(false);
+            });
+    add_input_option(app, "--models", models_,
+                     "the model of each profile of --learn, in the same order")
+        ->needs(learn);
     add_output_option(app, "--plan", plan_,
                       "file to write: the fastest placement, as verdicts for --verdicts; of what "
                       "--run-split measured, else the one that the times lead to");
@@ -65,6 +85,11 @@ class TuneCommand : public Command {
   }
 
   ExitCode run() override {
+    if (!profiles_.empty()) return learn();
+    if (request_.split.model.path.empty()) {
+      print_error("MODEL is required, or --learn PROFILE", {"try: cleave tune --help"});
+      return ExitCode::usage;
+    }
     record_words(request_.command);
     record_words(request_.whole_command);
     for (const std::string& path : {output_, plan_}) {
@@ -85,6 +110,54 @@ class TuneCommand : public Command {
   }
 
  private:
+  ExitCode learn() {
+    std::vector<std::string> idle = options_of_lists();
+    idle.insert(idle.end(), {"MODEL", "--run", "--run-split", "--plan", "--budget", "--timeout"});
+    const auto refused =
+        refuse_idle(*app_, idle, "is for a model that is timed, and --learn takes profiles",
+                    "leave --learn out");
+    if (refused) return *refused;
+    if (models_.size() != profiles_.size()) {
+      print_error("there are " + std::to_string(profiles_.size()) + " profiles and " +
+                      std::to_string(models_.size()) + " models",
+                  {"give --models one model for each profile, in the same order"});
+      return ExitCode::usage;
+    }
+    if (!output_.empty()) {
+      const auto fault = check_may_write(output_, force_);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
+    CalibrateRequest request{.models = {}, .profiles = profiles_};
+    BoundModels bound(*app_, request_.split.model, models_.size() > 1);
+    for (const std::string& path : models_) request.models.push_back(bound.request_for(path));
+    if (!bound.are_all_bound()) return ExitCode::bad_input;
+    const auto job = calibrate(request);
+    if (!job) return refuse(job.error());
+    print_diagnostics(job->warnings);
+    if (!output_.empty()) {
+      const auto written = write_file(output_, costs_json({}, job->calibration.times), force_);
+      if (!written) return refuse(written.error(), ExitCode::cannot_write);
+      print_info("wrote " + output_);
+    }
+    write_stdout(calibration_text(job->calibration, calibrated_models(*job)));
+    return ExitCode::done;
+  }
+
+  Result<CalibrateJob, Fault> calibrate(const CalibrateRequest& request) const {
+    ProgressBar bar("calibrating");
+    return run_calibration(request, bar.observer());
+  }
+
+  std::vector<CalibratedModel> calibrated_models(const CalibrateJob& job) const {
+    std::vector<CalibratedModel> models;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      models.push_back({.name = std::filesystem::path(models_[i]).filename().string(),
+                        .kernels = job.kernels[i],
+                        .unused = job.unused[i]});
+    }
+    return models;
+  }
+
   // The plan as --verdicts reads it: {"conv1": true, ...}.
   static std::string verdicts_json(const std::vector<PlacedNode>& plan) {
     JsonText json;
@@ -114,7 +187,10 @@ class TuneCommand : public Command {
     return run_tuning(request_, bar.observer());
   }
 
+  CLI::App* app_ = nullptr;
   TuneRequest request_;
+  std::vector<std::string> profiles_;  // --learn
+  std::vector<std::string> models_;    // of these profiles
   std::string output_, plan_;
   bool force_ = false;
 };

@@ -201,8 +201,7 @@ std::vector<std::string> PageFile::written() const {
 }
 
 void ReportFiles::add_to(CLI::App& app) {
-  add_output_option(app, "--html", html_, "also write the report as one page for a browser");
-  layout_.add_to(app);
+  page_.add_with_drawings(app);
   add_output_option(
       app, "--netron", netron_,
       "also write an attachment for Netron: open the model there, then this .json file")
@@ -215,40 +214,35 @@ void ReportFiles::add_to(CLI::App& app) {
       app, "--model-explorer", model_explorer_,
       "also write node data for Model Explorer: partitions, reasons, FLOPs");
   set_written_names(explorer, model_explorer_file_names());
-  add_force_option(app, force_);
 }
 
 Status<Diagnostics> ReportFiles::check(const std::string& made) const {
-  for (const std::string& file : {html_, netron_}) {
+  for (const std::string& file : {page_.path(), netron_}) {
     if (file.empty() || lies_in(file, made)) continue;
-    if (auto done = check_may_write(file, force_); !done) return done;
+    if (auto done = check_may_write(file, is_forced()); !done) return done;
   }
   if (model_explorer_.empty() || lies_in(model_explorer_, made)) return Done{};
   if (!is_folder(model_explorer_)) return check_may_write(model_explorer_, false);
   for (const std::string& name : model_explorer_file_names()) {
-    if (auto done = check_may_write(model_explorer_ + "/" + name, force_); !done) return done;
+    if (auto done = check_may_write(model_explorer_ + "/" + name, is_forced()); !done) return done;
   }
   return Done{};
 }
 
 std::vector<std::string> ReportFiles::written() const {
   std::vector<std::string> paths;
-  for (const std::string& path : {html_, netron_, model_explorer_}) {
+  for (const std::string& path : {page_.path(), netron_, model_explorer_}) {
     if (!path.empty()) paths.push_back(path);
   }
   return paths;
 }
 
-std::string ReportFiles::page_of(const Report& report) const {
-  HtmlPage page = html_with_progress(report, html_, layout_.limits());
-  for (const std::string& note : page.notes) print_warning(note);
-  return std::move(page.text);
-}
-
 ExitCode ReportFiles::write_inside(const Report& report, const OutputFolder& folder) const {
   Status<Diagnostics> written = Done{};
-  if (is_child(html_, folder.final_path())) {
-    written = folder.write(name_of(html_), page_of(report));
+  if (is_child(page_.path(), folder.final_path())) {
+    const HtmlPage page = html_with_progress(report, page_.path(), page_.limits());
+    for (const std::string& note : page.notes) print_warning(note);
+    written = folder.write(name_of(page_.path()), page.text);
   }
   if (written && is_child(netron_, folder.final_path())) {
     written = folder.write(name_of(netron_), netron_attachment(report));
@@ -258,11 +252,11 @@ ExitCode ReportFiles::write_inside(const Report& report, const OutputFolder& fol
 
 ExitCode ReportFiles::write(const Report& report, const std::string& made) const {
   ExitCode code = ExitCode::done;
-  if (!html_.empty() && !is_child(html_, made)) {
-    code = write_text(html_, page_of(report), force_);
+  if (page_.is_asked() && !is_child(page_.path(), made)) {
+    code = page_.write(html_with_progress(report, page_.path(), page_.limits()));
   }
   if (code == ExitCode::done && !netron_.empty() && !is_child(netron_, made)) {
-    code = write_text(netron_, netron_attachment(report), force_);
+    code = write_text(netron_, netron_attachment(report), is_forced());
   }
   return code == ExitCode::done ? write_model_explorer(report) : code;
 }
@@ -271,7 +265,7 @@ ExitCode ReportFiles::write(const Report& report, const std::string& made) const
 ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
   auto folder = is_folder(model_explorer_)
-                    ? OutputFolder::beside(model_explorer_ + "/partition.json", force_)
+                    ? OutputFolder::beside(model_explorer_ + "/partition.json", is_forced())
                     : OutputFolder::create(model_explorer_, false);
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
   const std::vector<NamedText> files = model_explorer_files(report);

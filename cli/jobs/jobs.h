@@ -130,6 +130,7 @@ class PageFile {
   // With --layout-timeout, for a page with drawings.
   void add_with_drawings(CLI::App& app);
   bool is_asked() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
   bool is_forced() const { return force_; }
   const LayoutLimits& limits() const { return layout_.limits(); }
   // Checks, before the work, that it can be written.
@@ -149,7 +150,8 @@ class PageFile {
 class ReportFiles {
  public:
   void add_to(CLI::App& app);
-  bool is_forced() const { return force_; }
+  const PageFile& page() const { return page_; }
+  bool is_forced() const { return page_.is_forced(); }
   // Checks, before the work, that the files asked for can be written. `made` is a folder that the
   // command makes first; empty: none.
   Status<Diagnostics> check(const std::string& made = {}) const;
@@ -162,15 +164,11 @@ class ReportFiles {
   std::vector<std::string> written() const;
 
  private:
-  // The HTML page; warns of drawings that could not be laid out.
-  std::string page_of(const Report& report) const;
   ExitCode write_model_explorer(const Report& report) const;
 
-  std::string html_;
-  LayoutArgs layout_;
+  PageFile page_;
   std::string netron_;
   std::string model_explorer_;  // a folder
-  bool force_ = false;
 };
 
 }  // namespace cleave

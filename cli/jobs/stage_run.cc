@@ -1,6 +1,7 @@
 // What the commands that make stages share.
 #include "cli/jobs/stage_run.h"
 
+#include <filesystem>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,8 @@
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/files.h"
+#include "formats/lists/stage_tables.h"
+#include "formats/report/split/split_texts.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report.h"
 #include "formats/run/jobs/jobs.h"
@@ -80,41 +83,42 @@ ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
 
 void StagesOutput::add_to(CLI::App& app) {
   auto* const output = add_output_folder_option(
-      app, "-o,--output", path_, "folder to write; written completely or not at all");
-  page_.add_with_drawings(app);
-  add_onnx_options(app, onnx_);
-  add_bundle_option(app, part_files_);
-  add_tflite_options(app, tflite_lift_);
+      app, "-o,--output", path, "folder to write; written completely or not at all");
+  page.add_with_drawings(app);
+  add_onnx_options(app, onnx);
+  add_bundle_option(app, part_files);
+  add_tflite_options(app, tflite_lift);
   for (const char* const option : {"--weights", "--annotate", "--bundle"})
     app.get_option(option)->needs(output);
-  app.add_flag("--json", json_, "print the report as JSON instead of text");
+  app.add_flag("--json", json, "print the report as JSON instead of text");
 }
 
 Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
-  if (auto may = page_.check(); !may) return std::move(may).error();
+  if (auto may = page.check(); !may) return std::move(may).error();
   std::optional<OutputFolder> none;
-  if (path_.empty()) return none;
-  auto folder = open_output(path_, page_.is_forced(), onnx_);
+  if (path.empty()) return none;
+  auto folder = open_output(path, page.is_forced(), onnx);
   if (!folder) return std::move(folder).error();
   return std::optional<OutputFolder>(*std::move(folder));
 }
 
 ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
                              std::optional<OutputFolder>& folder) const {
-  const auto page = [&](const LayoutLimits& limits) { return stages_page(report, limits); };
+  const auto make_page = [&](const LayoutLimits& limits) { return stages_page(report, limits); };
   if (!folder) {
-    return write({json_ ? stages_json(report) : "", json_ ? "" : stages_text(report), "", {}, page},
-                 folder);
+    return write(
+        {json ? stages_json(report) : "", json ? "" : stages_text(report), "", {}, make_page},
+        folder);
   }
   ModelPieces chosen = pieces;
-  chosen.files = part_files_;
-  chosen.tflite_lift = tflite_lift_;
-  const auto written = write_models_with_progress(report.model, chosen, onnx_, *folder);
+  chosen.files = part_files;
+  chosen.tflite_lift = tflite_lift;
+  const auto written = write_models_with_progress(report.model, chosen, onnx, *folder);
   if (!written) return refuse(written.error());
   report.part_files = written->part_files;
   report.chain = written->chain;
   report.notes.insert(report.notes.end(), written->notes.begin(), written->notes.end());
-  Texts texts{stages_json(report), stages_text(report), stages_dot(report), {}, page};
+  Texts texts{stages_json(report), stages_text(report), stages_dot(report), {}, make_page};
   if (report.schedule) {
     const ScheduleReport& schedule = *report.schedule;
     texts.more.emplace_back("schedule.csv", schedule_csv(schedule.schedules[schedule.chosen]));
@@ -134,15 +138,78 @@ ExitCode StagesOutput::write(const Texts& texts, std::optional<OutputFolder>& fo
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
   }
-  auto written = folder ? std::vector<std::string>{path_} : std::vector<std::string>{};
-  if (page_.is_asked()) {
-    const ExitCode code = page_.write(texts.page(page_.limits()));
+  auto written = folder ? std::vector<std::string>{path} : std::vector<std::string>{};
+  if (page.is_asked()) {
+    const ExitCode code = page.write(texts.page(page.limits()));
     if (code != ExitCode::done) return code;
-    written.push_back(page_.written().front());
+    written.push_back(page.written().front());
   }
-  write_stdout(json_ ? texts.json : texts.text, written);
-  if (folder) print_info("wrote " + path_);
+  write_stdout(json ? texts.json : texts.text, written);
+  if (folder) print_info("wrote " + path);
   return ExitCode::done;
+}
+
+// ---- split by a map ----
+
+void MapSplit::add_to(CLI::App& app) {
+  app_ = &app;
+  auto* const support = app.get_option("--support");
+  auto* const map =
+      add_input_option(app, "--map", path_,
+                       "split by a map instead of lists: which partition each node is in, as JSON, "
+                       "CSV, TSV, or a folder that cleave wrote")
+          ->each([support](const std::string&) { support->required(false); });
+  app.add_option_function<std::string>(
+         "--default", [this](const std::string& text) { names_.fallback = text; },
+         "with --map: the partition of nodes that the map does not name")
+      ->type_name("PARTITION")
+      ->needs(map);
+  app.add_option("--affix", names_.affix,
+                 "with --map: name partitions submod_<affix>_<id> instead of submod_<id>")
+      ->type_name("TEXT")
+      ->needs(map);
+  app.add_flag("--keep-original-order", order_.keep_original_order,
+               "with --map: call partitions in the order in which they first appear in the model")
+      ->needs(map);
+  add_choice(app, "--parameters", boundary_.pass_parameters, {{"root", true}, {"copy", false}},
+             "with --map: parameters that nodes read come from the root, or each partition has a "
+             "copy")
+      ->needs(map);
+}
+
+ExitCode MapSplit::run(const ModelRequest& request, const StagesOutput& output,
+                       const std::vector<std::string>& for_lists, bool nodes) const {
+  std::vector<std::string> idle = options_of_lists();
+  idle.insert(idle.end(), for_lists.begin(), for_lists.end());
+  const auto refused =
+      refuse_idle(*app_, idle, "is for a split by lists, and --map splits", "leave --map out");
+  if (refused) return *refused;
+  auto folder = output.create_folder();
+  if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+  const auto model = load_model(request);
+  if (!model) return ExitCode::bad_input;
+  const std::string path = std::filesystem::is_directory(path_) ? path_ + "/manifest.json" : path_;
+  const auto assignment = read_partition_map(path, model->graph, names_);
+  if (!assignment) return refuse(assignment.error());
+  const auto partition = order_parts(model->graph, *assignment, order_, model_ties(*model));
+  if (!partition) {
+    Diagnostic fault = diagnostic_of(path, partition.error().message);
+    fault.notes = partition.error().notes;
+    return refuse({fault});
+  }
+  const Boundaries boundaries = find_boundaries(model->graph, *partition, boundary_);
+  if (nodes) {
+    write_stdout(print_split(model->graph, *partition, boundaries));
+    return ExitCode::done;
+  }
+  StagesReport report{.model = *model,
+                      .graph = model->graph,
+                      .part_word = "partition",
+                      .partition = *partition,
+                      .boundaries = boundaries,
+                      .root = boundaries,
+                      .notes = model->notes};
+  return output.write(report, {*partition, boundaries, boundaries}, *folder);
 }
 
 }  // namespace cleave

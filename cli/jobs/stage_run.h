@@ -10,6 +10,7 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
+#include "formats/lists/stage_tables.h"
 #include "formats/models/models.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/run/jobs/jobs.h"
@@ -17,7 +18,7 @@
 
 // ---- write stages ----
 //
-// The output of `partition` and `stage`: prints the report, and writes the partitions or stages if
+// The output of `stage` and of a split by a map: prints the report, and writes the stages or partitions if
 // asked to.
 
 namespace CLI {
@@ -27,11 +28,8 @@ class App;
 namespace cleave {
 
 // -o, --html, --force, --weights, --annotate, --bundle, --lift-state, --json
-class StagesOutput {
- public:
+struct StagesOutput {
   void add_to(CLI::App& app);
-
-  bool is_json() const { return json_; }
 
   // The folder to write; nullopt when none was asked for. The error says also where the page cannot be
   // written.
@@ -51,13 +49,33 @@ class StagesOutput {
   // The same when there are no models to write.
   ExitCode write(const Texts& texts, std::optional<OutputFolder>& folder) const;
 
+  std::string path = {};
+  bool json = false;
+  PageFile page = {};
+  OnnxWriteOptions onnx = {};
+  PartFiles part_files = PartFiles::one_a_part;
+  TfliteLift tflite_lift = TfliteLift::shared;
+};
+
+// ---- split by a map ----
+
+// `--map FILE` of commands that split: a map made elsewhere says which partition each node is in, not lists.
+class MapSplit {
+ public:
+  // --map, --default, --affix, --keep-original-order, --parameters. With --map, -s is not required.
+  void add_to(CLI::App& app);
+  bool is_asked() const { return !path_.empty(); }
+  // `for_lists`: options of the command that say nothing to such a split, besides those of all splits. `nodes`: prints
+  // a line for each node instead of the report.
+  ExitCode run(const ModelRequest& model, const StagesOutput& output,
+               const std::vector<std::string>& for_lists, bool nodes) const;
+
  private:
+  const CLI::App* app_ = nullptr;
   std::string path_;
-  bool json_ = false;
-  PageFile page_;
-  OnnxWriteOptions onnx_;
-  PartFiles part_files_ = PartFiles::one_a_part;
-  TfliteLift tflite_lift_ = TfliteLift::shared;
+  PartitionMapOptions names_;
+  AssignmentOptions order_;
+  BoundaryOptions boundary_{.pass_parameters = true};
 };
 
 // ---- stage run ----

@@ -367,7 +367,9 @@ void add_model_options(CLI::App& app, ModelRequest& model) {
       "input")
       ->required();
   add_binding_options(app, model);
-  app.final_callback([&app, &model] { bind_by_config(app, model); });
+  app.final_callback([&app, &model] {
+    if (!model.path.empty()) bind_by_config(app, model);
+  });
 }
 
 Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text) {
@@ -587,6 +589,24 @@ void add_split_options(CLI::App& app, SplitRequest& request, Lists need, Targets
   add_list_options(app, request.lists, need, targets);
   add_setting_options(app, request);
   add_require_option(app, request.require);
+}
+
+std::vector<std::string> options_of_lists() {
+  std::vector<std::string> names = {"--support", "--deny", "--verdicts",
+                                    "--all-of",  "--as",   "--costs"};
+  for (const std::string_view name : request_settings()) names.push_back(option_name(name));
+  return names;
+}
+
+std::optional<ExitCode> refuse_idle(const CLI::App& app, const std::vector<std::string>& options,
+                                    const std::string& why, const std::string& instead) {
+  for (const std::string& name : options) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    if (option == nullptr || option->count() == 0) continue;
+    print_error(name + " " + why, {instead + ", or leave " + name + " out"});
+    return ExitCode::usage;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cleave

@@ -275,6 +275,14 @@ void add_require_option(CLI::App& app, std::vector<std::string>& require);
 void add_split_options(CLI::App& app, SplitRequest& request, Lists need = Lists::required,
                        Targets targets = Targets::one);
 
+// The options that only say how lists split.
+std::vector<std::string> options_of_lists();
+// Refuses the first of the options that was given: it says nothing to what is asked for, and `why` says why, as
+// "is for a split, and there is no support list". `instead`: what else can be done, as "give -s LIST".
+// nullopt when none was given.
+std::optional<ExitCode> refuse_idle(const CLI::App& app, const std::vector<std::string>& options,
+                                    const std::string& why, const std::string& instead);
+
 }  // namespace cleave
 
 namespace CLI {

@@ -79,8 +79,8 @@ class MoveSums {
         is_unknown_(placed.made.is_unknown),
         scorer_(untied) {
     find_pieces();
-    const std::uint64_t looks = scorer_.size() * (pieces_.size() + 1);
-    if (looks > kMaxVisits) make_one_piece();
+    const std::uint64_t visits = scorer_.size() * (pieces_.size() + 1);
+    if (visits > kMaxVisits) make_one_piece();
     const DeviceScore without = score();
     for (const auto& piece : pieces_) sums_.push_back(sum_of_piece(piece, without));
   }

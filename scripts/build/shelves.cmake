@@ -26,28 +26,27 @@ function(cleave_shelf name what)
     set(CLEAVE_WORDS_LEFT_OUT ${CLEAVE_WORDS_LEFT_OUT} ${SHELF_COMMANDS} CACHE INTERNAL "")
     set(CLEAVE_LEFT_OUT ${CLEAVE_LEFT_OUT} "^(${places})" CACHE INTERNAL "")
   endif()
-  set_property(SOURCE cli/commands/commands.cc cli/commands/print.cc APPEND PROPERTY
+  set_property(SOURCE cli/commands/commands.cc cli/commands/preview.cc cli/commands/split.cc APPEND PROPERTY
                COMPILE_DEFINITIONS CLEAVE_WITH_${name}=${value})
 endfunction()
 
 cleave_shelf(STAGES "pipelines: stages, and partitions of a given map"
-  COMMANDS stage partition --map --stages
-  PLACES core/stages/ formats/lists/stage_tables formats/report/stages/ formats/run/jobs/stage_ cli/commands/partition
+  COMMANDS stage --map
+  PLACES core/stages/ formats/lists/stage_tables formats/report/stages/ formats/run/jobs/stage_
          cli/commands/stage[.] cli/jobs/stage_run cli/options/stage_args)
 cleave_shelf(COMPILERS "what runs compilers"
-  COMMANDS lower reduce probe backend --lower
+  COMMANDS lower reduce probe backend
   PLACES core/lowering/ formats/run/backend/ formats/run/lowering/ formats/report/lowering/
          formats/run/jobs/lower_job cli/commands/backend cli/commands/lower[.]
-         cli/commands/probe cli/commands/reduce cli/jobs/lower_run cli/commands/lowered_preview[.]cc
+         cli/commands/probe cli/commands/reduce cli/jobs/lower_run
          cli/options/backend_args)
-cleave_shelf(ADVICE "advice, tuning and calibration"
-  COMMANDS advise tune calibrate
+cleave_shelf(ADVICE "advice and tuning"
+  COMMANDS advise tune
   PLACES core/measures/advice formats/report/advice/ formats/run/jobs/tune_
-         cli/commands/advise cli/commands/calibrate cli/commands/tune)
+         cli/commands/advise cli/commands/tune)
 cleave_shelf(LISTS "lists that are started, shown and linted"
-  COMMANDS lists lint-support
-  PLACES core/lists/lint formats/report/lint/ cli/commands/lint_support cli/commands/lists
-         cli/jobs/lint_run)
+  COMMANDS lists
+  PLACES core/lists/lint formats/report/lint/ cli/commands/lists)
 cleave_shelf(CI "checks and comparisons for CI"
   COMMANDS check diff
   PLACES core/measures/check formats/report/check/ cli/commands/check cli/commands/diff cli/options/gate_args)

@@ -181,7 +181,7 @@ class Bench:
         if command == "cut":  # it writes a file
             self.out.path.mkdir()
             writes = ["-o", self.out.path / "cut.onnx"]
-        return run([self.asked.cleave, command, *arguments, *writes])
+        return run([self.asked.cleave, *command.split(), *arguments, *writes])
 
     def peer(self, name, folder):
         out = self.peers_out.next()
@@ -244,8 +244,8 @@ class Bench:
         folder = self.new_folder(f"residual{nodes}")
         self.make("residual", nodes, folder)
         split = [folder / "model.json", "-s", folder / "support.json"]
-        by_map = [folder / "model.json", "--map", folder / "map.json"]
-        arguments = {"preview": split, "split": split, "partition": by_map}
+        by_map = [folder / "map.json", folder / "model.json"]
+        arguments = {"preview": split, "split": split, "split --map": by_map}
         self.compare_all(f"torch.fx, {nodes:,} nodes", TORCH_PEERS, arguments, folder)
 
     def node_heavy(self, nodes):

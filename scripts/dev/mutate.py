@@ -82,7 +82,7 @@ WHOLE_COMMANDS = [
               "real:|overlays:"),
     ("formats/tflite/", "tflite:|hostile:"), ("formats/pt2/", "^pt2: |hostile:"),
     ("formats/onnx/infer/", "conformance: types|types of larger|inferred shapes|implied attributes"),
-    ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave fix"),
+    ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave convert"),
     ("formats/models/models", "lower:|ONNX Runtime: sizes"),
     ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/cost", "costs:"),
     ("formats/base/", "faults:|hostile:"), ("formats/lists/settings", "hostile:"),
@@ -90,7 +90,7 @@ WHOLE_COMMANDS = [
     ("formats/report/lowering/", "lower:"),
     ("formats/report/drawings/", "page:|overlays:|schemas:|real:"),
     ("formats/report/", "check:|overlays:|schemas:|real:|advice:|structure: the commands|hostile: names"),
-    ("formats/", "hostile:|lint-support:|rules:|schemas:|structure: the commands|lists:|check:|package:"),
+    ("formats/", "hostile:|lists lint:|rules:|schemas:|structure: the commands|lists:|check:|package:"),
     ("cli/commands/lower", "lower:"), ("cli/commands/probe", "lower:"), ("cli/commands/reduce", "lower:"),
     ("cli/", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands|advice:|"
              "package:|structure: the guides"),

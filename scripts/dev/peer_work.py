@@ -188,7 +188,7 @@ TORCH_PEERS = {
     "torch-splitter": Peer("torch", "torch.fx splitter", "preview", torch_splitter),
     "torch-partitioner": Peer("torch", "CapabilityBasedPartitioner", "preview", torch_partitioner),
     "torch-splitter-saved": Peer("torch", "torch.fx splitter, saved", "split", torch_splitter_saved),
-    "torch-split-module": Peer("torch", "split_module by a map, saved", "partition", torch_split_module),
+    "torch-split-module": Peer("torch", "split_module by a map, saved", "split --map", torch_split_module),
 }
 ONNX_PEERS = {
     "onnx-infer": Peer("onnx", "onnx load, infer_shapes", "preview", onnx_infer),

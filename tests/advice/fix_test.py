@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests `cleave fix`: the model that it writes has the inputs and outputs of the other, in their order, and
+"""Tests `cleave convert` to ONNX: the model that it writes has the inputs and outputs of the other, in their order, and
 gives the same bits in ONNX Runtime; it needs no --fold write to have as few accelerator partitions.
 
 usage: fix_test.py PROJECT_FOLDER CLEAVE      exit status 1 when a model is another one
@@ -82,7 +82,7 @@ def main():
             model, rules = ((Path(folder) if is_made else samples) / one for one in (name, support))
             fixed = Path(folder) / f"fixed_{name}"
             options = [text for dim, size in dims.items() for text in ("--dim", f"{dim}={size}")]
-            printed = run("fix", model, "-s", rules, "-o", fixed, *options).decode()
+            printed = run("convert", model, "-s", rules, "-o", fixed, *options).decode()
             assert "as it is" in printed and "--fold write" in printed, printed
             before, after = (onnxruntime.InferenceSession(str(one)) for one in (model, fixed))
             for ends in ("get_inputs", "get_outputs"):

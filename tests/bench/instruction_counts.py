@@ -120,11 +120,11 @@ def workloads(make_graph, folder):
         "split of a chain of 5,000 nodes": ["split", split_chain, "-s", support, "-o", str(folder / "chain_split")],
         "placement of 1,000 nodes by cost": ["preview", *placed, "-s", support, "--target", f"acc:{npu}"],
         "placement of 1,000 nodes on two targets": ["preview", *placed, *on_two],
-        "support of a chain of 20,000 nodes": ["support", chain, "-s", support],
+        "support of a chain of 20,000 nodes": ["preview", chain, "-s", support, "--ops"],
         "preview of 10,000 nodes in branches": ["preview", wide, "-s", support],
         "split of an ONNX model": ["split", *onnx, "-o", str(folder / "split")],
         "8 balanced stages of 500 nodes": ["stage", layers, "--stages", "8"],
-        "partition of 10,000 nodes by a map": ["partition", wide, "--map", parts],
+        "partition of 10,000 nodes by a map": ["preview", wide, "--map", parts],
     }
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the operators and attributes that `lint-support` knows with those of the onnx package: each
+"""Compares the operators and attributes that `lists lint` knows with those of the onnx package: each
 of these must be known with its attributes and inputs, and misspelt ones must not. The table of the script that reads
 vendors' tables must have them, too.
 
@@ -39,7 +39,7 @@ def findings(cleave, rules):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "list.json"
         path.write_text(json.dumps({"format": "cleave.support", "version": 1, "allow": rules}))
-        done = subprocess.run([cleave, "lint-support", path, "--json"], capture_output=True,
+        done = subprocess.run([cleave, "lists", "lint", path, "--json"], capture_output=True,
                               check=False, timeout=120)
         return json.loads(done.stdout)["findings"]
 

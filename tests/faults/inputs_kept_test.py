@@ -36,8 +36,9 @@ COMMANDS = {
     "split": ("--config c.toml split m.onnx -s l.txt", SPLIT),
     "preview": ("--config c.toml preview m.onnx -s l.txt --verdicts v.csv", dict(SPLIT, verdicts="v.csv")),
     "draw": ("--config c.toml draw m.onnx -s l.txt --op-schemas o.txt", dict(SPLIT, schemas="o.txt")),
-    "convert": ("--config c.toml convert m.onnx", STAGES),
-    "partition": ("--config c.toml partition m.onnx --map map.csv", dict(STAGES, map="map.csv")),
+    "convert": ("--config c.toml convert m.onnx --native", STAGES),
+    "split by a map": ("--config c.toml split m.onnx --map map.csv", dict(STAGES, map="map.csv")),
+    "preview by a map": ("preview m.onnx --map map.csv", {"model": "m.onnx", "map": "map.csv"}),
     "stage": ("--config c.toml stage m.onnx --stages 2 --costs t.csv --devices d.csv",
               dict(STAGES, costs="t.csv", devices="d.csv")),
     "stage on targets": ("--config c.toml stage m.onnx -s l.txt --costs t.csv --devices e.csv",
@@ -47,7 +48,7 @@ COMMANDS = {
     "check": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --baseline b.json",
               dict(CHECK, baseline="b.json")),
     "cut": ("--config c.toml cut m.onnx --nodes n.txt", dict(STAGES, nodes="n.txt")),
-    "fix": ("--config c.toml fix m.onnx -s l.txt", SPLIT),
+    "convert to ONNX": ("--config c.toml convert m.onnx -s l.txt", SPLIT),
     "advise": ("--config c.toml advise m.onnx -s l.txt", SPLIT),
     "diff": ("--config c.toml diff m.onnx -s l.txt to -s l2.txt", CHECK),
     "lower": ("--config c.toml lower m.onnx -s l.txt --backend x=false --inputs i.npz",
@@ -65,7 +66,7 @@ COMMANDS = {
     "probe": ("probe m.onnx --backend back.json --inputs inp",
               {"model": "m.onnx", "file of inputs": "inp/input_0.pb", "backend": "back.json"}),
     "tune": ("tune m.onnx -s l.txt --run run.sh", {"model": "m.onnx", "list": "l.txt", "program": "run.sh"}),
-    "calibrate": ("calibrate v.csv --models m.onnx", {"model": "m.onnx", "profile": "v.csv"}),
+    "tune to learn": ("tune --learn v.csv --models m.onnx", {"model": "m.onnx", "profile": "v.csv"}),
     "lists new": ("lists new m.onnx", {"model": "m.onnx", "data": "w.bin"}),
 }
 FILES = {
@@ -74,12 +75,12 @@ FILES = {
     "draw": ["-o", "--svg -o"],
     "convert": ["-o"],
     "cut": ["-o"],
-    "fix": ["-o"],
+    "convert to ONNX": ["-o"],
     "lower": ["--deny-out", "--junit", "--sarif", "--markdown"],
     "advise": ["--html"],
     "diff": ["--html"],
     "check": ["--junit", "--sarif", "--markdown", "--html"],
-    "partition": ["--html"],
+    "preview by a map": ["--html"],
     "stage": ["--html"],
     "stage --workload": ["--html"],
     "check to update": ["--baseline"],
@@ -88,7 +89,7 @@ FILES = {
     "lower by programs": ["--deny-out", "--junit"],
     "probe": ["-o"],
     "tune": ["-o", "-o x.json --plan"],
-    "calibrate": ["-o"],
+    "tune to learn": ["-o"],
     "lists new": ["-o"],
 }
 # option -> names that are written into the folder
@@ -98,7 +99,7 @@ FOLDERS = {
               "--weights reference -o": PARTS + ["preview.dot", "_run_on_acc_0.onnx"],
               "--model-explorer": ["partition.json", "flops.json"]},
     "preview": {"--model-explorer": ["reason.json", "partition.json"]},
-    "partition": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
+    "split by a map": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage on targets": {"-o": PARTS + ["stages.dot"]},
     "lower": {"-o": ["lowering.json", "lowering.txt", "learned.json"]},
@@ -111,7 +112,7 @@ FOLDERS = {
 # Options that name files or folders and only read them: each is in the arguments of a command above. Those of
 # --cache are cleave's own, and made again.
 READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload", "--inputs",
-        "--verdicts", "--op-schemas", "--models", "--baseline"}
+        "--verdicts", "--op-schemas", "--learn", "--models", "--baseline"}
 MADE_AGAIN = {"--cache"}
 
 
@@ -172,6 +173,11 @@ class Matrix:
         needs_folder = command.startswith("split") and not option.endswith("-o")
         return " -o elsewhere" if needs_folder else ""
 
+    # A name for an output; what it ends in may say what is written.
+    @staticmethod
+    def named(name, command):
+        return name + (".onnx" if command == "convert to ONNX" else ".json")
+
     # ---- files ----
 
     def try_file(self, command, option, kind):
@@ -180,10 +186,11 @@ class Matrix:
             folder = Path(name)
             path = folder / inputs[kind]
             aliases = [inputs[kind]]
-            os.link(path, folder / "hard.json")
-            os.symlink(inputs[kind], folder / "soft.json")
+            hard, soft = self.named("hard", command), self.named("soft", command)
+            os.link(path, folder / hard)
+            os.symlink(inputs[kind], folder / soft)
             (folder / "sub").mkdir()
-            aliases += ["hard.json", "soft.json", f"sub/../{inputs[kind]}"]
+            aliases += [hard, soft, f"sub/../{inputs[kind]}"]
             before = {folder / file: (folder / file).read_bytes() for file in inputs.values()}
             for alias in aliases:
                 if option == "--netron" and not alias.endswith(".json"):
@@ -195,12 +202,13 @@ class Matrix:
     def try_mine(self, command, option):
         with self.copy() as name:
             folder = Path(name)
-            (folder / "mine.json").write_text("made by hand")
-            os.symlink("mine.json", folder / "soft.json")
+            mine, soft = self.named("mine", command), self.named("soft", command)
+            (folder / mine).write_text("made by hand")
+            os.symlink(mine, folder / soft)
             arguments = COMMANDS[command][0] + self.more(command, option)
-            for path in ("mine.json", "soft.json"):
+            for path in (mine, soft):
                 self.expect_kept(folder, f"{arguments} {option} {path}",
-                                 {folder / "mine.json": b"made by hand"}, (4,))
+                                 {folder / mine: b"made by hand"}, (4,))
 
     # ---- folders ----
 
@@ -312,7 +320,7 @@ class Matrix:
 
     def check_table(self):
         commands = sorted({command.split()[0] for command in COMMANDS} |
-                          {"advise", "diff", "explain", "lint-support", "print", "support"})
+                          {"advise", "diff", "explain"})
         arguments = " ".join(text for text, _ in COMMANDS.values()).replace("-s ", "--support ")
         self.found += [f"{option}: no command of this test reads by it" for option in READ
                        if option not in arguments]

@@ -198,11 +198,11 @@ def with_inputs():
     return folder
 
 
-REPORTS = ("draw resnet18.json -s npu.json", "print resnet18.json", "convert attention.onnx",
-           "preview resnet18.json -s npu.json --json", "support resnet18.json -s npu.json",
+REPORTS = ("draw resnet18.json -s npu.json", "inspect resnet18.json --nodes", "convert attention.onnx",
+           "preview resnet18.json -s npu.json --json", "preview resnet18.json -s npu.json --ops",
            "explain resnet18.json conv1 -s npu.json", "advise resnet18.json -s npu.json",
-           "diff resnet18.json -s npu.json to --min-acc-module-size 2", "lint-support npu.json",
-           "stage resnet18.json --stages 2", "partition resnet18.json --map resnet18_parts.csv",
+           "diff resnet18.json -s npu.json to --min-acc-module-size 2", "lists lint npu.json",
+           "stage resnet18.json --stages 2", "preview resnet18.json --map resnet18_parts.csv",
            "--help", "split --help", "--version", "--completion bash", "--man-page",
            "check resnet18.json -s npu.json --min-coverage 10%")
 
@@ -313,7 +313,7 @@ def check_pipes(cleave, folder):
     for arguments, data, same in (
             ("draw pipe -s npu.json", model, wanted.replace(b"resnet18: ", b"pipe: ")),  # named in its title
             ("draw resnet18.json -s pipe", listing, None),
-            ("partition resnet18.json --map pipe", map_file, None),
+            ("preview resnet18.json --map pipe", map_file, None),
             ("diff pipe -s npu.json to --min-acc-module-size 2", model, None),
             ("split pipe -s npu.json -o from_pipe", model, None)):
         thread = feed(folder / "pipe", data.read_bytes())
@@ -353,7 +353,7 @@ def check_cut_while_waiting(cleave, folder):
 
             thread = threading.Thread(target=cut)
             thread.start()
-            code, error, _ = run(cleave, "partition resnet18.json --map pipe -o out", copy)
+            code, error, _ = run(cleave, "split resnet18.json --map pipe -o out", copy)
             thread.join()
             expect(code == 3, f"cut to {size} bytes: exit code {code}: {error}")
             expect("resnet18.json: error: was changed while it was read" in error,

@@ -34,7 +34,7 @@ COMMANDS = (
     Command("split --weights reference", f"split {ONNX} --weights reference -o .", ("*",)),
     Command("split --weights reference --force", f"split {ONNX} --weights reference -o . --force",
             ("*",), f"split {ONNX} --weights reference -o . --min-acc-module-size 9"),
-    Command("partition", "partition resnet18.json --map resnet18_parts.csv -o out", ("out",)),
+    Command("split --map", "split resnet18.json --map resnet18_parts.csv -o out", ("out",)),
     Command("stage", "stage mobile_block.onnx --dim N=1 --stages 2 -o out", ("out",)),
     Command("convert", "convert attention.onnx -o out.json", ("out.json",)),
     Command("draw", f"draw {JSON} -o out.dot --force", ("out.dot",), f"draw {JSON} --what preview -o out.dot"),

@@ -16,15 +16,15 @@ from pathlib import Path
 
 NAMES = ["::error::x", "::set-env name=PATH::/tmp", "##[error]x", " ::stop-commands::t", "a ##[debug]",
          "::add-mask::secret", "\u00a0::notice::x", "\u2003::warning::x", "::group::", "##[set-env name=a]b"]
-COMMANDS = ["print {m}", "print {m} -s {l}", "preview {m} -s {l}", "preview {m} -s {l} --json",
-            "support {m} -s {l}", "support {m} -s {l} --json", "explain {m} -s {l}",
+COMMANDS = ["inspect {m} --nodes", "preview {m} -s {l} --nodes", "preview {m} -s {l}", "preview {m} -s {l} --json",
+            "preview {m} -s {l} --ops", "preview {m} -s {l} --ops --json", "explain {m} -s {l}",
             "explain {m} -s {l} --json", "explain {m} -s {l} ::nonesuch", "advise {m} -s {l}",
             "advise {m} -s {l} --json", "convert {m}", "draw {m} -s {l}", "draw {m} -s {l} --svg",
             "diff {m} -s {l} to --min-acc-module-size 3", "diff {m} -s {l} to --min-acc-module-size 3 --json",
-            "lint-support {l} {m}", "lint-support {l} {m} --json", "stage {m} --stages 2",
+            "lists lint {l} {m}", "lists lint {l} {m} --json", "stage {m} --stages 2",
             "stage {m} --stages 2 --json", "check {m} -s {l} --min-coverage 99%",
             "check {m} -s {l} --min-coverage 99% --json", "check {m} -s {l} --max-cpu-nodes 0 --github",
-            "print {broken}", "preview {m} -s {broken}", "preview {m} -s ::nonesuch"]
+            "inspect {broken} --nodes", "preview {m} -s {broken}", "preview {m} -s ::nonesuch"]
 COMMAND = re.compile(r"^\s*\ufeff?\s*::|##\[")
 MEANT = re.compile(r"^::error [a-z]+=")
 

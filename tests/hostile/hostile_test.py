@@ -234,7 +234,7 @@ def fields_of_four_gibibytes(bench):
     bench.file("m.json", json.dumps(graph_json([])))
     bench.run("preview", "m.json", "-s", "zeros.bin").is_refused("has more than 268,435,456 bytes")
     bench.run("check", "m.json", "-s", "list.txt", "--baseline", "zeros.bin").is_refused("zeros.bin")
-    for option in (["partition", "m.json", "--map"], ["stage", "m.json", "--stages", "1", "--costs"]):
+    for option in (["preview", "m.json", "--map"], ["stage", "m.json", "--stages", "1", "--costs"]):
         run = bench.run(*option, "zeros.bin")
         holds(run.code in (3, 71), f"{option}: exit {run.code}: {run.errors[:300]}")
 
@@ -274,7 +274,7 @@ def side_files_without_an_end(bench):
     """Lists, maps, tables and baselines from a device that never ends."""
     bench.file("m.json", json.dumps(graph_json([{"name": "n", "op": "f", "inputs": ["x"], "outputs": [{"name": "n"}]}], outputs=["n"])))
     bench.file("l.txt", "f\n")
-    for command in (["preview", "m.json", "-s"], ["partition", "m.json", "--map"], ["stage", "m.json", "--stages", "2", "--costs"],
+    for command in (["preview", "m.json", "-s"], ["preview", "m.json", "--map"], ["stage", "m.json", "--stages", "2", "--costs"],
                     ["stage", "m.json", "--devices"], ["stage", "--workload"], ["cut", "m.json", "-o", "out.json", "--nodes"],
                     ["check", "m.json", "-s", "l.txt", "--baseline"]):
         bench.run(*command, "/dev/zero").is_refused("is a device that is read without end")
@@ -311,7 +311,7 @@ def json_that_nests_twenty_thousand_deep(bench):
                                                outputs=["n"])))
     for text in (nested('{"allow": ', "1", "}"), '{"format": "cleave.support", "version": 1, "allow": [' + objects + "]}"):
         bench.run("preview", "m.json", "-s", bench.file("deep.json", text)).is_refused("nested more than")
-    bench.run("partition", "m.json", "--map", bench.file("map.json", objects)).is_refused("nested more than")
+    bench.run("preview", "m.json", "--map", bench.file("map.json", objects)).is_refused("nested more than")
     bench.run("check", "m.json", "-s", "list.txt", "--baseline", bench.file("base.json", objects)).is_refused("base.json")
     bench.run("stage", "--workload", bench.file("load.json", '{"nodes": ' + objects + "}")).is_refused("nested more than")
     code = bench.run("stage", "m.json", "--stages", "1", "--loss-output", anything).code
@@ -378,10 +378,10 @@ def functions_that_call_each_other(bench):
     bench.preview(made).is_done()
     bench.run("split", "m.bin", "-s", "list.txt", "-o", "out").is_done()
     begin = time.monotonic()
-    fix = ("fix", "m.bin", "-s", "list.txt", "-o", "fixed.onnx")
+    fix = ("convert", "m.bin", "-s", "list.txt", "-o", "fixed.onnx")
     bench.run(*fix).is_refused("functions written out it has more than 1,000,000 nodes; --limit nodes=N")
     bench.run(*fix, "--limit", "nodes=5000").is_refused("functions written out it has more than 5,000 nodes")
-    holds(time.monotonic() - begin < 5, "fix writes functions out before it counts them")
+    holds(time.monotonic() - begin < 5, "convert writes functions out before it counts them")
     few = [pb.function(f"f{i}", "d", ["x"], ["y"], calls(i + 1, 2)) for i in range(7)]
     few.append(pb.function("f7", "d", ["x"], ["y"], [pb.node("Relu", ["x"], ["y"])]))
     made = pb.simple([pb.node("f0", ["x"], ["t"], domain="d"), pb.node("Relu", ["t"], ["y"])], functions=few, versions={"": 17, "d": 1})
@@ -551,14 +551,16 @@ def names_that_attack_their_reader(bench):
         bench.file("evil.json", evil_list())
         base = (name, "-s", "evil.json")
         node = EVIL[3] + ("3" if name == "m.json" else "")
-        for command in (["preview", *base], ["support", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
-                        ["print", *base], ["print", name], ["lint-support", "evil.json", name], ["advise", *base],
+        for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
+                        ["preview", "--nodes", *base], ["inspect", "--nodes", name], ["lists", "lint", "evil.json", name],
+                        ["advise", *base],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, *OTHER_OPTIONS["check"]]):
             run = bench.run(*command)
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             fits_terminal(run.out, run.what)
-        for command in (["preview", *base], ["support", *base], ["explain", *base], ["advise", *base], ["lint-support", "evil.json", name],
+        for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["advise", *base],
+                        ["lists", "lint", "evil.json", name],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, "--max-cpu-nodes", "0"]):
             run = bench.run(*command, "--json")

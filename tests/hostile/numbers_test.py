@@ -19,22 +19,18 @@ NOT_NUMBERS = ["nan", "NaN", "-nan", "inf", "-inf", "infinity", "1e999", "nan%",
 MODEL = "samples/pipeline.json"
 ARGUMENTS = {
     "advise": [MODEL, "-s", "samples/npu.json"], "check": [MODEL, "-s", "samples/npu.json"],
-    "convert": [MODEL], "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
+    "convert": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out.onnx"], "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
     "diff": [MODEL, MODEL, "-s", "samples/npu.json"],
-    "fix": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out.onnx"],
     "inspect": [MODEL],
     "draw": [MODEL, "-s", "samples/npu.json"], "explain": [MODEL, "-s", "samples/npu.json"],
-    "lint-support": ["samples/npu.json", MODEL],
     "lists": ["new", MODEL],
     "lower": [MODEL, "-s", "samples/npu.json", "--backend", "x=false"],
-    "backend": ["list"], "calibrate": ["/nowhere/profile.json", "--models", MODEL],
+    "backend": ["list"],
     "probe": [MODEL, "--backend", "x=false", "-o", "/nowhere/list.json"],
     "reduce": [MODEL, "--backend", "x=false", "-o", "/nowhere/out"],
     "tune": [MODEL, "-s", "samples/npu.json", "--run", "false", "-o", "/nowhere/costs.json"],
-    "partition": [MODEL, "--map", "samples/resnet18_parts.csv"],
-    "preview": [MODEL, "-s", "samples/npu.json"], "print": [MODEL],
+    "preview": [MODEL, "-s", "samples/npu.json"],
     "split": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out"], "stage": [MODEL],
-    "support": [MODEL, "-s", "samples/npu.json"],
 }
 
 

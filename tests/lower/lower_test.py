@@ -308,7 +308,7 @@ def test_one_compile_of_a_program_is_a_list_of_what_a_partitioner_takes(place):
     backend, probed = partitioner(place, "relu_"), place.folder / "probed.json"
     done = place.run("probe", PROGRAM, "--backend", backend, "-o", probed)
     equal((done.returncode, place.calls()), (0, 1))
-    equal(place.run("lint-support", probed, PROGRAM).returncode, 0)
+    equal(place.run("lists", "lint", probed, PROGRAM).returncode, 0)
     shown = json.loads(place.run("preview", PROGRAM, "-s", probed, "--json").stdout)
     taken = [node for part in shown["partitions"] if part["is_acc"] for node in part["nodes"]]
     assert taken and not any(node.startswith("relu_") for node in taken), taken
@@ -379,9 +379,9 @@ def test_what_is_lowered_is_the_split_of_preview(place):
         assert done.returncode == 0, (options, done.stderr)
         parts = json.loads(done.stdout)["partitions"]
         wants = {part["name"]: len(part["nodes"]) for part in parts if part["is_acc"]}
-        for command in (["lower", "--backend"], ["preview", "--lower"]):
-            done = place.run(command[0], model, *options, command[1], values_backend(place), "--json", "-q", env=env)
-            assert done.returncode == 0, (options, command, done.returncode, done.stderr)
+        for form in ([], ["--report"]):
+            done = place.run("lower", model, *options, "--backend", values_backend(place), *form, "--json", "-q", env=env)
+            assert done.returncode == 0, (options, form, done.returncode, done.stderr)
             result = json.loads(done.stdout)
             lowered = result.get("lowering", result)["parts"]
             equal({part["name"]: part["nodes"] for part in lowered}, wants)
@@ -1114,7 +1114,7 @@ def test_onnxruntime_is_the_reference_where_shapes_are_open(place):
     equal((result["reference"], result["size_options"]), (None, ["--dim", "n=1"]))
     _, result = place.lower(chain(place.folder / "f.onnx", ["Relu"]), backend, env=env)
     equal(result["reference"], None)
-    done = place.run("preview", model, "-s", "all.json", "--lower", backend, env=env)
+    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--compare", "--report", env=env)
     assert done.returncode == 0 and "lowered 3 of 3 nodes" in done.stdout, done.stdout
     # One that cannot be imported is no fault, since nobody asked for it.
     (place.folder / "bin" / "python3").write_text('#!/bin/sh\necho no module named onnxruntime >&2\nexit 1\n')
@@ -1530,7 +1530,7 @@ def test_probe_learns_the_pattern_around_a_node_that_is_refused_alone(place):
     equal(pattern["ops"][0]["values"], {"1": {"list": [1.4142135381698608]}})
     equal(evidence["e0"]["together"], ["d0", "e0", "a0", "m0"])
     equal([len(nodes) for nodes in on_accelerator(place, model)], [11])
-    equal(place.run("lint-support", "probed.json", model).returncode, 0)
+    equal(place.run("lists", "lint", "probed.json", model).returncode, 0)
 
 
 def test_probe_generalises_a_pattern_by_what_the_compiler_says_of_others(place):
@@ -1647,31 +1647,34 @@ def test_no_file_of_the_user_is_lost(place):
     equal(sorted(file.name for file in place.folder.glob("*") if file.name in ("parts", "other", "list.json")), [])
 
 
-def test_preview_ends_with_what_the_compiler_says(place):
+REPORT = ["-s", "all.json", "--compare", "--report", "--backend"]
+
+
+def test_the_report_ends_with_what_the_compiler_says(place):
     env = reference(place)
     model = chain(place.folder / "m.onnx", ["Relu", "Tanh", "Neg"])
-    done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place), env=env)
+    done = place.run("lower", model, *REPORT, values_backend(place), env=env)
     equal(done.returncode, 0)
     assert "lowered 3 of 3 nodes" in done.stdout, done.stdout
-    done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place, "wrong=Tanh"), env=env)
+    done = place.run("lower", model, *REPORT, values_backend(place, "wrong=Tanh"), env=env)
     equal(done.returncode, 1)
     assert "n1 (wrong on right inputs)" in done.stdout, done.stdout
-    done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place), "--json", env=env)
+    done = place.run("lower", model, *REPORT, values_backend(place), "--json", env=env)
     equal(json.loads(done.stdout)["lowering"]["clean"], True)
 
 
-def test_preview_is_printed_when_no_compiler_can_be_judged(place):
+def test_the_report_is_printed_when_no_compiler_can_be_judged(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Tanh", "Neg"])
     (place.folder / "none.json").write_text(json.dumps({
         "format": "cleave.backend", "version": 1, "name": "none", "serve": {"argv": ["false"], "ops": ["capture"]}}))
-    lowered = ["-s", "all.json", "--lower", values_backend(place), "--reference", "none.json"]
+    lowered = [*REPORT, values_backend(place), "--reference", "none.json"]
     for form in ([], ["--json"]):
         plain = place.run("preview", model, "-s", "all.json", *form)
-        done = place.run("preview", model, *lowered, *form)
+        done = place.run("lower", model, *lowered, *form)
         equal((done.returncode, done.stdout), (5, plain.stdout))
         assert "the reference \"none\" does not start" in done.stderr, done.stderr
     # What is wrong on the command line is no report.
-    done = place.run("preview", model, "-s", "all.json", "--lower", "nobody")
+    done = place.run("lower", model, *REPORT, "nobody")
     equal((done.returncode, done.stdout), (3, ""))
 
 

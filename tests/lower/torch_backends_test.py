@@ -118,7 +118,7 @@ def test_a_probe_is_one_compile_and_parts_of_its_list_are_whole(place):
     need("executorch")
     done = place.run("probe", model("tiny_resnet"), "--dim", "s77=2", "--backend", BACKENDS / "xnnpack.json", "-o", "probed.json")
     equal(done.returncode, 0)
-    equal(place.run("lint-support", "probed.json", model("tiny_resnet")).returncode, 0)
+    equal(place.run("lists", "lint", "probed.json", model("tiny_resnet")).returncode, 0)
     _, result = lower(place, "tiny_resnet", "xnnpack", support="probed.json")
     assert result["clean"], result
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What `cleave fix --opset` writes computes the same bits as the model, and lists accept more of it.
+"""What `cleave convert --opset` writes computes the same bits as the model, and lists accept more of it.
 
 usage: fix_test.py PROJECT_FOLDER CLEAVE
 
 A model of opset 12 with shape computations, a reduction whose axes are an attribute, and a list that has two of its operators
-from opset 13 on: `explain` and `preview` name the opset, `fix --opset 13` writes the model in it, and ONNX Runtime gives
+from opset 13 on: `explain` and `preview` name the opset, `convert --opset 13` writes the model in it, and ONNX Runtime gives
 equal outputs for both.
 
 Exit status 1 if one of these does not hold.
@@ -65,9 +65,9 @@ def main():
             return subprocess.run([cleave, *map(str, words)], env=env, capture_output=True, text=True, check=True).stdout
 
         why = run("explain", model, "Relu_1", "-s", listed)
-        assert "opset is 12, wants 13 to 23" in why and "cleave fix --opset 13" in why, why
-        assert "cleave fix --opset 13 gives" in run("preview", model, "-s", listed)
-        table = run("fix", model, "-s", listed, "--opset", "13", "-o", newer).splitlines()
+        assert "opset is 12, wants 13 to 23" in why and "cleave convert --opset 13" in why, why
+        assert "cleave convert --opset 13 gives" in run("preview", model, "-s", listed)
+        table = run("convert", model, "-s", listed, "--opset", "13", "-o", newer).splitlines()
         assert table[-1].split()[:4] == ["opset", "13", "5", "100%"], table
         assert {one.domain: one.version for one in onnx.load(newer).opset_import} == {"": 13}
         feeds = {"x": np.random.default_rng(1).random((2, 3, 4), dtype=np.float32)}
@@ -75,7 +75,7 @@ def main():
             assert np.array_equal(before, after)
         sides = json.loads(run("diff", model, newer, "-s", listed, "--json"))
         assert [sides[side]["opsets"][0]["version"] for side in ("before", "after")] == [12, 13]
-    print("fix --opset: equal bits, and the list accepts all nodes")
+    print("convert --opset: equal bits, and the list accepts all nodes")
 
 
 if __name__ == "__main__":

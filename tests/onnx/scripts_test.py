@@ -191,7 +191,7 @@ def test_parts_are_found_by_the_files_that_the_manifest_names(folder, mobile):
     nodes = json.loads(text)["nodes"]
     parts = {node["name"]: names[3 * i // len(nodes)] for i, node in enumerate(nodes)}
     (folder / "map.json").write_text(json.dumps(parts))
-    command = [CLEAVE, "partition", model, "--map", folder / "map.json", "-o", folder / "odd", "-q"]
+    command = [CLEAVE, "split", model, "--map", folder / "map.json", "-o", folder / "odd", "-q"]
     subprocess.run(command, check=True, capture_output=True)
     manifest = json.loads((folder / "odd" / "manifest.json").read_text())
     files = [part["file"] for part in manifest["stages"]]

@@ -21,7 +21,7 @@ def alternating_list(cleave, model, path):
     """Writes a support list of every other op type of the model."""
     nothing = path.with_name("nothing.txt")
     nothing.write_text("")
-    report = subprocess.run([cleave, "support", model, "-s", nothing, "--json"], check=True,
+    report = subprocess.run([cleave, "preview", model, "-s", nothing, "--ops", "--json"], check=True,
                             capture_output=True)
     ops = sorted((op["domain"], op["op"]) for op in json.loads(report.stdout)["unsupported"])
     lines = [(f"{domain}::" if domain else "") + op for domain, op in ops[::2]]
@@ -50,7 +50,7 @@ def cuts(project, cleave, tmp):
         parts = map_of_thirds(cleave, model, tmp / f"{model.stem}_map.json")
         for way in ("root", "copy"):
             yield (f"{name} by a map, parameters {way}", model,
-                   ["partition", model, "--map", parts, "--parameters", way])
+                   ["split", model, "--map", parts, "--parameters", way])
         for options in ([], ["--relay", "--shared-params", "transmit"]):
             yield (f"{name} in stages" + "".join(f" {o}" for o in options), model,
                    ["stage", model, "--split-between", ".", *options])

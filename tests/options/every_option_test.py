@@ -74,7 +74,7 @@ COMMANDS = {
     "preview": ("preview m.onnx -s list.txt --json", {}),
     "explain": ("explain m.onnx * -s list.txt --json", {}),
     "draw": ("draw m.onnx -s list.txt --what preview", {}),
-    "print": ("print m.onnx -s list.txt", {}),
+    "preview --nodes": ("preview m.onnx -s list.txt --nodes", {}),
     "advise": ("advise m.onnx -s list.txt --json", NO_NAMES),
     "check": ("check m.onnx -s list.txt --combine --min-coverage 1% --max-boundary-bytes 1 --exit-zero --json",
               {**NO_NAMES, "--start": "no gate counts partitions of the CPU"}),

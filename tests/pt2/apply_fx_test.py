@@ -80,7 +80,7 @@ def regions_are_entered_in_each_part(folder):
     cut = names.index(lowered)
     parts = {name: ("before", "inside", "after")[(i >= cut) + (i > cut)] for i, name in enumerate(names)}
     (folder / "map.json").write_text(json.dumps(parts))
-    manifest = manifest_of(folder, torch_modules.regions, "partition", "--map", str(folder / "map.json"))
+    manifest = manifest_of(folder, torch_modules.regions, "split", "--map", str(folder / "map.json"))
     split = apply_fx.split_module(module, manifest)
     inside = next(child for name, child in split.named_children() if name.endswith("inside"))
     names_called = [node.target for node in inside.graph.nodes if node.op == "call_function"]

@@ -54,7 +54,7 @@ def by_node(cleave, model, folder):
     )  # fmt: skip
     parts = {name: i for i, name in enumerate(json.loads(done.stdout)["node_map"])}
     (folder / "map.json").write_text(json.dumps(parts), encoding="utf-8")
-    return ["partition", model, "--map", folder / "map.json"]
+    return ["split", model, "--map", folder / "map.json"]
 
 
 def split(cleave, arguments, folder):

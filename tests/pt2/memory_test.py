@@ -127,7 +127,7 @@ def splits(model, chosen, folder):
         parts = {name: sum(cut <= i for cut in cuts) for i, name in enumerate(names)}
         path = folder / f"map{count}.json"
         path.write_text(json.dumps(parts), encoding="utf-8")
-        yield "map", ["partition", model, "--map", path]
+        yield "map", ["split", model, "--map", path]
     for share in (0.3, 0.6):
         path = folder / f"list{share}.txt"
         listed = [target for target in targets if chosen.random() < share] or targets[:1]

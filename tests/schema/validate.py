@@ -30,8 +30,8 @@ def documents(project, cleave, tmp):
         path, rules = samples / model, samples / support
         yield "graph", f"convert {model}", printed_by(cleave, "convert", path)
         yield "report", f"preview {model}", printed_by(cleave, "preview", path, "-s", rules, "--json")
-        yield ("support_report", f"support {model}",
-               printed_by(cleave, "support", path, "-s", rules, "--json"))
+        yield ("support_report", f"preview --ops {model}",
+               printed_by(cleave, "preview", path, "-s", rules, "--ops", "--json"))
         yield ("explain", f"explain {model}",
                printed_by(cleave, "explain", path, "-s", rules, "--json"))
         yield ("advice", f"advise {model}",
@@ -47,8 +47,8 @@ def documents(project, cleave, tmp):
         yield ("diff", f"diff {model}",
                printed_by(cleave, "diff", path, "-s", rules, "--json", "to", "-s", samples / "npu.json",
                           "--min-acc-module-size=9"))
-        yield ("lint", f"lint-support of {model}",
-               printed_by(cleave, "lint-support", rules, path, "--json"))
+        yield ("lint", f"lists lint of {model}",
+               printed_by(cleave, "lists", "lint", rules, path, "--json"))
         folder = tmp / path.stem
         printed_by(cleave, "split", path, "-s", rules, "-o", folder, "-q")
         for file in sorted(folder.glob("*.json")):
@@ -79,7 +79,7 @@ def stages_documents(project, cleave, tmp):
         path = project / "samples" / model
         map_path = halves(cleave, path, tmp)
         yield "partition_map", map_path.name, map_path.read_bytes()
-        yield from pieces(cleave, tmp / f"{path.stem}_parts", "partition", path, "--map", map_path)
+        yield from pieces(cleave, tmp / f"{path.stem}_parts", "split", path, "--map", map_path)
     path = project / "samples" / "pipeline.json"
     yield from pieces(cleave, tmp / "stages", "stage", path)
     yield from pieces(cleave, tmp / "training", "stage", path, "--shared-params", "transmit",

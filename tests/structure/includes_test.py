@@ -28,7 +28,7 @@ LAYERS = [
 MOST_LINES = 1500
 SHELF = re.compile(r'^cleave_shelf\((\w+) "[^"]*"\s*(?:USES ([\w ]+?))?\s*COMMANDS [^\n]*\n\s*PLACES ([^)]+)\)', re.M)
 # What chooses by the shelves that are built.
-CHOOSES = {"cli/commands/commands.cc", "cli/commands/print.cc"}
+CHOOSES = {"cli/commands/commands.cc", "cli/commands/preview.cc", "cli/commands/split.cc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no folder, no extension
 

@@ -496,7 +496,7 @@ class AdviceText {
     if (gap.kind == Gap::Kind::condition) {
       const auto newer = newer_opset_of(gap.failed);
       return failed_parts_text(gap.failed) + " (" + rule_place(list, gap.rule) + ")" +
-             (newer ? ": no rule is missing, cleave fix --opset " + std::to_string(*newer) +
+             (newer ? ": no rule is missing, cleave convert --opset " + std::to_string(*newer) +
                           " converts the model"
                     : "");
     }

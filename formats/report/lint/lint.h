@@ -29,7 +29,7 @@ std::string list_skeleton(std::span<const Graph* const> graphs, const std::strin
 
 // ---- lint ----
 //
-// The findings of `lint-support`: faults of one support list, found in the rules themselves, with
+// The findings of `lists lint`: faults of one support list, found in the rules themselves, with
 // ONNX's registry of operators, and with models.
 
 struct LintFinding {

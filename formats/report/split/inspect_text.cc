@@ -316,7 +316,7 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
 
 // ---- support report ----
 //
-// `support`: the op types of a model with their dtypes, as the lists judge them, before any pass
+// `preview --ops`: the op types of a model with their dtypes, as the lists judge them, before any pass
 // keeps an accepted node on the CPU.
 
 namespace {

@@ -339,7 +339,7 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
      {"if the device can do it, widen the condition in the line that the reason names",
       "if a size is not known, state it: --dim N=1, --input-shape x=1,3,224,224",
       "if it wants a constant, and the value is known before the model runs: --fold write",
-      "else change the model: another opset (cleave fix --opset N), type or attribute"}},
+      "else change the model: another opset (cleave convert --opset N), type or attribute"}},
     {"a deny rule matches",
      "A deny rule of a list, an overlay, --deny or --verdicts settles the node. In one list, deny "
      "rules win over allow rules; a list with deny rules alone denies for all lists.",

@@ -160,7 +160,7 @@ std::string schedule_page(const ScheduleReport& report, const std::string& title
 
 // ---- stages report ----
 //
-// The data for the reports of `partition` and `stage`: parts in call order, what crosses between
+// The data for the reports of `stage` and of a split by a map: parts in call order, what crosses between
 // them, what they share, and their balance.
 
 // The cost of values that skip stages, and how they are passed.

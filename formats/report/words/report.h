@@ -60,7 +60,7 @@ void report_json(const Report& report, const TakeText& take);
 // The report for people, at most 100 columns, conclusion first. No colour.
 std::string report_text(const Report& report);
 
-// `support`: op types with their dtypes, supported and not, and coverage.
+// `preview --ops`: op types with their dtypes, supported and not, and coverage.
 std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
 

@@ -261,7 +261,7 @@ std::string option_text(const OptionTrial& trial) {
     case OptionTrial::Kind::fold:
       return "--fold write";
     case OptionTrial::Kind::opset:
-      return "cleave fix --opset " + std::to_string(trial.opset);
+      return "cleave convert --opset " + std::to_string(trial.opset);
     case OptionTrial::Kind::extend:
       return "--extend auto";
     case OptionTrial::Kind::host_shapes:

@@ -299,7 +299,7 @@ std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs);
 std::string option_note(const SplitJob& job);
 
 // For each of the nodes that a rule refuses: what makes a list accept it without a change of the list,
-// "--fold write", or "cleave fix --opset 13 converts the model"; "" where nothing is known. Reads an ONNX model again,
+// "--fold write", or "cleave convert --opset 13 converts the model"; "" where nothing is known. Reads an ONNX model again,
 // with known nodes folded.
 std::vector<std::string> ways_out(const SplitJob& job, std::span<const NodeId> nodes);
 

@@ -754,7 +754,7 @@ std::vector<std::string> ways_out(const SplitJob& job, std::span<const NodeId> n
     const Rule& rule = job.lists()[reason.list].allow[reason.rule];
     if (const auto newer = newer_opset_of(graph, nodes[i], rule, job.facts());
         newer && job.model().format() == ModelFormat::onnx) {
-      ways[i] = "cleave fix --opset " + std::to_string(*newer) + " converts the model";
+      ways[i] = "cleave convert --opset " + std::to_string(*newer) + " converts the model";
       continue;
     }
     if (!folded) folded = accepted_folded(job);

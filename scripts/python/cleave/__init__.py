@@ -25,19 +25,19 @@ from .calls import (
     diff,
     explain,
     inspect,
-    lint_support,
+    lint,
     lower,
+    ops,
     partition,
     preview,
     reduce,
     split,
     stage,
-    support,
 )
 
 __all__ = [
-    "CleaveWarning", "Error", "__version__", "advise", "check", "diff", "explain", "inspect", "lint_support", "lower",
-    "partition", "preview", "reduce", "split", "stage", "support",
+    "CleaveWarning", "Error", "__version__", "advise", "check", "diff", "explain", "inspect", "lint", "lower", "ops",
+    "partition", "preview", "reduce", "split", "stage",
 ]
 
 if TYPE_CHECKING:

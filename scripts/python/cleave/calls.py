@@ -90,7 +90,8 @@ def partition(model: Model, map: Path, *, output: Path | None = None, **options:
     """Divides the model as a map of nodes says; with `output` it writes the partitions to that folder."""
     from .results.stages import Stages
 
-    return Stages.from_json(_run("partition", [model], {"map": map, "output": output, **options}))
+    command = "preview" if output is None else "split"
+    return Stages.from_json(_run(command, [model], {"map": map, "output": output, **options}))
 
 
 def inspect(model: Model, **options: Option) -> Inspect:
@@ -108,11 +109,11 @@ def explain(model: Model, nodes: str | Iterable[str] = (), *, support: Paths, **
     return Explain.from_json(_run("explain", [model], {"support": support, **options}, words=named))
 
 
-def support(model: Model, support: Paths, **options: Option) -> SupportReport:
+def ops(model: Model, support: Paths, **options: Option) -> SupportReport:
     """Which operators of the model the lists accept."""
     from .results.support_report import SupportReport
 
-    return SupportReport.from_json(_run("support", [model], {"support": support, **options}))
+    return SupportReport.from_json(_run("preview --ops", [model], {"support": support, **options}))
 
 
 def advise(models: Any, support: Paths, **options: Option) -> Advice:
@@ -146,11 +147,11 @@ def reduce(model: Model, backend: Path, **options: Option) -> Reduction:
     return Reduction.from_json(_run("reduce", [model], {"backend": backend, **options}, may_fail=True))
 
 
-def lint_support(list: Path, models: Any = (), **options: Option) -> Lint:
+def lint(list: Path, models: Any = (), **options: Option) -> Lint:
     """What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`."""
     from .results.lint import Lint
 
-    return Lint.from_json(_run("lint-support", [list, *_models(models)], options, may_fail=True))
+    return Lint.from_json(_run("lists lint", [list, *_models(models)], options, may_fail=True))
 
 
 def _models(models: Any) -> list[Model]:
@@ -232,7 +233,7 @@ def _arguments(options: Mapping[str, Option]) -> list[str]:
     arguments: list[str] = []
     for name, option in options.items():
         word = name.rstrip("_").replace("_", "-")
-        if word in ("help", "json", "version"):
+        if word in ("help", "json", "ops", "report", "version"):
             raise TypeError(f"{name}: is for the command line: python -m cleave --help")
         if word in FLAGS and not isinstance(option, (bool, type(None))):
             raise TypeError(f"{name}: is True or False, not {option!r}")
@@ -276,12 +277,12 @@ KINDS = frozenset({"report", "stages", "check", "advice", "diff", "explain", "in
 
 def _run(command: str, models: Sequence[object], options: Mapping[str, Option], may_fail: bool = False,
          words: Sequence[str] = ()) -> dict[str, Any]:
-    """`words`: other arguments without an option."""
+    """`command`: its words. `words`: other arguments without an option."""
     from .program import program
 
     path = program()
     with _files(models) as files:
-        arguments = [path, command, *files, *words, "--json", "--log-level=warning", *_arguments(options)]
+        arguments = [path, *command.split(), *files, *words, "--json", "--log-level=warning", *_arguments(options)]
         exit_code, printed, said = finished(arguments)
     if exit_code != 0 and not (may_fail and exit_code == 1 and printed):
         raise Error(exit_code, said or f"cleave ended with exit code {exit_code}")

@@ -29,7 +29,7 @@ class LintFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Lint:
-    """The output of `lint-support --json`."""
+    """The output of `lists lint --json`."""
 
     format: Literal["cleave.lint"]
     version: int

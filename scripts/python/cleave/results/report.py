@@ -1171,7 +1171,7 @@ class Report:
     # How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.
     chain: ReportChain | None = None
     notes: list[str]
-    # Only of `preview --lower`: a document of lowering.schema.json.
+    # Only of `lower --report`: a document of lowering.schema.json.
     lowering: dict[str, Any] | None = None
     # Only in manifest.json: the other files in its folder. --force removes only files that are listed here, by name and
     # size.

@@ -352,15 +352,15 @@ class StagesFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Stages:
-    """The result of `partition` and `stage`: --json, and manifest.json of -o. Nodes are in model order, stages in call
-    order."""
+    """The result of `stage`, `preview --map` and `split --map`: --json, and manifest.json of -o. Nodes are in model
+    order, stages in call order."""
 
     format: Literal["cleave.stages"]
     version: int
     model: StagesModel
     stages: list[StagesStage]
     call_order: list[str]
-    # The stage or partition of each node of a model, in model order; `partition --map` and `stage --map` read it.
+    # The stage or partition of each node of a model, in model order; `--map` reads it.
     node_map: dict[str, str] | None = None
     # Parameters that several stages have copies of, which training must keep equal.
     replicated_parameters: list[StagesReplicatedParameter]

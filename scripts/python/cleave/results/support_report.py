@@ -136,8 +136,8 @@ class SupportReportCoverage:
 
 @dataclass(frozen=True, kw_only=True)
 class SupportReport:
-    """`support --json`: the op types of a model with the dtypes that they occur with, and whether the list supports
-    them, before any pass moves an accepted node to the CPU. In order of first use."""
+    """`preview --ops --json`: the op types of a model with the dtypes that they occur with, and whether the list
+    supports them, before any pass moves an accepted node to the CPU. In order of first use."""
 
     format: Literal["cleave.support_report"]
     version: int

@@ -104,7 +104,7 @@ TEST_CASE("each option is written as it is given") {
     return option_text({.kind = kind, .min_acc_size = 3, .most_kept = 5, .opset = 18});
   };
   CHECK(text(Kind::fold) == "--fold write");
-  CHECK(text(Kind::opset) == "cleave fix --opset 18");
+  CHECK(text(Kind::opset) == "cleave convert --opset 18");
   CHECK(text(Kind::extend) == "--extend auto");
   CHECK(text(Kind::host_shapes) == "--host-shapes");
   CHECK(text(Kind::allow_non_tensor) == "--allow-non-tensor");
