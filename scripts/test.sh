@@ -194,7 +194,7 @@ fi
 python=$venv/bin/python
 [ -x "$python" ] || python=$(command -v python3)
 # Merged as the quickstart's, since it is made from nothing; linked by mold where that is installed.
-options=(-DBUILD_TESTING=ON "-DCLEAVE_PYTHON=$python" -DCLEAVE_UNITY=ON)
+options=(-DBUILD_TESTING=ON "-DCLEAVE_PYTHON=$python")
 if command -v mold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold); fi
 # Continuous integration takes warnings for errors.
 [ "${CI:-}" != true ] || options+=(-DCLEAVE_WERROR=ON)
@@ -232,7 +232,7 @@ else
     build strict release "${strict[@]}"
   # Of clang++, not g++, which with sanitizers warns wrongly about the standard library.
   step build-asan "build with clang++ and sanitizers, warnings are errors (build/asan)" \
-    build asan asan -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}" -DCLEAVE_UNITY=OFF  # clang-tidy wants each source
+    build asan asan -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}"
   step tidy "clang-tidy of core and cli, shellcheck of the scripts" lint
   lint_python
   step build-quick "build of the quickstart, several sources at once (build/quick)" build quick quick

@@ -10,7 +10,7 @@ cd "$root"
 shelves=(STAGES COMPILERS ADVICE LISTS CI)
 [ $# -gt 0 ] || set -- "${shelves[@]}" all
 for shelf in "$@"; do
-  off=(-DCLEAVE_UNITY=ON)  # each is built from nothing
+  off=()
   for other in "${shelves[@]}"; do
     [ "$shelf" != all ] && [ "$shelf" != "$other" ] || off+=("-DCLEAVE_WITH_$other=OFF")
   done
