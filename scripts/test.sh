@@ -193,7 +193,7 @@ else
 fi
 python=$venv/bin/python
 [ -x "$python" ] || python=$(command -v python3)
-# Merged as the quickstart's, since it is made from nothing; linked by mold where that is installed.
+# Linked by mold where that is installed.
 options=(-DBUILD_TESTING=ON "-DCLEAVE_PYTHON=$python")
 if command -v mold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold); fi
 # Continuous integration takes warnings for errors.
