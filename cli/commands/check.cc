@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
@@ -13,9 +12,8 @@
 #include "cli/terminal/terminal.h"
 #include "core/base/base.h"
 #include "formats/base/files.h"
-#include "formats/base/process.h"
-#include "formats/models/models.h"
 #include "formats/report/check/check.h"
+#include "formats/run/jobs/check_job.h"
 #include "formats/run/jobs/jobs.h"
 
 namespace cleave {
@@ -56,9 +54,10 @@ class CheckCommand : public Command {
   }
 
   ExitCode run() override {
-    if (const auto fault = find_models(); !fault) {
-      return refuse(fault.error());
-    }
+    auto found = models_of(models_);
+    if (!found) return refuse(found.error());
+    models_ = *std::move(found);
+    columns_ = check_columns(request_.lists, combine_);
     if (const std::string fault = usage_fault(); !fault.empty()) {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;
@@ -73,14 +72,14 @@ class CheckCommand : public Command {
       auto read = read_baseline_file(gates_.baseline);
       if (!read) return refuse_baseline(std::move(read).error());
       baseline_ = *std::move(read);
-      if (baseline_->is_single && models_.size() * columns().size() > 1) {
+      if (baseline_->is_single && models_.size() * columns_.size() > 1) {
         print_error(escaped_in_quotes(gates_.baseline) +
                     " is one report, for one model and one list; --update-baseline makes a "
                     "baseline for several");
         return ExitCode::bad_input;
       }
     }
-    if (const ExitCode code = check_models(); code != ExitCode::done) return code;
+    if (const ExitCode code = check(); code != ExitCode::done) return code;
     if (!is_whole_) return ExitCode::bad_input;
     fail_vain_requirements(check_);
     const ExitCode written = write_outputs();
@@ -135,92 +134,28 @@ class CheckCommand : public Command {
     return refuse(faults);
   }
 
-  bool has_targets() const { return request_.lists.targets().size() > 1; }
-
-  // The lists of each column of the matrix of models and lists.
-  std::vector<std::vector<std::string>> columns() const {
-    const std::vector<std::string>& paths = request_.lists.paths;
-    if (combine_ || has_targets() || paths.empty()) return {paths};
-    std::vector<std::vector<std::string>> columns;
-    for (const std::string& path : paths) columns.push_back({path});
-    return columns;
-  }
-
-  // Its lists; the files of verdicts where there are none.
-  std::string column_name(const std::vector<std::string>& lists) const {
-    std::string name;
-    const auto& files = lists.empty() ? request_.lists.verdicts : lists;
-    for (const std::string& file : files) name += (name.empty() ? "" : " + ") + file;
-    return name;
-  }
-
-  // Puts the models of a folder in its place, by name.
-  Status<Diagnostics> find_models() {
-    namespace fs = std::filesystem;
-    std::vector<std::string> found;
-    for (const std::string& path : models_) {
-      std::error_code error;
-      if (!fs::is_directory(path, error)) {
-        found.push_back(path);
-        continue;
-      }
-      const auto below = paths_below(path);
-      if (!below) return below.error();
-      std::vector<std::string> inside;
-      for (const fs::path one : *below) {
-        const std::string kind = one.extension().string();
-        const bool is_model = kind == ".onnx" || kind == ".pt2" || kind == ".tflite";
-        if (is_model && fs::is_regular_file(one, error))
-          inside.push_back(one.lexically_normal().string());
-      }
-      if (inside.empty()) {
-        return Diagnostics{diagnostic_of(path, "this folder has no .onnx, .pt2 or .tflite file")};
-      }
-      std::sort(inside.begin(), inside.end());
-      for (const std::string& model : inside) record_input(model);
-      found.insert(found.end(), inside.begin(), inside.end());
-    }
-    models_ = std::move(found);
-    return Done{};
-  }
-
-  // What became of one model: plain data, so that no more models are held than are worked on.
-  struct Checked {
-    Diagnostics messages;
-    std::vector<CheckRun> runs;
-    std::vector<BaselineItem> items;
-    std::vector<std::string> not_in_baseline;  // lists
-    std::optional<Fault> fault;
-  };
-
-  // Models are checked side by side; messages and results come in the order given.
-  ExitCode check_models() {
+  ExitCode check() {
     BoundModels bound(*app_, request_.model, models_.size() > 1);
-    std::vector<ModelRequest> requests;
-    for (const std::string& model : models_) requests.push_back(bound.request_for(model));
-    std::vector<ListsRead> lists;
-    for (const std::vector<std::string>& column : columns()) {
-      ListsRequest request = request_.lists;
-      request.paths = column;
-      auto read = load_lists(request);
+    CheckModels request{.models = {},
+                        .columns = std::move(columns_),
+                        .split = request_,
+                        .gates = gates_.effective_request(),
+                        .baseline = baseline_ ? &*baseline_ : nullptr,
+                        .makes_baseline = gates_.update_baseline};
+    for (const std::string& model : models_) request.models.push_back(bound.request_for(model));
+    for (CheckColumn& column : request.columns) {
+      ListsRequest lists = request_.lists;
+      lists.paths = column.paths;
+      auto read = load_lists(lists);
       if (!read) return ExitCode::bad_input;
-      lists.push_back(*std::move(read));
-      lists.back().warnings.clear();  // they are printed
+      column.lists = *std::move(read);
+      column.lists.warnings.clear();  // they are printed
     }
     print_diagnostics(idle_request_warnings(request_));
-    std::vector<Checked> all(models_.size());
-    {
+    std::vector<CheckedModel> all = [&] {
       ProgressBar bar("");
-      const Progress progress = bar.observer();
-      std::mutex mutex;
-      std::size_t done = 0;
-      do_each(models_.size(), [&](std::size_t i) {
-        all[i] = check_model(requests[i], lists);
-        const std::lock_guard lock(mutex);
-        tell(progress, {"checking", "models", ++done, models_.size()});
-        return true;
-      });
-    }
+      return check_models(request, bar.observer());
+    }();
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (const ExitCode code = take(models_[i], std::move(all[i])); code != ExitCode::done) {
         return code;
@@ -229,58 +164,8 @@ class CheckCommand : public Command {
     return bound.are_all_bound() ? ExitCode::done : ExitCode::bad_input;
   }
 
-  Checked check_model(const ModelRequest& asked, const std::vector<ListsRead>& lists) const {
-    Checked checked;
-    const auto fail = [&](Fault fault) {
-      checked.fault = std::move(fault);
-      return std::move(checked);
-    };
-    auto model = read_model(asked.path, asked.bindings, asked.limits);
-    if (!model) return fail(input_fault(model.error()));
-    checked.messages = model->warnings;
-    if (models_.size() == 1) {
-      append(checked.messages, idle_option_warnings(*model));
-    }
-    const auto costs = read_costs_and_shapes(costs_of(request_), *model);
-    if (!costs) return fail(input_fault(costs.error()));
-    checked.messages.insert(checked.messages.end(), costs->warnings.begin(), costs->warnings.end());
-    const auto names = columns();
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-      SplitRequest request = request_;
-      request.model = asked;
-      request.lists.paths = names[i];
-      request.require = gates_.request.require;
-      const auto job = run_split(
-          request, {},
-          {.model = &*model, .costs = &*costs, .lists = &lists[i], .are_requirements_told = true});
-      if (!job) return fail(job.error());
-      const Diagnostics& warnings = job->warnings();
-      checked.messages.insert(checked.messages.end(), warnings.begin(), warnings.end());
-      append(checked.messages, limit_warnings(*job));
-      hold(asked.path, column_name(names[i]), job->report(), checked);
-    }
-    return checked;
-  }
-
-  void hold(const std::string& model, const std::string& list, const Report& report,
-            Checked& checked) const {
-    const EarlierResult* before = nullptr;
-    if (baseline_) {
-      before = baseline_->find(model, list);
-      if (before == nullptr) {
-        checked.not_in_baseline.push_back(list);
-        return;
-      }
-    }
-    CheckRun run = check_report(report, gates_.effective_request(), before);
-    run.model = model;
-    run.list = list;
-    checked.runs.push_back(std::move(run));
-    if (gates_.update_baseline) checked.items.push_back({model, list, report_json(report)});
-  }
-
   // A single model that cannot be checked ends the run; of several it is an error of the report.
-  ExitCode take(const std::string& model, Checked checked) {
+  ExitCode take(const std::string& model, CheckedModel checked) {
     print_diagnostics(checked.messages);
     if (checked.fault) {
       if (models_.size() == 1 || gates_.update_baseline ||
@@ -370,6 +255,7 @@ class CheckCommand : public Command {
   bool github_ = false;
   PageFile page_;
   std::vector<std::string> models_;
+  std::vector<CheckColumn> columns_;
   SplitRequest request_;
   GateArgs gates_;
   bool combine_ = false;

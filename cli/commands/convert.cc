@@ -126,8 +126,8 @@ class ConvertCommand : public Command {
     const auto now = imported_opset(model_->graph, "");
     if (opset_ == 0 || !now || *now == opset_) return ExitCode::done;
     const std::string file = std::filesystem::path(output_).filename().string();
-    const ExitCode code = convert_opset(folder, file, opset_);
-    if (code != ExitCode::done) return code;
+    if (const auto done = convert_opset(folder, file, opset_); !done)
+      return cleave::refuse(done.error());
     request_.model.path = folder.path_of(file);
     inlines_ = false;
     ShapeBindings bindings;

@@ -92,7 +92,7 @@ class LowerCommand : public Command {
     auto split = split_with_progress(request_);
     if (!split) return split.error();
     auto backends = backend_.load(split->model().format(), request_.lists.targets());
-    if (auto folded = split_of_folded(*split)) split = *std::move(folded);
+    if (auto known = folded(*split)) split = *std::move(known);
     if (!backends || !is_for_compilers(split->model(), request_.model.path))
       return ExitCode::bad_input;
     if (!may_deploy(*backends)) return ExitCode::usage;
@@ -132,16 +132,14 @@ class LowerCommand : public Command {
   // What preview says of this split, before compilers run for long: what the accelerator gets of the nodes and of
   // the work, which sizes are open, and whether another option gives more, which the report says again.
   void say_of_split(const SplitJob& split) {
-    const auto sizes = open_sizes_of(split);
-    std::string note = option_note(split);
-    Report report =
-        split.report(reports_ && !note.empty() ? std::vector{note} : std::vector<std::string>{});
-    report.open_sizes = sizes ? &*sizes : nullptr;
+    const FullReport full = reports_ ? preview_report(split) : full_report(split);
+    const Report& report = full.report;
     const std::string text = report_text(report);
     if (reports_ && json_) split_report_ = report_json(report);
     if (reports_ && !json_) write_stdout(text);
-    if (!reports_) print_info(text.substr(0, text.find("\n\n")));
-    if (!reports_ && !note.empty()) notes_.push_back(std::move(note));
+    if (reports_) return;
+    print_info(text.substr(0, text.find("\n\n")));
+    if (std::string note = option_note(split); !note.empty()) notes_.push_back(std::move(note));
   }
 
   // One file has each partition once, so that a target of several has one backend.
@@ -210,41 +208,42 @@ class LowerCommand : public Command {
     LoweringReport report{split.model(), backends, options_.pool, options_.search, *outcome};
     if (!output_.empty()) report.folder = folder_->final_path();
     report.notes = notes_;
-    ExitCode code = write_list(report, split);
     report.split_options = given_split_options();
-    report.list_options = lists_of(report);
-    if (code == ExitCode::done) code = write_folder(report, split);
-    if (code == ExitCode::done) code = write_reports(report);
+    const auto files = write_lowering(report, split, options_,
+                                      {folder_ ? &*folder_ : nullptr, deny_out_, force_, embeds_});
+    if (!files) return refuse(files.error());
+    for (const std::string& warning : files->warnings) print_warning(warning);
+    for (const Deployed& one : files->deployed) {
+      print_info(one.file + ": " + counted(one.compiled, "compiled partition") +
+                 (one.tried.empty() ? "" : "; " + escaped(one.tried)));
+      for (const std::string& why : one.not_compiled)
+        print_info("  by ONNX Runtime: " + escaped(why));
+    }
+    if (folder_) print_info("wrote " + output_);
+    const ExitCode code = write_reports(report);
     if (code != ExitCode::done) return code;
     write_stdout(!json_     ? (reports_ ? "\nLOWERING\n" : "") + lowering_text(report)
                  : reports_ ? with_lowering(std::move(split_report_), report)
                             : lowering_json(report),
                  written());
     if (github_) write_annotations(report);
-    if (not_deployed_) return refuse(*not_deployed_);
+    if (files->not_deployed) return refuse(*files->not_deployed);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
     return outcome->is_clean && !outcome->takes_nothing ? ExitCode::done : ExitCode::check_failed;
   }
 
-  // Where all sizes are known, what only computes known integers is no work for a compiler: the split of
-  // the model with these folded in, unless --fold says otherwise. nullopt when that changes nothing.
-  std::optional<Result<SplitJob, ExitCode>> split_of_folded(const SplitJob& split) {
+  // Unless --fold says what is folded.
+  std::optional<SplitJob> folded(const SplitJob& split) {
     const auto is_given = [](const CLI::Option* option) {
       return option->check_name("--fold") && option->count() > 0;
     };
-    const Graph& graph = split.model().graph;
-    const bool is_for_user = std::any_of(of_split_.begin(), of_split_.end(), is_given);
-    if (is_for_user || split.model().format() != ModelFormat::onnx || !open_inputs(graph).empty()) {
-      return std::nullopt;
-    }
-    SplitRequest request = request_;
-    request.model.bindings.folding = Folding::write;
-    auto folded = run_split(request);
-    if (!folded || folded->graph().node_count() == graph.node_count()) return std::nullopt;
-    say_folded(graph.node_count() - folded->graph().node_count());
-    request_ = std::move(request);
+    if (std::any_of(of_split_.begin(), of_split_.end(), is_given)) return std::nullopt;
+    auto folded = split_of_folded(split);
+    if (!folded) return folded;
+    say_folded(split.graph().node_count() - folded->graph().node_count());
+    request_ = folded->request();
     is_folded_ = true;
-    return Result<SplitJob, ExitCode>(*std::move(folded));
+    return folded;
   }
 
   // The options of the split that the user gave, apart from the lists, as they can be given again.
@@ -265,152 +264,6 @@ class LowerCommand : public Command {
 
   bool has_one_list() const { return request_.lists.paths.size() == 1; }
   bool has_targets() const { return request_.lists.targets().size() > 1; }
-
-  // True for a target with one list of its own, which can be extended.
-  bool has_one_list(const std::string& target) const {
-    const auto& paths = request_.lists.paths;
-    return std::count_if(paths.begin(), paths.end(), [&](const std::string& text) {
-             const std::string name = list_source_of(text).target;
-             return (name.empty() ? kOnlyTarget : name) == target;
-           }) == 1;
-  }
-
-  // The list that what was learned is added to: the user's, with what --deny denies.
-  static SupportList list_to_extend(std::span<const SupportList> lists) {
-    SupportList list = lists.front();
-    for (const SupportList& other : lists) {
-      if (!is_list_of_denials(other)) continue;
-      for (const Rule& rule : other.deny) list.deny.emplace_back(rule).why = "given by --deny";
-    }
-    return list;
-  }
-
-  // The lists of the last round, as options; empty when what was learned is in no file.
-  std::vector<std::string> lists_of(const LoweringReport& report) const {
-    std::vector<std::string> paths = request_.lists.paths;
-    if (!report.outcome.learned.empty() && has_targets()) {
-      paths = lists_of_targets(report);
-      if (paths.empty()) return {};
-    } else if (!report.outcome.learned.empty()) {
-      const bool is_in_folder = folder_ && has_one_list();
-      const std::string in_folder = is_in_folder ? report.folder + "/learned.json" : "";
-      const std::string learned = report.learned_path.empty() ? in_folder : report.learned_path;
-      if (learned.empty()) return {};
-      paths = {learned};
-    }
-    std::vector<std::string> words;
-    for (const std::string& path : paths) words.insert(words.end(), {"-s", path});
-    return words;
-  }
-
-  // The same of several targets: those that learned nothing keep their lists.
-  std::vector<std::string> lists_of_targets(const LoweringReport& report) const {
-    std::vector<std::string> paths;
-    const LowerOutcome& outcome = report.outcome;
-    for (const std::string& text : request_.lists.paths) {
-      const ListSource source = list_source_of(text);
-      const std::string target(source.target.empty() ? kOnlyTarget : source.target);
-      const auto at = std::find(outcome.targets.begin(), outcome.targets.end(), target) -
-                      outcome.targets.begin();
-      const bool has_learned = !outcome.learned_by_target[static_cast<std::size_t>(at)].is_empty();
-      if (has_learned && (!folder_ || !has_one_list(target))) return {};
-      paths.push_back(has_learned ? target + "=" + report.folder + "/" + learned_name(target)
-                                  : text);
-    }
-    return paths;
-  }
-
-  static std::string learned_name(const std::string& target) {
-    return "learned_" + target + ".json";
-  }
-
-  // A list for each of several targets that has one list.
-  Status<Diagnostics> write_learned_of_targets(const LoweringReport& report,
-                                               const SplitJob& split) const {
-    const std::span<const SupportList> lists = split.lists();
-    for (std::size_t i = 0; i < report.outcome.targets.size(); ++i) {
-      const Target& target = split.targets()[i];
-      if (!has_one_list(target.name)) continue;
-      const auto own = lists.subspan(target.first_list, target.end_list - target.first_list);
-      const auto text = learned_list_json(list_to_extend(own), report.outcome.learned_by_target[i]);
-      if (!text) continue;
-      if (auto done = folder_->write(learned_name(target.name), *text); !done) return done;
-    }
-    return Done{};
-  }
-
-  // Writes the learned list if it was asked for, and checks that it gives the partitions of the
-  // last round again.
-  ExitCode write_list(LoweringReport& report, const SplitJob& split) const {
-    if (deny_out_.empty()) return ExitCode::done;
-    const auto text =
-        learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
-    if (!text) return refuse({diagnostic_of(deny_out_, text.error().message)});
-    const auto written = write_file(deny_out_, *text, force_);
-    if (!written) return refuse(written.error(), ExitCode::cannot_write);
-    report.learned_path = deny_out_;
-    return check_learned(report, *text, split);
-  }
-
-  ExitCode check_learned(const LoweringReport& report, const std::string& text,
-                         const SplitJob& split) const {
-    auto list = parse_support(deny_out_, text);
-    if (!list) return refuse(list.error(), ExitCode::bug);
-    // As the user will give it, without --deny.
-    ListsRead lists{split.lists(), {}};
-    list->list.role = lists.lists.front().role;
-    lists.lists.front() = std::move(list->list);
-    std::erase_if(lists.lists, is_list_of_denials);
-    const auto again = run_split(
-        split.request(), {}, {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
-    if (!again) return ExitCode::bug;
-    const Partition& partition = again->split().partition;
-    std::size_t nodes = 0;
-    for (const PartId part : partition.parts()) {
-      if (partition.is_acc(part)) nodes += partition.nodes(part).size();
-    }
-    const LowerRound& last = report.outcome.rounds.back();
-    const bool is_last = last.learned.empty() && !last.has_learned_size;
-    if (!is_last || nodes == report.outcome.rounds.back().acc_nodes) return ExitCode::done;
-    print_warning("the learned list leads to other partitions than those of the last round");
-    return ExitCode::done;
-  }
-
-  // Writes root_ep.onnx, and says which partitions it runs on the CPU. Why there is none is said at the end: the
-  // report is written all the same.
-  void write_deployed(const LoweringReport& report, const SplitJob& split) {
-    if (!deploy_ || report.outcome.is_driver_fault) return;
-    auto written = deploy({split, report.backends, options_, report.outcome, *folder_, embeds_});
-    if (!written) {
-      not_deployed_ = std::move(written).error();
-      return;
-    }
-    for (const Deployed& one : *written) {
-      print_info(one.file + ": " + counted(one.compiled, "compiled partition") +
-                 (one.tried.empty() ? "" : "; " + escaped(one.tried)));
-      for (const std::string& why : one.not_compiled)
-        print_info("  by ONNX Runtime: " + escaped(why));
-    }
-  }
-
-  ExitCode write_folder(const LoweringReport& report, const SplitJob& split) {
-    if (!folder_) return ExitCode::done;
-    write_deployed(report, split);
-    auto written = folder_->write("lowering.txt", lowering_text(report));
-    const auto learned =
-        learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
-    if (written && learned && has_one_list()) written = folder_->write("learned.json", *learned);
-    if (written) written = write_learned_of_targets(report, split);
-    if (written) written = folder_->write("lowering.json", lowering_json(report));
-    if (written)
-      written = folder_->write_manifest("{\n \"format\": \"cleave.lowering_folder\"\n}\n");
-    if (written) written = folder_->commit();
-    if (!written) return refuse(written.error(), ExitCode::cannot_write);
-    std::error_code ignored;
-    std::filesystem::remove(options_.pool.journal, ignored);
-    print_info("wrote " + output_);
-    return ExitCode::done;
-  }
 
   ExitCode write_reports(const LoweringReport& report) const {
     for (const ReportFile& file : files_) {
@@ -463,10 +316,9 @@ class LowerCommand : public Command {
   std::optional<OutputFolder> folder_;
   bool force_ = false, json_ = false, reports_ = false, github_ = false;
   bool no_artefacts_ = false, deploy_ = false, embeds_ = false;
-  std::vector<std::string> notes_;     // on the split
-  std::string split_report_;           // of --report --json
-  std::optional<Fault> not_deployed_;  // why root_ep.onnx is not written
-  bool is_folded_ = false;             // though the user did not say so
+  std::vector<std::string> notes_;  // on the split
+  std::string split_report_;        // of --report --json
+  bool is_folded_ = false;          // though the user did not say so
 };
 
 }  // namespace

@@ -45,15 +45,9 @@ class PreviewCommand : public Command {
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
     // What takes several splits is for reports.
-    const bool is_report = (!ops_ && !nodes_) || !files_.written().empty();
-    std::vector<std::string> notes;
-    std::optional<OpenSizes> sizes;
-    if (is_report) {
-      if (std::string note = option_note(*run); !note.empty()) notes.push_back(std::move(note));
-      sizes = open_sizes_of(*run);
-    }
-    Report report = run->report(std::move(notes));
-    report.open_sizes = sizes ? &*sizes : nullptr;
+    const bool is_full = (!ops_ && !nodes_) || !files_.written().empty();
+    const FullReport full = is_full ? preview_report(*run) : FullReport{run->report(), {}};
+    const Report& report = full.report;
     const ExitCode code = files_.write(report);
     write_stdout(nodes_ ? print_split(run->graph(), run->split().partition, run->split().boundaries)
                  : ops_ ? json_ ? support_report_json(report) : support_report_text(report)

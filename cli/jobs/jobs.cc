@@ -237,17 +237,20 @@ std::vector<std::string> ReportFiles::written() const {
   return paths;
 }
 
-ExitCode ReportFiles::write_inside(const Report& report, const OutputFolder& folder) const {
+Status<Fault> ReportFiles::write_inside(const Report& report, const OutputFolder& folder,
+                                        ProgressBar& bar) const {
   Status<Diagnostics> written = Done{};
   if (is_child(page_.path(), folder.final_path())) {
-    const HtmlPage page = html_with_progress(report, page_.path(), page_.limits());
+    const HtmlPage page = html_report(report, page_.limits(), bar.observer());
+    bar.erase();
     for (const std::string& note : page.notes) print_warning(note);
     written = folder.write(name_of(page_.path()), page.text);
   }
   if (written && is_child(netron_, folder.final_path())) {
     written = folder.write(name_of(netron_), netron_attachment(report));
   }
-  return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+  if (!written) return output_fault(std::move(written).error());
+  return Done{};
 }
 
 ExitCode ReportFiles::write(const Report& report, const std::string& made) const {
@@ -346,17 +349,6 @@ Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told) {
   return warnings;
 }
 
-Diagnostics limit_warnings(const SplitJob& job) {
-  Diagnostics warnings;
-  for (std::string& note : job.limit_notes()) {
-    if (note.empty()) continue;
-    warnings.push_back({.severity = Severity::warning,
-                        .file = job.model().source.path(),
-                        .message = std::move(note)});
-  }
-  return warnings;
-}
-
 std::optional<ListsRead> load_lists(const ListsRequest& request) {
   auto read = read_lists(request);
   print_diagnostics(read ? read->warnings : read.error());
@@ -441,18 +433,20 @@ std::string renamed(std::string text, const std::string& hidden, const std::stri
   return text;
 }
 
-ExitCode code_of(int status) {
-  switch (status) {
-    case 0:
-      return ExitCode::done;
+// A fault that was printed.
+Fault told(FaultCause cause) { return {cause, {}}; }
+
+FaultCause cause_of(const ChildResult& result) {
+  if (result.end != ChildEnd::exited) return FaultCause::program;
+  switch (result.code) {
     case 1:
-      return ExitCode::check_failed;
+      return FaultCause::infeasible;
     case 2:
-      return ExitCode::bad_input;
+      return FaultCause::input;
     case 4:
-      return ExitCode::cannot_write;
+      return FaultCause::output;
     default:
-      return ExitCode::external_failed;
+      return FaultCause::program;
   }
 }
 
@@ -509,7 +503,8 @@ std::string text_of(const ChildResult& result, const OutputFolder& folder) {
 
 }  // namespace
 
-ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, ModelFormat format) {
+Status<Fault> capture_parts(const OutputFolder& folder, const CaptureArgs& args,
+                            ModelFormat format) {
   const bool is_torch = format == ModelFormat::pt2;
   std::vector<std::string> words = {made_folder(folder), "--seed", std::to_string(args.seed)};
   if (!args.inputs.empty()) {
@@ -517,43 +512,46 @@ ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, Mode
   }
   const auto result = run_script("--capture", is_torch ? "capture_torch.py" : "capture_inputs.py",
                                  std::move(words));
-  if (!result) return ExitCode::external_failed;
-  const ExitCode code =
-      result->end == ChildEnd::exited ? code_of(result->code) : ExitCode::external_failed;
+  if (!result) return told(FaultCause::program);
   std::string text = text_of(*result, folder);
   if (result->code == kSkipped) {
     text += "\n--capture needs: pip install ";
     text += is_torch ? "torch numpy" : "onnx onnxruntime numpy";
   }
-  code == ExitCode::done ? print_info(text) : print_error("the parts are not captured:\n" + text);
-  return code;
+  if (result->end == ChildEnd::exited && result->code == 0) {
+    print_info(text);
+    return Done{};
+  }
+  print_error("the parts are not captured:\n" + text);
+  return told(cause_of(*result));
 }
 
 namespace {
 
 // `what` is converted: "the parts", "the model". `path` is where it is.
-ExitCode convert(const OutputFolder& folder, const std::string& what, const std::string& path,
-                 std::uint32_t opset) {
+Status<Fault> convert(const OutputFolder& folder, const std::string& what, const std::string& path,
+                      std::uint32_t opset) {
   const auto result = run_script("--opset", "convert_opset.py", {path, std::to_string(opset)});
-  if (!result) return ExitCode::external_failed;
+  if (!result) return told(FaultCause::program);
   const bool has_ended = result->end == ChildEnd::exited;
-  if (has_ended && result->code == 0) return ExitCode::done;
+  if (has_ended && result->code == 0) return Done{};
   const bool is_refused = has_ended && result->code == 1;
   std::vector<std::string> notes;
   if (has_ended && result->code == kSkipped) notes.emplace_back("--opset needs: pip install onnx");
   print_error("ONNX cannot convert " + what + " to opset " + std::to_string(opset) + ": " +
                   text_of(*result, folder),
               notes);
-  return is_refused ? ExitCode::bad_input : ExitCode::external_failed;
+  return told(is_refused ? FaultCause::input : FaultCause::program);
 }
 
 }  // namespace
 
-ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset) {
+Status<Fault> convert_opset(const OutputFolder& folder, std::uint32_t opset) {
   return convert(folder, "the parts", made_folder(folder), opset);
 }
 
-ExitCode convert_opset(const OutputFolder& folder, const std::string& file, std::uint32_t opset) {
+Status<Fault> convert_opset(const OutputFolder& folder, const std::string& file,
+                            std::uint32_t opset) {
   return convert(folder, "the model", made_folder(folder) + "/" + file, opset);
 }
 

@@ -43,9 +43,6 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
 // The warnings that do not read as one of those that were printed before.
 Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told);
 
-// Warnings of targets that hold more than they can, for commands whose report has no notes.
-Diagnostics limit_warnings(const SplitJob& job);
-
 // Reads the lists and prints warnings; nullopt when a list has faults, which are printed.
 std::optional<ListsRead> load_lists(const ListsRequest& request);
 
@@ -156,8 +153,9 @@ class ReportFiles {
   // command makes first; empty: none.
   Status<Diagnostics> check(const std::string& made = {}) const;
   // Writes the files inside the folder that the command makes, before it is committed, so that its
-  // manifest lists them, too. Prints errors.
-  ExitCode write_inside(const Report& report, const OutputFolder& folder) const;
+  // manifest lists them, too.
+  Status<Fault> write_inside(const Report& report, const OutputFolder& folder,
+                             ProgressBar& bar) const;
   // Writes the other files, with `made` as for check(). Prints errors.
   ExitCode write(const Report& report, const std::string& made = {}) const;
   // Paths of the files asked for.
@@ -194,15 +192,18 @@ struct CaptureArgs {
   void add_to(CLI::App& app);
 };
 
-// Adds the folder `captured` to `folder`, whose manifest must exist; the caller must write the
-// manifest again afterwards. Prints what was captured, and what went wrong, on standard error.
-// Returns check_failed when some parts could not be captured.
-ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, ModelFormat format);
+// Scripts write lines: what they say is printed as it is, and the faults that are returned only have their causes.
 
-// Converts the ONNX files in `folder`. Returns bad_input, after printing which part is to blame, when ONNX's
+// Adds the folder `captured` to `folder`, whose manifest must exist. Prints what was captured. Infeasible: some parts
+// could not be captured.
+Status<Fault> capture_parts(const OutputFolder& folder, const CaptureArgs& args,
+                            ModelFormat format);
+
+// Converts the ONNX files in `folder`. A fault of the input, after printing which part is to blame, when ONNX's
 // converter cannot do it.
-ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset);
+Status<Fault> convert_opset(const OutputFolder& folder, std::uint32_t opset);
 // The same for one file in `folder`, a model.
-ExitCode convert_opset(const OutputFolder& folder, const std::string& file, std::uint32_t opset);
+Status<Fault> convert_opset(const OutputFolder& folder, const std::string& file,
+                            std::uint32_t opset);
 
 }  // namespace cleave

@@ -164,8 +164,11 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 ProgressBar::ProgressBar(std::string subject, InLog in_log)
     : subject_(std::move(subject)), in_log_(in_log) {}
 
-ProgressBar::~ProgressBar() {
+ProgressBar::~ProgressBar() { erase(); }
+
+void ProgressBar::erase() {
   if (is_shown_) write_stderr("\r\x1b[K");
+  is_shown_ = false;
 }
 
 Progress ProgressBar::observer() {

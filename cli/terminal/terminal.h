@@ -100,6 +100,8 @@ class ProgressBar {
 
   // Refers to this object; empty when there is nothing to show.
   Progress observer();
+  // Before messages, until there is more to show.
+  void erase();
 
  private:
   using Clock = std::chrono::steady_clock;

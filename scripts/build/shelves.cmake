@@ -49,7 +49,7 @@ cleave_shelf(LISTS "lists that are started, shown and linted"
   PLACES core/lists/lint formats/report/lint/ cli/commands/lists)
 cleave_shelf(CI "checks and comparisons for CI"
   COMMANDS check diff
-  PLACES core/measures/check formats/report/check/ cli/commands/check cli/commands/diff cli/options/gate_args)
+  PLACES core/measures/check formats/report/check/ formats/run/jobs/check_ cli/commands/check cli/commands/diff cli/options/gate_args)
 
 # Divides the sources into those of the splitter and those of shelves; shelves that are left out are in neither.
 function(cleave_divide sources splitter shelves)

@@ -77,6 +77,15 @@ class Test:
         self.expect(len(manifest["partitions"]) == 6, manifest["partitions"])
         for part in manifest["partitions"]:
             self.expect((scratch / "parts" / part["file"]).is_file(), part["file"])
+        # Without the dim there are open sizes to tell. The command writes the same, and drawings if it is let.
+        model, rules = PROJECT / "samples/mobile_block.onnx", PROJECT / "samples/tiny_npu.txt"
+        output(build / "embed", model, rules, scratch / "by_library")
+        output(Path(sys.argv[1]) / "cleave", "split", model, "-s", rules, "--min-acc-module-size", "2", "--keep-qdq",
+               "--drawings", "none", "-o", scratch / "by_command")
+        for name in sorted({file.name for where in ("by_library", "by_command") for file in (scratch / where).iterdir()}):
+            files = [scratch / where / name for where in ("by_library", "by_command")]
+            same = all(file.is_file() for file in files) and files[0].read_bytes() == files[1].read_bytes()
+            self.expect(same, f"{name} of the library and of cleave split differ")
         refused = subprocess.run([build / "embed", PROJECT / "README.md", PROJECT / "samples/tiny_npu.txt", scratch / "no"],
                                  capture_output=True, text=True)
         self.expect(refused.returncode == 3 and "README.md" in refused.stderr, refused)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -221,6 +223,8 @@ struct InputsRead {
   const LoadedModel* model = nullptr;
   const CostSet* costs = nullptr;
   const ListsRead* lists = nullptr;
+  // Refuses a model before it is split, as one of a format that what is asked for is not made of.
+  std::function<Status<Fault>(const LoadedModel&)> check = {};
   // True: run_split() says nothing of requirements that are not met, since the caller has or will.
   bool are_requirements_told = false;
 };
@@ -228,6 +232,9 @@ struct InputsRead {
 // On error: the faults of all lists and of the model, or why the options cannot be met.
 Result<SplitJob, Fault> run_split(const SplitRequest& request, const Progress& progress = {},
                                   const InputsRead& read = {});
+
+// Warnings of targets that hold more than they can, for commands whose report has no notes.
+Diagnostics limit_warnings(const SplitJob& job);
 
 // The options with the numbers of the devices: those of the first list that has any, those of
 // `targets` instead where given, and the calibrated times of ops in `costs`.
@@ -264,6 +271,13 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
 // there are no products.
 std::optional<OpenSizes> open_sizes_of(const SplitJob& job);
 
+// A report and the open sizes that it has; refers to the job.
+struct FullReport {
+  Report report;
+  std::unique_ptr<OpenSizes> sizes;  // null: none
+};
+FullReport full_report(const SplitJob& job, std::vector<std::string> more_notes = {});
+
 // ---- open times ----
 //
 // Times of nodes that are not known because sizes of the model's inputs are open. A choice by times would count
@@ -297,6 +311,9 @@ std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs);
 // The note of a report that names the best option; "" when none gains, and for models of more than
 // 20,000 nodes, on which ten more splits take too long for a first look.
 std::string option_note(const SplitJob& job);
+
+// What `cleave preview` prints: with this note.
+FullReport preview_report(const SplitJob& job);
 
 // For each of the nodes that a rule refuses: what makes a list accept it without a change of the list,
 // "--fold write", or "cleave convert --opset 13 converts the model"; "" where nothing is known. Reads an ONNX model again,
@@ -337,5 +354,41 @@ struct WrittenModels {
 Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelPieces& pieces,
                                           const OnnxWriteOptions& options,
                                           const OutputFolder& folder);
+
+// ---- write split ----
+//
+// What `cleave split` writes, of the command and of the library alike.
+
+// Which drawings: none, those of the model and of the split, or also of each partition.
+enum class Drawings : std::uint8_t { none, summary, all };
+
+struct SplitFiles {
+  OnnxWriteOptions onnx = {};
+  PartFiles part_files = PartFiles::one_a_part;
+  TfliteLift tflite_lift = TfliteLift::shared;
+  std::optional<Drawings> drawings = {};  // nullopt: of each partition, too, if these are few
+  std::uint32_t opset = 0;                // of parts and root; 0: the model's
+  // Converts what was written to this opset.
+  std::function<Status<Fault>(const OutputFolder&, std::uint32_t)> convert = {};
+  // Writes other forms of the report.
+  std::function<Status<Fault>(const Report&, const OutputFolder&)> report = {};
+  // Runs what was written, by its manifest, and adds what it took and made. The split is complete, too, when this is
+  // infeasible.
+  std::function<Status<Fault>(const OutputFolder&, ModelFormat)> capture = {};
+};
+
+// Refuses what models of the format cannot be written with: to be asked before they are split.
+Status<Fault> check_split_files(const SplitFiles& files, const LoadedModel& model);
+
+struct SplitWritten {
+  FullReport full;
+  std::vector<std::string> warnings = {};  // what the user may not expect of the files
+  std::vector<std::string> told = {};      // other messages
+  std::optional<Fault> not_captured = {};  // why
+};
+
+// Writes the partitions, the root, report.txt, drawings, plans and the manifest, and commits the folder.
+Result<SplitWritten, Fault> write_split(const SplitJob& job, const SplitFiles& files,
+                                        OutputFolder& folder, const Progress& progress = {});
 
 }  // namespace cleave

@@ -19,6 +19,7 @@
 #include "core/lowering/lowering.h"
 #include "formats/base/faults.h"
 #include "formats/base/files.h"
+#include "formats/lists/support_file.h"
 #include "formats/models/models.h"
 #include "formats/onnx/index/index.h"
 #include "formats/onnx/read/reader.h"
@@ -984,6 +985,169 @@ Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input) {
     all.push_back(*std::move(written));
   }
   return all;
+}
+
+// ---- write lowering ----
+
+std::optional<SplitJob> split_of_folded(const SplitJob& split) {
+  const Graph& graph = split.model().graph;
+  if (split.model().format() != ModelFormat::onnx || !open_inputs(graph).empty()) {
+    return std::nullopt;
+  }
+  SplitRequest request = split.request();
+  request.model.bindings.folding = Folding::write;
+  auto folded = run_split(request);
+  if (!folded || folded->graph().node_count() == graph.node_count()) return std::nullopt;
+  return *std::move(folded);
+}
+
+namespace {
+
+std::string learned_name(const std::string& target) { return "learned_" + target + ".json"; }
+
+// True for a target with one list of its own, which can be extended.
+bool has_one_list(const ListsRequest& lists, const std::string& target) {
+  return std::count_if(lists.paths.begin(), lists.paths.end(), [&](const std::string& text) {
+           const std::string name = list_source_of(text).target;
+           return (name.empty() ? kOnlyTarget : name) == target;
+         }) == 1;
+}
+
+// The list that what was learned is added to: the user's, with what --deny denies.
+SupportList list_to_extend(std::span<const SupportList> lists) {
+  SupportList list = lists.front();
+  for (const SupportList& other : lists) {
+    if (!is_list_of_denials(other)) continue;
+    for (const Rule& rule : other.deny) list.deny.emplace_back(rule).why = "given by --deny";
+  }
+  return list;
+}
+
+// The lists of the last round, of several targets; those that learned nothing keep theirs. Empty when what one
+// learned is in no file.
+std::vector<std::string> lists_of_targets(const LoweringReport& report, const ListsRequest& lists) {
+  std::vector<std::string> paths;
+  const LowerOutcome& outcome = report.outcome;
+  for (const std::string& text : lists.paths) {
+    const ListSource source = list_source_of(text);
+    const std::string target(source.target.empty() ? kOnlyTarget : source.target);
+    const auto at =
+        std::find(outcome.targets.begin(), outcome.targets.end(), target) - outcome.targets.begin();
+    const bool has_learned = !outcome.learned_by_target[static_cast<std::size_t>(at)].is_empty();
+    if (has_learned && (report.folder.empty() || !has_one_list(lists, target))) return {};
+    paths.push_back(has_learned ? target + "=" + report.folder + "/" + learned_name(target) : text);
+  }
+  return paths;
+}
+
+// The lists of the last round, as options; empty when what was learned is in no file.
+std::vector<std::string> last_lists(const LoweringReport& report, const ListsRequest& lists) {
+  std::vector<std::string> paths = lists.paths;
+  if (!report.outcome.learned.empty() && lists.targets().size() > 1) {
+    paths = lists_of_targets(report, lists);
+  } else if (!report.outcome.learned.empty()) {
+    const bool is_in_folder = !report.folder.empty() && paths.size() == 1;
+    paths.clear();
+    if (!report.learned_path.empty()) {
+      paths = {report.learned_path};
+    } else if (is_in_folder) {
+      paths = {report.folder + "/learned.json"};
+    }
+  }
+  std::vector<std::string> words;
+  for (const std::string& path : paths) words.insert(words.end(), {"-s", path});
+  return words;
+}
+
+// Whether the learned list gives the partitions of the last round again.
+bool leads_to_last_round(const LoweringReport& report, SupportList list, const SplitJob& split) {
+  const LowerRound& last = report.outcome.rounds.back();
+  if (!last.learned.empty() || last.has_learned_size) return true;
+  // As the user will give it, without --deny.
+  ListsRead lists{split.lists(), {}};
+  list.role = lists.lists.front().role;
+  lists.lists.front() = std::move(list);
+  std::erase_if(lists.lists, is_list_of_denials);
+  const auto again = run_split(split.request(), {},
+                               {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
+  if (!again) return false;
+  const Partition& partition = again->split().partition;
+  std::size_t nodes = 0;
+  for (const PartId part : partition.parts()) {
+    if (partition.is_acc(part)) nodes += partition.nodes(part).size();
+  }
+  return nodes == last.acc_nodes;
+}
+
+// Writes the learned list of one target that has one list.
+Status<Fault> write_learned_list(LoweringReport& report, const SplitJob& split,
+                                 const LowerFiles& files, LowerWritten& written) {
+  const auto text = learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
+  if (!text) return input_fault({diagnostic_of(files.learned_list, text.error().message)});
+  if (auto done = write_file(files.learned_list, *text, files.force); !done) {
+    return output_fault(std::move(done).error());
+  }
+  report.learned_path = files.learned_list;
+  auto list = parse_support(files.learned_list, *text);
+  if (!list) return input_fault(std::move(list).error());
+  if (!leads_to_last_round(report, std::move(list->list), split)) {
+    written.warnings.emplace_back(
+        "the learned list leads to other partitions than those of the last round");
+  }
+  return Done{};
+}
+
+Status<Diagnostics> write_folder(const LoweringReport& report, const SplitJob& split,
+                                 OutputFolder& folder) {
+  auto written = folder.write("lowering.txt", lowering_text(report));
+  const ListsRequest& asked = split.request().lists;
+  const auto learned =
+      learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
+  if (written && learned && asked.paths.size() == 1) {
+    written = folder.write("learned.json", *learned);
+  }
+  // A list for each of several targets that has one list.
+  const std::span<const SupportList> lists = split.lists();
+  for (std::size_t i = 0; i < report.outcome.targets.size(); ++i) {
+    const Target& target = split.targets()[i];
+    if (!has_one_list(asked, target.name)) continue;
+    const auto own = lists.subspan(target.first_list, target.end_list - target.first_list);
+    const auto text = learned_list_json(list_to_extend(own), report.outcome.learned_by_target[i]);
+    if (written && text) written = folder.write(learned_name(target.name), *text);
+  }
+  if (written) written = folder.write("lowering.json", lowering_json(report));
+  if (written) written = folder.write_manifest("{\n \"format\": \"cleave.lowering_folder\"\n}\n");
+  if (written) written = folder.commit();
+  return written;
+}
+
+}  // namespace
+
+Result<LowerWritten, Fault> write_lowering(LoweringReport& report, const SplitJob& split,
+                                           const LowerOptions& options, const LowerFiles& files) {
+  LowerWritten written;
+  if (files.folder != nullptr) report.folder = files.folder->final_path();
+  if (!files.learned_list.empty()) {
+    auto done = write_learned_list(report, split, files, written);
+    if (!done) return std::move(done).error();
+  }
+  report.list_options = last_lists(report, split.request().lists);
+  if (files.folder == nullptr) return written;
+  if (options.deploys && !report.outcome.is_driver_fault) {
+    auto deployed =
+        deploy({split, report.backends, options, report.outcome, *files.folder, files.embeds});
+    if (deployed) {
+      written.deployed = *std::move(deployed);
+    } else {
+      written.not_deployed = std::move(deployed).error();
+    }
+  }
+  if (auto done = write_folder(report, split, *files.folder); !done) {
+    return output_fault(std::move(done).error());
+  }
+  std::error_code ignored;
+  std::filesystem::remove(options.pool.journal, ignored);
+  return written;
 }
 
 }  // namespace cleave

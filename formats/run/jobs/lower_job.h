@@ -1,11 +1,13 @@
 // Jobs that compile a split, and deploy it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "formats/base/faults.h"
 #include "formats/base/files.h"
+#include "formats/report/lowering/lowering_report.h"
 #include "formats/run/jobs/jobs.h"
 #include "formats/run/lowering/lowering_job.h"
 
@@ -42,6 +44,10 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
 Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
                                         const LowerOptions& options);
 
+// The split of the same request with known integers folded in, where all sizes are known: what only computes these
+// is no work for a compiler. nullopt when that changes nothing.
+std::optional<SplitJob> split_of_folded(const SplitJob& split);
+
 // ---- deploy ----
 //
 // root_ep.onnx: the whole model in one file for ONNX Runtime. Partitions that a backend compiled into
@@ -77,5 +83,27 @@ struct Deployed {
 // several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
 // at most one. A file that does not load or run is removed again, and is a fault.
 Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input);
+
+// ---- write lowering ----
+//
+// What `cleave lower` writes.
+
+struct LowerFiles {
+  OutputFolder* folder = nullptr;  // of -o; null: none
+  std::string learned_list = {};   // the file of the list with what was learned; "": none
+  bool force = false;              // replace this file
+  bool embeds = false;             // as of DeployInput
+};
+
+struct LowerWritten {
+  std::vector<Deployed> deployed = {};
+  std::optional<Fault> not_deployed = {};  // why; all else is written
+  std::vector<std::string> warnings = {};
+};
+
+// Writes the learned lists, lowering.txt, lowering.json and what is deployed, and commits the folder. Sets in `report`
+// where the learned list is, and the lists of the last round.
+Result<LowerWritten, Fault> write_lowering(LoweringReport& report, const SplitJob& split,
+                                           const LowerOptions& options, const LowerFiles& files);
 
 }  // namespace cleave

@@ -526,6 +526,13 @@ std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {
   return job.costs().empty() ? find_open_sizes(job.model(), &job.split()) : std::nullopt;
 }
 
+FullReport full_report(const SplitJob& job, std::vector<std::string> more_notes) {
+  FullReport full{job.report(std::move(more_notes)), {}};
+  if (auto sizes = open_sizes_of(job)) full.sizes = std::make_unique<OpenSizes>(*std::move(sizes));
+  full.report.open_sizes = full.sizes.get();
+  return full;
+}
+
 // ---- open times ----
 
 namespace {
@@ -710,6 +717,12 @@ std::string option_note(const SplitJob& job) {
   if (job.graph().node_count() > kMostNodes || job.targets().size() > 1) return {};
   const auto trials = try_options(std::span(&job, 1));
   return trials ? best_option_text(*trials) : "";
+}
+
+FullReport preview_report(const SplitJob& job) {
+  std::vector<std::string> notes;
+  if (std::string note = option_note(job); !note.empty()) notes.push_back(std::move(note));
+  return full_report(job, std::move(notes));
 }
 
 namespace {

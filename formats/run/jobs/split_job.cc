@@ -659,6 +659,9 @@ class SplitJobMaker {
         read_model(request_.model.path, request_.model.bindings, request_.model.limits, progress_);
     if (!lists || !model) return input_fault_of(lists, model);
     if (auto done = take(*std::move(lists)); !done) return std::move(done).error();
+    if (read_.check) {
+      if (auto fit = read_.check(*model); !fit) return std::move(fit).error();
+    }
     append(job_.warnings_, model->warnings);
     append(job_.warnings_, idle_option_warnings(*model));
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
@@ -1088,6 +1091,17 @@ SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& 
   machine.cpu.calibrated = costs.cpu_ops;
   machine.acc.calibrated = costs.acc_ops;
   return options;
+}
+
+Diagnostics limit_warnings(const SplitJob& job) {
+  Diagnostics warnings;
+  for (std::string& note : job.limit_notes()) {
+    if (note.empty()) continue;
+    warnings.push_back({.severity = Severity::warning,
+                        .file = job.model().source.path(),
+                        .message = std::move(note)});
+  }
+  return warnings;
 }
 
 }  // namespace cleave

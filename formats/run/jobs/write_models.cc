@@ -1,5 +1,6 @@
 #include "formats/run/jobs/jobs.h"
 
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -7,8 +8,11 @@
 #include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/process.h"
+#include "formats/base/text.h"
 #include "formats/models/graph_json.h"
 #include "formats/models/models.h"
+#include "formats/report/drawings/drawings.h"
+#include "formats/report/split/split_texts.h"
 
 namespace cleave {
 
@@ -130,17 +134,21 @@ std::string renamed_note(const std::vector<std::string>& names,
          capped_list(renamed, 5, text, " and # more (manifest.json: \"file\")");
 }
 
+using GivenOptions = std::vector<std::pair<std::string_view, bool>>;
+
 // Refuses options that ask for what models of this format cannot be written with.
-Status<Fault> check_options(const LoadedModel& model, const ModelPieces& pieces,
-                            const OnnxWriteOptions& options) {
-  for (const auto& [option, is_given] :
-       {std::pair("--annotate", options.annotate),
-        std::pair("--bundle", pieces.files == PartFiles::bundle),
-        std::pair("--lift-state", pieces.tflite_lift == TfliteLift::all)}) {
+Status<Fault> check_options(const LoadedModel& model, const GivenOptions& options) {
+  for (const auto& [option, is_given] : options) {
     const std::string misfit = is_given ? option_misfit(option, model.format()) : "";
     if (!misfit.empty()) return input_fault({diagnostic_of(model.source.path(), misfit)});
   }
   return Done{};
+}
+
+GivenOptions options_of(const OnnxWriteOptions& options, PartFiles files, TfliteLift lift) {
+  return {{"--annotate", options.annotate},
+          {"--bundle", files == PartFiles::bundle},
+          {"--lift-state", lift == TfliteLift::all}};
 }
 
 // Refuses to write very many copies of constants. Each partition holds the constants that it needs,
@@ -179,7 +187,8 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
         {diagnostic_of(folder.final_path(),
                        "holds the model itself, and would be replaced: give another folder")});
   }
-  if (auto fit = check_options(model, pieces, options); !fit) return std::move(fit).error();
+  const auto given = options_of(options, pieces.files, pieces.tflite_lift);
+  if (auto fit = check_options(model, given); !fit) return std::move(fit).error();
   if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);
   if (!written) return std::move(written).error();
@@ -188,6 +197,112 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
                                : renamed_note(pieces.partition.names, written->part_files);
   if (!note.empty()) written->notes.push_back(note);
   return *std::move(written);
+}
+
+// ---- write split ----
+
+namespace {
+
+constexpr std::size_t kCollapseAbove = 2000;
+constexpr std::size_t kMostDrawn = 200;  // partitions that are drawn unless more are asked for
+
+// Writes the drawings that are wanted. Without a wish they are those of the model and of the split,
+// and those of the partitions if these are few.
+Status<Diagnostics> write_drawings(SplitWritten& split, std::optional<Drawings> wanted,
+                                   const OutputFolder& folder, const Progress& progress) {
+  if (wanted == Drawings::none) return Done{};
+  const Report& report = split.full.report;
+  auto written = folder.write("node_support.dot", draw_support(report, kCollapseAbove));
+  if (written) written = folder.write("preview.dot", draw_preview(report));
+  if (!written || wanted == Drawings::summary) return written;
+  const Partition& partition = report.split.partition;
+  const std::size_t count = partition.count();
+  if (wanted != Drawings::all && count > kMostDrawn) {
+    split.told.push_back("did not draw each of " + count_text(count) +
+                         " partitions: --drawings all does, and cleave draw --what PARTITION "
+                         "draws one");
+    return Done{};
+  }
+  const std::vector<std::string> stems = file_stems(partition.names);
+  for (const PartId part : partition.parts()) {
+    tell(progress, {"drawing", "parts", index(part), count});
+    written = folder.write(stems[index(part)] + ".dot", draw_part(report, part, kCollapseAbove));
+    if (!written) return written;
+  }
+  return written;
+}
+
+// Parts are fixed to such sizes, and fail when the data that decides them is other data.
+std::string warning_of_sizes_within(const LoadedModel& model) {
+  const std::vector<std::string> within = sizes_within(model);
+  if (within.empty()) return {};
+  const auto option = [](const std::string& size) { return "--dim " + shell_word(escaped(size)); };
+  return "the partitions are fixed to " + capped_list(within, 4, option, ", and # more", ", ") +
+         ": no input has " + (within.size() == 1 ? "this dim" : "these dims") +
+         ", so what the model computes must give " +
+         (within.size() == 1 ? "this size" : "these sizes") + ", or they fail";
+}
+
+}  // namespace
+
+Status<Fault> check_split_files(const SplitFiles& files, const LoadedModel& model) {
+  GivenOptions given = options_of(files.onnx, files.part_files, files.tflite_lift);
+  given.emplace_back("--capture", files.capture != nullptr);
+  given.emplace_back("--opset", files.opset > 0);
+  return check_options(model, given);
+}
+
+Result<SplitWritten, Fault> write_split(const SplitJob& job, const SplitFiles& files,
+                                        OutputFolder& folder, const Progress& progress) {
+  const Boundaries& boundaries = job.split().boundaries;
+  OnnxWriteOptions options = files.onnx;
+  options.progress = progress;
+  options.tags.reason = [&](NodeId node) { return job.why_on_cpu(node); };
+  const ModelPieces pieces{.partition = job.split().partition,
+                           .parts = boundaries,
+                           .root = boundaries,
+                           .files = files.part_files,
+                           .tflite_lift = files.tflite_lift};
+  auto models = write_models(job.model(), pieces, options, folder);
+  if (!models) return std::move(models).error();
+  std::vector<std::string> notes = std::move(models->notes);
+  const auto opset = imported_opset(job.graph(), "");
+  if (files.opset > 0 && opset && *opset != files.opset) {
+    if (auto done = files.convert(folder, files.opset); !done) return std::move(done).error();
+    notes.push_back("parts and root are of opset " + std::to_string(files.opset) +
+                    ", the model of " + std::to_string(*opset));
+  }
+  SplitWritten split{.full = full_report(job, std::move(notes))};
+  Report& report = split.full.report;
+  report.part_files = std::move(models->part_files);
+  report.chain = std::move(models->chain);
+  if (std::string warning = warning_of_sizes_within(job.model()); !warning.empty()) {
+    split.warnings.push_back(std::move(warning));
+  }
+  auto written = folder.write("report.txt", report_text(report));
+  if (written) written = write_drawings(split, files.drawings, folder, progress);
+  for (const PlanFile& plan : plan_files(report)) {
+    if (written) written = folder.write(plan.name, plan.text);
+  }
+  if (!written) return output_fault(std::move(written).error());
+  if (files.report) {
+    if (auto done = files.report(report, folder); !done) return std::move(done).error();
+  }
+  const auto make = [&](const TakeText& take) { report_json(report, take); };
+  written = folder.write_manifest(make);
+  if (written && files.capture) {  // by the manifest, which then lists what was captured
+    auto captured = files.capture(folder, job.model().format());
+    if (!captured) split.not_captured = std::move(captured).error();
+    if (split.not_captured && split.not_captured->cause != FaultCause::infeasible) {
+      return *std::move(split.not_captured);
+    }
+    std::error_code error;
+    std::filesystem::remove(folder.path_of(kManifestName), error);
+    written = folder.write_manifest(make);
+  }
+  if (written) written = folder.commit();
+  if (!written) return output_fault(std::move(written).error());
+  return split;
 }
 
 }  // namespace cleave

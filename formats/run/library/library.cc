@@ -90,7 +90,7 @@ const Diagnostics& Model::warnings() const { return loaded_->warnings; }
 // 1. If there are files of costs, they are read, and the model again: its notes on open shapes change.
 // 2. The job splits.
 // 3. Its tables become values for the caller.
-// 4. write() writes what `cleave split` writes, without drawings.
+// 4. write_split() writes what `cleave split` writes, without drawings.
 
 namespace {
 
@@ -241,30 +241,20 @@ std::vector<CpuNode> ModelSplit::cpu_nodes() const {
 
 const Diagnostics& ModelSplit::warnings() const { return warnings_; }
 
-std::string ModelSplit::report() const { return report_text(job_->report()); }
+std::string ModelSplit::report() const { return report_text(preview_report(*job_).report); }
 
-std::string ModelSplit::json() const { return report_json(job_->report()); }
+std::string ModelSplit::json() const { return report_json(preview_report(*job_).report); }
 
 Result<WrittenSplit, Fault> ModelSplit::write(const std::string& folder,
                                               const WriteChoices& choices) const {
-  OnnxWriteOptions options;
-  options.tags.reason = [this](NodeId node) { return job_->why_on_cpu(node); };
-  auto output = open_output(folder, choices.force, options);
+  const SplitFiles files{.drawings = Drawings::none};
+  auto output = open_output(folder, choices.force, files.onnx);
   if (!output) return output_fault(std::move(output).error());
-  const Boundaries& boundaries = job_->split().boundaries;
-  const ModelPieces pieces{
-      .partition = job_->split().partition, .parts = boundaries, .root = boundaries};
-  auto models = write_models(job_->model(), pieces, options, *output);
-  if (!models) return std::move(models).error();
-  Report report = job_->report(models->notes);
-  report.part_files = models->part_files;
-  report.chain = models->chain;
-  auto written = output->write("report.txt", report_text(report));
-  if (written)
-    written = output->write_manifest([&](const TakeText& take) { report_json(report, take); });
-  if (written) written = output->commit();
-  if (!written) return output_fault(std::move(written).error());
-  return WrittenSplit{std::move(models->part_files), std::move(report.notes)};
+  auto written = write_split(*job_, files, *output);
+  if (!written) return std::move(written).error();
+  std::vector<std::string> notes = std::move(written->full.report.notes);
+  notes.insert(notes.end(), written->warnings.begin(), written->warnings.end());
+  return WrittenSplit{std::move(written->full.report.part_files), std::move(notes)};
 }
 
 // ---- support lists ----

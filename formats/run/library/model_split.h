@@ -80,8 +80,8 @@ class ModelSplit {
   std::string report() const;  // what `cleave preview` prints
   std::string json() const;    // what `cleave preview --json` prints: cleave.report, version 1
 
-  // Writes each partition, the root, report.txt and manifest.json, as `cleave split` does, without
-  // drawings. The folder appears complete or not at all.
+  // Writes what `cleave split --drawings none` writes: each partition, the root, report.txt, plans and
+  // manifest.json. The folder appears complete or not at all.
   Result<WrittenSplit, Fault> write(const std::string& folder,
                                     const WriteChoices& choices = {}) const;
 

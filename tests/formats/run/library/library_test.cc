@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "core/split/split.h"
@@ -39,6 +40,10 @@ class LibraryCase {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
   Model model(const ReadOptions& options = {}) const {
     auto model = Model::read(path("model.json"), options);
@@ -197,6 +202,16 @@ TEST_CASE("library: a split is written, completely or not at all") {
   const auto part = Model::read(files.path("out/" + written->part_files[1]));
   REQUIRE(part);
   CHECK(part->node_count() == 1);
+}
+
+TEST_CASE("library: a split that is written says what open sizes do, as the command says it") {
+  const LibraryCase files;
+  const Model model = files.model();
+  const ModelSplit split = split_of(model, files.lists());
+  REQUIRE(split.write(files.path("out")));
+  const std::string manifest = files.read("out/manifest.json");
+  CHECK(manifest.find("\"open_sizes\": {") != std::string::npos);
+  CHECK(split.json().find("\"open_sizes\": {") != std::string::npos);
 }
 
 TEST_CASE("library: faults say what is wrong, and where") {
