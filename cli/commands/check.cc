@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 
 #include "cli/commands/command.h"
@@ -127,10 +125,8 @@ class CheckCommand : public Command {
   bool may_update_baseline() const {
     std::error_code error;
     if (page_.is_forced()) return true;
-    if (!std::filesystem::is_regular_file(gates_.baseline, error)) return false;
-    std::ifstream file(gates_.baseline, std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(file), {});
-    return parse_baseline(gates_.baseline, bytes).has_value();
+    return std::filesystem::is_regular_file(gates_.baseline, error) &&
+           read_baseline_file(gates_.baseline).has_value();
   }
 
   ExitCode refuse_baseline(Diagnostics faults) const {

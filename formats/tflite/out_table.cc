@@ -248,9 +248,9 @@ class Encoder {
     add_leaf(std::move(text), form.alignment, place);
   }
 
-  void add_leaf(std::string bytes, std::uint64_t alignment, std::uint64_t place) {
-    Leaf& leaf = leaves_.emplace_back();  // g++ 12 warns wrongly of one that is moved in
-    leaf.bytes = std::move(bytes);
+  void add_leaf(std::string&& bytes, std::uint64_t alignment, std::uint64_t place) {
+    Leaf& leaf = leaves_.emplace_back();
+    leaf.bytes.swap(bytes);  // g++ 12 warns wrongly of a text that is moved
     leaf.alignment = alignment;
     leaf.places.push_back(place);
   }

@@ -33,6 +33,7 @@ install(TARGETS cleave_core cleave_formats cleave_shelves EXPORT cleave
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${CLEAVE_HEADERS})
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS core/*.h formats/*.h)
+list(APPEND headers formats/tflite/schema.inc)  # rows of a table that a header declares
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${CLEAVE_HEADERS}/${folder} COMPONENT development)

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/split/options.h"
 #include "core/lists/support.h"
+#include "core/split/options.h"
 
 namespace cleave::cases {
 

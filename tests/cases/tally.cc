@@ -9,7 +9,7 @@ namespace {
 std::string shortened(const nlohmann::json& value) {
   constexpr std::size_t kMost = 600;
   std::string text = value.dump();
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  if (text.size() > kMost) text.replace(kMost, text.npos, "...");
   return text;
 }
 

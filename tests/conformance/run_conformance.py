@@ -36,6 +36,7 @@ from pathlib import Path
 import onnx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import guard
 import verify_split
 from ort_inputs import CannotRun, read_data_set
 
@@ -202,7 +203,7 @@ class Model:
         support, folder = scratch / f"{kind}.list", scratch / kind
         support.write_text(support_text, encoding="utf-8")
         split(self.cleave, self.path, support, folder)
-        manifest = verify_split.read_manifest(folder)
+        manifest = guard.read_manifest(folder, guard.PARTS)
         self.outcome.parts += len(manifest["partitions"])
         self.check_nodes(support, folder, manifest)
         if self.original is None:
@@ -220,7 +221,7 @@ class Model:
         if any(node.op_type == "If" for node in nodes_of(self.model.graph)):
             folder = folder.with_suffix(".whole")
             split(self.cleave, self.path, support, folder, "--fold", "off")
-            manifest = verify_split.read_manifest(folder)
+            manifest = guard.read_manifest(folder, guard.PARTS)
         check_nodes(self.model, folder, manifest)
 
 

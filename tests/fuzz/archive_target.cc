@@ -5,8 +5,8 @@
 
 #include "formats/base/files.h"
 #include "formats/base/json.h"
-#include "formats/pt2/pt2.h"
 #include "formats/pt2/internal.h"
+#include "formats/pt2/pt2.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

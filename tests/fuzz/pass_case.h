@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/split/options.h"
 #include "core/lists/support.h"
+#include "core/split/options.h"
 
 namespace cleave::fuzz {
 

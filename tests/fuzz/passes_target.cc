@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "core/measures/advice.h"
 #include "core/graph/graph.h"
+#include "core/measures/advice.h"
 #include "core/measures/measures.h"
 #include "core/split/split.h"
 #include "tests/core/graph/graph_text.h"

@@ -642,9 +642,14 @@ bool have_same_bytes(const fs::path& one, const fs::path& other) {
   if (fs::equivalent(one, other, error)) return true;
   if (fs::file_size(one, error) != fs::file_size(other, error) || error) return false;
   std::ifstream left(one, std::ios::binary), right(other, std::ios::binary);
-  return left && right &&
-         std::equal(std::istreambuf_iterator<char>(left), {},
-                    std::istreambuf_iterator<char>(right));
+  std::array<char, 1 << 16> a, b;
+  do {  // read(), since iterators of a stream throw where a file cannot be read
+    left.read(a.data(), a.size());
+    right.read(b.data(), b.size());
+    if (left.gcount() != right.gcount() || left.bad() || right.bad()) return false;
+    if (!std::equal(a.begin(), a.begin() + left.gcount(), b.begin())) return false;
+  } while (left && right);
+  return left.eof() && right.eof();
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -179,9 +178,14 @@ std::optional<FolderMark> mark_of_line(std::string_view line) {
 // The whole of a file; "" when it is none, or has more bytes.
 std::string text_of(const std::string& path, std::uint64_t most_bytes) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > most_bytes) return {};
+  if (!fs::is_regular_file(path, error)) return {};
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error || size > most_bytes) return {};
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text(size, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 }  // namespace

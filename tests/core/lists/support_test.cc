@@ -350,7 +350,7 @@ Rule deny_int64() {
   return rule;
 }
 
-SupportList list_of(std::vector<Rule> allow, std::vector<Rule> deny) {
+SupportList list_of(std::vector<Rule> allow, std::vector<Rule> deny = {}) {
   SupportList list;
   list.allow = std::move(allow);
   list.deny = std::move(deny);
@@ -444,13 +444,6 @@ AttributeRule attribute(std::string name, std::vector<AttributeValue> accepted) 
   rule.name = std::move(name);
   rule.accepted = std::move(accepted);
   return rule;
-}
-
-SupportList list_of(std::vector<Rule> allow, std::vector<Rule> deny = {}) {
-  SupportList list;
-  list.allow = std::move(allow);
-  list.deny = std::move(deny);
-  return list;
 }
 
 // The nodes that are supported.

@@ -193,7 +193,8 @@ struct FoundGroups {
 };
 
 // All nodes but the named ones are on the accelerator; the acc finder is not used.
-FoundGroups find(std::string_view text, std::string_view cpu, const SplitOptions& options = {}) {
+FoundGroups find_groups(std::string_view text, std::string_view cpu,
+                        const SplitOptions& options = {}) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
   const Fusions fusions =
@@ -212,35 +213,35 @@ constexpr const char* kSizeAndView = R"(
   output d)";
 
 TEST_CASE("A size and the nodes that read it are a group") {
-  CHECK(find(kSizeAndView, "").groups == "{s c}");
+  CHECK(find_groups(kSizeAndView, "").groups == "{s c}");
 }
 
 TEST_CASE("Without tensor-free nodes there is no group") {
-  const FoundGroups found = find("input x\n a = f(x)\n b = g(a)\n output b", "");
+  const FoundGroups found = find_groups("input x\n a = f(x)\n b = g(a)\n output b", "");
   CHECK(found.groups.empty());
   CHECK(found.acc == "a b");
 }
 
 TEST_CASE("With skip_fusion there is no group") {
-  const FoundGroups found = find(kSizeAndView, "", {.skip_fusion = true});
+  const FoundGroups found = find_groups(kSizeAndView, "", {.skip_fusion = true});
   CHECK(found.groups.empty());
   CHECK(found.acc == "a s b c d");
 }
 
 TEST_CASE("Tensor-free producers of a member join, tensor producers do not") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     a = relu(x)
     r: scalar = rank(x)
     s: scalar = add(r, a)
     c = view(a, s)
     output c)",
-             "")
+                    "")
             .groups == "{r s c}");
 }
 
 TEST_CASE("A node on a path between members joins: a group is convex") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     s: scalar = size(x)
     b = full(s)
@@ -248,12 +249,12 @@ TEST_CASE("A node on a path between members joins: a group is convex") {
     n = relu(m)
     c = view(n, s)
     output c)",
-             "")
+                    "")
             .groups == "{s b m n c}");
 }
 
 TEST_CASE("A node that joins by a path brings what it is tied to") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     s: scalar = size(x)
     b = full(s)
@@ -262,39 +263,39 @@ TEST_CASE("A node that joins by a path brings what it is tied to") {
     n = full(r)
     c = view(m, s)
     output c, n)",
-             "")
+                    "")
             .groups == "{s b r m n c}");
 }
 
 TEST_CASE("A tuple of tensors starts no group, and ties no nodes") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     t: tuple(float32[1], scalar) = chunk(x)
     a = get(t)
     output a)",
-             "")
+                    "")
             .groups.empty());
 }
 
 TEST_CASE("A tuple without a tensor anywhere starts a group") {
-  CHECK(find("input x\n t: tuple(tuple(scalar)) = f(x)\n a = g(t)\n output a", "").groups ==
+  CHECK(find_groups("input x\n t: tuple(tuple(scalar)) = f(x)\n a = g(t)\n output a", "").groups ==
         "{t a}");
 }
 
 TEST_CASE("A tensor-free node that nothing reads is a group by itself") {
-  CHECK(find("input x\n s: scalar = size(x)\n a = f(x)\n output a", "").groups == "{s}");
+  CHECK(find_groups("input x\n s: scalar = size(x)\n a = f(x)\n output a", "").groups == "{s}");
 }
 
 TEST_CASE("A node with a tensor among its outputs is not tensor-free") {
-  CHECK(find("input x\n a, n: scalar = f(x)\n b = g(n)\n output b", "").groups.empty());
+  CHECK(find_groups("input x\n a, n: scalar = f(x)\n b = g(n)\n output b", "").groups.empty());
 }
 
 TEST_CASE("A node without outputs is not tensor-free") {
-  CHECK(find("input x\n p@ = print(x)\n a = f(x)\n output a", "").groups.empty());
+  CHECK(find_groups("input x\n p@ = print(x)\n a = f(x)\n output a", "").groups.empty());
 }
 
 TEST_CASE("Groups that share a node are one") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     s: scalar = size(x)
     t: scalar = size(x)
@@ -302,25 +303,25 @@ TEST_CASE("Groups that share a node are one") {
     b = view(x, s, t)
     c = view(x, t)
     output a, b, c)",
-             "")
+                    "")
             .groups == "{s t a b c}");
 }
 
 TEST_CASE("Groups are in the order of their first members") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     s: scalar = size(x)
     t: scalar = size(x)
     b = view(x, t)
     a = view(x, s)
     output a, b)",
-             "")
+                    "")
             .groups == "{s a} {t b}");
 }
 
 // DEPARTS: the reference fails with "Subgraph can't be empty".
 TEST_CASE("Two sizes used crosswise are one group") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     s: scalar = size(x)
     t: scalar = size(x)
@@ -329,14 +330,14 @@ TEST_CASE("Two sizes used crosswise are one group") {
     c = view(a, s)
     d = view(b, t)
     output c, d)",
-             "")
+                    "")
             .groups == "{s t a b c d}");
 }
 
 // DEPARTS likewise.
 TEST_CASE(
     "Groups that depend on each other in a cycle of three are merged, with all nodes between") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input x
     s: scalar = size(x)
     t: scalar = size(x)
@@ -350,12 +351,12 @@ TEST_CASE(
     a2 = view(c, s)
     n = relu(b2)
     output a2, b2, c2, n)",
-             "")
+                    "")
             .groups == "{s t u a b c m b2 c2 a2}");
 }
 
 TEST_CASE("A group with a member on the CPU is dissolved: all its members leave") {
-  const FoundGroups found = find(R"(
+  const FoundGroups found = find_groups(R"(
     input x
     s: scalar = size(x)
     b = full(s)
@@ -363,7 +364,7 @@ TEST_CASE("A group with a member on the CPU is dissolved: all its members leave"
     c = view(m, s)
     d = relu(c)
     output d)",
-                                 "m");
+                                        "m");
   CHECK(found.groups.empty());
   CHECK(found.acc == "d");
   CHECK(found.reasons == "s: fusion_group m\nb: fusion_group m\nm: no_rule\nc: fusion_group m\n");
@@ -372,7 +373,7 @@ TEST_CASE("A group with a member on the CPU is dissolved: all its members leave"
 // DEPARTS: in the reference, a group that was accepted and later loses members to another one
 // remains a group, and ties CPU nodes together.
 TEST_CASE("Both of two groups that share a node leave when one has a member on the CPU") {
-  const FoundGroups found = find(R"(
+  const FoundGroups found = find_groups(R"(
     input x
     s: scalar = size(x)
     a = view(x, s)
@@ -380,13 +381,13 @@ TEST_CASE("Both of two groups that share a node leave when one has a member on t
     b = view(x, s, t)
     c = view(x, t)
     output a, b, c)",
-                                 "c");
+                                        "c");
   CHECK(found.groups.empty());
   CHECK(found.acc.empty());
 }
 
 TEST_CASE("A merged cycle of groups leaves as a whole when a member is on the CPU") {
-  const FoundGroups found = find(R"(
+  const FoundGroups found = find_groups(R"(
     input x
     s: scalar = size(x)
     t: scalar = size(x)
@@ -397,31 +398,32 @@ TEST_CASE("A merged cycle of groups leaves as a whole when a member is on the CP
     d = view(b, t)
     e = relu(d)
     output c, d, e)",
-                                 "m");
+                                        "m");
   CHECK(found.groups.empty());
   CHECK(found.acc == "e");
 }
 
 TEST_CASE("A tensor-free node on the CPU starts no group") {
-  const FoundGroups found = find("input x\n s: scalar = size(x)\n a = f(s)\n output a", "s");
+  const FoundGroups found = find_groups("input x\n s: scalar = size(x)\n a = f(s)\n output a", "s");
   CHECK(found.groups.empty());
   CHECK(found.acc == "a");
 }
 
 TEST_CASE("Parameters and graph inputs tie no nodes together") {
-  CHECK(find(R"(
+  CHECK(find_groups(R"(
     input k: scalar
     param w: scalar
     const c: scalar = Size(w)
     a = f(k, w, c)
     b = g(k, w, c)
     output a, b)",
-             "")
+                    "")
             .groups.empty());
 }
 
 TEST_CASE("A capture ties like any other input") {
-  CHECK(find("input x\n s: scalar = size(x)\n a = If(x, ^s)\n output a", "").groups == "{s a}");
+  CHECK(find_groups("input x\n s: scalar = size(x)\n a = If(x, ^s)\n output a", "").groups ==
+        "{s a}");
 }
 
 TEST_CASE("A chain of groups as long as the graph is closed without recursion") {
@@ -608,8 +610,8 @@ TEST_CASE("A piece by tensors has the inputs and outputs that it is asked for, i
     const Partition part = make_piece(graph, nodes, "p");
     return describe(graph, part, find_piece_boundary(graph, part, &ends));
   };
-  CHECK(piece({"b", "a"}, {"c"}) == "p(b a;) -> c\n");
-  CHECK(piece({"c"}, {"e", "d"}) == "p(c x y;) -> e d\n");
+  CHECK(piece({"b", "a"}, {"c"}) == "p(b a) -> c\n");
+  CHECK(piece({"c"}, {"e", "d"}) == "p(c x y) -> e d\n");
   CHECK(piece({}, {"c", "a"}) == "p(x; w) -> c a\n");
   CHECK(piece({"y", "b"}, {"c"}) == "p(y b x; w) -> c\n");
 }

@@ -659,17 +659,17 @@ TEST_CASE("A node without outputs is placed") {
 }
 
 TEST_CASE("The side to begin with can be chosen") {
-  constexpr const char* kText = R"(
+  constexpr const char* kLocalText = R"(
     input x
     a = f(x)
     b = f(x)
     c = f(a, b)
     output c)";
-  CHECK(split(kText, "b") == "cpu: b | acc: a c");
-  CHECK(split(kText, "b", {.start = StartSide::cpu}) == "cpu: b | acc: a c");
-  CHECK(split(kText, "b", {.start = StartSide::acc}) == "acc: a | cpu: b | acc: c");
-  CHECK(split(kText, "a c", {.start = StartSide::reference}) == "cpu: a | acc: b | cpu: c");
-  CHECK(split(kText, "a c", {.start = StartSide::fewest}) == "acc: b | cpu: a c");
+  CHECK(split(kLocalText, "b") == "cpu: b | acc: a c");
+  CHECK(split(kLocalText, "b", {.start = StartSide::cpu}) == "cpu: b | acc: a c");
+  CHECK(split(kLocalText, "b", {.start = StartSide::acc}) == "acc: a | cpu: b | acc: c");
+  CHECK(split(kLocalText, "a c", {.start = StartSide::reference}) == "cpu: a | acc: b | cpu: c");
+  CHECK(split(kLocalText, "a c", {.start = StartSide::fewest}) == "acc: b | cpu: a c");
 }
 
 TEST_CASE("The first side is one that has ready nodes") {

@@ -153,6 +153,10 @@ TEST_CASE("a stage's load combines compute, in and out by the comm model and the
   CHECK(stage_load(CommModel::none, 5, 2, 4) == 5);
 }
 
+std::vector<std::uint32_t> list(std::span<const std::uint32_t> items) {
+  return {items.begin(), items.end()};
+}
+
 TEST_CASE("the consumers of a net follow its producer") {
   const BalanceProblem problem = balance_problem("a 1\nb 1 < a\nc 1 < a\nd 1 < b c");
   const Adjacency successors = successors_of_nets(problem);

@@ -169,11 +169,12 @@ TEST_CASE("where no option gains there is no text") {
 TEST_CASE("facts have their labels in one column and their texts in another, on every line") {
   Page page;
   page.fact("link", "gen4x16", 8);
-  page.fact("a label", std::string(60, 'x') + " " + std::string(60, 'y'), 8);
+  const std::string xs(60, 'x'), ys(60, 'y');
+  page.fact("a label", xs + " " + ys, 8);
   page.counted_fact(7, "seven", 5);
   page.counted_fact(1200, "many", 5);
-  CHECK(page.take() == "link    gen4x16\na label " + std::string(60, 'x') + "\n        " +
-                           std::string(60, 'y') + "\n      7  seven\n  1,200  many\n");
+  CHECK(page.take() ==
+        "link    gen4x16\na label " + xs + "\n        " + ys + "\n      7  seven\n  1,200  many\n");
 }
 
 TEST_CASE("a table has notes below its rows, cut to the columns that they may take") {
