@@ -70,7 +70,11 @@ bool covers_condition(const Condition& wide, const Condition& narrow) {
       wide.axis != narrow.axis || wide.name != narrow.name) {
     return false;
   }
-  if (wide.property == Property::outputs_used) return wide == narrow;  // none is not any there
+  if (wide == narrow) return true;
+  // No outputs are not any outputs; and without numbers only the place may differ.
+  const bool has_numbers = wide.wanted.has_number() || narrow.wanted.has_number();
+  const bool is_elsewhere = !(wide.place == narrow.place) || wide.is_clause != narrow.is_clause;
+  if (wide.property == Property::outputs_used || !(has_numbers || is_elsewhere)) return false;
   if (!covers_numbers(wide.wanted, narrow.wanted)) return false;
   Condition same = narrow;
   same.place.if_given = wide.place.if_given;

@@ -299,6 +299,10 @@ int order_of(const Condition& condition) {
 }  // namespace
 
 void Rule::add(Condition condition) {
+  if (conditions.empty() || order_of(conditions.back()) <= order_of(condition)) {
+    conditions.push_back(std::move(condition));
+    return;
+  }
   const auto place =
       std::upper_bound(conditions.begin(), conditions.end(), condition,
                        [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
@@ -515,9 +519,18 @@ std::optional<Reason> failed_part_condition(const Graph& graph, std::span<const 
 // ---- unused rules ----
 
 std::vector<Rule> allowing_rules(const SupportList& list) {
-  std::vector<Rule> rules = list.allow;
+  std::vector<Rule> rules;
+  rules.reserve(list.allow.size());
+  const auto add = [&](const Rule& rule) {
+    Rule& named = rules.emplace_back();
+    named.op = rule.op;
+    named.domain = rule.domain;
+    named.line = rule.line;
+    named.column = rule.column;
+  };
+  for (const Rule& rule : list.allow) add(rule);
   for (const Pattern& pattern : list.patterns) {
-    rules.insert(rules.end(), pattern.ops.begin(), pattern.ops.end());
+    for (const Rule& op : pattern.ops) add(op);
   }
   return rules;
 }

@@ -411,6 +411,49 @@ TEST_CASE("a condition on a shape covers those of the same input that ask for as
   CHECK_FALSE(covers(with_shape(fours), with_shape(even)));
 }
 
+Rule with_condition(Condition condition) {
+  Rule rule = rule_of("Conv");
+  rule.add(std::move(condition));
+  return rule;
+}
+
+Rule with_ranks(const InputPlace& place, double min, double max) {
+  Condition condition = of_input(Property::rank, place);
+  condition.wanted.min = min;
+  condition.wanted.max = max;
+  return with_condition(std::move(condition));
+}
+
+TEST_CASE("a range of ranks covers those within it, of the same input") {
+  Condition four = of_input(Property::rank, {0});
+  four.wanted.one_of = {std::int64_t{4}};
+  CHECK(covers(with_ranks({0}, 2, 5), with_ranks({0}, 3, 5)));
+  CHECK(covers(with_ranks({0}, 2, 5), with_condition(four)));
+  CHECK_FALSE(covers(with_condition(four), with_ranks({0}, 4, 4)));
+  CHECK_FALSE(covers(with_ranks({0}, 5, 6), with_condition(four)));
+  CHECK_FALSE(covers(with_ranks({0}, 2, 5), with_ranks({0}, 1, 5)));
+  CHECK_FALSE(covers(with_ranks({0}, 2, 5), with_ranks({1}, 3, 5)));
+  CHECK(covers(with_ranks({0, true}, 2, 5), with_ranks({0}, 3, 5)));
+  CHECK_FALSE(covers(with_ranks({0}, 2, 5), with_ranks({0, true}, 3, 5)));
+}
+
+TEST_CASE("conditions that ask for something else do not cover each other") {
+  Condition none, first;
+  none.property = first.property = Property::outputs_used;
+  first.wanted.one_of = {std::int64_t{0}};
+  CHECK_FALSE(covers(with_condition(none), with_condition(first)));
+  CHECK_FALSE(covers(with_condition(first), with_condition(none)));
+  CHECK(covers(with_condition(none), with_condition(none)));
+  const auto where = [](const char* text) {
+    return with_condition(relation_condition(*parse_relation(text)));
+  };
+  CHECK(covers(where("attr.group == 1"), where("attr.group == 1")));
+  CHECK_FALSE(covers(where("attr.group == 1"), where("attr.group == 2")));
+  Condition batched = of_inputs(Property::known), fixed = batched;
+  batched.axis = 1;
+  CHECK_FALSE(covers(with_condition(fixed), with_condition(batched)));
+}
+
 TEST_CASE(
     "a pattern is shadowed where rules accept all of its ops, and is told what no node can be") {
   SupportList list;
