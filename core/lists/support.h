@@ -903,7 +903,7 @@ class RequiredNodes {
 
 // Allowing rules: everything in a list that names ops that it accepts.
 
-// The list's allow rules, then the ops of its patterns. Linear: copies them.
+// The list's allow rules, then the ops of its patterns: only which ops they name, and where. Linear.
 std::vector<Rule> allowing_rules(const SupportList& list);
 
 // Idle lists: lists that put no node on the accelerator, because no allow rule names an op of the
