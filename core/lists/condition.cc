@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 
 namespace cleave {
@@ -466,26 +468,244 @@ bool TypeSet::accepts(const Value& value) const {
   return (unsigned{value_types} >> static_cast<unsigned>(value.type) & 1U) != 0;
 }
 
+namespace {
+
+Condition condition_of(Property property, Condition::Of of, const InputPlace& place = {}) {
+  Condition condition;
+  condition.property = property;
+  condition.of = of;
+  condition.place = place;
+  return condition;
+}
+
+}  // namespace
+
+Condition of_input(Property property, const InputPlace& place) {
+  return condition_of(property, Condition::Of::input, place);
+}
+
+Condition of_inputs(Property property) { return condition_of(property, Condition::Of::inputs); }
+
+Condition attribute_is(std::string name, std::vector<AttributeValue> one_of) {
+  Condition condition = condition_of(Property::attribute, Condition::Of::node);
+  condition.name = std::move(name);
+  condition.wanted.one_of = std::move(one_of);
+  return condition;
+}
+
+Condition attribute_within(std::string name, std::optional<double> min, std::optional<double> max) {
+  Condition condition = attribute_is(std::move(name), {});
+  condition.wanted.min = min;
+  condition.wanted.max = max;
+  return condition;
+}
+
+Condition is_stated(std::string name, bool yes) {
+  Condition condition = condition_of(Property::stated, Condition::Of::node);
+  condition.name = std::move(name);
+  condition.wanted.yes = yes;
+  return condition;
+}
+
+Condition relation_condition(Relation relation, std::string why) {
+  Condition condition = condition_of(Property::relation, Condition::Of::node);
+  condition.relation = std::move(relation);
+  condition.why = std::move(why);
+  return condition;
+}
+
+std::vector<Condition> conditions_of(const ShapeEntry& entry) {
+  std::vector<Condition> conditions;
+  const auto add = [&](Property property) -> Condition& {
+    conditions.push_back(of_input(property, {entry.input, entry.if_given}));
+    conditions.back().is_clause = true;
+    return conditions.back();
+  };
+  add(Property::given);
+  if (entry.rank) add(Property::rank).wanted.one_of = {*entry.rank};
+  if (entry.is_static) add(Property::known);
+  if (entry.max_dim) add(Property::dims).wanted.max = static_cast<double>(*entry.max_dim);
+  for (const auto& [axis, factor] : entry.multiple_of) {
+    Condition& condition = add(Property::dim);
+    condition.axis = axis;
+    condition.wanted.multiple_of = factor;
+  }
+  return conditions;
+}
+
+// ---- words of values ----
+
+namespace {
+
+std::string alternatives_text(const std::vector<std::string>& alternatives) {
+  std::string text;
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {
+    if (i > 0) text += i + 1 == alternatives.size() ? " or " : ", ";
+    text += alternatives[i];
+  }
+  return text;
+}
+
+void add_part(std::string& text, const std::string& part) {
+  if (part.empty()) return;
+  text += (text.empty() ? "" : ", ") + part;
+}
+
+template <std::integral Integer>
+std::string text_of(Integer value) {
+  return std::to_string(value);
+}
+std::string text_of(double value) { return shortest_text(value); }
+std::string text_of(const std::string& value) { return '"' + value + '"'; }
+std::string text_of(std::monostate) { return "unknown"; }
+
+// Of a list in brackets, or of one value.
+template <class Item>
+std::string text_of(const std::vector<Item>& list) {
+  std::string text;
+  for (const Item& item : list) {
+    add_part(text, std::visit([](const auto& held) { return text_of(held); }, item));
+  }
+  return '[' + text + ']';
+}
+
+template <class... Types>
+std::string text_of(const std::variant<Types...>& value) {
+  return std::visit([](const auto& held) { return text_of(held); }, value);
+}
+
+std::string range_text(const Accepted& wanted, bool is_whole) {
+  const auto number = [&](double bound) {
+    return is_whole ? text_of(static_cast<std::int64_t>(bound)) : text_of(bound);
+  };
+  if (wanted.min && wanted.max) return number(*wanted.min) + " to " + number(*wanted.max);
+  if (wanted.min) return "at least " + number(*wanted.min);
+  return wanted.max ? "at most " + number(*wanted.max) : std::string();
+}
+
+// "1, 2 or 3", "at least 1, a multiple of 16"; empty when anything is accepted.
+std::string numbers_text(const Accepted& wanted, bool is_whole) {
+  std::vector<std::string> values;
+  for (const AttributeValue& value : wanted.one_of) values.push_back(text_of(value));
+  std::string text = alternatives_text(values);
+  add_part(text, range_text(wanted, is_whole));
+  if (wanted.multiple_of) add_part(text, "a multiple of " + text_of(*wanted.multiple_of));
+  if (wanted.power_of_two) add_part(text, "a power of two");
+  if (wanted.finite) add_part(text, "finite");
+  return text;
+}
+
+std::string elements_text(const Accepted& wanted) {
+  std::string text = wanted.list ? text_of(*wanted.list) : std::string();
+  const std::string of_each = numbers_text(wanted, false);
+  if (!of_each.empty()) add_part(text, of_each + " in every element");
+  return text;
+}
+
+std::string layouts_text(LayoutSet layouts) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+    if (layouts.contains(static_cast<LayoutName>(i))) names.emplace_back(kLayoutNames[i]);
+  }
+  return alternatives_text(names);
+}
+
+std::string layout_text(const TensorLayout& layout) {
+  for (const LayoutName name : {LayoutName::sparse, LayoutName::contiguous,
+                                LayoutName::channels_last, LayoutName::channels_last_3d}) {
+    if (layout.layouts.contains(name)) {
+      return std::string(kLayoutNames[static_cast<std::size_t>(name)]);
+    }
+  }
+  std::string text;
+  for (const auto& stride : layout.strides) add_part(text, stride ? text_of(*stride) : "?");
+  return "of strides [" + text + "]";
+}
+
+std::string quantization_text(const QuantizationSet& wanted) {
+  static constexpr std::array<std::string_view, 5> kWords = {
+      "not quantised", "quantised per tensor", "quantised per axis", "quantised in another way",
+      "quantised symmetrically"};
+  std::vector<std::string> ways;
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    if (wanted.has(static_cast<QuantizationSet::Way>(i))) ways.emplace_back(kWords[i]);
+  }
+  std::string text = ways.empty() ? "quantised" : alternatives_text(ways);
+  if (wanted.types != TypeSet{}) text += " to " + types_text(wanted.types);
+  if (wanted.as_input_0) text += " to the type that input 0 is quantised to";
+  return text;
+}
+
+std::string quantization_text(const Quantization& found) {
+  QuantizationSet as_set;
+  as_set.add(static_cast<QuantizationSet::Way>(found.kind));
+  const bool is_none = found.kind == Quantization::Kind::none;
+  if (!is_none && found.stored != DType::unknown) as_set.types.add(found.stored);
+  const bool is_shifted = !is_none && !found.is_symmetric();
+  return quantization_text(as_set) + (is_shifted ? ", not symmetrically" : "");
+}
+
+std::string rank_text(std::size_t rank) { return "rank " + std::to_string(rank); }
+
+// "8 in dim 1", "\"N\" in dim 0", "unknown in dim -1"
+std::string dim_text(const Graph& graph, Dim dim, std::int64_t axis) {
+  std::string text = "unknown";
+  if (dim.is_symbol()) text = '"' + std::string(graph.text(dim.name())) + '"';
+  if (dim.is_fixed()) text = text_of(dim.size());
+  return text + " in dim " + text_of(axis);
+}
+
+std::string values_text(const RelationFailure& failure) {
+  if (failure.is_comparison && !failure.is_unknown) {
+    return text_of(failure.left) + " " + failure.sign + " " + text_of(failure.right);
+  }
+  return failure.is_unknown ? failure.part + " is unknown" : "false";
+}
+
+}  // namespace
+
+std::string attribute_value_text(const AttributeValue& value) { return text_of(value); }
+
+std::string types_text(const TypeSet& types) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < unsigned{kDTypeCount}; ++i) {
+    if ((types.dtypes >> i & 1U) != 0) names.emplace_back(dtype_name(static_cast<DType>(i)));
+  }
+  for (unsigned i = 0; i <= static_cast<unsigned>(ValueType::unknown); ++i) {
+    if ((unsigned{types.value_types} >> i & 1U) != 0) {
+      names.emplace_back(value_type_name(static_cast<ValueType>(i)));
+    }
+  }
+  return names.empty() ? "nothing" : alternatives_text(names);
+}
+
+std::string found_type_text(ValueType type, DType dtype) {
+  if (type == ValueType::unknown) return "of unknown type";
+  if (type != ValueType::tensor) return "a " + std::string(value_type_name(type));
+  return dtype == DType::unknown ? "of unknown dtype" : std::string(dtype_name(dtype));
+}
+
+std::string relation_failure_text(const Relation& relation, const std::string& why,
+                                  const RelationFailure& failure) {
+  const std::string& whole = relation.text;
+  const bool has_values = failure.is_unknown || failure.is_comparison;
+  if (!why.empty()) return why + (has_values ? ": " + values_text(failure) : "");
+  if (failure.is_unknown) {
+    const std::string unknown = values_text(failure);
+    return failure.part == whole ? unknown : whole + " cannot be decided: " + unknown;
+  }
+  return failure.part + ": " + (has_values ? values_text(failure) : "false");
+}
+
 // ---- condition check ----
 
 namespace {
 
-using Instead = std::optional<FoundInstead>;
-
-bool equal_literals(const Literal& a, const Literal& b) {
-  const auto as_value = [](const Literal& literal) {
-    return std::visit([](const auto& held) { return AttributeValue(held); }, literal);
-  };
-  return equal_values(as_value(a), as_value(b));
-}
-
-// ---- elements of constants ----
-
-std::optional<double> number_of(const Literal& literal) {
-  if (const auto* const integer = std::get_if<std::int64_t>(&literal)) {
+std::optional<double> number_of(const AttributeValue& value) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
     return static_cast<double>(*integer);
   }
-  if (const auto* const real = std::get_if<double>(&literal)) return *real;
+  if (const auto* const real = std::get_if<double>(&value)) return *real;
   return std::nullopt;
 }
 
@@ -494,272 +714,463 @@ bool is_power_of_two(double number) {
   return number > 0 && std::isfinite(number) && std::frexp(number, &exponent) == 0.5;
 }
 
-bool accepts_element(const ValuesCondition& wanted, const Literal& element) {
-  const auto equals = [&](const Literal& other) { return equal_literals(element, other); };
-  if (!wanted.one_of.empty() && std::none_of(wanted.one_of.begin(), wanted.one_of.end(), equals)) {
-    return false;
-  }
-  const bool has_bounds = wanted.min || wanted.max || wanted.power_of_two || wanted.finite;
+}  // namespace
+
+bool accepts(const Accepted& wanted, const AttributeValue& value) {
+  const auto equals = [&](const AttributeValue& other) { return equal_values(other, value); };
+  const auto& one_of = wanted.one_of;
+  if (!one_of.empty() && std::none_of(one_of.begin(), one_of.end(), equals)) return false;
+  const bool has_bounds =
+      wanted.min || wanted.max || wanted.multiple_of || wanted.power_of_two || wanted.finite;
   if (!has_bounds) return true;
-  const auto number = number_of(element);
+  if (const auto* const list = std::get_if<std::vector<Literal>>(&value)) {
+    return std::all_of(list->begin(), list->end(), [&](const Literal& item) {
+      return accepts(wanted, AttributeValue(stored_value(item)));
+    });
+  }
+  const auto number = number_of(value);
   if (!number) return false;
   if (wanted.min && !(*number >= *wanted.min)) return false;
   if (wanted.max && !(*number <= *wanted.max)) return false;
+  if (const auto* const integer = std::get_if<std::int64_t>(&value); wanted.multiple_of) {
+    if (integer == nullptr || *integer % *wanted.multiple_of != 0) return false;
+  }
   if (wanted.power_of_two && !is_power_of_two(*number)) return false;
   return !wanted.finite || std::isfinite(*number);
 }
 
-Instead check_elements(const ValuesCondition& wanted, const std::vector<Literal>& elements) {
-  if (wanted.list && wanted.list->size() != elements.size()) return FoundCount{elements.size()};
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const bool in_list = !wanted.list || equal_literals((*wanted.list)[i], elements[i]);
-    if (!in_list || !accepts_element(wanted, elements[i])) return FoundElement{i, elements[i]};
+namespace {
+
+// Of a rank or a size.
+bool accepts_size(const Accepted& wanted, std::int64_t size) {
+  const auto is_size = [&](const AttributeValue& other) {
+    const auto* const number = std::get_if<std::int64_t>(&other);
+    return number != nullptr && *number == size;
+  };
+  const auto& one_of = wanted.one_of;
+  if (!one_of.empty() && std::none_of(one_of.begin(), one_of.end(), is_size)) return false;
+  if (wanted.min && static_cast<double>(size) < *wanted.min) return false;
+  if (wanted.max && static_cast<double>(size) > *wanted.max) return false;
+  return !wanted.multiple_of || size % *wanted.multiple_of == 0;
+}
+
+// The rank that the node's axes refer to: the output's when the op adds axes. nullopt when it is
+// unknown.
+std::optional<std::size_t> axis_rank(const Graph& graph, NodeId node) {
+  const std::string_view op = graph.op(node);
+  const auto rank_of = [&](ValueId id) -> std::optional<std::size_t> {
+    if (!graph.has_rank(id)) return std::nullopt;
+    return graph.shape(id).size();
+  };
+  if (op == "Unsqueeze" || op == "OneHot") return rank_of(*graph.outputs(node).begin());
+  const Operand* const input = find_plain_input(graph, node, 0);
+  return input != nullptr ? rank_of(input->value) : std::nullopt;
+}
+
+// The value with its negative axes counted from the front.
+AttributeValue from_front(AttributeValue value, std::size_t rank) {
+  const auto normalise = [rank](std::int64_t& axis) {
+    if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  };
+  if (auto* const axis = std::get_if<std::int64_t>(&value)) normalise(*axis);
+  if (auto* const axes = std::get_if<std::vector<Literal>>(&value)) {
+    for (Literal& item : *axes) {
+      if (auto* const axis = std::get_if<std::int64_t>(&item)) normalise(*axis);
+    }
+    std::sort(axes->begin(), axes->end());
   }
-  return std::nullopt;
+  return value;
 }
 
-// ---- shapes ----
-
-FoundDim found_dim(const Graph& graph, Dim dim, std::int64_t axis) {
-  FoundDim found{axis, std::nullopt, {}};
-  if (dim.is_fixed()) found.size = dim.size();
-  if (dim.is_symbol()) found.symbol = graph.text(dim.name());
-  return found;
-}
-
-// ---- quantisation ----
-
-bool accepts_way(const QuantizationSet& wanted, const Quantization& found) {
-  using Way = QuantizationSet::Way;
-  const bool is_quantized = found.kind != Quantization::Kind::none;
-  if (wanted.ways == 0) return is_quantized;
-  return wanted.has(static_cast<Way>(found.kind)) ||
-         (wanted.has(Way::symmetric) && found.is_symmetric());
+// Whether one of the values that are accepted names the same axes: -1 is 3 for rank 4, and the order is
+// ignored.
+bool names_same_axes(const Graph& graph, NodeId node, const Condition& asks,
+                     const AttributeValue& value) {
+  if (asks.name != "axis" && asks.name != "axes") return false;
+  const auto rank = axis_rank(graph, node);
+  if (!rank) return false;
+  const AttributeValue found = from_front(value, *rank);
+  const auto& one_of = asks.wanted.one_of;
+  return std::any_of(one_of.begin(), one_of.end(), [&](const AttributeValue& accepted) {
+    return equal_values(from_front(accepted, *rank), found);
+  });
 }
 
 // A tensor that is not quantised has no numbers whose type is asked for.
 bool accepts_quantization(const QuantizationSet& wanted, const Quantization& found) {
-  if (!accepts_way(wanted, found)) return false;
-  if (wanted.types == TypeSet{} || found.kind == Quantization::Kind::none) return true;
+  using Way = QuantizationSet::Way;
+  const bool is_quantized = found.kind != Quantization::Kind::none;
+  const bool is_way = wanted.ways == 0 ? is_quantized
+                                       : wanted.has(static_cast<Way>(found.kind)) ||
+                                             (wanted.has(Way::symmetric) && found.is_symmetric());
+  if (!is_way || wanted.types == TypeSet{} || !is_quantized) return is_way;
   return (wanted.types.dtypes >> static_cast<unsigned>(found.stored) & 1U) != 0;
 }
 
-// ---- the check ----
-
-class Checker {
+// Checks one condition on one node. Each check says what the node has instead, for which it makes no
+// text unless somebody asks.
+class Check {
  public:
-  Checker(const Graph& graph, NodeId node, const OpFacts& facts)
-      : graph_(graph), node_(node), facts_(facts) {}
+  Check(const Graph& graph, NodeId node, const Condition& condition, const OpFacts& facts,
+        FailedPart* failed)
+      : graph_(graph),
+        node_(node),
+        asks_(condition),
+        wanted_(condition.wanted),
+        facts_(facts),
+        failed_(failed) {}
 
-  Instead operator()(const ConstantCondition& wanted) const {
-    return of_input(wanted.input, [&](ValueId value) -> Instead {
-      if (is_constant(graph_, value, facts_) == wanted.wanted) return std::nullopt;
-      if (graph_.is_parameter(value) && wanted.wanted) return FoundWritten{};
-      return FoundOpposite{};
-    });
-  }
-
-  Instead operator()(const GivenCondition& wanted) const {
-    const auto operands = graph_.operands(node_);
-    const bool is_given =
-        std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
-          return operand.slot.is_positional() && operand.slot.position() == wanted.input;
-        });
-    if (is_given == wanted.wanted) return std::nullopt;
-    return FoundOpposite{};
-  }
-
-  Instead operator()(const OutputsUsedCondition& wanted) const {
-    for (const ValueId output : graph_.outputs(node_)) {
-      const std::uint32_t slot = graph_.value(output).slot;
-      const bool is_used = !graph_.users(output).empty() || graph_.is_graph_output(output);
-      const auto& allowed = wanted.outputs;
-      if (is_used && !std::binary_search(allowed.begin(), allowed.end(), slot)) {
-        return FoundReaders{slot};
-      }
+  bool holds() const {
+    using Of = Condition::Of;
+    switch (asks_.of) {
+      case Of::node:
+        return node_holds();
+      case Of::input:
+        return input_holds();
+      case Of::inputs:
+        if (asks_.property == Property::same_type) return same_type();
+        if (asks_.property == Property::known && !wanted_.yes) return has_open();
+        return inputs_hold();
+      case Of::output:
+        return outputs_hold();
+      case Of::activations:
+      case Of::every:
+        break;
     }
-    return std::nullopt;
-  }
-
-  Instead operator()(const RankCondition& wanted) const {
-    return of_tensor(wanted.input, [&](Shape shape) -> Instead {
-      if (wanted.rank.accepts(static_cast<std::int64_t>(shape.size()))) return std::nullopt;
-      return FoundRank{shape.size()};
-    });
-  }
-
-  Instead operator()(const MaxRankCondition& wanted) const {
-    return of_each_tensor([&](std::uint32_t position, ValueId value) -> Instead {
-      if (!graph_.has_rank(value)) return FoundShapeOf{position, FoundNoRank{}};
-      const std::size_t rank = graph_.shape(value).size();
-      if (static_cast<std::int64_t>(rank) <= wanted.most) return std::nullopt;
-      return FoundShapeOf{position, FoundRank{rank}};
-    });
-  }
-
-  Instead operator()(const DimCondition& wanted) const {
-    return of_tensor(wanted.input, [&](Shape shape) -> Instead {
-      const auto place = axis_of(wanted.axis, shape.size());
-      if (!place) return FoundRank{shape.size()};
-      const Dim dim = shape[*place];
-      if (dim.is_fixed() && wanted.size.accepts(dim.size())) return std::nullopt;
-      return found_dim(graph_, dim, wanted.axis);
-    });
-  }
-
-  Instead operator()(const EveryInputCondition& wanted) const {
-    return of_each_input([&](std::uint32_t position, ValueId id) -> Instead {
-      const Value& value = graph_.value(id);
-      if (wanted.types.accepts(value)) return std::nullopt;
-      return FoundType{position, value.type, value.dtype};
-    });
-  }
-
-  Instead operator()(const SameInputsCondition&) const {
-    std::optional<FoundType> first;
-    return of_each_input([&](std::uint32_t position, ValueId id) -> Instead {
-      const Value& value = graph_.value(id);
-      const FoundType found{position, value.type, value.dtype};
-      if (!first) first = found;
-      const bool is_known = !value.is_tensor() || value.dtype != DType::unknown;
-      if (is_known && found.type == first->type && found.dtype == first->dtype) {
-        return std::nullopt;
-      }
-      return FoundTypes{*first, found};
-    });
-  }
-
-  Instead operator()(const InputShapeCondition& wanted) const {
-    using Wanted = InputShapeCondition::Shape;
-    const std::size_t first = wanted.shape == Wanted::batched ? 1 : 0;
-    const Instead open = of_each_tensor([&](std::uint32_t position, ValueId value) -> Instead {
-      if (!graph_.has_rank(value)) return FoundShapeOf{position, FoundNoRank{}};
-      const Shape shape = graph_.shape(value);
-      for (std::size_t axis = first; axis < shape.size(); ++axis) {
-        if (shape[axis].is_fixed()) continue;
-        return FoundShapeOf{position,
-                            found_dim(graph_, shape[axis], static_cast<std::int64_t>(axis))};
-      }
-      return std::nullopt;
-    });
-    if (wanted.shape != Wanted::open) return open;
-    if (open) return std::nullopt;
-    return FoundAllKnown{};
-  }
-
-  Instead operator()(const ValuesCondition& wanted) const {
-    return of_input(wanted.input, [&](ValueId value) -> Instead {
-      if (!graph_.is_parameter(value)) return FoundVariable{};
-      if (!is_constant(graph_, value, facts_)) return FoundWritten{};
-      if (!facts_.elements) return FoundNoElements{};
-      const auto elements = facts_.elements(graph_, value);
-      if (!elements) return FoundNoElements{};
-      return check_elements(wanted, *elements);
-    });
-  }
-
-  Instead operator()(const LayoutCondition& wanted) const {
-    return of_input(wanted.input, [&](ValueId value) -> Instead {
-      if (!graph_.value(value).is_tensor()) return FoundNoTensor{graph_.value(value).type};
-      auto layout = facts_.layout ? facts_.layout(value) : std::nullopt;
-      if (!layout) return FoundNoLayout{};
-      if (layout->layouts.meets(wanted.one_of)) return std::nullopt;
-      return FoundLayout{*std::move(layout)};
-    });
-  }
-
-  Instead operator()(const AbsentAttributeCondition& wanted) const {
-    const bool is_absent = find_attribute(graph_, node_, wanted.name) == nullptr;
-    if (is_absent == wanted.wanted) return std::nullopt;
-    return FoundOpposite{};
-  }
-
-  Instead operator()(const QuantizedCondition& wanted) const {
-    using Of = QuantizedCondition::Of;
-    if (wanted.of == Of::input) {
-      return of_input(wanted.place, [&](ValueId value) {
-        return check_quantization(wanted.wanted, value, wanted.place.position, false);
-      });
-    }
-    if (wanted.of != Of::output) {
-      const Instead found = of_each_tensor([&](std::uint32_t position, ValueId value) -> Instead {
-        if (wanted.of == Of::activations && is_constant(graph_, value, facts_)) return {};
-        return check_quantization(wanted.wanted, value, position, false);
-      });
-      if (found) return found;
-    }
-    for (const ValueId output : graph_.outputs(node_)) {
-      const std::uint32_t slot = graph_.value(output).slot;
-      if (wanted.of == Of::output && slot != wanted.place.position) continue;
-      if (Instead found = check_quantization(wanted.wanted, output, slot, true)) return found;
-    }
-    return std::nullopt;
-  }
-
-  Instead operator()(const RelationCondition& wanted) const {
-    if (relation_holds(wanted.relation, graph_, node_, facts_)) return std::nullopt;
-    return relation_failure(wanted.relation, graph_, node_, facts_);
+    return inputs_hold() && outputs_hold();
   }
 
  private:
-  Instead check_quantization(const QuantizationSet& wanted, ValueId value, std::uint32_t position,
-                             bool is_output) const {
-    if (!graph_.value(value).is_tensor()) return FoundNoTensor{graph_.value(value).type};
-    const auto found = facts_.quantization ? facts_.quantization(graph_, value) : std::nullopt;
-    if (!found) return FoundNoQuantization{position, is_output};
-    if (accepts_quantization(wanted, *found) && is_as_asked_of_input_0(wanted, *found)) {
-      return std::nullopt;
-    }
-    return FoundQuantization{position, is_output, found->kind, found->is_symmetric(),
-                             found->stored};
+  // The words of subjects, as functions: see fails().
+  auto attribute_text() const {
+    return [this] { return "attribute " + asks_.name; };
+  }
+  static auto input_text(std::uint32_t position) {
+    return [position] { return "input " + text_of(position); };
   }
 
-  bool is_as_asked_of_input_0(const QuantizationSet& wanted, const Quantization& found) const {
-    if (!wanted.as_input_0 || found.kind == Quantization::Kind::none) return true;
+  // ---- which tensors ----
+
+  bool input_holds() const {
+    if (asks_.property == Property::given) return given();
+    const Operand* const input = find_plain_input(graph_, node_, asks_.place.position);
+    if (input != nullptr) return value_holds(input->value, asks_.place.position, false);
+    if (asks_.place.if_given || asks_.is_clause) return true;
+    return fails(
+        input_text(asks_.place.position), [] { return "not given"; }, "input");
+  }
+
+  bool is_of_shape() const {
+    return asks_.property == Property::rank || asks_.property == Property::dim ||
+           asks_.property == Property::dims || asks_.property == Property::known;
+  }
+
+  // Captures of bodies are not inputs of the op.
+  bool inputs_hold() const {
+    for (const Operand& operand : graph_.operands(node_)) {
+      const ValueId value = operand.value;
+      if (!operand.slot.is_positional()) continue;
+      if (asks_.property != Property::type && !graph_.value(value).is_tensor()) continue;
+      if (asks_.of == Condition::Of::activations && is_constant(graph_, value, facts_)) continue;
+      if (!value_holds(value, operand.slot.position(), false)) return false;
+    }
+    return true;
+  }
+
+  bool outputs_hold() const {
+    for (const ValueId output : graph_.outputs(node_)) {
+      const std::uint32_t slot = graph_.value(output).slot;
+      if (asks_.of == Condition::Of::output && slot != asks_.place.position) continue;
+      if (!value_holds(output, slot, true)) return false;
+    }
+    return true;
+  }
+
+  bool value_holds(ValueId value, std::uint32_t position, bool is_output) const {
+    const auto subject = [&] { return (is_output ? "output " : "input ") + text_of(position); };
+    const auto fails_by = [&](const auto& actual, std::string_view found = "") {
+      return fails(is_of_shape() ? "shape of " : "", subject, actual, found);
+    };
+    const Value& held = graph_.value(value);
+    const bool needs_tensor = is_of_shape() || asks_.property == Property::layout ||
+                              asks_.property == Property::quantization;
+    if (needs_tensor && !held.is_tensor()) {
+      return fails_by([&] { return found_type_text(held.type, DType::unknown); }, "type");
+    }
+    if (is_of_shape() && !graph_.has_rank(value)) {
+      return fails_by([] { return "of unknown rank"; }, "unknown");
+    }
+    switch (asks_.property) {
+      case Property::constant: {
+        const bool is_known = is_constant(graph_, value, facts_);
+        if (is_known == wanted_.yes) return true;
+        if (is_known) return fails_by([] { return "a constant"; });
+        if (!graph_.is_parameter(value)) return fails_by([] { return "no constant"; });
+        return fails_by([] { return "written by the model"; }, "written");
+      }
+      case Property::rank: {
+        const std::size_t rank = graph_.shape(value).size();
+        if (accepts_size(wanted_, static_cast<std::int64_t>(rank))) return true;
+        return fails_by([&] { return rank_text(rank); }, "rank");
+      }
+      case Property::known:
+      case Property::dims: {
+        const Shape shape = graph_.shape(value);
+        for (auto i = static_cast<std::size_t>(asks_.axis); i < shape.size(); ++i) {
+          if (shape[i].is_fixed() && accepts_size(wanted_, shape[i].size())) continue;
+          return fails_by([&] { return dim_text(graph_, shape[i], static_cast<std::int64_t>(i)); });
+        }
+        return true;
+      }
+      case Property::dim: {
+        const Shape shape = graph_.shape(value);
+        const auto place = axis_of(asks_.axis, shape.size());
+        if (!place) return fails_by([&] { return rank_text(shape.size()); }, "rank");
+        const Dim dim = shape[*place];
+        if (dim.is_fixed() && accepts_size(wanted_, dim.size())) return true;
+        return fails_by([&] { return dim_text(graph_, dim, asks_.axis); });
+      }
+      case Property::type:
+        if (wanted_.types.accepts(held)) return true;
+        return fails_by([&] { return found_type_text(held.type, held.dtype); });
+      case Property::values:
+        return elements_hold(value, fails_by);
+      case Property::layout: {
+        const auto layout = facts_.layout ? facts_.layout(value) : std::nullopt;
+        if (!layout) return fails_by([] { return "of unknown layout"; }, "unknown");
+        if (layout->layouts.meets(wanted_.layouts)) return true;
+        return fails_by([&] { return layout_text(*layout); });
+      }
+      case Property::quantization: {
+        const auto found = facts_.quantization ? facts_.quantization(graph_, value) : std::nullopt;
+        if (!found) return fails_by([] { return "of unknown quantisation"; }, "unknown");
+        if (accepts_quantization(wanted_.quantization, *found) && is_as_input_0(*found)) {
+          return true;
+        }
+        return fails_by([&] { return quantization_text(*found); });
+      }
+      default:
+        return false;  // of no tensor
+    }
+  }
+
+  template <class FailsBy>
+  bool elements_hold(ValueId value, const FailsBy& fails_by) const {
+    if (!graph_.is_parameter(value)) return fails_by([] { return "no constant"; }, "variable");
+    if (!is_constant(graph_, value, facts_)) {
+      return fails_by([] { return "written by the model"; }, "written");
+    }
+    const auto elements = facts_.elements ? facts_.elements(graph_, value) : std::nullopt;
+    if (!elements) {
+      return fails_by([] { return "a constant whose elements are not read"; }, "unknown");
+    }
+    const auto& list = wanted_.list;
+    if (list && list->size() != elements->size()) {
+      return fails_by([&] { return text_of(elements->size()) + " elements"; }, "count");
+    }
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      const AttributeValue element = stored_value((*elements)[i]);
+      const bool is_listed = !list || equal_values(stored_value((*list)[i]), element);
+      if (is_listed && accepts(wanted_, element)) continue;
+      return fails_by([&] { return text_of(element) + " in element " + text_of(i); });
+    }
+    return true;
+  }
+
+  bool is_as_input_0(const Quantization& found) const {
+    if (!wanted_.quantization.as_input_0 || found.kind == Quantization::Kind::none) return true;
     const Operand* const first = find_plain_input(graph_, node_, 0);
     const auto other = first == nullptr ? std::nullopt : facts_.quantization(graph_, first->value);
     return other && other->kind != Quantization::Kind::none && other->stored == found.stored;
   }
 
-  template <class Check>
-  Instead of_input(const InputPlace& place, Check check) const {
-    const Operand* const input = find_plain_input(graph_, node_, place.position);
-    if (input != nullptr) return check(input->value);
-    if (place.if_given) return std::nullopt;
-    return FoundNoInput{};
+  // ---- the node and all of its inputs ----
+
+  bool node_holds() const {
+    switch (asks_.property) {
+      case Property::attribute:
+        return attribute();
+      case Property::stated: {
+        const bool is_there = find_attribute(graph_, node_, asks_.name) != nullptr;
+        if (is_there == wanted_.yes) return true;
+        return fails(attribute_text(), [&] { return is_there ? "stated" : "absent"; });
+      }
+      case Property::outputs_used:
+        return outputs_used();
+      case Property::relation:
+        return relation();
+      default:
+        return false;  // of no node
+    }
   }
 
-  template <class Check>
-  Instead of_tensor(const InputPlace& place, Check check) const {
-    return of_input(place, [&](ValueId value) -> Instead {
-      if (!graph_.value(value).is_tensor()) return FoundNoTensor{graph_.value(value).type};
-      if (!graph_.has_rank(value)) return FoundNoRank{};
-      return check(graph_.shape(value));
+  bool attribute() const {
+    const auto value = attribute_value(graph_, node_, asks_.name, facts_);
+    if (value && (accepts(wanted_, *value) || names_same_axes(graph_, node_, asks_, *value))) {
+      return true;
+    }
+    return fails(attribute_text(), [&]() -> std::string {
+      const bool is_stated = find_attribute(graph_, node_, asks_.name) != nullptr;
+      if (!wanted_.one_of.empty()) {
+        failed_->found = value ? value_key(*value) : is_stated ? "opaque" : "absent";
+      }
+      if (value) return text_of(*value) + (is_stated ? "" : " by default");
+      return is_stated ? "not a number, string or list of these" : "not given";
     });
   }
 
-  // Checks each positional input and returns what the first one that fails has instead. Captures of
-  // bodies are not inputs of the op.
-  template <class Check>
-  Instead of_each_input(Check check) const {
+  // An entry of "shapes" asks for the input itself; elsewhere one in a list counts, too.
+  bool given() const {
+    if (asks_.place.if_given) return true;
+    const std::uint32_t position = asks_.place.position;
+    const auto operands = graph_.operands(node_);
+    const bool is_given =
+        std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+          return operand.slot.is_positional() && operand.slot.position() == position &&
+                 !(asks_.is_clause && operand.slot.is_inside_list());
+        });
+    if (is_given == wanted_.yes) return true;
+    return fails(input_text(position), [&] {
+      return is_given ? "given" : asks_.is_clause ? "not given" : "left out";
+    });
+  }
+
+  bool outputs_used() const {
+    for (const ValueId output : graph_.outputs(node_)) {
+      const std::uint32_t slot = graph_.value(output).slot;
+      const bool is_used = !graph_.users(output).empty() || graph_.is_graph_output(output);
+      const auto& allowed = wanted_.one_of;
+      if (!is_used || std::find(allowed.begin(), allowed.end(),
+                                AttributeValue(std::int64_t{slot})) != allowed.end()) {
+        continue;
+      }
+      return fails([&] { return "output " + text_of(slot); }, [] { return "read"; });
+    }
+    return true;
+  }
+
+  bool relation() const {
+    if (relation_holds(asks_.relation, graph_, node_, facts_)) return true;
+    return fails([&] { return asks_.relation.text; },
+                 [&] {
+                   const RelationFailure failure =
+                       relation_failure(asks_.relation, graph_, node_, facts_);
+                   failed_->sentence = relation_failure_text(asks_.relation, asks_.why, failure);
+                   return values_text(failure);
+                 });
+  }
+
+  bool same_type() const {
+    const Operand* first = nullptr;
+    const auto text = [&](const Operand& operand) {
+      const Value& value = graph_.value(operand.value);
+      return found_type_text(value.type, value.dtype) + " at " + text_of(operand.slot.position());
+    };
     for (const Operand& operand : graph_.operands(node_)) {
       if (!operand.slot.is_positional()) continue;
-      if (Instead found = check(operand.slot.position(), operand.value)) return found;
+      if (first == nullptr) first = &operand;
+      const Value &value = graph_.value(operand.value), &other = graph_.value(first->value);
+      const bool is_known = !value.is_tensor() || value.dtype != DType::unknown;
+      if (is_known && value.type == other.type && value.dtype == other.dtype) continue;
+      return fails([] { return "the type of inputs"; },
+                   [&] { return text(*first) + " and " + text(operand); });
     }
-    return std::nullopt;
+    return true;
   }
 
-  template <class Check>
-  Instead of_each_tensor(Check check) const {
-    return of_each_input([&](std::uint32_t position, ValueId value) -> Instead {
-      if (!graph_.value(value).is_tensor()) return std::nullopt;
-      return check(position, value);
-    });
+  bool has_open() const {
+    Condition known = asks_;
+    known.wanted.yes = true;
+    if (!Check(graph_, node_, known, facts_, nullptr).holds()) return true;
+    return fails([] { return "the shape of inputs"; }, [] { return "known in every dim"; });
+  }
+
+  // ---- words ----
+
+  // The words of the subject and of what it is are made by functions, and only if they are asked for.
+  template <class Subject, class Actual>
+  bool fails(const Subject& subject, const Actual& actual, std::string_view found = {}) const {
+    return fails("", subject, actual, found);
+  }
+  template <class Subject, class Actual>
+  bool fails(std::string_view before, const Subject& subject, const Actual& actual,
+             std::string_view found = {}) const {
+    if (failed_ == nullptr) return false;
+    failed_->condition = name();
+    failed_->subject = std::string(before) + std::string(subject());
+    failed_->expected = expected(found);
+    // The entries of "shapes" have a change for each rank alone.
+    const bool asks_rank = asks_.property == Property::rank && asks_.of == Condition::Of::input;
+    if (asks_rank || !asks_.is_clause) failed_->found = found;
+    failed_->actual = actual();
+    if (asks_rank) failed_->found = failed_->actual;
+    return false;
+  }
+
+  std::string_view name() const {
+    // In the order of the enumerators.
+    static constexpr std::array<std::string_view, 15> kNames = {"attribute",    "absent_attribute",
+                                                                "given",        "constant",
+                                                                "outputs_used", "rank",
+                                                                "dim",          "dims",
+                                                                "input_shape",  "inputs_all",
+                                                                "inputs_same",  "values",
+                                                                "layout",       "quantized",
+                                                                "where"};
+    static_assert(kNames.size() == static_cast<std::size_t>(Property::relation) + 1);
+    if (asks_.is_clause) return "shape";
+    const bool is_of_all = asks_.of == Condition::Of::inputs;
+    if (asks_.property == Property::rank && is_of_all) return "max_rank";
+    return kNames[static_cast<std::size_t>(asks_.property)];
+  }
+
+  std::string expected(std::string_view found) const {
+    const std::string numbers = numbers_text(wanted_, is_of_shape());
+    switch (asks_.property) {
+      case Property::attribute:
+        return numbers;
+      case Property::stated:
+        return wanted_.yes ? "stated" : "absent";
+      case Property::given:
+        return wanted_.yes ? "given" : "left out";
+      case Property::constant:
+        // Whichever is wanted, an input that is not there is said to lack a constant.
+        return wanted_.yes || found == "input" ? "a constant" : "no constant";
+      case Property::outputs_used:
+        return wanted_.one_of.empty() ? "no output read" : "only output " + numbers + " read";
+      case Property::rank:
+        if (asks_.of != Condition::Of::inputs) return "rank " + numbers;
+        return "rank " + text_of(static_cast<std::int64_t>(*wanted_.max)) + " at most";
+      case Property::dim:
+        return (numbers.empty() ? "a known size" : numbers) + " in dim " + text_of(asks_.axis);
+      case Property::dims:
+        return numbers + " in every dim";
+      case Property::known:
+        if (!wanted_.yes) return "an unknown dim";
+        return asks_.axis == 0 ? "a known size in every dim"
+                               : "a known size in every dim but the first";
+      case Property::type:
+        return types_text(wanted_.types);
+      case Property::same_type:
+        return "the same for all";
+      case Property::values:
+        return elements_text(wanted_);
+      case Property::layout:
+        return layouts_text(wanted_.layouts);
+      case Property::quantization:
+        return quantization_text(wanted_.quantization);
+      case Property::relation:
+        break;
+    }
+    return "true";
   }
 
   const Graph& graph_;
   NodeId node_;
+  const Condition& asks_;
+  const Accepted& wanted_;
   const OpFacts& facts_;
+  FailedPart* failed_;
 };
 
 }  // namespace
@@ -779,60 +1190,9 @@ std::optional<std::int64_t> opset_of(const Graph& graph, NodeId node, const OpFa
   return version ? version : imported_opset(graph, graph.domain(node));
 }
 
-bool IntegerRule::accepts(std::int64_t number) const {
-  if (!one_of.empty() && std::find(one_of.begin(), one_of.end(), number) == one_of.end()) {
-    return false;
-  }
-  return (!min || number >= *min) && (!max || number <= *max) &&
-         (!multiple_of || number % *multiple_of == 0);
-}
-
-std::optional<std::uint32_t> input_of(const Condition& condition) {
-  if (const auto* const of = std::get_if<ConstantCondition>(&condition)) return of->input.position;
-  if (const auto* const of = std::get_if<RankCondition>(&condition)) return of->input.position;
-  if (const auto* const of = std::get_if<DimCondition>(&condition)) return of->input.position;
-  if (const auto* const of = std::get_if<ValuesCondition>(&condition)) return of->input.position;
-  if (const auto* const of = std::get_if<LayoutCondition>(&condition)) return of->input.position;
-  if (const auto* const of = std::get_if<QuantizedCondition>(&condition)) {
-    if (of->of == QuantizedCondition::Of::input) return of->place.position;
-  }
-  return std::nullopt;
-}
-
-namespace {
-bool is_unknown_type(const FoundType& found) {
-  return found.type == ValueType::unknown ||
-         (found.type == ValueType::tensor && found.dtype == DType::unknown);
-}
-}  // namespace
-
-bool is_for_want_of_knowledge(const FoundInstead& found) {
-  if (const auto* const type = std::get_if<FoundType>(&found)) return is_unknown_type(*type);
-  if (const auto* const types = std::get_if<FoundTypes>(&found)) {
-    return is_unknown_type(types->first) || is_unknown_type(types->other);
-  }
-  if (const auto* const failure = std::get_if<RelationFailure>(&found)) return failure->is_unknown;
-  if (const auto* const dim = std::get_if<FoundDim>(&found)) return !dim->size;
-  if (const auto* const of = std::get_if<FoundShapeOf>(&found)) {
-    const auto* const dim = std::get_if<FoundDim>(&of->shape);
-    return std::holds_alternative<FoundNoRank>(of->shape) || (dim != nullptr && !dim->size);
-  }
-  return std::holds_alternative<FoundNoRank>(found) ||
-         std::holds_alternative<FoundNoElements>(found) ||
-         std::holds_alternative<FoundNoLayout>(found) ||
-         std::holds_alternative<FoundNoQuantization>(found);
-}
-
 bool condition_holds(const Graph& graph, NodeId node, const Condition& condition,
-                     const OpFacts& facts) {
-  const auto* const wanted = std::get_if<RelationCondition>(&condition);
-  if (wanted != nullptr) return relation_holds(wanted->relation, graph, node, facts);
-  return !find_instead(graph, node, condition, facts);
-}
-
-std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,
-                                         const Condition& condition, const OpFacts& facts) {
-  return std::visit(Checker(graph, node, facts), condition);
+                     const OpFacts& facts, FailedPart* failed) {
+  return Check(graph, node, condition, facts, failed).holds();
 }
 
 }  // namespace cleave

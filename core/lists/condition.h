@@ -246,9 +246,13 @@ Result<Relation, RelationFault> parse_pattern_relation(std::string_view text, st
 
 // ---- condition ----
 //
-// Conditions of a rule beyond dtypes, attributes, shapes and opset: what values of inputs, which
-// inputs and outputs, which ranks and dims. A condition that cannot be decided does not hold. Nor
-// does one on an input that the node does not have, unless it asks only `if_given`.
+// Conditions of a rule. Each asks about one property of the node, or of tensors that it reads or makes,
+// and says which values the rule accepts. The fields of a support list ("constant", "shapes",
+// "attributes" ...) are read into these, and so is a relation. A condition that cannot be decided
+// does not hold. Nor does one on an input that the node does not have, unless it asks only `if_given`.
+//
+// A new property is an entry of Property, its value and words in condition.cc, and a row of the fields
+// in formats/lists/support_rule.cc.
 
 // A set of types: element types of tensors, and types of values that are not tensors.
 
@@ -266,98 +270,11 @@ struct TypeSet {
 };
 using MaybeTypes = std::optional<TypeSet>;  // nullopt: any type
 
-// What an integer must be: one of a list if there is one, and within the bounds.
-struct IntegerRule {
-  std::vector<std::int64_t> one_of;  // empty: any
-  std::optional<std::int64_t> min, max;
-  std::optional<std::int64_t> multiple_of;  // 1 or more
-  bool accepts(std::int64_t number) const;
-  bool operator==(const IntegerRule&) const = default;
-};
-
 // An input by position. `if_given`: the condition holds where the node has no such input.
 struct InputPlace {
   std::uint32_t position = 0;
   bool if_given = false;
   bool operator==(const InputPlace&) const = default;
-};
-
-// Whether an input must be known at compile time, which parameters and constants are unless the
-// model writes them.
-struct ConstantCondition {
-  InputPlace input;
-  bool wanted = true;
-  bool operator==(const ConstantCondition&) const = default;
-};
-
-// Whether an optional input must be given or left out.
-struct GivenCondition {
-  std::uint32_t input = 0;
-  bool wanted = true;
-  bool operator==(const GivenCondition&) const = default;
-};
-
-// The only outputs that nodes or the graph's outputs may read, ascending.
-struct OutputsUsedCondition {
-  std::vector<std::uint32_t> outputs;
-  bool operator==(const OutputsUsedCondition&) const = default;
-};
-
-struct RankCondition {
-  InputPlace input;
-  IntegerRule rank;
-  bool operator==(const RankCondition&) const = default;
-};
-
-// The most dims that any tensor input may have.
-struct MaxRankCondition {
-  std::int64_t most = 0;
-  bool operator==(const MaxRankCondition&) const = default;
-};
-
-// The size of one dim. Whatever the bounds, the size must be known.
-struct DimCondition {
-  InputPlace input;
-  std::int64_t axis = 0;  // below 0: from the end
-  IntegerRule size;
-  bool operator==(const DimCondition&) const = default;
-};
-
-// The types that inputs may have: one set for all inputs.
-struct EveryInputCondition {
-  TypeSet types;
-  bool operator==(const EveryInputCondition&) const = default;
-};
-
-// All inputs are of one type, whichever it is.
-struct SameInputsCondition {
-  bool operator==(const SameInputsCondition&) const = default;
-};
-
-// `fixed`: every dim of every tensor input is known; `batched`: every one but the first of each
-// tensor, which may be; `open`: at least one is not. Parameters are inputs too.
-struct InputShapeCondition {
-  enum class Shape : std::uint8_t { fixed, batched, open };
-  Shape shape = Shape::fixed;
-  bool operator==(const InputShapeCondition&) const = default;
-};
-
-// What the elements of a constant must be.
-struct ValuesCondition {
-  InputPlace input;
-  std::optional<std::vector<Literal>> list;  // all elements, in order
-  std::vector<Literal> one_of;               // each element; empty: any
-  std::optional<double> min, max;            // each element
-  bool power_of_two = false;                 // each element: 0.5, 1, 2, 4 ...
-  bool finite = false;                       // each element
-  bool operator==(const ValuesCondition&) const = default;
-};
-
-// The layouts in memory that a tensor may have.
-struct LayoutCondition {
-  InputPlace input;
-  LayoutSet one_of;
-  bool operator==(const LayoutCondition&) const = default;
 };
 
 // How a tensor must be quantised: in one of these ways, with numbers of one of these types, or of the
@@ -374,39 +291,109 @@ struct QuantizationSet {
 inline constexpr std::array<std::string_view, 5> kQuantizationWays = {"none", "tensor", "axis",
                                                                       "other", "symmetric"};
 
-// How one tensor must be quantised, or several: `every` tensor that the node reads or makes, or
-// those of them that are no constants, its `activations`. An output that the node does not have is
-// quantised as asked.
-struct QuantizedCondition {
-  enum class Of : std::uint8_t { input, output, activations, every };
-  Of of = Of::input;
-  InputPlace place;  // of the input or the output
-  QuantizationSet wanted;
-  bool operator==(const QuantizedCondition&) const = default;
+enum class Property : std::uint8_t {
+  attribute,     // the effective value of the attribute `name`
+  stated,        // whether the node states the attribute `name`, whatever its default
+  given,         // whether the node has the input
+  constant,      // whether it is known at compile time
+  outputs_used,  // which outputs nodes or the graph's outputs read: those of `one_of` only
+  rank,
+  dim,    // the size of dim `axis`, which must be known
+  dims,   // the size of every dim
+  known,  // whether every dim from `axis` on has a known size
+  type,
+  same_type,  // all inputs are of one type, whichever it is
+  values,     // the elements of a constant
+  layout,
+  quantization,
+  relation,
 };
 
-// The node does not state the attribute, whatever its default.
-struct AbsentAttributeCondition {
-  std::string name;
-  bool wanted = true;  // false: the node must state it
-  bool operator==(const AbsentAttributeCondition&) const = default;
+// What a value must be: each of these that is set.
+struct Accepted {
+  bool yes = true;                           // of a property that is true or false
+  std::vector<AttributeValue> one_of;        // empty: any
+  std::optional<double> min, max;            // of numbers
+  std::optional<std::int64_t> multiple_of;   // of integers; 1 or more
+  std::optional<std::vector<Literal>> list;  // all elements of a constant, in order
+  bool power_of_two = false;                 // 0.5, 1, 2, 4 ...
+  bool finite = false;
+  TypeSet types;
+  LayoutSet layouts;
+  QuantizationSet quantization;
+  bool has_number() const { return !one_of.empty() || min || max || multiple_of; }
+  bool operator==(const Accepted&) const = default;
 };
 
-struct RelationCondition {
-  Relation relation;
-  std::string why = {};  // what it asks for, in the words of its source; "": the relation says it
-  bool operator==(const RelationCondition&) const = default;
+// Whether the value is one of those, and within the bounds. A list of numbers is when all of them are.
+bool accepts(const Accepted& wanted, const AttributeValue& value);
+
+struct Condition {
+  // One input or output at `place`, every positional input, or every tensor that the node reads or
+  // makes, without constants if of its `activations`. Of ranks and sizes, tensors only. An output that
+  // the node does not have is as asked.
+  enum class Of : std::uint8_t { node, input, output, inputs, activations, every };
+  Property property = Property::relation;
+  Of of = Of::node;
+  InputPlace place = {};
+  // Of an entry of "shapes": it asks nothing of an input that the node does not have, since the entry
+  // has a condition `given` for that.
+  bool is_clause = false;
+  std::int64_t axis = 0;  // dim: below 0: from the end; known: the first that counts
+  std::string name = {};
+  Accepted wanted = {};
+  Relation relation = {};
+  std::string why = {};  // what the relation asks for, in the words of its source; "": it says it
+  bool operator==(const Condition&) const = default;
 };
 
-using Condition =
-    std::variant<ConstantCondition, GivenCondition, OutputsUsedCondition, RankCondition,
-                 MaxRankCondition, DimCondition, EveryInputCondition, SameInputsCondition,
-                 InputShapeCondition, ValuesCondition, LayoutCondition, AbsentAttributeCondition,
-                 RelationCondition, QuantizedCondition>;
+Condition attribute_is(std::string name, std::vector<AttributeValue> one_of);
+Condition attribute_within(std::string name, std::optional<double> min, std::optional<double> max);
+Condition is_stated(std::string name, bool yes);
+// Of one input, with anything accepted.
+Condition of_input(Property property, const InputPlace& place);
+// Of all inputs.
+Condition of_inputs(Property property);
+Condition relation_condition(Relation relation, std::string why = {});
 
-// The position of the input that the condition is about; nullopt for a condition about several
-// inputs or none, and for `given`, which may hold for an input that the node does not have.
-std::optional<std::uint32_t> input_of(const Condition& condition);
+// An entry of "shapes" as a list has it.
+struct ShapeEntry {
+  std::uint32_t input = 0;
+  bool if_given = false;  // holds where the node has no such input; else it fails there
+  std::optional<std::int64_t> rank = {};
+  bool is_static = false;  // every dim known
+  std::optional<std::int64_t> max_dim = {};
+  std::vector<std::pair<std::int64_t, std::int64_t>> multiple_of = {};  // axis, factor
+};
+std::vector<Condition> conditions_of(const ShapeEntry& entry);
+
+// ---- failed part ----
+
+// A part of a rule that a node does not meet, in words: `shape of input 0` `is rank 3`, `wants rank 4`.
+// Not escaped: names are as in the model and the list.
+struct FailedPart {
+  std::string_view
+      condition;         // its kind, as JSON names it: "type", "attribute", "shape", "where" ...
+  std::string subject;   // "input 2", "attribute group", "opset"
+  std::string expected;  // "float32 or float16", "1", "rank 4"
+  std::string actual;    // "int64", "32 by default", "rank 3", "not given"
+  std::string sentence = {};  // of a relation, in place of the three
+  // What the node has, where nodes that have something else need another change of the rule.
+  std::string found = {};
+  MaybeTypes types = {};                         // of a type: those that are wanted,
+  DType dtype = DType::unknown;                  // and the tensor's
+  std::optional<std::int64_t> newer_opset = {};  // the lowest that would do, if that is newer
+  bool operator==(const FailedPart&) const = default;
+};
+
+// "3", "0.5", "\"linear\"", "[1, 1]"
+std::string attribute_value_text(const AttributeValue& value);
+
+// "float32 or float16"; "nothing" for an empty set.
+std::string types_text(const TypeSet& types);
+
+// "int64", "a tuple", "of unknown dtype"
+std::string found_type_text(ValueType type, DType dtype);
 
 // ---- relation value ----
 //
@@ -474,122 +461,17 @@ RelationFailure relation_failure(const Relation& relation, const Graph& graph, N
 RelationFailure relation_failure(const Relation& relation, const Graph& graph,
                                  std::span<const NodeId> nodes, const OpFacts& facts);
 
+// `attr.group == in[0].dim[1]: 32 == 64` for a relation that does not hold; `attr.group ==
+// in[0].dim[1] cannot be decided: in[0].dim[1] is unknown` for one that cannot be decided. A relation that
+// the list has words for is said in these: `Batch must be 1: 2 == 1`.
+std::string relation_failure_text(const Relation& relation, const std::string& why,
+                                  const RelationFailure& failure);
+
 // ---- condition check ----
-//
-// Condition check: whether a condition holds for a node, and what the node has when it does not.
 
-// What a node has where a condition of a rule asks for something else. This is data only; the text
-// is made in formats/report/words.
-
-// ---- shapes ----
-
-struct FoundNoTensor {
-  ValueType type;
-  bool operator==(const FoundNoTensor&) const = default;
-};
-struct FoundNoRank {  // the rank is unknown
-  bool operator==(const FoundNoRank&) const = default;
-};
-struct FoundRank {
-  std::size_t rank;
-  bool operator==(const FoundRank&) const = default;
-};
-struct FoundDim {
-  std::int64_t axis;                 // as the rule counts it
-  std::optional<std::int64_t> size;  // nullopt: named or unknown
-  std::string symbol;                // the name; empty when it has none
-  bool operator==(const FoundDim&) const = default;
-};
-
-// ---- inputs, outputs and values ----
-
-struct FoundNoInput {  // the node has no such input
-  bool operator==(const FoundNoInput&) const = default;
-};
-// A fact that is the opposite of what is wanted: constant, given, stated.
-struct FoundOpposite {
-  bool operator==(const FoundOpposite&) const = default;
-};
-struct FoundReaders {  // of an output that may have none
-  std::uint32_t output;
-  bool operator==(const FoundReaders&) const = default;
-};
-struct FoundType {
-  std::uint32_t input;
-  ValueType type;
-  DType dtype;
-  bool operator==(const FoundType&) const = default;
-};
-struct FoundTypes {  // which are not the same
-  FoundType first, other;
-  bool operator==(const FoundTypes&) const = default;
-};
-struct FoundShapeOf {  // the first input to blame
-  std::uint32_t input;
-  std::variant<FoundNoRank, FoundRank, FoundDim> shape;
-  bool operator==(const FoundShapeOf&) const = default;
-};
-struct FoundAllKnown {  // every dim, where an unknown one is wanted
-  bool operator==(const FoundAllKnown&) const = default;
-};
-struct FoundWritten {  // a parameter that the model writes
-  bool operator==(const FoundWritten&) const = default;
-};
-struct FoundVariable {  // not a constant, so its elements are unknown
-  bool operator==(const FoundVariable&) const = default;
-};
-struct FoundNoElements {  // a constant whose elements are not read
-  bool operator==(const FoundNoElements&) const = default;
-};
-struct FoundCount {  // elements, where another number is wanted
-  std::size_t elements;
-  bool operator==(const FoundCount&) const = default;
-};
-struct FoundElement {
-  std::size_t index;
-  Literal value;
-  bool operator==(const FoundElement&) const = default;
-};
-
-struct FoundLayout {
-  TensorLayout layout;
-  bool operator==(const FoundLayout&) const = default;
-};
-struct FoundNoLayout {  // the layout is unknown
-  bool operator==(const FoundNoLayout&) const = default;
-};
-
-struct FoundQuantization {  // of a tensor that is quantised in another way
-  std::uint32_t position;
-  bool is_output;
-  Quantization::Kind kind;
-  bool is_symmetric;
-  DType stored;
-  bool operator==(const FoundQuantization&) const = default;
-};
-struct FoundNoQuantization {  // how the tensor is quantised is unknown
-  std::uint32_t position;
-  bool is_output;
-  bool operator==(const FoundNoQuantization&) const = default;
-};
-
-using FoundInstead =
-    std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim, FoundNoInput, FoundOpposite,
-                 FoundReaders, FoundType, FoundTypes, FoundShapeOf, FoundAllKnown, FoundVariable,
-                 FoundNoElements, FoundCount, FoundElement, FoundWritten, FoundLayout,
-                 FoundNoLayout, RelationFailure, FoundQuantization, FoundNoQuantization>;
-
-// True when the condition fails only because something is unknown: a type, a rank, a dim, a layout,
-// the elements of a constant.
-bool is_for_want_of_knowledge(const FoundInstead& found);
-
-// Whether the condition holds. The same as find_instead(), without the words of a failed relation.
+// Whether the condition holds. If it does not, `failed` gets the words for it, unless it is null: they
+// take long. Linear in the node's operands and in the elements of constants that it looks at.
 bool condition_holds(const Graph& graph, NodeId node, const Condition& condition,
-                     const OpFacts& facts);
-
-// What the node has instead of what the condition asks for; nullopt when the condition holds.
-// Linear in the node's operands and in the elements of constants that the condition looks at.
-std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,
-                                         const Condition& condition, const OpFacts& facts);
+                     const OpFacts& facts, FailedPart* failed = nullptr);
 
 }  // namespace cleave

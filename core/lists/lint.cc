@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -48,42 +48,42 @@ bool covers_kwargs(const Rule& wide, const Rule& narrow) {
   });
 }
 
-std::optional<double> number_of(const AttributeValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::nullopt;
-}
-
-bool is_in_range(const AttributeValue& value, const AttributeRule& range) {
-  const auto number = number_of(value);
-  return number && (!range.min || *number >= *range.min) && (!range.max || *number <= *range.max);
-}
-
-bool covers_attribute(const AttributeRule& wide, const AttributeRule& narrow) {
-  if (wide.name != narrow.name) return false;
-  if (narrow.accepted.empty()) {
-    if (!wide.accepted.empty()) return false;
-    return (!wide.min || (narrow.min && *narrow.min >= *wide.min)) &&
-           (!wide.max || (narrow.max && *narrow.max <= *wide.max));
+// Whether the wide bounds hold for all numbers that the narrow ones, or values, let through.
+bool covers_numbers(const Accepted& wide, const Accepted& narrow) {
+  if (!narrow.one_of.empty()) {
+    return std::all_of(narrow.one_of.begin(), narrow.one_of.end(),
+                       [&](const AttributeValue& value) { return accepts(wide, value); });
   }
-  return std::all_of(
-      narrow.accepted.begin(), narrow.accepted.end(), [&](const AttributeValue& value) {
-        if (wide.accepted.empty()) return is_in_range(value, wide);
-        return std::find(wide.accepted.begin(), wide.accepted.end(), value) != wide.accepted.end();
-      });
+  return wide.one_of.empty() && (!wide.min || (narrow.min && *narrow.min >= *wide.min)) &&
+         (!wide.max || (narrow.max && *narrow.max <= *wide.max)) &&
+         (!wide.multiple_of ||
+          (narrow.multiple_of && *narrow.multiple_of % *wide.multiple_of == 0));
 }
 
-bool covers_shape(const ShapeRule& wide, const ShapeRule& narrow) {
-  if (wide.input != narrow.input || (narrow.if_given && !wide.if_given)) return false;
-  if (wide.rank && wide.rank != narrow.rank) return false;
-  if (wide.is_static && !narrow.is_static) return false;
-  if (wide.max_dim && (!narrow.max_dim || *narrow.max_dim > *wide.max_dim)) return false;
-  return std::all_of(wide.multiple_of.begin(), wide.multiple_of.end(), [&](const auto& multiple) {
-    return std::any_of(
-        narrow.multiple_of.begin(), narrow.multiple_of.end(), [&](const auto& other) {
-          return other.first == multiple.first && other.second % multiple.second == 0;
-        });
-  });
+// True when the rest of both is the same, the place apart from inputs that may be left out.
+bool covers_condition(const Condition& wide, const Condition& narrow) {
+  const auto asks_where_given = [](const Condition& one) {
+    return one.place.if_given || (one.is_clause && one.property != Property::given);
+  };
+  if (asks_where_given(narrow) && !asks_where_given(wide)) return false;
+  if (wide.of != narrow.of || wide.place.position != narrow.place.position ||
+      wide.axis != narrow.axis || wide.name != narrow.name) {
+    return false;
+  }
+  if (wide == narrow) return true;
+  // No outputs are not any outputs; and without numbers only the place may differ.
+  const bool has_numbers = wide.wanted.has_number() || narrow.wanted.has_number();
+  const bool is_elsewhere = !(wide.place == narrow.place) || wide.is_clause != narrow.is_clause;
+  if (wide.property == Property::outputs_used || !(has_numbers || is_elsewhere)) return false;
+  if (!covers_numbers(wide.wanted, narrow.wanted)) return false;
+  Condition same = narrow;
+  same.place.if_given = wide.place.if_given;
+  same.is_clause = wide.is_clause;
+  same.wanted.one_of = wide.wanted.one_of;
+  same.wanted.min = wide.wanted.min;
+  same.wanted.max = wide.wanted.max;
+  same.wanted.multiple_of = wide.wanted.multiple_of;
+  return same == wide;
 }
 
 bool covers_opset(const Rule& wide, const Rule& narrow) {
@@ -102,11 +102,12 @@ bool covers_name(const Rule& wide, const Rule& narrow) {
 }
 
 // Whether each condition of the wide rule follows from one of the narrow rule.
-template <class Conditions, class Covers>
-bool all_covered(const Conditions& wide, const Conditions& narrow, Covers covers_one) {
-  return std::all_of(wide.begin(), wide.end(), [&](const auto& condition) {
-    return std::any_of(narrow.begin(), narrow.end(),
-                       [&](const auto& other) { return covers_one(condition, other); });
+bool covers_conditions(const Rule& wide, const Rule& narrow) {
+  const auto& others = narrow.conditions;
+  return std::all_of(wide.conditions.begin(), wide.conditions.end(), [&](const Condition& one) {
+    return std::any_of(others.begin(), others.end(), [&](const Condition& other) {
+      return one.property == other.property && covers_condition(one, other);
+    });
   });
 }
 
@@ -119,14 +120,17 @@ bool covers(const Rule& wide, const Rule& narrow) {
   return covers_types(wide.input_dtype, narrow.input_dtype) && covers_opset(wide, narrow) &&
          covers_positions(wide.inputs, narrow.inputs) &&
          covers_positions(wide.outputs, narrow.outputs) && covers_kwargs(wide, narrow) &&
-         all_covered(wide.attributes, narrow.attributes, covers_attribute) &&
-         all_covered(wide.shapes, narrow.shapes, covers_shape) &&
-         all_covered(wide.conditions, narrow.conditions, std::equal_to<>());
+         covers_conditions(wide, narrow);
 }
 
 namespace {
 
-std::string key_of(const AttributeRule& attribute, const AttributeValue& value) {
+// Whether it asks for certain values of an attribute.
+bool asks_for_values(const Condition& one) {
+  return one.property == Property::attribute && !one.wanted.one_of.empty();
+}
+
+std::string key_of(const Condition& attribute, const AttributeValue& value) {
   return "attribute " + attribute.name + '\0' + value_key(value);
 }
 
@@ -145,11 +149,10 @@ void CoverIndex::Group::add(const Rule& rule, std::uint32_t i) {
     }
     return by_key[key_of_node(rule.node_name)].push_back(i);
   }
-  const auto asks = std::find_if(rule.attributes.begin(), rule.attributes.end(),
-                                 [](const AttributeRule& one) { return !one.accepted.empty(); });
-  if (asks != rule.attributes.end()) {
+  const auto asks = std::find_if(rule.conditions.begin(), rule.conditions.end(), asks_for_values);
+  if (asks != rule.conditions.end()) {
     std::set<std::string> keys;
-    for (const AttributeValue& value : asks->accepted) keys.insert(key_of(*asks, value));
+    for (const AttributeValue& value : asks->wanted.one_of) keys.insert(key_of(*asks, value));
     for (const std::string& key : keys) by_key[key].push_back(i);
   } else if (is_glob(rule.op)) {
     by_op_glob.add(rule.op, i);
@@ -172,8 +175,8 @@ std::optional<std::uint32_t> CoverIndex::Group::first(const Rule& rule, Covers c
   look(by_node_glob.matches(rule.node_name));
   look(by_op_glob.matches(rule.op));
   look_up(key_of_node(rule.node_name));
-  for (const AttributeRule& one : rule.attributes) {
-    if (!one.accepted.empty()) look_up(key_of(one, one.accepted.front()));
+  for (const Condition& one : rule.conditions) {
+    if (asks_for_values(one)) look_up(key_of(one, one.wanted.one_of.front()));
   }
   look(std::span(others).first(std::min(others.size(), kMostCompared)));
   return best;
@@ -203,22 +206,24 @@ std::optional<std::uint32_t> CoverIndex::find_cover(const Rule& rule,
 
 namespace {
 
+// An entry of "shapes" that asks for one rank, and another one or an axis beyond it of the same input.
 std::string excluding_ranks(const Rule& rule) {
-  for (std::size_t i = 0; i < rule.shapes.size(); ++i) {
-    const ShapeRule& shape = rule.shapes[i];
-    for (std::size_t j = 0; j < i; ++j) {
-      const ShapeRule& other = rule.shapes[j];
-      if (other.input == shape.input && other.rank && shape.rank && other.rank != shape.rank) {
-        return "input " + std::to_string(shape.input) + " cannot be of rank " +
-               std::to_string(*other.rank) + " and of rank " + std::to_string(*shape.rank);
-      }
+  std::map<std::uint32_t, std::int64_t> ranks;  // by input
+  for (const Condition& one : rule.conditions) {
+    if (!one.is_clause) continue;
+    const std::string input = "input " + std::to_string(one.place.position);
+    if (one.property == Property::rank) {
+      const auto rank = std::get<std::int64_t>(one.wanted.one_of.front());
+      const auto [known, is_new] = ranks.try_emplace(one.place.position, rank);
+      if (is_new || known->second == rank) continue;
+      return input + " cannot be of rank " + std::to_string(known->second) + " and of rank " +
+             std::to_string(rank);
     }
-    if (!shape.rank) continue;
-    for (const auto& multiple : shape.multiple_of) {
-      if (axis_of(multiple.first, static_cast<std::size_t>(*shape.rank))) continue;
-      return "input " + std::to_string(shape.input) + " of rank " + std::to_string(*shape.rank) +
-             " has no axis " + std::to_string(multiple.first);
-    }
+    const auto known = ranks.find(one.place.position);
+    if (one.property != Property::dim || known == ranks.end()) continue;
+    if (axis_of(one.axis, static_cast<std::size_t>(known->second))) continue;
+    return input + " of rank " + std::to_string(known->second) + " has no axis " +
+           std::to_string(one.axis);
   }
   return {};
 }

@@ -143,107 +143,6 @@ namespace {
 
 using What = FailedCondition::What;
 
-// ---- attributes ----
-
-// For a literal, or an attribute value that is not a list.
-template <class Value>
-bool in_range(const Value& value, const AttributeRule& rule) {
-  double number = 0;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    number = static_cast<double>(*integer);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    number = *real;
-  } else {
-    return false;
-  }
-  return (!rule.min || number >= *rule.min) && (!rule.max || number <= *rule.max);
-}
-
-// The rank that the node's axes refer to: the output's when the op adds axes. nullopt when it is
-// unknown.
-std::optional<std::size_t> axis_rank(const Graph& graph, NodeId node) {
-  const std::string_view op = graph.op(node);
-  const auto rank_of = [&](ValueId id) -> std::optional<std::size_t> {
-    if (!graph.has_rank(id)) return std::nullopt;
-    return graph.shape(id).size();
-  };
-  if (op == "Unsqueeze" || op == "OneHot") return rank_of(*graph.outputs(node).begin());
-  const Operand* const input = find_plain_input(graph, node, 0);
-  return input != nullptr ? rank_of(input->value) : std::nullopt;
-}
-
-// The value with its negative axes counted from the front.
-AttributeValue from_front(AttributeValue value, std::size_t rank) {
-  const auto normalise = [rank](std::int64_t& axis) {
-    if (axis < 0) axis += static_cast<std::int64_t>(rank);
-  };
-  if (auto* const axis = std::get_if<std::int64_t>(&value)) normalise(*axis);
-  if (auto* const axes = std::get_if<std::vector<Literal>>(&value)) {
-    for (Literal& item : *axes) {
-      if (auto* const axis = std::get_if<std::int64_t>(&item)) normalise(*axis);
-    }
-    std::sort(axes->begin(), axes->end());
-  }
-  return value;
-}
-
-// Whether a rule's value names the same axes: -1 is 3 for rank 4, and the order is ignored.
-bool names_same_axes(const Graph& graph, NodeId node, const AttributeRule& rule,
-                     const AttributeValue& value) {
-  if (rule.name != "axis" && rule.name != "axes") return false;
-  const auto rank = axis_rank(graph, node);
-  if (!rank) return false;
-  const AttributeValue wanted = from_front(value, *rank);
-  return std::any_of(rule.accepted.begin(), rule.accepted.end(),
-                     [&](const AttributeValue& accepted) {
-                       return equal_values(from_front(accepted, *rank), wanted);
-                     });
-}
-
-// A list of numbers is in range when all of them are.
-bool accepts(const AttributeRule& rule, const AttributeValue& value) {
-  if (!rule.accepted.empty()) {
-    return std::any_of(
-        rule.accepted.begin(), rule.accepted.end(),
-        [&](const AttributeValue& accepted) { return equal_values(accepted, value); });
-  }
-  if (const auto* list = std::get_if<std::vector<Literal>>(&value)) {
-    return std::all_of(list->begin(), list->end(),
-                       [&](const Literal& item) { return in_range(item, rule); });
-  }
-  return in_range(value, rule);
-}
-
-// ---- shapes ----
-
-bool is_multiple(Shape shape, std::pair<std::int64_t, std::int64_t> axis_and_factor) {
-  const auto axis = axis_of(axis_and_factor.first, shape.size());
-  if (!axis || !shape[*axis].is_fixed() || axis_and_factor.second <= 0) return false;
-  return shape[*axis].size() % axis_and_factor.second == 0;
-}
-
-void find_failed_clauses(const Graph& graph, ValueId value, const ShapeRule& rule,
-                         std::uint32_t item, std::vector<FailedCondition>& failed) {
-  const bool ranked = graph.value(value).is_tensor() && graph.has_rank(value);
-  const Shape shape = ranked ? graph.shape(value) : Shape{};
-  const auto fail = [&](std::uint32_t clause) { failed.push_back({What::shape, item, clause}); };
-  const auto all = [&](auto holds) {
-    return ranked && std::all_of(shape.begin(), shape.end(), holds);
-  };
-  if (rule.rank && (!ranked || static_cast<std::int64_t>(shape.size()) != *rule.rank))
-    fail(FailedCondition::kRank);
-  if (rule.is_static && !all([](Dim dim) { return dim.is_fixed(); }))
-    fail(FailedCondition::kStatic);
-  if (rule.max_dim &&
-      !all([&](Dim dim) { return dim.is_fixed() && dim.size() <= *rule.max_dim; })) {
-    fail(FailedCondition::kMaxDim);
-  }
-  for (std::uint32_t i = 0; i < rule.multiple_of.size(); ++i) {
-    if (!ranked || !is_multiple(shape, rule.multiple_of[i]))
-      fail(FailedCondition::kFirstMultiple + i);
-  }
-}
-
 // ---- opsets ----
 
 bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const OpFacts& facts) {
@@ -308,22 +207,6 @@ void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, c
       failed.push_back({What::kwarg, i});
     }
   }
-  for (std::uint32_t i = 0; i < rule.attributes.size(); ++i) {
-    const AttributeRule& attribute = rule.attributes[i];
-    const auto value = attribute_value(graph, node, attribute.name, facts);
-    if (value && (accepts(attribute, *value) || names_same_axes(graph, node, attribute, *value))) {
-      continue;
-    }
-    failed.push_back({What::attribute, i});
-  }
-  for (std::uint32_t i = 0; i < rule.shapes.size(); ++i) {
-    const Operand* input = find_plain_input(graph, node, rule.shapes[i].input);
-    if (input) {
-      find_failed_clauses(graph, input->value, rule.shapes[i], i, failed);
-    } else if (!rule.shapes[i].if_given) {
-      failed.push_back({What::shape, i, FailedCondition::kNoInput});
-    }
-  }
   for (std::uint32_t i = 0; i < rule.conditions.size(); ++i) {
     if (!condition_holds(graph, node, rule.conditions[i], facts)) {
       failed.push_back({What::condition, i});
@@ -347,139 +230,103 @@ bool has_input_of(const Graph& graph, NodeId node, const TypeSet& types) {
 
 namespace {
 
-FoundDim found_dim(const Graph& graph, Dim dim, std::int64_t axis) {
-  FoundDim found{axis, std::nullopt, {}};
-  if (dim.is_fixed()) found.size = dim.size();
-  if (dim.is_symbol()) found.symbol = graph.text(dim.name());
-  return found;
+FailedPart type_part(std::string subject, const TypeSet& wanted, const Value& value) {
+  const std::string found = found_type_text(value.type, value.dtype);
+  return {.condition = "type",
+          .subject = std::move(subject),
+          .expected = types_text(wanted),
+          .actual = found,
+          .found = found,
+          .types = wanted,
+          .dtype = value.is_tensor() ? value.dtype : DType::unknown};
 }
 
-// Records what a node has instead, for each failed condition of a rule.
-class Recorder {
- public:
-  Recorder(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts)
-      : graph_(graph), node_(node), rule_(rule), facts_(facts) {}
+FailedPart opset_part(const Graph& graph, NodeId node, const OpsetRule& wanted,
+                      const OpFacts& facts) {
+  const std::string_view stated = graph.domain(node);
+  const std::string_view domain = stated == "tflite" ? stated : plain_domain(stated);
+  const auto found = opset_of(graph, node, facts);
+  FailedPart part{.condition = "opset",
+                  .subject = domain.empty() ? "opset" : "opset of " + std::string(domain),
+                  .expected = "the schema of " + std::to_string(wanted.lowest),
+                  .actual = found ? std::to_string(*found) : "not stated by the model"};
+  if (domain == "tflite") part.subject = "version of the operator";
+  if (!wanted.same_schema) {
+    part.expected = std::to_string(wanted.lowest);
+    if (wanted.highest != wanted.lowest) part.expected += " to " + std::to_string(wanted.highest);
+  }
+  if (found && *found < wanted.lowest) part.newer_opset = wanted.lowest;
+  return part;
+}
 
-  FailedPart record(const FailedCondition& failed) const {
-    switch (failed.what) {
-      case What::input:
-        return failed_type(FailedType::Place::input, failed.item, graph_.value(input(failed.item)));
-      case What::output:
-        return failed_type(FailedType::Place::output, failed.item, output(failed.item));
-      case What::kwarg:
-        return failed_keyword(failed.item);
-      case What::attribute:
-        return failed_attribute(rule_.attributes[failed.item]);
-      case What::shape:
-        return failed_shape(rule_.shapes[failed.item], failed.clause);
-      case What::condition:
-        return unmet_condition(rule_.conditions[failed.item]);
-      case What::opset:
-        break;
+FailedPart failed_part(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,
+                       const FailedCondition& failed) {
+  const std::uint32_t item = failed.item;
+  switch (failed.what) {
+    case What::input: {
+      const ValueId value = find_plain_input(graph, node, item)->value;
+      return type_part("input " + std::to_string(item), *rule.inputs[item], graph.value(value));
     }
-    const std::string_view stated = graph_.domain(node_);
-    const std::string_view domain = stated == "tflite" ? stated : plain_domain(stated);
-    return FailedOpset{std::string(domain), *rule_.opset, opset_of(graph_, node_, facts_)};
-  }
-
- private:
-  ValueId input(std::uint32_t position) const {
-    return find_plain_input(graph_, node_, position)->value;
-  }
-
-  // A condition on an output can only fail on an output that the node has.
-  const Value& output(std::uint32_t slot) const {
-    const auto outputs = graph_.outputs(node_);
-    const auto at = std::find_if(outputs.begin(), outputs.end(),
-                                 [&](ValueId output) { return graph_.value(output).slot == slot; });
-    return graph_.value(*at);
-  }
-
-  FailedType failed_type(FailedType::Place place, std::uint32_t position,
-                         const Value& value) const {
-    const auto& wanted = place == FailedType::Place::input ? rule_.inputs : rule_.outputs;
-    return {place, position, {}, *wanted[position], value.type, value.dtype};
-  }
-
-  FailedType failed_keyword(std::uint32_t item) const {
-    const auto& [name, types] = rule_.kwargs[item];
-    const Value& value = graph_.value(find_plain_keyword(graph_, node_, name)->value);
-    return {FailedType::Place::keyword, 0, name, types, value.type, value.dtype};
-  }
-
-  FailedAttribute failed_attribute(const AttributeRule& wanted) const {
-    const bool is_stated = find_attribute(graph_, node_, wanted.name) != nullptr;
-    auto value = attribute_value(graph_, node_, wanted.name, facts_);
-    ValueOrigin origin = is_stated ? ValueOrigin::opaque : ValueOrigin::absent;
-    if (value) origin = is_stated ? ValueOrigin::stated : ValueOrigin::by_default;
-    return {wanted, origin, std::move(value)};
-  }
-
-  UnmetCondition unmet_condition(const Condition& wanted) const {
-    return {wanted, *find_instead(graph_, node_, wanted, facts_)};
-  }
-
-  FailedShape failed_shape(const ShapeRule& rule, std::uint32_t clause) const {
-    const Operand* const operand = find_plain_input(graph_, node_, rule.input);
-    if (operand == nullptr) return {rule.input, wanted_shape(rule, clause), FoundNoInput{}};
-    const ValueId value = operand->value;
-    return {rule.input, wanted_shape(rule, clause), found_shape(value, rule, clause)};
-  }
-
-  static WantedShape wanted_shape(const ShapeRule& rule, std::uint32_t clause) {
-    if (clause == FailedCondition::kNoInput) return WantedInput{};
-    if (clause == FailedCondition::kRank) return WantedRank{*rule.rank};
-    if (clause == FailedCondition::kStatic) return WantedStatic{};
-    if (clause == FailedCondition::kMaxDim) return WantedMaxDim{*rule.max_dim};
-    const auto [axis, factor] = rule.multiple_of[clause - FailedCondition::kFirstMultiple];
-    return WantedMultiple{axis, factor};
-  }
-
-  FoundShape found_shape(ValueId id, const ShapeRule& rule, std::uint32_t clause) const {
-    const Value& value = graph_.value(id);
-    if (!value.is_tensor()) return FoundNoTensor{value.type};
-    if (!graph_.has_rank(id)) return FoundNoRank{};
-    const Shape shape = graph_.shape(id);
-    if (clause == FailedCondition::kRank) return FoundRank{shape.size()};
-    if (clause >= FailedCondition::kFirstMultiple) {
-      const std::int64_t axis = rule.multiple_of[clause - FailedCondition::kFirstMultiple].first;
-      const auto place = axis_of(axis, shape.size());
-      if (!place) return FoundRank{shape.size()};
-      return found_dim(graph_, shape[*place], axis);
+    case What::output: {
+      const auto outputs = graph.outputs(node);
+      const auto at = std::find_if(outputs.begin(), outputs.end(), [&](ValueId output) {
+        return graph.value(output).slot == item;
+      });
+      return type_part("output " + std::to_string(item), *rule.outputs[item], graph.value(*at));
     }
-    const bool any_size = clause == FailedCondition::kStatic;
-    const auto bad = std::find_if(shape.begin(), shape.end(), [&](Dim dim) {
-      return !dim.is_fixed() || (!any_size && dim.size() > *rule.max_dim);
-    });
-    return found_dim(graph_, *bad, bad - shape.begin());
+    case What::kwarg: {
+      const auto& [name, types] = rule.kwargs[item];
+      const ValueId value = find_plain_keyword(graph, node, name)->value;
+      return type_part("argument " + name, types, graph.value(value));
+    }
+    case What::condition: {
+      FailedPart part;
+      condition_holds(graph, node, rule.conditions[item], facts, &part);
+      return part;
+    }
+    case What::opset:
+      break;
   }
+  return opset_part(graph, node, *rule.opset, facts);
+}
 
-  const Graph& graph_;
-  NodeId node_;
-  const Rule& rule_;
-  const OpFacts& facts_;
-};
+// Attributes first, then the entries of "shapes".
+int order_of(const Condition& condition) {
+  if (condition.property == Property::attribute) return 0;
+  return condition.is_clause ? 1 : 2;
+}
 
 }  // namespace
+
+void Rule::add(Condition condition) {
+  if (conditions.empty() || order_of(conditions.back()) <= order_of(condition)) {
+    conditions.push_back(std::move(condition));
+    return;
+  }
+  const auto place =
+      std::upper_bound(conditions.begin(), conditions.end(), condition,
+                       [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  conditions.insert(place, std::move(condition));
+}
+
+void Rule::add(const ShapeEntry& entry) {
+  for (Condition& condition : conditions_of(entry)) add(std::move(condition));
+}
 
 std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule& rule,
                                      const OpFacts& facts) {
   std::vector<FailedCondition> failed;
   find_failed_conditions(graph, node, rule, facts, failed);
-  const Recorder recorder(graph, node, rule, facts);
   std::vector<FailedPart> parts;
   parts.reserve(failed.size());
-  for (const FailedCondition& condition : failed) parts.push_back(recorder.record(condition));
+  for (const FailedCondition& condition : failed) {
+    parts.push_back(failed_part(graph, node, rule, facts, condition));
+  }
   return parts;
 }
 
 std::optional<std::int64_t> newer_opset_of(const std::vector<FailedPart>& failed) {
-  if (failed.size() != 1) return std::nullopt;
-  const auto* const opset = std::get_if<FailedOpset>(&failed.front());
-  if (opset == nullptr || !opset->found || *opset->found >= opset->wanted.lowest) {
-    return std::nullopt;
-  }
-  return opset->wanted.lowest;
+  return failed.size() == 1 ? failed.front().newer_opset : std::nullopt;
 }
 
 std::optional<std::int64_t> newer_opset_of(const Graph& graph, NodeId node, const Rule& rule,
@@ -542,27 +389,28 @@ RuleIndices RulesByName::matches(std::string_view node_name) const {
 
 namespace {
 
-// The first condition that asks for certain values; null: none. Axes are left out, since the same
-// one has several numbers.
-const AttributeRule* condition_on_values(const Rule& rule) {
-  const auto asks = [](const AttributeRule& attribute) {
-    return !attribute.accepted.empty() && attribute.name != "axis" && attribute.name != "axes";
+// The first condition that asks for certain values of an attribute; null: none. Axes are left out, since
+// the same one has several numbers.
+const Condition* condition_on_values(const Rule& rule) {
+  const auto asks = [](const Condition& one) {
+    return one.property == Property::attribute && !one.wanted.one_of.empty() &&
+           one.name != "axis" && one.name != "axes";
   };
-  const auto found = std::find_if(rule.attributes.begin(), rule.attributes.end(), asks);
-  return found == rule.attributes.end() ? nullptr : &*found;
+  const auto found = std::find_if(rule.conditions.begin(), rule.conditions.end(), asks);
+  return found == rule.conditions.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 RuleFilter::RuleFilter(const std::vector<Rule>& rules, const RuleIndices& of_op) {
   for (const std::uint32_t i : of_op) {
-    const AttributeRule* const condition = condition_on_values(rules[i]);
+    const Condition* const condition = condition_on_values(rules[i]);
     if (condition == nullptr) {
       others_.push_back(i);
       continue;
     }
     std::set<std::string> keys;
-    for (const AttributeValue& value : condition->accepted) keys.insert(value_key(value));
+    for (const AttributeValue& value : condition->wanted.one_of) keys.insert(value_key(value));
     ByValue& by_value = by_attribute_[condition->name];
     for (const std::string& key : keys) by_value[key].push_back(i);
   }
@@ -671,9 +519,18 @@ std::optional<Reason> failed_part_condition(const Graph& graph, std::span<const 
 // ---- unused rules ----
 
 std::vector<Rule> allowing_rules(const SupportList& list) {
-  std::vector<Rule> rules = list.allow;
+  std::vector<Rule> rules;
+  rules.reserve(list.allow.size());
+  const auto add = [&](const Rule& rule) {
+    Rule& named = rules.emplace_back();
+    named.op = rule.op;
+    named.domain = rule.domain;
+    named.line = rule.line;
+    named.column = rule.column;
+  };
+  for (const Rule& rule : list.allow) add(rule);
   for (const Pattern& pattern : list.patterns) {
-    rules.insert(rules.end(), pattern.ops.begin(), pattern.ops.end());
+    for (const Rule& op : pattern.ops) add(op);
   }
   return rules;
 }

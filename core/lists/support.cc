@@ -444,8 +444,7 @@ class Matcher {
   static std::uint64_t checks_of(const Rule& rule) {
     std::uint64_t checks = 1;
     for (const Condition& condition : rule.conditions) {
-      const auto* const relation = std::get_if<RelationCondition>(&condition);
-      if (relation != nullptr) checks += relation->relation.terms.size();
+      checks += condition.relation.terms.size();
     }
     return checks;
   }

@@ -314,23 +314,6 @@ QdqGroups find_qdq_groups(const Graph& graph, QdqReach reach);
 // A support list: what one accelerator can run, as rules that allow nodes and rules that deny them.
 
 // A rule of a support list: the op that it is for and the conditions on a node of that op.
-struct AttributeRule {
-  std::string name;
-  std::vector<AttributeValue> accepted;  // one of these; empty: see the range
-  std::optional<double> min, max;        // for numbers
-  bool operator==(const AttributeRule&) const = default;
-};
-
-struct ShapeRule {
-  std::uint32_t input = 0;
-  bool if_given = false;  // holds where the node has no such input; else it fails there
-  std::optional<std::int64_t> rank;
-  bool is_static = false;  // every dim known
-  std::optional<std::int64_t> max_dim;
-  std::vector<std::pair<std::int64_t, std::int64_t>> multiple_of;  // axis (may be negative), factor
-  bool operator==(const ShapeRule&) const = default;
-};
-
 struct OpsetRule {
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
@@ -346,9 +329,7 @@ struct Rule {
   std::optional<OpsetRule> opset;
   std::vector<MaybeTypes> inputs, outputs;  // by position
   std::vector<std::pair<std::string, TypeSet>> kwargs;
-  std::vector<AttributeRule> attributes;
-  std::vector<ShapeRule> shapes;
-  std::vector<Condition> conditions;  // beyond those above
+  std::vector<Condition> conditions;  // attributes, shapes, others: see add()
   std::string node_name;              // glob on node names; empty: any
   bool is_exact_name = false;         // `node_name` is not a glob, whatever it holds
   // deny only: an input (other than a parameter that FX reads) has one of these types
@@ -358,6 +339,11 @@ struct Rule {
   std::uint32_t line = 0;  // position of the rule in its file, from 1; 0 when unknown
   std::uint32_t column = 0;
   bool operator==(const Rule&) const = default;
+
+  // Adds it behind those of its kind. Failures are told in that order: attributes, entries of "shapes",
+  // other conditions.
+  void add(Condition condition);
+  void add(const ShapeEntry& entry);
 };
 
 // A pattern of a support list: a small connected sub-graph that is accepted as a whole.
@@ -477,21 +463,13 @@ bool all_are_overlays(std::span<const SupportList> lists);
 // ---- rule check ----
 //
 // Rule check: which conditions of a rule a node does not meet. The check makes no text, so that
-// matching a million nodes is cheap; FailedPart has the values that failed.
+// matching a million nodes is cheap; failed_parts() makes it.
 
-// A condition that does not hold: which list of the rule, which item of it, which clause of the
-// item.
+// A condition that does not hold: which list of the rule, and which item of it.
 struct FailedCondition {
-  enum class What : std::uint8_t { input, output, kwarg, attribute, shape, condition, opset };
+  enum class What : std::uint8_t { input, output, kwarg, condition, opset };
   What what;
-  std::uint32_t item = 0;    // index in the rule's list of these
-  std::uint32_t clause = 0;  // of a shape rule, see below
-
-  static constexpr std::uint32_t kRank = 0;
-  static constexpr std::uint32_t kStatic = 1;
-  static constexpr std::uint32_t kMaxDim = 2;
-  static constexpr std::uint32_t kNoInput = 3;        // the node has no such input
-  static constexpr std::uint32_t kFirstMultiple = 4;  // 4 + i: multiple_of[i]
+  std::uint32_t item = 0;  // index in the rule's list of these
 };
 
 // True when the name means that op of a graph: exactly, as a glob, or as torch's operators are
@@ -521,86 +499,6 @@ bool names_node(const Rule& rule, std::string_view node_name);
 // True when a value that the node reads, captures included, has one of the types. Parameters do not
 // count.
 bool has_input_of(const Graph& graph, NodeId node, const TypeSet& types);
-
-// Failed parts: the conditions of a rule that a node does not meet, each with what the rule wants
-// and what the node has instead. Data only: formats/report/words turns it into text.
-
-// An input, an output or a keyword argument is of a type that the rule does not list.
-struct FailedType {
-  enum class Place : std::uint8_t { input, output, keyword };
-  Place place;
-  std::uint32_t position = 0;  // input, output
-  std::string keyword;         // keyword
-  TypeSet wanted;
-  ValueType type;  // the value's type; `dtype` is set too for a tensor
-  DType dtype;
-  bool operator==(const FailedType&) const = default;
-};
-
-enum class ValueOrigin : std::uint8_t {
-  stated,      // by the node
-  by_default,  // the operator's default
-  absent,      // neither stated nor a default
-  opaque,      // stated, but not a number, a string or a list of these
-};
-
-struct FailedAttribute {
-  AttributeRule wanted;
-  ValueOrigin origin;
-  std::optional<AttributeValue> value;  // stated, by_default
-  bool operator==(const FailedAttribute&) const = default;
-};
-
-// What a shape rule wants of one input.
-struct WantedInput {  // that the node has it
-  bool operator==(const WantedInput&) const = default;
-};
-struct WantedRank {
-  std::int64_t rank;
-  bool operator==(const WantedRank&) const = default;
-};
-struct WantedStatic {  // a known size in every dim
-  bool operator==(const WantedStatic&) const = default;
-};
-struct WantedMaxDim {  // of every dim
-  std::int64_t most;
-  bool operator==(const WantedMaxDim&) const = default;
-};
-struct WantedMultiple {
-  std::int64_t axis;
-  std::int64_t factor;
-  bool operator==(const WantedMultiple&) const = default;
-};
-using WantedShape =
-    std::variant<WantedInput, WantedRank, WantedStatic, WantedMaxDim, WantedMultiple>;
-
-// What the input has instead: its type when it is not a tensor, its rank, or the first dim that
-// fails; or there is no such input.
-using FoundShape = std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim, FoundNoInput>;
-
-struct FailedShape {
-  std::uint32_t input;
-  WantedShape wanted;
-  FoundShape found;
-  bool operator==(const FailedShape&) const = default;
-};
-
-struct FailedOpset {
-  std::string domain;  // "" is ONNX's default domain; "tflite": the version of the operator
-  OpsetRule wanted;
-  std::optional<std::int64_t> found;  // nullopt: the model does not import the domain
-  bool operator==(const FailedOpset&) const = default;
-};
-
-// A condition of the rule's list of conditions.
-struct UnmetCondition {
-  Condition wanted;
-  FoundInstead found;
-  bool operator==(const UnmetCondition&) const = default;
-};
-
-using FailedPart =
-    std::variant<FailedType, FailedAttribute, FailedShape, FailedOpset, UnmetCondition>;
 
 // Every condition of the rule that fails on the node, in the order of find_failed_conditions();
 // empty when the rule holds. Also works for body nodes.
@@ -1005,7 +903,7 @@ class RequiredNodes {
 
 // Allowing rules: everything in a list that names ops that it accepts.
 
-// The list's allow rules, then the ops of its patterns. Linear: copies them.
+// The list's allow rules, then the ops of its patterns: only which ops they name, and where. Linear.
 std::vector<Rule> allowing_rules(const SupportList& list);
 
 // Idle lists: lists that put no node on the accelerator, because no allow rule names an op of the

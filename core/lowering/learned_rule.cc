@@ -305,21 +305,17 @@ Pattern LearnedPattern::pattern_of(std::span<const Occurrence* const> occurrence
     Rule rule = op.rule();
     for (const auto& [name, asked] : values.attributes) {
       if (const auto* const value = std::get_if<AttributeValue>(&asked)) {
-        rule.attributes.push_back({.name = name, .accepted = {*value}, .min = {}, .max = {}});
+        rule.add(attribute_is(name, {*value}));
       } else {
-        rule.conditions.emplace_back(AbsentAttributeCondition{name});
+        rule.add(is_stated(name, false));
       }
     }
     for (const std::uint32_t input : values.constants) {
       const auto elements = values.elements.find(input);
-      if (elements == values.elements.end()) {
-        rule.conditions.emplace_back(ConstantCondition{.input = {.position = input}});
-      } else {
-        ValuesCondition wanted;
-        wanted.input.position = input;
-        wanted.list = elements->second;
-        rule.conditions.emplace_back(std::move(wanted));
-      }
+      const bool is_known = elements != values.elements.end();
+      Condition constant = of_input(is_known ? Property::values : Property::constant, {input});
+      if (is_known) constant.wanted.list = elements->second;
+      rule.add(std::move(constant));
     }
     pattern.ops.push_back(std::move(rule));
   }
@@ -392,23 +388,6 @@ std::size_t Evidence::case_count() const {
 
 namespace {
 
-std::string literal_text(const Literal& literal) {
-  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&literal)) return std::to_string(*real);
-  return '"' + std::get<std::string>(literal) + '"';
-}
-
-std::string value_text(const AttributeValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return literal_text(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return literal_text(*real);
-  if (const auto* text = std::get_if<std::string>(&value)) return literal_text(*text);
-  std::string list = "[";
-  for (const Literal& item : std::get<std::vector<Literal>>(value)) {
-    list += (list.size() > 1 ? "," : "") + literal_text(item);
-  }
-  return list + "]";
-}
-
 // The range of an attribute's whole numbers in one group of cases, passed or failed.
 struct NumberRange {
   std::int64_t low = std::numeric_limits<std::int64_t>::max();
@@ -469,10 +448,7 @@ class ConditionList {
       if (item.graph->has_rank(operand.value)) {
         const auto rank = static_cast<std::int64_t>(item.graph->shape(operand.value).size());
         Rule rule = op_rule_;
-        ShapeRule shape;
-        shape.input = position;
-        shape.rank = rank;
-        rule.shapes.push_back(shape);
+        rule.add(ShapeEntry{.input = position, .rank = rank});
         add(input + " has rank " + std::to_string(rank), rule);
       }
     }
@@ -490,11 +466,8 @@ class ConditionList {
     const auto value = attribute_value(*item.graph, item.node, name, facts_);
     if (!value) return;
     Rule rule = op_rule_;
-    AttributeRule condition;
-    condition.name = name;
-    condition.accepted.push_back(*value);
-    rule.attributes.push_back(std::move(condition));
-    add("attribute " + name + " is " + value_text(*value), rule);
+    rule.add(attribute_is(name, {*value}));
+    add("attribute " + name + " is " + attribute_value_text(*value), rule);
   }
 
   // If all failed numbers are on one side of all passed ones, the range starts half way between.
@@ -510,17 +483,16 @@ class ConditionList {
       if (item.failed) failed.add(*number);
     }
     if (passed.is_empty() || failed.is_empty() || failed.low == failed.high) return;
-    AttributeRule range;
-    range.name = name;
+    Condition range = attribute_is(name, {});
     if (failed.low > passed.high) {
-      range.min = static_cast<double>(passed.high + (failed.low - passed.high + 1) / 2);
+      range.wanted.min = static_cast<double>(passed.high + (failed.low - passed.high + 1) / 2);
     } else if (failed.high < passed.low) {
-      range.max = static_cast<double>(failed.high + (passed.low - failed.high) / 2);
+      range.wanted.max = static_cast<double>(failed.high + (passed.low - failed.high) / 2);
     } else {
       return;
     }
     Rule rule = op_rule_;
-    rule.attributes.push_back(range);
+    rule.add(std::move(range));
     add("attribute " + name + " in a range", rule);
   }
 
@@ -543,14 +515,12 @@ bool may_be_combined(const Rule& one, const Rule& other) {
   for (std::size_t i = 0; i < std::min(one.inputs.size(), other.inputs.size()); ++i) {
     if (one.inputs[i] && other.inputs[i]) return false;
   }
-  const auto has_same = [](const auto& items, const auto& others, auto subject) {
-    return std::any_of(items.begin(), items.end(), [&](const auto& item) {
-      return std::any_of(others.begin(), others.end(),
-                         [&](const auto& with) { return item.*subject == with.*subject; });
+  return std::none_of(one.conditions.begin(), one.conditions.end(), [&](const Condition& mine) {
+    return std::any_of(other.conditions.begin(), other.conditions.end(), [&](const auto& theirs) {
+      return mine.property == theirs.property && mine.name == theirs.name &&
+             mine.place.position == theirs.place.position;
     });
-  };
-  return !has_same(one.attributes, other.attributes, &AttributeRule::name) &&
-         !has_same(one.shapes, other.shapes, &ShapeRule::input);
+  });
 }
 
 Rule combined(const Rule& one, const Rule& other) {
@@ -560,8 +530,7 @@ Rule combined(const Rule& one, const Rule& other) {
   for (std::size_t i = 0; i < other.inputs.size(); ++i) {
     if (other.inputs[i]) rule.inputs[i] = other.inputs[i];
   }
-  rule.attributes.insert(rule.attributes.end(), other.attributes.begin(), other.attributes.end());
-  rule.shapes.insert(rule.shapes.end(), other.shapes.begin(), other.shapes.end());
+  for (const Condition& condition : other.conditions) rule.add(condition);
   return rule;
 }
 

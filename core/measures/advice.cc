@@ -20,61 +20,10 @@ namespace cleave {
 
 // ---- gaps ----
 
-namespace {
-
-void append(std::int64_t number, std::string& key) { key += std::to_string(number) + ','; }
-void append(double number, std::string& key) { key += shortest_text(number) + ','; }
-// Writes the length first, so that no two sequences of texts give the same key.
-void append(const std::string& text, std::string& key) {
-  key += std::to_string(text.size()) + ':' + text;
-}
-void append(const std::vector<Literal>& list, std::string& key) {
-  key += '[';
-  for (const Literal& item : list) {
-    std::visit([&](const auto& value) { append(value, key); }, item);
-  }
-  key += ']';
-}
-
-void append_found(const FailedType& failed, std::string& key) {
-  append(static_cast<std::int64_t>(failed.type), key);
-  if (failed.type == ValueType::tensor) append(static_cast<std::int64_t>(failed.dtype), key);
-}
-
-void append_found(const FailedAttribute& failed, std::string& key) {
-  if (failed.wanted.accepted.empty()) return;
-  if (!failed.value) return append(static_cast<std::int64_t>(failed.origin), key);
-  std::visit([&](const auto& value) { append(value, key); }, *failed.value);
-}
-
-void append_found(const FailedShape& failed, std::string& key) {
-  if (!std::holds_alternative<WantedRank>(failed.wanted)) return;
-  append(static_cast<std::int64_t>(failed.found.index()), key);
-  if (const auto* const other = std::get_if<FoundNoTensor>(&failed.found)) {
-    append(static_cast<std::int64_t>(other->type), key);
-  } else if (const auto* const found = std::get_if<FoundRank>(&failed.found)) {
-    append(static_cast<std::int64_t>(found->rank), key);
-  }
-}
-
-void append_found(const FailedOpset&, std::string&) {}
-
-void append_found(const UnmetCondition& failed, std::string& key) {
-  append(static_cast<std::int64_t>(failed.found.index()), key);
-  const auto* const rank = std::get_if<FoundRank>(&failed.found);
-  if (rank != nullptr && std::holds_alternative<RankCondition>(failed.wanted)) {
-    append(static_cast<std::int64_t>(rank->rank), key);
-  }
-}
-
-}  // namespace
-
+// Writes the length of the text first, so that no two sequences of texts give the same key.
 void append_key(const FailedCondition& failed, const FailedPart& part, std::string& key) {
-  append(static_cast<std::int64_t>(failed.what), key);
-  append(std::int64_t{failed.item}, key);
-  append(std::int64_t{failed.clause}, key);
-  std::visit([&](const auto& alternative) { append_found(alternative, key); }, part);
-  key += '\n';
+  key += std::to_string(static_cast<int>(failed.what)) + ',' + std::to_string(failed.item) + ',' +
+         std::to_string(part.found.size()) + ':' + part.found + '\n';
 }
 
 namespace {
@@ -137,10 +86,6 @@ class Loosening {
         return;
       case What::kwarg:
         return loosen_kwarg(failed.item);
-      case What::attribute:
-        return loosen_attribute(failed.item);
-      case What::shape:
-        return loosen_shape(rule_.shapes[failed.item], failed.clause);
       case What::condition:
         return loosen_condition(failed.item);
       case What::opset:
@@ -155,40 +100,28 @@ class Loosening {
     rule_.kwargs[item].second = *types;
   }
 
-  void loosen_attribute(std::uint32_t item) {
-    AttributeRule& attribute = rule_.attributes[item];
-    auto value = attribute_value(graph_, node_, attribute.name, facts_);
-    if (attribute.accepted.empty() || !value) return take_out(rule_.attributes, item);
-    attribute.accepted = {*std::move(value)};
-  }
-
-  // A rank becomes the one that the node has; any other condition is left out.
+  // A value of an attribute becomes the one that the node has, and so does a rank; an entry of "shapes"
+  // is for inputs that are there. Any other condition is left out.
   void loosen_condition(std::uint32_t item) {
-    auto* const rank = std::get_if<RankCondition>(&rule_.conditions[item]);
-    const Operand* const operand =
-        rank == nullptr ? nullptr : find_plain_input(graph_, node_, rank->input.position);
-    if (operand == nullptr || !graph_.has_rank(operand->value)) {
-      return take_out(rule_.conditions, item);
+    Condition& condition = rule_.conditions[item];
+    std::optional<AttributeValue> found;
+    if (condition.property == Property::attribute && !condition.wanted.one_of.empty()) {
+      found = attribute_value(graph_, node_, condition.name, facts_);
+    } else if (condition.property == Property::rank && condition.of == Condition::Of::input) {
+      const Operand* const operand = find_plain_input(graph_, node_, condition.place.position);
+      if (operand != nullptr && graph_.has_rank(operand->value)) {
+        found = static_cast<std::int64_t>(graph_.shape(operand->value).size());
+      }
+    } else if (condition.property == Property::given && condition.is_clause) {
+      const InputPlace place = condition.place;
+      for (Condition& other : rule_.conditions) {
+        if (other.is_clause && other.place == place) other.place.if_given = true;
+      }
+      return;
     }
-    const std::size_t found = graph_.shape(operand->value).size();
-    rank->rank = {
-        .one_of = {static_cast<std::int64_t>(found)}, .min = {}, .max = {}, .multiple_of = {}};
-  }
-
-  void loosen_shape(ShapeRule& rule, std::uint32_t clause) const {
-    if (clause == FailedCondition::kNoInput) {
-      rule.if_given = true;
-    } else if (clause == FailedCondition::kRank) {
-      const ValueId id = find_plain_input(graph_, node_, rule.input)->value;
-      rule.rank.reset();
-      if (graph_.has_rank(id)) rule.rank = static_cast<std::int64_t>(graph_.shape(id).size());
-    } else if (clause == FailedCondition::kStatic) {
-      rule.is_static = false;
-    } else if (clause == FailedCondition::kMaxDim) {
-      rule.max_dim.reset();
-    } else {
-      take_out(rule.multiple_of, clause - FailedCondition::kFirstMultiple);
-    }
+    if (!found) return take_out(rule_.conditions, item);
+    condition.wanted = {};
+    condition.wanted.one_of = {*std::move(found)};
   }
 
   const Graph& graph_;

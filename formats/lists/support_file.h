@@ -59,41 +59,6 @@ void read_support_json(std::string_view text, SupportList& list, TextFaults& fau
 void read_support_text(std::string_view text, SupportList& list, TextFaults& faults);
 void read_required_operators(std::string_view text, SupportList& list, TextFaults& faults);
 
-// ---- condition fields ----
-//
-// Reads the fields of a rule for conditions beyond types, attributes, shapes and opset: constants
-// and their values, layouts, quantisation, inputs given, outputs used, ranks, dims, relations. See
-// core/condition/condition.h.
-
-struct ConditionField {
-  std::string_view name;
-  void (*read)(JsonWalk& json, Rule& rule);
-};
-
-// "constant", "values", "layout", "quantized", "given", "outputs_used", "input_shape", "max_rank", "where".
-std::span<const ConditionField> condition_fields();
-
-// Reports what is wrong with a relation, which is the string at `start` of the file.
-void report_relation(JsonWalk& json, std::size_t start, const std::string& text,
-                     const RelationFault& fault);
-
-// "inputs" as "same" or {"all": [dtypes], "same": true}.
-void read_every_input(JsonWalk& json, Rule& rule);
-
-// Fields of a shape rule: "rank" as a number, a list or a range; "dims" by axis.
-void read_rank(JsonWalk& json, const InputPlace& input, ShapeRule& shape, Rule& rule);
-void read_dims(JsonWalk& json, const InputPlace& input, Rule& rule);
-
-// The input that a key names by number: "0", or "0?" for one that may be left out; nullopt for any
-// other key.
-std::optional<InputPlace> input_of_key(std::string_view key);
-
-// The number that a key is: "0", "-1"; nullopt when it is not a number, or below `least`.
-std::optional<std::int64_t> number_of_key(std::string_view key, std::int64_t least);
-
-// A number, a string, or true or false as 1 and 0.
-std::optional<Literal> take_literal(JsonWalk& json, const std::string& what);
-
 // ---- support rule ----
 //
 // Reads a rule of a native support list, and the list's defaults for all allow rules.
@@ -125,21 +90,6 @@ std::vector<StatedFields> read_pattern(JsonWalk& json, PlaceCounter& places, Pat
 // ---- rule json ----
 //
 // Rules and patterns of support lists as native JSON.
-
-// The conditions of a rule as the fields of native JSON that formats/lists/support/condition_fields.h
-// reads.
-
-// These three write fields of the current object, as far as the rule has them: "shapes", with ranks
-// and dims; "inputs", if one set of types is for all inputs; and those of condition_fields().
-void write_shapes(JsonText& json, const Rule& rule);
-void write_every_input(JsonText& json, const Rule& rule);
-void write_condition_fields(JsonText& json, const Rule& rule);
-
-// Writes a list of the types' names.
-void write_types(JsonText& json, const TypeSet& types);
-
-// Writes a number, a text or a list of these.
-void write_attribute_value(JsonText& json, const AttributeValue& value);
 
 // Writes an allow rule as a value on one line, which formats/lists/support/support_rule.h can read. The
 // rule must not ask for an operator's schema version: native lists cannot express that.

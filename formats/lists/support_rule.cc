@@ -1,9 +1,13 @@
-// Reads one rule: its fields and conditions.
+// Rules of native lists: the fields of each condition, read and written.
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/lists/condition.h"
 #include "formats/lists/support_file.h"
@@ -17,35 +21,52 @@ namespace {
 constexpr std::int64_t kLeastAxis = -1'000'000;
 constexpr std::int64_t kMostSlot = OperandSlot::kMaxPosition;
 
-// Calls read(input) for each field of an object whose keys are inputs; read takes the value.
-template <class Read>
-void each_input(JsonWalk& json, std::string_view what, std::string_view wanted, Read read) {
-  json.each_field(what, wanted, [&](const std::string& key, std::size_t at) {
-    if (const auto input = input_of_key(key)) return read(*input);
-    json.faults().error(at, escaped_in_quotes(key) + " is no input: " + std::string(what) +
-                                " goes by number, \"0\", or \"0?\" for an input that may be left "
-                                "out");
-    json.skip();
-  });
+// The number that a key is: "0", "-1"; nullopt when it is not a number, or below `least`.
+std::optional<std::int64_t> number_of_key(std::string_view key, std::int64_t least) {
+  std::int64_t number = 0;
+  const char* const end = key.data() + key.size();
+  const auto parsed = std::from_chars(key.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || number < least || number > kMostSlot) {
+    return std::nullopt;
+  }
+  return number;
 }
 
-void read_constant(JsonWalk& json, Rule& rule) {
-  each_input(json, "\"constant\"", "an object like {\"1\": true}", [&](const InputPlace& input) {
-    if (const auto wanted = json.take_flag("\"constant\" of an input")) {
-      rule.conditions.emplace_back(ConstantCondition{input, *wanted});
+// The input that a key names by number: "0", or "0?" for one that may be left out; nullopt for any
+// other key.
+std::optional<InputPlace> input_of_key(std::string_view key) {
+  const bool if_given = !key.empty() && key.back() == '?';
+  if (if_given) key.remove_suffix(1);
+  const auto number = number_of_key(key, 0);
+  if (!number) return std::nullopt;
+  return InputPlace{static_cast<std::uint32_t>(*number), if_given};
+}
+
+// A number, a string, or true or false as 1 and 0.
+std::optional<Literal> take_literal(JsonWalk& json, const std::string& what) {
+  switch (json.type()) {
+    case JsonType::string:
+      if (auto text = json.take_text(what)) return Literal(std::move(*text));
+      return std::nullopt;
+    case JsonType::boolean:
+      return Literal(std::int64_t{*json.take_flag(what) ? 1 : 0});
+    case JsonType::number: {
+      const JsonNumber number = json.take_number();
+      if (const auto integer = number.integer()) return Literal(*integer);
+      return Literal(number.real());
     }
-  });
+    default:
+      json.refuse(what, "a number, a string, true or false, or a list of values");
+      return std::nullopt;
+  }
 }
 
-void read_given(JsonWalk& json, Rule& rule) {
-  json.each_field(
-      "\"given\"", "an object like {\"2\": false}", [&](const std::string& key, std::size_t at) {
-        const auto input = number_of_key(key, 0);
-        const auto wanted = json.take_flag("\"given\" of an input");
-        if (!input) json.faults().error(at, escaped_in_quotes(key) + " is no input by number");
-        if (!input || !wanted) return;
-        rule.conditions.emplace_back(GivenCondition{static_cast<std::uint32_t>(*input), *wanted});
-      });
+// ---- the value of each field: `what` names it for messages; false when there is nothing to add ----
+
+bool read_flag(JsonWalk& json, const std::string& what, Condition& condition) {
+  const auto yes = json.take_flag(what);
+  condition.wanted.yes = yes.value_or(true);
+  return yes.has_value();
 }
 
 void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
@@ -61,21 +82,12 @@ void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
                               "and sparse");
 }
 
-void read_layout(JsonWalk& json, Rule& rule) {
-  each_input(json, "\"layout\"", "an object like {\"0\": \"channels_last\"}",
-             [&](const InputPlace& input) {
-               LayoutCondition wanted{input, {}};
-               if (json.type() == JsonType::string) {
-                 read_layout_name(json, wanted.one_of);
-               } else {
-                 json.each_item("\"layout\" of an input", "a layout or a list of them",
-                                [&] { read_layout_name(json, wanted.one_of); });
-               }
-               rule.conditions.emplace_back(wanted);
-             });
+bool read_layout(JsonWalk& json, const std::string& what, Condition& condition) {
+  const auto read = [&] { read_layout_name(json, condition.wanted.layouts); };
+  json.type() == JsonType::string ? read()
+                                  : json.each_item(what, "a layout or a list of them", read);
+  return true;
 }
-
-// ---- quantisation ----
 
 // A way of quantisation, or the type of the numbers.
 void read_quantization_word(JsonWalk& json, QuantizationSet& wanted) {
@@ -102,69 +114,41 @@ void read_quantization_word(JsonWalk& json, QuantizationSet& wanted) {
                               "same for that of input 0");
 }
 
-// "0", "0?", "out0", "activations" or "all".
-std::optional<QuantizedCondition> quantized_place(std::string_view key) {
-  using Of = QuantizedCondition::Of;
-  if (key == "activations") return QuantizedCondition{Of::activations, {}, {}};
-  if (key == "all") return QuantizedCondition{Of::every, {}, {}};
-  const bool is_output = key.starts_with("out");
-  if (is_output) key.remove_prefix(3);
-  const auto place = input_of_key(key);
-  if (!place || (is_output && place->if_given)) return std::nullopt;
-  return QuantizedCondition{is_output ? Of::output : Of::input, *place, {}};
+bool read_quantized(JsonWalk& json, const std::string& what, Condition& condition) {
+  const auto read = [&] { read_quantization_word(json, condition.wanted.quantization); };
+  json.type() == JsonType::string ? read()
+                                  : json.each_item(what, "a word or a list of words", read);
+  return true;
 }
 
-void read_quantized(JsonWalk& json, Rule& rule) {
-  json.each_field("\"quantized\"", "an object like {\"activations\": \"tensor\"}",
-                  [&](const std::string& key, std::size_t at) {
-                    auto condition = quantized_place(key);
-                    if (!condition) {
-                      json.faults().error(
-                          at, escaped_in_quotes(key) +
-                                  " is no tensor: \"quantized\" goes by input (\"0\", \"0?\"), "
-                                  "output (\"out0\"), \"activations\" or \"all\"");
-                      return json.skip();
-                    }
-                    if (json.type() == JsonType::string) {
-                      read_quantization_word(json, condition->wanted);
-                    } else {
-                      json.each_item("\"quantized\" of a tensor", "a word or a list of words",
-                                     [&] { read_quantization_word(json, condition->wanted); });
-                    }
-                    rule.conditions.emplace_back(*condition);
-                  });
-}
-
-void read_outputs_used(JsonWalk& json, Rule& rule) {
-  OutputsUsedCondition wanted;
-  json.each_item("\"outputs_used\"", "a list of outputs by number", [&] {
+bool read_outputs_used(JsonWalk& json, const std::string& what, Condition& condition) {
+  auto& outputs = condition.wanted.one_of;
+  json.each_item(what, "a list of outputs by number", [&] {
     const std::size_t at = json.offset();
     const auto slot = json.take_integer("an output", 0);
     if (slot && *slot > kMostSlot) json.faults().error(at, "there is no such output");
-    if (slot && *slot <= kMostSlot) wanted.outputs.push_back(static_cast<std::uint32_t>(*slot));
+    if (slot && *slot <= kMostSlot) outputs.emplace_back(*slot);
   });
-  std::sort(wanted.outputs.begin(), wanted.outputs.end());
-  rule.conditions.emplace_back(std::move(wanted));
+  std::sort(outputs.begin(), outputs.end());
+  return true;
 }
 
-void read_input_shape(JsonWalk& json, Rule& rule) {
+bool read_input_shape(JsonWalk& json, const std::string& what, Condition& condition) {
   const std::size_t at = json.offset();
-  const auto shape = json.take_text("\"input_shape\"");
-  if (!shape) return;
-  using Shape = InputShapeCondition::Shape;
-  constexpr std::array<std::pair<std::string_view, Shape>, 3> kShapes = {
-      {{"static", Shape::fixed}, {"batched", Shape::batched}, {"open", Shape::open}}};
-  for (const auto& [name, meaning] : kShapes) {
-    if (*shape == name) return void(rule.conditions.emplace_back(InputShapeCondition{meaning}));
-  }
-  json.faults().error(at, "\"input_shape\" must be \"static\", \"batched\" or \"open\", not " +
-                              escaped_in_quotes(*shape));
+  const auto shape = json.take_text(what);
+  if (!shape) return false;
+  condition.axis = *shape == "batched" ? 1 : 0;
+  condition.wanted.yes = *shape != "open";
+  if (*shape == "static" || *shape == "batched" || *shape == "open") return true;
+  json.faults().error(
+      at, what + " must be \"static\", \"batched\" or \"open\", not " + escaped_in_quotes(*shape));
+  return false;
 }
 
-void read_max_rank(JsonWalk& json, Rule& rule) {
-  if (const auto most = json.take_integer("\"max_rank\"", 0)) {
-    rule.conditions.emplace_back(MaxRankCondition{*most});
-  }
+bool read_max_rank(JsonWalk& json, const std::string& what, Condition& condition) {
+  const auto most = json.take_integer(what, 0);
+  if (most) condition.wanted.max = static_cast<double>(*most);
+  return most.has_value();
 }
 
 // ---- relations ----
@@ -174,6 +158,12 @@ void read_max_rank(JsonWalk& json, Rule& rule) {
 std::size_t place_in_text(std::size_t start, const std::string& text, std::size_t at) {
   const std::size_t escaped = text.find_first_of("\"\\\n\t\r");
   return escaped < at ? start : start + 1 + at;
+}
+
+// Reports what is wrong with a relation, which is the string at `start` of the file.
+void report_relation(JsonWalk& json, std::size_t start, const std::string& text,
+                     const RelationFault& fault) {
+  json.faults().error(place_in_text(start, text, fault.at), "\"where\": " + fault.message);
 }
 
 std::optional<Relation> take_relation(JsonWalk& json) {
@@ -187,53 +177,44 @@ std::optional<Relation> take_relation(JsonWalk& json) {
 }
 
 // A relation, or one with the words for what it asks: {"relation": "...", "why": "..."}.
-void read_relation(JsonWalk& json, Rule& rule) {
-  if (json.type() != JsonType::object) {
+bool read_relation(JsonWalk& json, const std::string&, Condition& condition) {
+  const auto read = [&] {
     auto relation = take_relation(json);
-    if (relation) rule.conditions.emplace_back(RelationCondition{*std::move(relation)});
-    return;
-  }
+    if (relation) condition.relation = *std::move(relation);
+  };
   const std::size_t start = json.offset();
-  RelationCondition condition;
-  bool is_read = false;
-  json.each_field("a relation", "an object", [&](const std::string& key, std::size_t at) {
-    if (key == "relation") {
-      auto relation = take_relation(json);
-      if (relation) condition.relation = *std::move(relation);
-      is_read = true;
-    } else if (key == "why") {
+  bool is_read = json.type() != JsonType::object;
+  if (is_read) {
+    read();
+  } else {
+    json.each_field("a relation", "an object", [&](const std::string& key, std::size_t at) {
+      is_read = is_read || key == "relation";
+      if (key == "relation") return read();
+      if (key != "why") return json.pass_unknown(at, key, "a relation", {"relation", "why"});
       condition.why = json.take_text("\"why\"").value_or("");
-    } else {
-      json.pass_unknown(at, key, "a relation", {"relation", "why"});
-    }
-  });
+    });
+  }
   if (!is_read) {
     json.faults().error(start, "an object in \"where\" needs the field \"relation\"");
-  } else if (!condition.relation.terms.empty()) {
-    rule.conditions.emplace_back(std::move(condition));
   }
-}
-
-// One relation, or a list of them, all of which must hold.
-void read_where(JsonWalk& json, Rule& rule) {
-  if (json.type() == JsonType::string) return read_relation(json, rule);
-  json.each_item("\"where\"", "a relation or a list of them", [&] { read_relation(json, rule); });
+  return !condition.relation.terms.empty();
 }
 
 // ---- values ----
 
-void read_literals(JsonWalk& json, const std::string& what, std::vector<Literal>& list) {
-  if (json.type() != JsonType::list) {
-    if (auto literal = take_literal(json, what)) list.push_back(*std::move(literal));
-    return;
-  }
-  json.each_item(what, "a list", [&] {
-    if (auto literal = take_literal(json, what)) list.push_back(*std::move(literal));
-  });
+// The literal, or the literals of a list.
+template <class Value>
+void read_literals(JsonWalk& json, const std::string& what, std::vector<Value>& list) {
+  const auto read = [&] {
+    if (const auto literal = take_literal(json, what)) {
+      std::visit([&](const auto& held) { list.emplace_back(held); }, *literal);
+    }
+  };
+  json.type() == JsonType::list ? json.each_item(what, "a list", read) : read();
 }
 
 // Reads a field about each element. Returns false if the field is not about elements.
-bool read_element_field(JsonWalk& json, const std::string& key, ValuesCondition& wanted) {
+bool read_element_field(JsonWalk& json, const std::string& key, Accepted& wanted) {
   if (key == "min") {
     wanted.min = json.take_real("\"min\"");
   } else if (key == "max") {
@@ -250,7 +231,7 @@ bool read_element_field(JsonWalk& json, const std::string& key, ValuesCondition&
   return true;
 }
 
-void read_each(JsonWalk& json, ValuesCondition& wanted) {
+void read_each(JsonWalk& json, Accepted& wanted) {
   json.each_field(
       "\"each\"", "an object like {\"max\": 6}", [&](const std::string& key, std::size_t at) {
         if (read_element_field(json, key, wanted)) return;
@@ -258,7 +239,7 @@ void read_each(JsonWalk& json, ValuesCondition& wanted) {
       });
 }
 
-void read_values_object(JsonWalk& json, ValuesCondition& wanted) {
+void read_values_object(JsonWalk& json, Accepted& wanted) {
   json.each_field("\"values\" of an input", "an object",
                   [&](const std::string& key, std::size_t at) {
                     if (key == "all") return read_literals(json, "\"all\"", wanted.one_of);
@@ -272,11 +253,10 @@ void read_values_object(JsonWalk& json, ValuesCondition& wanted) {
                   });
 }
 
-void read_values_of(JsonWalk& json, const InputPlace& input, Rule& rule) {
+bool read_values(JsonWalk& json, const std::string& what, Condition& condition) {
   const std::size_t at = json.offset();
   const std::size_t errors_before = json.faults().errors().size();
-  ValuesCondition wanted;
-  wanted.input = input;
+  Accepted& wanted = condition.wanted;
   if (json.type() == JsonType::object) {
     read_values_object(json, wanted);
   } else if (json.type() == JsonType::list) {
@@ -284,122 +264,75 @@ void read_values_of(JsonWalk& json, const InputPlace& input, Rule& rule) {
   } else {
     read_literals(json, "\"values\"", wanted.one_of);
   }
-  if (json.is_over() || json.faults().errors().size() > errors_before) return;
-  if (wanted == ValuesCondition{.input = input, .list = {}, .one_of = {}, .min = {}, .max = {}}) {
-    json.faults().error(at,
-                        "\"values\" of an input asks for nothing: give a number, a list, or "
-                        "{\"each\": {\"max\": ...}}");
+  if (json.is_over() || json.faults().errors().size() > errors_before) return false;
+  if (wanted == Accepted{}) {
+    json.faults().error(at, what +
+                                " asks for nothing: give a number, a list, or "
+                                "{\"each\": {\"max\": ...}}");
   }
-  rule.conditions.emplace_back(std::move(wanted));
-}
-
-void read_values(JsonWalk& json, Rule& rule) {
-  each_input(json, "\"values\"", "an object like {\"2\": {\"all\": 0}}",
-             [&](const InputPlace& input) { read_values_of(json, input, rule); });
+  return true;
 }
 
 // ---- ranks and dims ----
 
-void read_integers(JsonWalk& json, std::string_view what, std::vector<std::int64_t>& list) {
+void read_integers(JsonWalk& json, std::string_view what, std::vector<AttributeValue>& list) {
   json.each_item(what, "a list of numbers", [&] {
-    if (const auto number = json.take_integer(what, 0)) list.push_back(*number);
+    if (const auto number = json.take_integer(what, 0)) list.emplace_back(*number);
   });
 }
 
-void read_integer_field(JsonWalk& json, const std::string& key, std::size_t at,
-                        IntegerRule& wanted) {
+void read_integer_field(JsonWalk& json, const std::string& key, std::size_t at, Accepted& wanted) {
+  const auto bound = [&](const char* what) -> std::optional<double> {
+    const auto number = json.take_integer(what, 0);
+    return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+  };
   if (key == "min") {
-    wanted.min = json.take_integer("\"min\"", 0);
+    wanted.min = bound("\"min\"");
   } else if (key == "max") {
-    wanted.max = json.take_integer("\"max\"", 0);
+    wanted.max = bound("\"max\"");
   } else if (key == "multiple_of") {
     wanted.multiple_of = json.take_integer("\"multiple_of\"", 1);
   } else if (key == "equals" && json.type() == JsonType::list) {
     read_integers(json, "\"equals\"", wanted.one_of);
   } else if (key == "equals") {
-    if (const auto size = json.take_integer("\"equals\"", 0)) wanted.one_of.push_back(*size);
+    if (const auto size = json.take_integer("\"equals\"", 0)) wanted.one_of.emplace_back(*size);
   } else {
     json.pass_unknown(at, key, "a range", {"min", "max", "equals", "multiple_of", "static"});
   }
 }
 
 void read_dim(JsonWalk& json, const InputPlace& input, std::int64_t axis, Rule& rule) {
-  DimCondition wanted{input, axis, {}};
+  Condition condition = of_input(Property::dim, input);
+  condition.axis = axis;
+  Accepted& wanted = condition.wanted;
   bool is_known = true;
   if (json.type() == JsonType::number) {
-    if (const auto size = json.take_integer("a dim", 0)) wanted.size.one_of.push_back(*size);
+    if (const auto size = json.take_integer("a dim", 0)) wanted.one_of.emplace_back(*size);
   } else {
     json.each_field("a dim", "a number or an object like {\"max\": 64}",
                     [&](const std::string& key, std::size_t at) {
-                      if (key != "static") return read_integer_field(json, key, at, wanted.size);
+                      if (key != "static") return read_integer_field(json, key, at, wanted);
                       is_known = json.take_flag("\"static\"").value_or(true);
                     });
   }
-  if (is_known || wanted.size != IntegerRule{}) rule.conditions.emplace_back(std::move(wanted));
+  if (is_known || wanted.has_number()) rule.add(std::move(condition));
 }
 
-constexpr std::array<ConditionField, 9> kFields = {{
-    {"constant", read_constant},
-    {"values", read_values},
-    {"layout", read_layout},
-    {"quantized", read_quantized},
-    {"given", read_given},
-    {"outputs_used", read_outputs_used},
-    {"input_shape", read_input_shape},
-    {"max_rank", read_max_rank},
-    {"where", read_where},
-}};
-
-}  // namespace
-
-std::span<const ConditionField> condition_fields() { return kFields; }
-
-void report_relation(JsonWalk& json, std::size_t start, const std::string& text,
-                     const RelationFault& fault) {
-  json.faults().error(place_in_text(start, text, fault.at), "\"where\": " + fault.message);
-}
-
-void read_every_input(JsonWalk& json, Rule& rule) {
-  const std::size_t at = json.offset();
-  if (json.type() == JsonType::string) {
-    const auto word = json.take_text("\"inputs\"");
-    if (word && *word == "same") return void(rule.conditions.emplace_back(SameInputsCondition{}));
-    return json.faults().error(at,
-                               "\"inputs\" must be a list, \"same\", or an object like "
-                               "{\"all\": [\"float32\"]}");
-  }
-  json.each_field("\"inputs\"", "a list, or an object like {\"all\": [\"float32\"]}",
-                  [&](const std::string& key, std::size_t place) {
-                    if (key == "all") {
-                      EveryInputCondition wanted;
-                      json.each_item("\"all\"", "a list of dtypes",
-                                     [&] { read_type(json, wanted.types); });
-                      rule.conditions.emplace_back(wanted);
-                    } else if (key == "same") {
-                      if (json.take_flag("\"same\"").value_or(false)) {
-                        rule.conditions.emplace_back(SameInputsCondition{});
-                      }
-                    } else {
-                      json.pass_unknown(place, key, "\"inputs\"", {"all", "same"});
-                    }
-                  });
-}
-
-void read_rank(JsonWalk& json, const InputPlace& input, ShapeRule& shape, Rule& rule) {
+void read_rank(JsonWalk& json, const InputPlace& input, ShapeEntry& shape, Rule& rule) {
   if (json.type() == JsonType::number) {
     shape.rank = json.take_integer("\"rank\"", 0);
     return;
   }
-  RankCondition wanted{input, {}};
+  Condition condition = of_input(Property::rank, input);
   if (json.type() == JsonType::list) {
-    read_integers(json, "\"rank\"", wanted.rank.one_of);
+    read_integers(json, "\"rank\"", condition.wanted.one_of);
   } else {
     json.each_field("\"rank\"", "a number, a list or a range like {\"min\": 3, \"max\": 5}",
                     [&](const std::string& key, std::size_t at) {
-                      read_integer_field(json, key, at, wanted.rank);
+                      read_integer_field(json, key, at, condition.wanted);
                     });
   }
-  rule.conditions.emplace_back(std::move(wanted));
+  rule.add(std::move(condition));
 }
 
 void read_dims(JsonWalk& json, const InputPlace& input, Rule& rule) {
@@ -414,41 +347,377 @@ void read_dims(JsonWalk& json, const InputPlace& input, Rule& rule) {
                   });
 }
 
-std::optional<InputPlace> input_of_key(std::string_view key) {
-  const bool if_given = !key.empty() && key.back() == '?';
-  if (if_given) key.remove_suffix(1);
-  const auto number = number_of_key(key, 0);
-  if (!number) return std::nullopt;
-  return InputPlace{static_cast<std::uint32_t>(*number), if_given};
-}
+// ---- written again ----
 
-std::optional<std::int64_t> number_of_key(std::string_view key, std::int64_t least) {
-  std::int64_t number = 0;
-  const char* const end = key.data() + key.size();
-  const auto parsed = std::from_chars(key.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || number < least || number > kMostSlot) {
-    return std::nullopt;
-  }
-  return number;
-}
-
-std::optional<Literal> take_literal(JsonWalk& json, const std::string& what) {
-  switch (json.type()) {
-    case JsonType::string:
-      if (auto text = json.take_text(what)) return Literal(std::move(*text));
-      return std::nullopt;
-    case JsonType::boolean:
-      return Literal(std::int64_t{*json.take_flag(what) ? 1 : 0});
-    case JsonType::number: {
-      const JsonNumber number = json.take_number();
-      if (const auto integer = number.integer()) return Literal(*integer);
-      return Literal(number.real());
-    }
+std::string key_of(const Condition& condition) {
+  const std::string place =
+      std::to_string(condition.place.position) + (condition.place.if_given ? "?" : "");
+  switch (condition.of) {
+    case Condition::Of::activations:
+      return "activations";
+    case Condition::Of::every:
+      return "all";
+    case Condition::Of::output:
+      return "out" + place;
     default:
-      json.refuse(what, "a number, a string, true or false, or a list of values");
-      return std::nullopt;
+      return place;
   }
 }
+
+// "inputs" as "same" or {"all": [dtypes], "same": true}.
+void read_every_input(JsonWalk& json, Rule& rule) {
+  const std::size_t at = json.offset();
+  if (json.type() == JsonType::string) {
+    const auto word = json.take_text("\"inputs\"");
+    if (word && *word == "same") return rule.add(of_inputs(Property::same_type));
+    return json.faults().error(at,
+                               "\"inputs\" must be a list, \"same\", or an object like "
+                               "{\"all\": [\"float32\"]}");
+  }
+  json.each_field("\"inputs\"", "a list, or an object like {\"all\": [\"float32\"]}",
+                  [&](const std::string& key, std::size_t place) {
+                    if (key == "all") {
+                      Condition condition = of_inputs(Property::type);
+                      json.each_item("\"all\"", "a list of dtypes",
+                                     [&] { read_type(json, condition.wanted.types); });
+                      rule.add(std::move(condition));
+                    } else if (key == "same") {
+                      if (json.take_flag("\"same\"").value_or(false)) {
+                        rule.add(of_inputs(Property::same_type));
+                      }
+                    } else {
+                      json.pass_unknown(place, key, "\"inputs\"", {"all", "same"});
+                    }
+                  });
+}
+
+void write_value(JsonText& json, std::int64_t value) { json.number(value); }
+void write_value(JsonText& json, double value) { json.number(value); }
+void write_value(JsonText& json, const std::string& value) { json.text(value); }
+
+void write_value(JsonText& json, const std::vector<Literal>& list) {
+  json.begin_list();
+  for (const Literal& item : list) {
+    std::visit([&](const auto& held) { write_value(json, held); }, item);
+  }
+  json.end_list();
+}
+
+template <class... Types>
+void write_value(JsonText& json, const std::variant<Types...>& value) {
+  std::visit([&](const auto& held) { write_value(json, held); }, value);
+}
+template <class Values>
+void write_values(JsonText& json, const Values& values) {
+  json.begin_list();
+  for (const auto& value : values) write_value(json, value);
+  json.end_list();
+}
+
+// Fields of the current object.
+void write_numbers(JsonText& json, const Accepted& wanted, std::string_view one_of) {
+  if (!wanted.one_of.empty()) {
+    json.key(one_of);
+    write_values(json, wanted.one_of);
+  }
+  if (wanted.min) json.number("min", *wanted.min);
+  if (wanted.max) json.number("max", *wanted.max);
+  if (wanted.multiple_of) json.number("multiple_of", *wanted.multiple_of);
+  if (wanted.power_of_two) json.flag("power_of_two", true);
+  if (wanted.finite) json.flag("finite", true);
+}
+
+void write_elements(JsonText& json, const Condition& condition) {
+  Accepted each = condition.wanted;
+  each.list.reset();
+  json.begin_object();
+  if (condition.wanted.list) {
+    json.key("list");
+    write_values(json, *condition.wanted.list);
+  }
+  if (each != Accepted{}) {
+    json.begin_object("each");
+    write_numbers(json, each, "one_of");
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_type_names(JsonText& json, const TypeSet& types) {
+  for (unsigned i = 1; i < unsigned{kDTypeCount}; ++i) {
+    if ((types.dtypes >> i & 1U) != 0) json.text(dtype_name(static_cast<DType>(i)));
+  }
+  for (unsigned i = 0; i <= static_cast<unsigned>(ValueType::unknown); ++i) {
+    if ((unsigned{types.value_types} >> i & 1U) != 0) {
+      json.text(value_type_name(static_cast<ValueType>(i)));
+    }
+  }
+}
+
+void write_types(JsonText& json, const TypeSet& types) {
+  json.begin_list();
+  write_type_names(json, types);
+  json.end_list();
+}
+
+void write_layouts(JsonText& json, const Condition& condition) {
+  json.begin_list();
+  for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+    const auto name = static_cast<LayoutName>(i);
+    if (condition.wanted.layouts.contains(name)) json.text(kLayoutNames[i]);
+  }
+  json.end_list();
+}
+
+void write_quantization(JsonText& json, const Condition& condition) {
+  const QuantizationSet& wanted = condition.wanted.quantization;
+  json.begin_list();
+  for (std::size_t i = 0; i < kQuantizationWays.size(); ++i) {
+    if (wanted.has(static_cast<QuantizationSet::Way>(i))) json.text(kQuantizationWays[i]);
+  }
+  write_type_names(json, wanted.types);
+  if (wanted.as_input_0) json.text("same");
+  json.end_list();
+}
+
+void write_relation(JsonText& json, const Condition& condition) {
+  if (condition.why.empty()) return json.text(condition.relation.text);
+  json.begin_object(JsonText::Layout::one_line);
+  json.text("relation", condition.relation.text);
+  json.text("why", condition.why);
+  json.end_object();
+}
+
+void write_flag(JsonText& json, const Condition& condition) { json.flag(condition.wanted.yes); }
+
+void write_input_shape(JsonText& json, const Condition& condition) {
+  json.text(!condition.wanted.yes ? "open" : condition.axis == 0 ? "static" : "batched");
+}
+
+// ---- the fields of conditions ----
+
+// One condition as the value, or for each input ("0", "0?", or the number alone) or tensor ("out0",
+// "activations", "all", too); or any number of them in a list.
+struct ConditionField {
+  enum class Form : std::uint8_t { by_input, by_number, by_tensor, of_inputs, of_node, list };
+  std::string_view name;
+  Property property;
+  Form form;
+  std::string_view looks;  // what its value must be
+  bool (*read)(JsonWalk& json, const std::string& what, Condition& condition);
+  void (*write)(JsonText& json, const Condition& condition);  // the value of one
+};
+using Form = ConditionField::Form;
+
+constexpr std::array<ConditionField, 9> kFields = {{
+    {"constant", Property::constant, Form::by_input, "an object like {\"1\": true}", read_flag,
+     write_flag},
+    {"values", Property::values, Form::by_input, "an object like {\"2\": {\"all\": 0}}",
+     read_values, write_elements},
+    {"layout", Property::layout, Form::by_input, "an object like {\"0\": \"channels_last\"}",
+     read_layout, write_layouts},
+    {"quantized", Property::quantization, Form::by_tensor,
+     "an object like {\"activations\": \"tensor\"}", read_quantized, write_quantization},
+    {"given", Property::given, Form::by_number, "an object like {\"2\": false}", read_flag,
+     write_flag},
+    {"outputs_used", Property::outputs_used, Form::of_node, "", read_outputs_used,
+     [](JsonText& json, const Condition& one) { write_values(json, one.wanted.one_of); }},
+    {"input_shape", Property::known, Form::of_inputs, "", read_input_shape, write_input_shape},
+    {"max_rank", Property::rank, Form::of_inputs, "", read_max_rank,
+     [](JsonText& json, const Condition& one) { json.number(*one.wanted.max); }},
+    {"where", Property::relation, Form::list, "a relation or a list of them", read_relation,
+     write_relation},
+}};
+
+bool is_by_key(Form form) { return form <= Form::by_tensor; }
+
+// The tensors that a key of the field names; false when it names none.
+bool take_key(std::string_view key, Form form, Condition& condition) {
+  using Of = Condition::Of;
+  condition.of = Of::input;
+  condition.place = {};
+  const bool may_be_more = form == Form::by_tensor;
+  if (may_be_more && (key == "activations" || key == "all")) {
+    condition.of = key == "all" ? Of::every : Of::activations;
+    return true;
+  }
+  const bool is_output = may_be_more && key.starts_with("out");
+  if (is_output) condition.of = Of::output;
+  const auto place = input_of_key(is_output ? key.substr(3) : key);
+  if (!place || (place->if_given && (is_output || form == Form::by_number))) return false;
+  condition.place = *place;
+  return true;
+}
+
+void read_condition_field(JsonWalk& json, const ConditionField& field, Rule& rule) {
+  const std::string name = '"' + std::string(field.name) + '"';
+  Condition condition = of_inputs(field.property);
+  if (field.form != Form::of_inputs) condition.of = Condition::Of::node;
+  const auto read = [&](const std::string& what, Condition one) {
+    if (field.read(json, what, one)) rule.add(std::move(one));
+  };
+  if (field.form == Form::list && json.type() != JsonType::string) {
+    return json.each_item(name, field.looks, [&] { read(name, condition); });
+  }
+  if (!is_by_key(field.form)) return read(name, std::move(condition));
+  json.each_field(name, field.looks, [&](const std::string& key, std::size_t at) {
+    const bool is_of_tensors = field.form == Form::by_tensor;
+    if (take_key(key, field.form, condition)) {
+      return read(name + (is_of_tensors ? " of a tensor" : " of an input"), condition);
+    }
+    const std::string known =
+        is_of_tensors ? " is no tensor: " + name +
+                            " goes by input (\"0\", \"0?\"), output (\"out0\"), \"activations\" or "
+                            "\"all\""
+        : field.form == Form::by_number
+            ? " is no input by number"
+            : " is no input: " + name +
+                  " goes by number, \"0\", or \"0?\" for an input that may be left out";
+    json.faults().error(at, escaped_in_quotes(key) + known);
+    json.skip();
+  });
+}
+
+// Whether it stands in "shapes".
+bool is_of_shapes(const Condition& one) {
+  const bool is_of_one = one.of == Condition::Of::input;
+  return one.is_clause ||
+         (is_of_one && (one.property == Property::rank || one.property == Property::dim));
+}
+
+template <class IsWanted>
+std::vector<const Condition*> conditions_where(const Rule& rule, IsWanted is_wanted) {
+  std::vector<const Condition*> found;
+  for (const Condition& one : rule.conditions) {
+    if (is_wanted(one)) found.push_back(&one);
+  }
+  return found;
+}
+
+void write_condition_fields(JsonText& json, const Rule& rule) {
+  for (const ConditionField& field : kFields) {
+    const auto own = conditions_where(rule, [&](const Condition& one) {
+      return one.property == field.property && !is_of_shapes(one);
+    });
+    if (own.empty()) continue;
+    const bool is_list = field.form == Form::list;
+    json.key(field.name);
+    if (is_by_key(field.form)) json.begin_object();
+    if (is_list) json.begin_list();
+    for (const Condition* const one : own) {
+      if (is_by_key(field.form)) json.text_key(key_of(*one));
+      field.write(json, *one);
+    }
+    if (is_by_key(field.form)) json.end_object();
+    if (is_list) json.end_list();
+  }
+}
+
+void write_every_input(JsonText& json, const Rule& rule) {
+  const auto all =
+      conditions_where(rule, [](const Condition& one) { return one.property == Property::type; });
+  const auto same = conditions_where(
+      rule, [](const Condition& one) { return one.property == Property::same_type; });
+  if (all.empty() && same.empty()) return;
+  json.begin_object("inputs");
+  if (!all.empty()) {
+    json.key("all");
+    write_types(json, all.front()->wanted.types);
+  }
+  if (!same.empty()) json.flag("same", true);
+  json.end_object();
+}
+
+void write_attributes(JsonText& json, const Rule& rule) {
+  const auto stated =
+      conditions_where(rule, [](const Condition& one) { return one.property == Property::stated; });
+  const auto valued = conditions_where(
+      rule, [](const Condition& one) { return one.property == Property::attribute; });
+  if (stated.empty() && valued.empty()) return;
+  json.begin_object("attributes");
+  for (const Condition* const one : stated) {
+    json.text_key(one->name);
+    json.begin_object();
+    json.flag(one->wanted.yes ? "stated" : "absent", true);
+    json.end_object();
+  }
+  for (const Condition* const one : valued) {
+    json.text_key(one->name);
+    if (!one->wanted.one_of.empty()) {
+      write_values(json, one->wanted.one_of);
+      continue;
+    }
+    json.begin_object();
+    write_numbers(json, one->wanted, "");
+    json.end_object();
+  }
+  json.end_object();
+}
+
+// The sizes of single dims, by axis.
+template <class Write>
+void write_axes(JsonText& json, std::string_view key, const std::vector<const Condition*>& dims,
+                Write write) {
+  if (dims.empty()) return;
+  json.begin_object(key);
+  for (const Condition* const dim : dims) {
+    json.text_key(std::to_string(dim->axis));
+    write(dim->wanted);
+  }
+  json.end_object();
+}
+
+void write_shape(JsonText& json, const InputPlace& place, const Rule& rule) {
+  const auto own = [&](Property property, bool is_clause) {
+    return conditions_where(rule, [&, property, is_clause](const Condition& one) {
+      return one.property == property && one.is_clause == is_clause && is_of_shapes(one) &&
+             one.place == place;
+    });
+  };
+  const auto rank_of = [](const Condition* one) {
+    return std::get<std::int64_t>(one->wanted.one_of.front());
+  };
+  for (const auto* const one : own(Property::rank, true)) json.number("rank", rank_of(one));
+  if (!own(Property::known, true).empty()) json.flag("static", true);
+  for (const auto* const one : own(Property::dims, true)) json.number("max_dim", *one->wanted.max);
+  write_axes(json, "multiple_of", own(Property::dim, true),
+             [&](const Accepted& wanted) { json.number(*wanted.multiple_of); });
+  for (const auto* const one : own(Property::rank, false)) {
+    const Accepted& wanted = one->wanted;
+    json.key("rank");
+    if (!wanted.min && !wanted.max && !wanted.multiple_of) {
+      write_values(json, wanted.one_of);
+      continue;
+    }
+    json.begin_object();
+    write_numbers(json, wanted, "equals");
+    json.end_object();
+  }
+  write_axes(json, "dims", own(Property::dim, false), [&](const Accepted& wanted) {
+    json.begin_object();
+    if (!wanted.has_number()) json.flag("static", true);
+    write_numbers(json, wanted, "equals");
+    json.end_object();
+  });
+}
+
+void write_shapes(JsonText& json, const Rule& rule) {
+  const auto all = conditions_where(rule, is_of_shapes);
+  if (all.empty()) return;
+  json.begin_object("shapes");
+  for (auto one = all.begin(); one != all.end(); ++one) {
+    const bool is_written = std::any_of(
+        all.begin(), one, [&](const Condition* other) { return other->place == (*one)->place; });
+    if (is_written) continue;
+    json.text_key(key_of(**one));
+    json.begin_object();
+    write_shape(json, (*one)->place, rule);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+}  // namespace
 
 // ---- support rule ----
 
@@ -545,33 +814,24 @@ void read_input_dtype(JsonWalk& json, Rule& rule) {
 
 // ---- attributes ----
 
-AttributeValue as_value(const Literal& literal) {
-  return std::visit([](const auto& value) { return AttributeValue(value); }, literal);
-}
-
 // A literal, or a list of literals.
-void read_accepted(JsonWalk& json, const std::string& what, AttributeRule& rule) {
-  if (json.type() != JsonType::list) {
-    if (const auto literal = take_literal(json, what)) rule.accepted.push_back(as_value(*literal));
-    return;
-  }
+void read_accepted(JsonWalk& json, const std::string& what, Accepted& wanted) {
+  if (json.type() != JsonType::list) return read_literals(json, what, wanted.one_of);
   std::vector<Literal> list;
-  json.each_item(what, "a list", [&] {
-    if (auto literal = take_literal(json, what)) list.push_back(std::move(*literal));
-  });
-  rule.accepted.emplace_back(std::move(list));
+  read_literals(json, what, list);
+  wanted.one_of.emplace_back(std::move(list));
 }
 
 // `is_absent`: whether the node must not state the attribute, or must; nullopt: neither is asked.
-void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule,
+void read_range(JsonWalk& json, const std::string& what, Accepted& wanted,
                 std::optional<bool>& is_absent) {
   json.each_field(what, "an object", [&](const std::string& key, std::size_t at) {
     if (key == "absent" || key == "stated") {
       if (json.take_flag(escaped_in_quotes(key)).value_or(false)) is_absent = key == "absent";
     } else if (key == "min") {
-      rule.min = json.take_real("\"min\"");
+      wanted.min = json.take_real("\"min\"");
     } else if (key == "max") {
-      rule.max = json.take_real("\"max\"");
+      wanted.max = json.take_real("\"max\"");
     } else {
       json.pass_unknown(at, key, "a range", {"min", "max", "absent", "stated"});
     }
@@ -580,20 +840,21 @@ void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule,
 
 // Reads which values of the attribute the rule accepts; returns whether the node must not state it, or
 // must; nullopt when the rule asks for a value.
-std::optional<bool> read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
+std::optional<bool> read_attribute(JsonWalk& json, std::size_t at, Condition& condition) {
   std::optional<bool> is_absent;
-  const std::string what = "attribute " + escaped_in_quotes(rule.name);
+  const std::string what = "attribute " + escaped_in_quotes(condition.name);
+  Accepted& wanted = condition.wanted;
   TextFaults& faults = json.faults();
   const std::size_t errors_before = faults.errors().size();
   if (json.type() == JsonType::object) {
-    read_range(json, what, rule, is_absent);
+    read_range(json, what, wanted, is_absent);
   } else if (json.type() == JsonType::list) {
-    json.each_item(what, "a list", [&] { read_accepted(json, what, rule); });
+    json.each_item(what, "a list", [&] { read_accepted(json, what, wanted); });
   } else {
-    read_accepted(json, what, rule);
+    read_accepted(json, what, wanted);
   }
   if (json.is_over() || faults.errors().size() > errors_before) return is_absent;
-  const bool accepts_any = rule.accepted.empty() && !rule.min && !rule.max;
+  const bool accepts_any = !wanted.has_number();
   if (is_absent && !accepts_any) {
     faults.error(at, what + (*is_absent ? " cannot be absent and have a value"
                                         : " is stated where it has a value: leave out \"stated\""));
@@ -604,7 +865,7 @@ std::optional<bool> read_attribute(JsonWalk& json, std::size_t at, AttributeRule
         what +
             " accepts no value: give a value, a list of values, or {\"min\": ..., \"max\": ...}");
   }
-  if (rule.min && rule.max && *rule.min > *rule.max) {
+  if (wanted.min && wanted.max && *wanted.min > *wanted.max) {
     faults.error(at, what + " accepts no value: \"min\" is above \"max\"");
   }
   return is_absent;
@@ -612,19 +873,15 @@ std::optional<bool> read_attribute(JsonWalk& json, std::size_t at, AttributeRule
 
 void read_attributes(JsonWalk& json, Rule& rule) {
   json.each_field("\"attributes\"", "an object", [&](const std::string& key, std::size_t at) {
-    AttributeRule attribute;
-    attribute.name = key;
-    if (const auto is_absent = read_attribute(json, at, attribute)) {
-      rule.conditions.emplace_back(AbsentAttributeCondition{key, *is_absent});
-    } else {
-      rule.attributes.push_back(std::move(attribute));
-    }
+    Condition attribute = attribute_is(key, {});
+    const auto is_absent = read_attribute(json, at, attribute);
+    rule.add(is_absent ? is_stated(key, !*is_absent) : std::move(attribute));
   });
 }
 
 // ---- shapes ----
 
-void read_multiples(JsonWalk& json, ShapeRule& rule) {
+void read_multiples(JsonWalk& json, ShapeEntry& rule) {
   constexpr std::string_view kWanted = "an object like {\"1\": 16}";
   json.each_field("\"multiple_of\"", kWanted, [&](const std::string& key, std::size_t at) {
     const auto axis = number_of_key(key, kLeastAxis);
@@ -637,7 +894,7 @@ void read_multiples(JsonWalk& json, ShapeRule& rule) {
   });
 }
 
-void read_shape(JsonWalk& json, const InputPlace& input, ShapeRule& shape, Rule& rule) {
+void read_shape(JsonWalk& json, const InputPlace& input, ShapeEntry& shape, Rule& rule) {
   json.each_field("a shape rule", "an object", [&](const std::string& key, std::size_t at) {
     if (key == "rank") {
       read_rank(json, input, shape, rule);
@@ -665,13 +922,11 @@ void read_shapes(JsonWalk& json, Rule& rule) {
       json.skip();
       return;
     }
-    ShapeRule shape;
-    shape.input = input->position;
-    shape.if_given = input->if_given;
+    ShapeEntry shape{.input = input->position, .if_given = input->if_given};
     const std::size_t conditions = rule.conditions.size();
     read_shape(json, *input, shape, rule);
     const bool asks = shape.rank || shape.is_static || shape.max_dim || !shape.multiple_of.empty();
-    if (asks || rule.conditions.size() == conditions) rule.shapes.push_back(std::move(shape));
+    if (asks || rule.conditions.size() == conditions) rule.add(shape);
   });
 }
 
@@ -684,6 +939,7 @@ struct RuleField {
   void (*read)(JsonWalk&, Rule&);
   bool is_condition = true;
   RuleKind kind = RuleKind::any;
+  const ConditionField* condition = nullptr;  // in place of `read`
 };
 
 constexpr std::array<RuleField, 12> kRuleFields = {{
@@ -714,16 +970,21 @@ std::optional<RuleField> find_field(std::string_view name) {
   for (const RuleField& field : kRuleFields) {
     if (field.name == name) return field;
   }
-  for (const ConditionField& field : condition_fields()) {
-    if (field.name == name) return RuleField{field.name, field.read};
+  for (const ConditionField& field : kFields) {
+    if (field.name == name) return RuleField{.name = name, .read = nullptr, .condition = &field};
   }
   return std::nullopt;
+}
+
+void read_field(JsonWalk& json, const RuleField& field, Rule& rule) {
+  if (field.condition != nullptr) return read_condition_field(json, *field.condition, rule);
+  field.read(json, rule);
 }
 
 std::vector<std::string_view> rule_field_names() {
   std::vector<std::string_view> names;
   for (const RuleField& field : kRuleFields) names.push_back(field.name);
-  for (const ConditionField& field : condition_fields()) names.push_back(field.name);
+  for (const ConditionField& field : kFields) names.push_back(field.name);
   return names;
 }
 
@@ -736,7 +997,7 @@ class RuleReader {
   StatedFields read() {
     const std::size_t begin = json_.offset();
     json_.each_field("a rule", "the name of an op or an object",
-                     [&](const std::string& key, std::size_t at) { read_field(key, at); });
+                     [&](const std::string& key, std::size_t at) { read_one(key, at); });
     if (json_.is_over()) return stated_;
     if (verdict_ == Verdict::allow && !has_op_) {
       json_.faults().error(begin, "an allow rule needs \"op\"");
@@ -750,7 +1011,7 @@ class RuleReader {
   }
 
  private:
-  void read_field(const std::string& key, std::size_t at) {
+  void read_one(const std::string& key, std::size_t at) {
     const auto field = find_field(key);
     if (!field) return json_.pass_unknown(at, key, "a rule", rule_field_names());
     if (field->kind == RuleKind::deny && verdict_ == Verdict::allow) {
@@ -765,7 +1026,7 @@ class RuleReader {
     stated_ |= default_field_bit(key);
     // null: the list's default for this field does not apply to this rule.
     const bool is_none = default_field_bit(key) != 0 && json_.type() == JsonType::null;
-    is_none ? json_.skip() : field->read(json_, rule_);
+    is_none ? json_.skip() : read_field(json_, *field, rule_);
   }
 
   JsonWalk& json_;
@@ -778,11 +1039,10 @@ class RuleReader {
 };
 
 std::uint32_t default_field_of(const Condition& condition) {
-  const bool is_of_types = std::holds_alternative<EveryInputCondition>(condition) ||
-                           std::holds_alternative<SameInputsCondition>(condition);
-  if (is_of_types) return default_field_bit("inputs");
-  if (std::holds_alternative<MaxRankCondition>(condition)) return default_field_bit("max_rank");
-  return default_field_bit("input_shape");
+  for (const ConditionField& field : kFields) {
+    if (field.property == condition.property) return default_field_bit(field.name);
+  }
+  return default_field_bit("inputs");
 }
 
 }  // namespace
@@ -807,7 +1067,7 @@ StatedFields read_rule(JsonWalk& json, Verdict verdict, Rule& rule) {
 void read_defaults(JsonWalk& json, Rule& defaults) {
   json.each_field("\"defaults\"", "an object", [&](const std::string& key, std::size_t at) {
     const auto field = default_field_bit(key) == 0 ? std::nullopt : find_field(key);
-    if (field) return field->read(json, defaults);
+    if (field) return read_field(json, *field, defaults);
     json.pass_unknown(at, key, "\"defaults\"", {kDefaultFields.begin(), kDefaultFields.end()});
   });
 }
@@ -819,7 +1079,7 @@ void apply_defaults(const Rule& defaults, StatedFields stated, Rule& rule) {
     rule.inputs = defaults.inputs;
   }
   for (const Condition& condition : defaults.conditions) {
-    if (is_open(default_field_of(condition))) rule.conditions.push_back(condition);
+    if (is_open(default_field_of(condition))) rule.add(condition);
   }
 }
 
@@ -1013,6 +1273,96 @@ class PatternReader {
 
 std::vector<StatedFields> read_pattern(JsonWalk& json, PlaceCounter& places, Pattern& pattern) {
   return PatternReader(json, places, pattern).read();
+}
+
+// ---- rules as json ----
+
+namespace {
+
+void write_positions(JsonText& json, std::string_view key, const std::vector<MaybeTypes>& types) {
+  if (types.empty()) return;
+  json.begin_list(key);
+  for (const MaybeTypes& at : types) at ? write_types(json, *at) : json.null();
+  json.end_list();
+}
+
+void write_keywords(JsonText& json, const Rule& rule) {
+  if (rule.kwargs.empty()) return;
+  json.begin_object("kwargs");
+  for (const auto& [name, types] : rule.kwargs) {
+    json.text_key(name);
+    write_types(json, types);
+  }
+  json.end_object();
+}
+
+void write_conditions(JsonText& json, const Rule& rule) {
+  assert(!rule.opset || !rule.opset->same_schema);
+  if (!rule.op.empty()) json.text("op", rule.op);
+  if (!rule.domain.empty()) json.text("domain", rule.domain);
+  if (rule.opset) {
+    json.begin_list("opset");
+    json.number(rule.opset->lowest);
+    json.number(rule.opset->highest);
+    json.end_list();
+  }
+  write_positions(json, "inputs", rule.inputs);
+  write_every_input(json, rule);
+  write_positions(json, "outputs", rule.outputs);
+  write_keywords(json, rule);
+  write_attributes(json, rule);
+  write_shapes(json, rule);
+  write_condition_fields(json, rule);
+  if (!rule.node_name.empty()) json.text("name", rule.node_name);
+}
+
+void write_edge(JsonText& json, const PatternEdge& edge) {
+  json.begin_object(JsonText::Layout::one_line);
+  json.number("from", edge.from);
+  json.number("to", edge.to);
+  if (edge.output) json.number("output", *edge.output);
+  if (edge.input) json.number("input", *edge.input);
+  json.end_object();
+}
+
+}  // namespace
+
+void write_allow_rule(JsonText& json, const Rule& rule) {
+  json.begin_object(JsonText::Layout::one_line);
+  write_conditions(json, rule);
+  if (!rule.why.empty()) json.text("why", rule.why);
+  if (!rule.unchecked.empty()) json.text("unchecked", rule.unchecked);
+  json.end_object();
+}
+
+void write_pattern(JsonText& json, const Pattern& pattern) {
+  json.begin_object();
+  json.text("name", pattern.name);
+  json.begin_list("ops");
+  for (const Rule& op : pattern.ops) write_allow_rule(json, op);
+  json.end_list();
+  json.begin_list("edges");
+  for (const PatternEdge& edge : pattern.graph.edges) write_edge(json, edge);
+  json.end_list();
+  if (!pattern.where.empty()) {
+    json.begin_list("where");
+    for (const Relation& relation : pattern.where) json.text(relation.text);
+    json.end_list();
+  }
+  if (!pattern.why.empty()) json.text("why", pattern.why);
+  if (!pattern.unchecked.empty()) json.text("unchecked", pattern.unchecked);
+  json.end_object();
+}
+
+void write_deny_rule(JsonText& json, const Rule& rule) {
+  json.begin_object(JsonText::Layout::one_line);
+  write_conditions(json, rule);
+  if (rule.input_dtype) {
+    json.key("input_dtype");
+    write_types(json, *rule.input_dtype);
+  }
+  if (!rule.why.empty()) json.text("why", rule.why);
+  json.end_object();
 }
 
 }  // namespace cleave

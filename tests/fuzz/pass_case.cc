@@ -101,7 +101,7 @@ std::vector<SupportList> lists_of(const std::vector<Cause>& causes, std::size_t 
     if (cause.kind == Cause::Kind::no_rule && i != without) continue;
     Rule rule = rule_for(op_of(cause));
     if (cause.kind == Cause::Kind::rule_failed && i != without) {
-      rule.attributes.push_back({"mode", {}, 1.0, 2.0});
+      rule.conditions = {attribute_within("mode", 1.0, 2.0)};
     }
     list.allow.push_back(std::move(rule));
     if (cause.kind != Cause::Kind::denied || i == without) continue;

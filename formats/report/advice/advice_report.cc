@@ -150,10 +150,9 @@ class AdviceWriter {
     json_.begin_list("failed");
     for (const FailedPart& part : gap.failed) {
       json_.begin_object(Layout::one_line);
-      const FailedPartWords words = words_of(part);
-      json_.text("subject", words.subject);
-      json_.text("expected", words.expected);
-      json_.text("actual", words.actual);
+      json_.text("subject", part.subject);
+      json_.text("expected", part.expected);
+      json_.text("actual", part.actual);
       json_.end_object();
     }
     json_.end_list();

@@ -288,14 +288,24 @@ bool has_known_names(const SupportList& list) {
   return plain > 0 && 2 * known >= plain;
 }
 
-// The inputs that shapes and conditions of the rule ask about, by position.
-std::vector<std::uint32_t> inputs_of_conditions(const Rule& rule) {
+// The conditions of the rule, each entry of "shapes" as one, and the inputs that they are about. `given`
+// may hold for an input that the node does not have.
+struct AskedInputs {
+  std::size_t conditions = 0;
   std::vector<std::uint32_t> inputs;
-  for (const ShapeRule& shape : rule.shapes) inputs.push_back(shape.input);
-  for (const Condition& condition : rule.conditions) {
-    if (const auto input = input_of(condition)) inputs.push_back(*input);
+};
+AskedInputs asked_inputs(const Rule& rule) {
+  AskedInputs asked;
+  const Condition* entry = nullptr;
+  for (const Condition& one : rule.conditions) {
+    const bool is_same_entry = one.is_clause && entry != nullptr && entry->place == one.place;
+    entry = one.is_clause ? &one : nullptr;
+    if (is_same_entry) continue;
+    ++asked.conditions;
+    const bool is_field = one.property == Property::given && !one.is_clause;
+    if (one.of == Condition::Of::input && !is_field) asked.inputs.push_back(one.place.position);
   }
-  return inputs;
+  return asked;
 }
 
 class Linter {
@@ -459,7 +469,8 @@ class Linter {
     if (is_glob(rule.op)) return look_up_glob(rule);
     const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op);
     if (op == nullptr) return unknown_op(rule);
-    for (const AttributeRule& attribute : rule.attributes) {
+    for (const Condition& attribute : rule.conditions) {
+      if (attribute.property != Property::attribute) continue;
       // Both have LSTM and RNN: the rule is of either.
       if (tflite != nullptr && has_field(*tflite, attribute.name)) continue;
       look_up_attribute(rule, *op, attribute.name);
@@ -479,7 +490,8 @@ class Linter {
     if (op.options != kNoSchema) {
       for (const SchemaField& field : fields_of(op.options)) known.push_back(field.name);
     }
-    for (const AttributeRule& attribute : rule.attributes) {
+    for (const Condition& attribute : rule.conditions) {
+      if (attribute.property != Property::attribute) continue;
       if (std::find(known.begin(), known.end(), attribute.name) != known.end()) continue;
       unknown_attribute(rule, attribute.name, known);
     }
@@ -552,7 +564,7 @@ class Linter {
     }
     if (ref.is_deny) look_for_absent_input(rule, op);
     std::size_t inputs = rule.inputs.size();
-    for (const std::uint32_t input : inputs_of_conditions(rule)) {
+    for (const std::uint32_t input : asked_inputs(rule).inputs) {
       inputs = std::max(inputs, std::size_t{input} + 1);
     }
     if (inputs <= op.inputs) return;
@@ -563,10 +575,9 @@ class Linter {
 
   // A deny rule whose only condition is on an input that may be left out denies nothing there.
   void look_for_absent_input(const Rule& rule, const OnnxOpNames& op) {
-    const std::vector<std::uint32_t> inputs = inputs_of_conditions(rule);
-    const std::size_t conditions =
-        rule.conditions.size() + rule.shapes.size() + rule.attributes.size() + rule.inputs.size() +
-        rule.outputs.size() + (rule.opset ? 1 : 0) + (rule.input_dtype ? 1 : 0);
+    const auto [asked, inputs] = asked_inputs(rule);
+    const std::size_t conditions = asked + rule.inputs.size() + rule.outputs.size() +
+                                   (rule.opset ? 1 : 0) + (rule.input_dtype ? 1 : 0);
     if (inputs.size() != 1 || conditions != 1 || inputs.front() < op.required_inputs) return;
     add(LintKind::absent_input, Severity::warning, rule,
         rule_text(rule, true) + " has one condition, on input " + std::to_string(inputs.front()) +

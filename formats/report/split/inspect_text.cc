@@ -147,7 +147,7 @@ std::string core_note(const LoadedModel& model, const ListCoverage& coverage) {
 bool asks_for_sizes(const SupportList& list) {
   return std::any_of(list.allow.begin(), list.allow.end(), [](const Rule& rule) {
     return std::any_of(rule.conditions.begin(), rule.conditions.end(), [](const Condition& one) {
-      return std::holds_alternative<InputShapeCondition>(one);
+      return one.property == Property::known && one.of == Condition::Of::inputs;
     });
   });
 }

@@ -485,12 +485,11 @@ class ReportWriter {
     const Rule& rule = report_.lists[reason.list].allow[reason.rule];
     json_.begin_list("failed");
     for (const FailedPart& part : failed_parts(graph_, node, rule, report_.facts)) {
-      const FailedPartWords words = words_of(part);
       json_.begin_object();
-      json_.text("condition", condition_name(part));
-      json_.text("subject", words.subject);
-      json_.text("expected", words.expected);
-      json_.text("actual", words.actual);
+      json_.text("condition", part.condition);
+      json_.text("subject", part.subject);
+      json_.text("expected", part.expected);
+      json_.text("actual", part.actual);
       json_.end_object();
     }
     json_.end_list();

@@ -807,7 +807,7 @@ class ProbeJob {
 
   static Rule folded_rule(const AllowedOp& op) {
     Rule rule = op.rule();
-    rule.conditions.emplace_back(InputShapeCondition{});
+    rule.add(of_inputs(Property::known));
     return rule;
   }
 
@@ -819,7 +819,7 @@ class ProbeJob {
   static Rule known_rule(const WithKnown& known) {
     Rule rule = known.op.rule();
     for (const std::uint32_t input : known.constants) {
-      rule.conditions.emplace_back(ConstantCondition{.input = {.position = input}});
+      rule.add(of_input(Property::constant, {input}));
     }
     return rule;
   }

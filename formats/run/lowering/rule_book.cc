@@ -289,8 +289,8 @@ namespace {
 std::string rule_words(const Rule& rule) {
   std::string text = "deny op " + op_text(rule.domain, rule.op);
   if (!rule.node_name.empty()) text += " named " + rule.node_name;
-  const bool has_conditions = !rule.attributes.empty() || !rule.inputs.empty() ||
-                              !rule.shapes.empty() || !rule.outputs.empty();
+  const bool has_conditions =
+      !rule.conditions.empty() || !rule.inputs.empty() || !rule.outputs.empty();
   if (has_conditions) text += " under conditions";
   return text;
 }

@@ -19,8 +19,7 @@ Rule rule_of(std::string op) {
 
 Rule with_group(std::vector<AttributeValue> accepted) {
   Rule rule = rule_of("Conv");
-  rule.attributes.push_back(
-      {.name = "group", .accepted = std::move(accepted), .min = {}, .max = {}});
+  rule.add(attribute_is("group", std::move(accepted)));
   return rule;
 }
 
@@ -89,14 +88,15 @@ Rule some_rule(std::mt19937& chance) {
   rule.op = one_of("f", "f", "g", "*", "f*", "?", "");
   if (chance() % 3 == 0) rule.node_name = one_of("a", "a*", "*", "*b*", "ab");
   if (chance() % 2 == 0) {
-    AttributeRule& attribute = rule.attributes.emplace_back();
-    attribute.name = one_of("k", "m");
+    Condition attribute = attribute_is(one_of("k", "m"), {});
+    auto& accepted = attribute.wanted.one_of;
     for (auto i = chance() % 3; i > 0; --i) {
-      attribute.accepted.emplace_back(static_cast<std::int64_t>(chance() % 3));
+      accepted.emplace_back(static_cast<std::int64_t>(chance() % 3));
     }
-    if (attribute.accepted.empty()) attribute.min = 1.0;
+    if (accepted.empty()) attribute.wanted.min = 1.0;
+    rule.add(std::move(attribute));
   }
-  if (chance() % 3 == 0) rule.shapes.emplace_back().rank = chance() % 2;
+  if (chance() % 3 == 0) rule.add(ShapeEntry{.rank = chance() % 2});
   return rule;
 }
 
@@ -135,19 +135,7 @@ TEST_CASE("the index of covers agrees with checking each rule") {
   CHECK(found < 4900);
 }
 
-AttributeRule group_of(std::int64_t group) {
-  AttributeRule rule;
-  rule.name = "group";
-  rule.accepted.emplace_back(group);
-  return rule;
-}
-
-ShapeRule rank_of(std::uint32_t input, std::int64_t rank) {
-  ShapeRule rule;
-  rule.input = input;
-  rule.rank = rank;
-  return rule;
-}
+Condition group_of(std::int64_t group) { return attribute_is("group", {group}); }
 
 MaybeTypes types(std::initializer_list<DType> dtypes) {
   TypeSet set;
@@ -172,7 +160,7 @@ std::string describe(const std::vector<RuleFault>& faults) {
 TEST_CASE("a rule that another covers is shadowed; of two equal rules, the later one") {
   SupportList list;
   Rule grouped = rule_of("Conv");
-  grouped.attributes = {group_of(1)};
+  grouped.conditions = {group_of(1)};
   list.allow = {rule_of("Relu"), grouped, rule_of("Conv"), rule_of("Relu"), rule_of("Re*")};
   CHECK(describe(find_rule_faults(list)) ==
         "allow 0 shadowed by allow 4\nallow 1 shadowed by allow 2\nallow 3 shadowed by allow 4\n");
@@ -192,10 +180,10 @@ TEST_CASE("an allow rule whose every node is denied contradicts the deny rule") 
 TEST_CASE("conditions that exclude each other are reported") {
   SupportList list;
   Rule ranks = rule_of("A");
-  ranks.shapes = {rank_of(0, 4), rank_of(0, 2)};
+  ranks.add(ShapeEntry{.rank = 4});
+  ranks.add(ShapeEntry{.rank = 2});
   Rule axis = rule_of("B");
-  axis.shapes = {rank_of(1, 2)};
-  axis.shapes[0].multiple_of = {{2, 16}};
+  axis.add(ShapeEntry{.input = 1, .rank = 2, .multiple_of = {{2, 16}}});
   Rule nothing = rule_of("C");
   nothing.inputs = {std::nullopt, TypeSet{}};
   list.allow = {ranks, axis, nothing};
@@ -228,7 +216,7 @@ TEST_CASE("the use of a list counts nodes by rule, and ops that no rule names") 
     output d, i)");
   SupportList list;
   Rule grouped = rule_of("Conv");
-  grouped.attributes = {group_of(4)};
+  grouped.conditions = {group_of(4)};
   list.allow = {rule_of("Conv"), grouped, rule_of("Sin"), rule_of("If")};
   Rule by_name;
   by_name.node_name = "b*";
@@ -241,7 +229,7 @@ TEST_CASE("the use of a list counts nodes by rule, and ops that no rule names") 
   CHECK(use.count({false, 1}).held == 0);
   CHECK(use.count({false, 1}).example == "a");
   REQUIRE(use.count({false, 1}).failed.size() == 1);
-  CHECK(std::get<FailedAttribute>(use.count({false, 1}).failed[0]).wanted.name == "group");
+  CHECK(use.count({false, 1}).failed[0].subject == "attribute group");
   CHECK(use.count({false, 2}).named == 0);
   CHECK(use.count({true, 0}).held == 1);
   std::string missing;
@@ -263,8 +251,8 @@ class RandomRule {
     if (one_in(3)) rule.inputs = {some_types()};
     if (one_in(5)) rule.inputs.resize(2);
     if (one_in(4)) rule.outputs = {some_types()};
-    if (one_in(3)) rule.attributes = {attribute()};
-    if (one_in(3)) rule.shapes = {shape()};
+    if (one_in(3)) rule.add(attribute());
+    if (one_in(3)) rule.add(shape());
     if (one_in(4)) rule.opset = OpsetRule{1 + number(3), 3 + number(4), false};
     if (one_in(5)) rule.kwargs = {{"k", *some_types()}};
     if (is_deny && one_in(4)) rule.node_name = one_in(2) ? "n*" : "n1";
@@ -287,20 +275,20 @@ class RandomRule {
     return set;
   }
 
-  AttributeRule attribute() {
-    AttributeRule rule;
-    rule.name = one_in(2) ? "a" : "b";
+  Condition attribute() {
+    Condition condition = attribute_is(one_in(2) ? "a" : "b", {});
+    Accepted& wanted = condition.wanted;
     if (one_in(2)) {
-      if (one_in(2)) rule.min = static_cast<double>(number(3));
-      rule.max = static_cast<double>(1 + number(3));
-      return rule;
+      if (one_in(2)) wanted.min = static_cast<double>(number(3));
+      wanted.max = static_cast<double>(1 + number(3));
+      return condition;
     }
-    for (std::size_t i = 1 + below(2); i > 0; --i) rule.accepted.emplace_back(number(3));
-    return rule;
+    for (std::size_t i = 1 + below(2); i > 0; --i) wanted.one_of.emplace_back(number(3));
+    return condition;
   }
 
-  ShapeRule shape() {
-    ShapeRule rule;
+  ShapeEntry shape() {
+    ShapeEntry rule;
     if (one_in(2)) rule.rank = 1 + number(2);
     rule.is_static = one_in(3);
     if (one_in(3)) rule.max_dim = 2 + number(6);
@@ -391,14 +379,14 @@ TEST_CASE("a name that is no glob covers itself alone, and no name covers all") 
   CHECK_FALSE(covers(named("ab", false), named("a*", false)));
 }
 
-Rule with_shape(const ShapeRule& shape) {
+Rule with_shape(const ShapeEntry& shape) {
   Rule rule = rule_of("Conv");
-  rule.shapes.push_back(shape);
+  rule.add(shape);
   return rule;
 }
 
 TEST_CASE("a condition on a shape covers those of the same input that ask for as much or more") {
-  ShapeRule plain, other, given, ranked, fixed, small, smaller, even, fours;
+  ShapeEntry plain, other, given, ranked, fixed, small, smaller, even, fours;
   other.input = 1;
   given.if_given = true;
   ranked.rank = 4;
@@ -407,13 +395,13 @@ TEST_CASE("a condition on a shape covers those of the same input that ask for as
   smaller.max_dim = 7;
   even.multiple_of = {{-1, 2}};
   fours.multiple_of = {{0, 3}, {-1, 4}};
-  for (const ShapeRule& shape : {plain, given, ranked, fixed, small, smaller, even, fours}) {
+  for (const ShapeEntry& shape : {plain, given, ranked, fixed, small, smaller, even, fours}) {
     CHECK(covers(with_shape(shape), with_shape(shape)));
     CHECK_FALSE(covers(with_shape(other), with_shape(shape)));
   }
   CHECK(covers(with_shape(given), with_shape(plain)));
   CHECK_FALSE(covers(with_shape(plain), with_shape(given)));
-  for (const ShapeRule& shape : {ranked, fixed, small, smaller, even, fours}) {
+  for (const ShapeEntry& shape : {ranked, fixed, small, smaller, even, fours}) {
     CHECK(covers(with_shape(plain), with_shape(shape)));
     CHECK_FALSE(covers(with_shape(shape), with_shape(plain)));
   }
@@ -421,6 +409,49 @@ TEST_CASE("a condition on a shape covers those of the same input that ask for as
   CHECK_FALSE(covers(with_shape(smaller), with_shape(small)));
   CHECK(covers(with_shape(even), with_shape(fours)));
   CHECK_FALSE(covers(with_shape(fours), with_shape(even)));
+}
+
+Rule with_condition(Condition condition) {
+  Rule rule = rule_of("Conv");
+  rule.add(std::move(condition));
+  return rule;
+}
+
+Rule with_ranks(const InputPlace& place, double min, double max) {
+  Condition condition = of_input(Property::rank, place);
+  condition.wanted.min = min;
+  condition.wanted.max = max;
+  return with_condition(std::move(condition));
+}
+
+TEST_CASE("a range of ranks covers those within it, of the same input") {
+  Condition four = of_input(Property::rank, {0});
+  four.wanted.one_of = {std::int64_t{4}};
+  CHECK(covers(with_ranks({0}, 2, 5), with_ranks({0}, 3, 5)));
+  CHECK(covers(with_ranks({0}, 2, 5), with_condition(four)));
+  CHECK_FALSE(covers(with_condition(four), with_ranks({0}, 4, 4)));
+  CHECK_FALSE(covers(with_ranks({0}, 5, 6), with_condition(four)));
+  CHECK_FALSE(covers(with_ranks({0}, 2, 5), with_ranks({0}, 1, 5)));
+  CHECK_FALSE(covers(with_ranks({0}, 2, 5), with_ranks({1}, 3, 5)));
+  CHECK(covers(with_ranks({0, true}, 2, 5), with_ranks({0}, 3, 5)));
+  CHECK_FALSE(covers(with_ranks({0}, 2, 5), with_ranks({0, true}, 3, 5)));
+}
+
+TEST_CASE("conditions that ask for something else do not cover each other") {
+  Condition none, first;
+  none.property = first.property = Property::outputs_used;
+  first.wanted.one_of = {std::int64_t{0}};
+  CHECK_FALSE(covers(with_condition(none), with_condition(first)));
+  CHECK_FALSE(covers(with_condition(first), with_condition(none)));
+  CHECK(covers(with_condition(none), with_condition(none)));
+  const auto where = [](const char* text) {
+    return with_condition(relation_condition(*parse_relation(text)));
+  };
+  CHECK(covers(where("attr.group == 1"), where("attr.group == 1")));
+  CHECK_FALSE(covers(where("attr.group == 1"), where("attr.group == 2")));
+  Condition batched = of_inputs(Property::known), fixed = batched;
+  batched.axis = 1;
+  CHECK_FALSE(covers(with_condition(fixed), with_condition(batched)));
 }
 
 TEST_CASE(
@@ -434,13 +465,10 @@ TEST_CASE(
     return made;
   };
   Rule impossible = rule_of("A");
-  impossible.shapes.resize(2);
-  impossible.shapes[0].rank = 3;
-  impossible.shapes[1].rank = 4;
+  impossible.add(ShapeEntry{.rank = 3});
+  impossible.add(ShapeEntry{.rank = 4});
   Rule without_axis = rule_of("B");
-  without_axis.shapes.resize(1);
-  without_axis.shapes[0].rank = 2;
-  without_axis.shapes[0].multiple_of = {{1, 2}, {-2, 2}, {2, 4}};
+  without_axis.add(ShapeEntry{.rank = 2, .multiple_of = {{1, 2}, {-2, 2}, {2, 4}}});
   list.patterns = {pattern({rule_of("A"), rule_of("B")}), pattern({rule_of("A"), rule_of("C")}),
                    pattern({rule_of("C"), rule_of("B")}), pattern({rule_of("C"), rule_of("D")}),
                    pattern({impossible, rule_of("C")}),   pattern({rule_of("A"), without_axis})};

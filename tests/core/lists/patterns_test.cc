@@ -554,12 +554,9 @@ TEST_CASE("conditions of an op hold, fail, or are unknown, which does not match"
     f = Relu(e)
   )");
   Pattern pattern = chain("cr", {"Conv", "Relu"});
-  AttributeRule group;
-  group.name = "group";
-  group.accepted = {AttributeValue(std::int64_t{1})};
-  pattern.ops[0].attributes = {group};
+  pattern.ops[0].conditions = {attribute_is("group", {std::int64_t{1}})};
   CHECK(matches(graph, {list_of({pattern})}) == "{a b} {e f}");
-  pattern.ops[0].shapes.emplace_back().is_static = true;
+  pattern.ops[0].add(ShapeEntry{.is_static = true});
   CHECK(matches(graph, {list_of({pattern})}) == "{a b}");
   const PatternMiss failing = miss_of(graph, {list_of({pattern})}, "d");
   CHECK(failing.kind == PatternMiss::Kind::failing);
@@ -736,7 +733,7 @@ TEST_CASE("terms of a where count as rule checks") {
   lists[0].allow.resize(10);
   for (Rule& rule : lists[0].allow) {
     rule.op = "Relu";
-    rule.conditions.emplace_back(RelationCondition{*relation});
+    rule.add(relation_condition(*relation));
   }
   const std::size_t checks = 10 * (1 + relation->terms.size());
   CHECK(match_support_within(graph, lists, {}, checks).has_value());

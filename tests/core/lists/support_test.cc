@@ -439,13 +439,6 @@ TypeSet types(std::initializer_list<DType> dtypes) {
   return set;
 }
 
-AttributeRule attribute(std::string name, std::vector<AttributeValue> accepted) {
-  AttributeRule rule;
-  rule.name = std::move(name);
-  rule.accepted = std::move(accepted);
-  return rule;
-}
-
 // The nodes that are supported.
 std::string accepted(const Graph& graph, const std::vector<SupportList>& lists,
                      const OpFacts& facts = {}) {
@@ -535,7 +528,7 @@ TEST_CASE("deny rules refuse nodes by op, name or input dtype") {
 TEST_CASE("a deny rule denies only where all its conditions hold") {
   const Graph graph = graph_from_text("input x\n a = f(x) {m=1}\n b = f(x) {m=2}\n c = g(x) {m=2}");
   Rule deny = rule_for("f");
-  deny.attributes = {attribute("m", {std::int64_t{2}})};
+  deny.conditions = {attribute_is("m", {std::int64_t{2}})};
   CHECK(accepted(graph, {list_of({rule_for("*")}, {deny})}) == "a c");
 }
 
@@ -564,7 +557,7 @@ TEST_CASE("the reason names the failed rule with the fewest failed conditions") 
   const Graph graph = graph_from_text("opset \"\" 13\n input x: int64[2]\n a = conv(x) {group=2}");
   Rule far = rule_for("conv");
   far.inputs = {types({DType::float32})};
-  far.attributes = {attribute("group", {std::int64_t{1}})};
+  far.conditions = {attribute_is("group", {std::int64_t{1}})};
   Rule near = rule_for("conv");
   near.inputs = {types({DType::float32})};
   Rule old = rule_for("conv");

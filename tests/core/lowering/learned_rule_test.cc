@@ -159,8 +159,8 @@ TEST_CASE("One condition on an attribute, rank or dtype separates failed from pa
                      "a c");
   const auto rules = layout.learn();
   REQUIRE(rules.size() == 1);
-  REQUIRE(rules[0].rule.attributes.size() == 1);
-  CHECK(rules[0].rule.attributes[0].name == "layout");
+  REQUIRE(rules[0].rule.conditions.size() == 1);
+  CHECK(rules[0].rule.conditions[0].name == "layout");
   CHECK(rules[0].conditions == 1);
   CHECK(rules[0].is_weak());
   CHECK(layout.denied() == "a c");
@@ -173,7 +173,7 @@ TEST_CASE("One condition on an attribute, rank or dtype separates failed from pa
     output a, b)",
                    "b");
   REQUIRE(rank.learn().size() == 1);
-  CHECK(rank.learn()[0].rule.shapes.size() == 1);
+  CHECK(rank.learn()[0].rule.conditions == conditions_of(ShapeEntry{.rank = 5}));
   CHECK(rank.denied() == "b");
 
   const Trial dtype(R"(
@@ -241,8 +241,7 @@ TEST_CASE("Numbers on one side of those that passed become a range") {
                     "c d e");
   const auto rules = trial.learn();
   REQUIRE(rules.size() == 1);
-  REQUIRE(rules[0].rule.attributes.size() == 1);
-  CHECK(rules[0].rule.attributes[0].min == 9);
+  CHECK(rules[0].rule.conditions == std::vector{attribute_within("size", 9, {})});
   CHECK_FALSE(rules[0].is_weak());
   CHECK(trial.denied() == "c d e");
 }

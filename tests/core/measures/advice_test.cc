@@ -252,8 +252,7 @@ TEST_CASE("A remedy found in one model is tried on all that have the op") {
   SupportList list = list_of({"f"})[0];
   Rule& rule = list.allow.emplace_back();
   rule.op = "g";
-  rule.attributes.push_back({"n", {}, {}, 4.0});
-  rule.attributes.push_back({"m", {}, {}, 4.0});
+  rule.conditions = {attribute_within("n", {}, 4.0), attribute_within("m", {}, 4.0)};
   const Graph first = graph_from_text("input x\n a = g(x) {n=9, m=9}\n output a");
   const Graph second = graph_from_text("input x\n a = g(x) {n=9, m=1}\n output a");
   const Advice advice = advice_for({&first, &second}, {list}, {.goal = Goal::flops});
@@ -423,38 +422,54 @@ namespace {
 
 using What = FailedCondition::What;
 
-std::string key_of(const FailedCondition& failed, const FailedPart& part) {
+// The key of the condition, which fails on the node of the text.
+std::string key_of(const std::string& text, const Condition& condition) {
+  const Graph graph = graph_from_text(text);
+  FailedPart part;
+  CHECK_FALSE(condition_holds(graph, graph.nodes()[0], condition, {}, &part));
   std::string key;
-  append_key(failed, part, key);
+  append_key({What::condition, 0}, part, key);
   return key;
 }
 
-std::string attribute_key(const AttributeRule& wanted, ValueOrigin origin, std::int64_t value) {
-  return key_of({What::attribute, 0}, FailedAttribute{wanted, origin, AttributeValue(value)});
+std::string attribute_key(const Condition& wanted, int value) {
+  return key_of("input x\n a = f(x) {n=" + std::to_string(value) + "}", wanted);
 }
 
 TEST_CASE("the key contains an attribute's value if the rule asks for a value") {
-  const AttributeRule one{"n", {AttributeValue(std::int64_t{1})}, {}, {}};
-  CHECK(attribute_key(one, ValueOrigin::stated, 2) != attribute_key(one, ValueOrigin::stated, 3));
-  CHECK(attribute_key(one, ValueOrigin::stated, 2) ==
-        attribute_key(one, ValueOrigin::by_default, 2));
-  const AttributeRule bound{"n", {}, {}, 1.0};
-  CHECK(attribute_key(bound, ValueOrigin::stated, 2) ==
-        attribute_key(bound, ValueOrigin::stated, 3));
+  const Condition one = attribute_is("n", {std::int64_t{1}});
+  CHECK(attribute_key(one, 2) != attribute_key(one, 3));
+  const Graph graph = graph_from_text("opset \"\" 13\n input x\n a = f(x)");
+  OpFacts facts;
+  facts.default_attribute = [](std::string_view, std::string_view, std::int64_t,
+                               std::string_view) -> std::optional<AttributeValue> {
+    return std::int64_t{2};
+  };
+  FailedPart by_default;
+  CHECK_FALSE(condition_holds(graph, graph.nodes()[0], one, facts, &by_default));
+  std::string key;
+  append_key({What::condition, 0}, by_default, key);
+  CHECK(attribute_key(one, 2) == key);
+  const Condition bound = attribute_within("n", {}, 1.0);
+  CHECK(attribute_key(bound, 2) == attribute_key(bound, 3));
 }
 
 TEST_CASE("the key contains a rank, but not a dim that exceeds a bound") {
-  const FailedCondition rank{What::shape, 0, FailedCondition::kRank};
-  CHECK(key_of(rank, FailedShape{0, WantedRank{4}, FoundRank{3}}) !=
-        key_of(rank, FailedShape{0, WantedRank{4}, FoundRank{2}}));
-  const FailedCondition dim{What::shape, 0, FailedCondition::kMaxDim};
-  CHECK(key_of(dim, FailedShape{0, WantedMaxDim{8}, FoundDim{0, 9, {}}}) ==
-        key_of(dim, FailedShape{0, WantedMaxDim{8}, FoundDim{1, 10, {}}}));
+  const auto key = [](const std::string& shape, const Condition& wanted) {
+    return key_of("input x: float32[" + shape + "]\n a = f(x)", wanted);
+  };
+  const Condition rank = conditions_of(ShapeEntry{.rank = 4})[1];
+  CHECK(key("1,2,3", rank) != key("1,2", rank));
+  const Condition dims = conditions_of(ShapeEntry{.max_dim = 8})[1];
+  CHECK(key("9", dims) == key("1,10", dims));
 }
 
 TEST_CASE("conditions of different places have different keys") {
-  const FailedOpset opset{"", {}, {}};
-  CHECK(key_of({What::opset, 0}, opset) != key_of({What::opset, 1}, opset));
+  const FailedPart part;
+  std::string first, second;
+  append_key({What::condition, 0}, part, first);
+  append_key({What::condition, 1}, part, second);
+  CHECK(first != second);
 }
 
 Rule rule_for(std::string op) {
@@ -512,18 +527,18 @@ TEST_CASE("A condition on a value makes a gap for each value found; a bound make
   SupportList list;
   Rule& rule = list.allow.emplace_back(rule_for("f"));
   SECTION("a value") {
-    rule.attributes.push_back({"mode", {AttributeValue("near")}, {}, {}});
+    rule.conditions = {attribute_is("mode", {AttributeValue("near")})};
     const auto gaps = gaps_of(graph, {list});
     CHECK(describe(graph, gaps) == "condition f: a\ncondition f: b\n");
-    CHECK(std::get<FailedAttribute>(gaps[0].gap.failed[0]).value == AttributeValue("cubic"));
-    CHECK(gaps[0].gap.remedy.attributes[0].accepted ==
-          std::vector<AttributeValue>{AttributeValue("cubic")});
+    CHECK(gaps[0].gap.failed[0].actual == "\"cubic\"");
+    CHECK(gaps[0].gap.remedy.conditions ==
+          std::vector{attribute_is("mode", {AttributeValue("cubic")})});
   }
   SECTION("a bound") {
-    rule.attributes.push_back({"size", {}, {}, 4.0});
+    rule.conditions = {attribute_within("size", {}, 4.0)};
     const auto gaps = gaps_of(graph, {list});
     CHECK(describe(graph, gaps) == "condition f: a b c d\n");
-    CHECK(gaps[0].gap.remedy.attributes.empty());
+    CHECK(gaps[0].gap.remedy.conditions.empty());
   }
 }
 
@@ -541,12 +556,12 @@ TEST_CASE("A remedy changes failed conditions to what the node has, and keeps th
   rule.inputs = {types(DType::float32)};
   rule.outputs = {std::nullopt, types(DType::float32)};
   rule.kwargs = {{"k", types(DType::int8)}};
-  rule.attributes = {{"p", {AttributeValue(std::int64_t{1})}, {}, {}}, {"absent", {}, 1.0, {}}};
-  rule.shapes = {{.input = 0,
-                  .rank = 4,
-                  .is_static = true,
-                  .max_dim = 4,
-                  .multiple_of = {{0, 3}, {1, 4}, {1, 5}}}};
+  rule.conditions = {attribute_is("p", {std::int64_t{1}}), attribute_within("absent", 1.0, {})};
+  rule.add(ShapeEntry{.input = 0,
+                      .rank = 4,
+                      .is_static = true,
+                      .max_dim = 4,
+                      .multiple_of = {{0, 3}, {1, 4}, {1, 5}}});
   const auto gaps = gaps_of(graph, {list});
   REQUIRE(gaps.size() == 1);
   const Rule& remedy = gaps[0].gap.remedy;
@@ -559,12 +574,10 @@ TEST_CASE("A remedy changes failed conditions to what the node has, and keeps th
   scalar.add(ValueType::scalar);
   CHECK(remedy.outputs[1] == scalar);
   CHECK(remedy.kwargs[0].second == types(DType::float16));
-  CHECK(remedy.attributes == std::vector<AttributeRule>{rule.attributes[0]});
-  CHECK(remedy.shapes == std::vector<ShapeRule>{{.input = 0,
-                                                 .rank = 2,
-                                                 .is_static = true,
-                                                 .max_dim = {},
-                                                 .multiple_of = {{0, 3}, {1, 5}}}});
+  Rule wanted;
+  wanted.add(attribute_is("p", {std::int64_t{1}}));
+  wanted.add(ShapeEntry{.input = 0, .rank = 2, .is_static = true, .multiple_of = {{0, 3}, {1, 5}}});
+  CHECK(remedy.conditions == wanted.conditions);
   FilledLists filled({list});
   filled.fill(gaps[0].gap);
   CHECK(match_support(graph, filled.with_remedies(), {}).supported.count() == 1);

@@ -234,7 +234,7 @@ TEST_CASE("a pattern is read with its ops, edges, relations and texts") {
   CHECK(pattern.name == "p");
   REQUIRE(pattern.ops.size() == 3);
   CHECK(pattern.ops[0].op == "Conv");
-  CHECK(pattern.ops[1].attributes.size() == 1);
+  CHECK(pattern.ops[1].conditions == std::vector{attribute_is("axis", {std::int64_t{1}})});
   CHECK(pattern.ops[2].line == 3);
   CHECK(pattern.graph.op_count == 3);
   REQUIRE(pattern.graph.edges.size() == 2);

@@ -30,12 +30,6 @@ TEST_CASE("a found type is worded with what is not known of it") {
   CHECK(found_type_text(ValueType::tensor, DType::int64) == "int64");
 }
 
-TEST_CASE("a found dim is worded by its size, its symbol, or as unknown") {
-  CHECK(found_dim_text({.axis = 1, .size = 8, .symbol = "N"}) == "8 in dim 1");
-  CHECK(found_dim_text({.axis = 0, .size = {}, .symbol = "N"}) == "\"N\" in dim 0");
-  CHECK(found_dim_text({.axis = -1, .size = {}, .symbol = {}}) == "unknown in dim -1");
-}
-
 }  // namespace
 namespace {
 
@@ -161,21 +155,6 @@ TypeSet types(std::initializer_list<DType> dtypes) {
   return set;
 }
 
-AttributeRule attribute(std::string name, std::vector<AttributeValue> accepted) {
-  AttributeRule rule;
-  rule.name = std::move(name);
-  rule.accepted = std::move(accepted);
-  return rule;
-}
-
-AttributeRule range(std::string name, std::optional<double> min, std::optional<double> max) {
-  AttributeRule rule;
-  rule.name = std::move(name);
-  rule.min = min;
-  rule.max = max;
-  return rule;
-}
-
 SupportList list_of(std::vector<Rule> allow, std::vector<Rule> deny = {}) {
   SupportList list;
   list.allow = std::move(allow);
@@ -194,9 +173,8 @@ std::string failures(const Graph& graph, std::string_view node, const Rule& rule
                      const OpFacts& facts = {}) {
   std::string text;
   for (const FailedPart& part : failed_parts(graph, node_named(graph, node), rule, facts)) {
-    const FailedPartWords words = words_of(part);
-    text += (text.empty() ? "" : "; ") + words.subject + ": " + words.actual + ", not " +
-            words.expected;
+    text +=
+        (text.empty() ? "" : "; ") + part.subject + ": " + part.actual + ", not " + part.expected;
   }
   return text;
 }
@@ -263,40 +241,41 @@ TEST_CASE("keyword arguments are checked by name, outputs by position") {
 TEST_CASE("attributes compare as numbers, strings and lists") {
   const Graph graph =
       graph_from_text("input x\n a = conv(x) {group=2, alpha=0.5, mode=\"same\", pads=[0,1]}");
-  const auto check = [&](AttributeRule wanted) {
+  const auto check = [&](Condition wanted) {
     Rule rule = rule_for("conv");
-    rule.attributes = {std::move(wanted)};
+    rule.conditions = {std::move(wanted)};
     return failures(graph, "a", rule);
   };
-  CHECK(check(attribute("group", {std::int64_t{1}, 2.0})).empty());
-  CHECK(check(attribute("group", {std::int64_t{1}})) == "attribute group: 2, not 1");
-  CHECK(check(attribute("alpha", {0.5})).empty());
-  CHECK(check(attribute("mode", {std::string("same"), std::string("valid")})).empty());
-  CHECK(check(attribute("mode", {std::string("full")})) ==
+  CHECK(check(attribute_is("group", {std::int64_t{1}, 2.0})).empty());
+  CHECK(check(attribute_is("group", {std::int64_t{1}})) == "attribute group: 2, not 1");
+  CHECK(check(attribute_is("alpha", {0.5})).empty());
+  CHECK(check(attribute_is("mode", {std::string("same"), std::string("valid")})).empty());
+  CHECK(check(attribute_is("mode", {std::string("full")})) ==
         "attribute mode: \"same\", not \"full\"");
-  CHECK(check(attribute("pads", {std::vector<Literal>{std::int64_t{0}, std::int64_t{1}}})).empty());
-  CHECK(check(attribute("pads", {std::int64_t{0}, std::int64_t{1}})) ==
+  CHECK(check(attribute_is("pads", {std::vector<Literal>{std::int64_t{0}, std::int64_t{1}}}))
+            .empty());
+  CHECK(check(attribute_is("pads", {std::int64_t{0}, std::int64_t{1}})) ==
         "attribute pads: [0, 1], not 0 or 1");
-  CHECK(check(attribute("group", {std::string("2")})) == "attribute group: 2, not \"2\"");
+  CHECK(check(attribute_is("group", {std::string("2")})) == "attribute group: 2, not \"2\"");
 }
 
 TEST_CASE("a range holds a number, or every number of a list") {
   const Graph graph = graph_from_text("input x\n a = conv(x) {group=2, pads=[0,7], mode=\"same\"}");
-  const auto check = [&](AttributeRule wanted) {
+  const auto check = [&](Condition wanted) {
     Rule rule = rule_for("conv");
-    rule.attributes = {std::move(wanted)};
+    rule.conditions = {std::move(wanted)};
     return failures(graph, "a", rule);
   };
-  CHECK(check(range("group", 1, 4)).empty());
-  CHECK(check(range("group", 3, {})) == "attribute group: 2, not at least 3");
-  CHECK(check(range("pads", {}, 6)) == "attribute pads: [0, 7], not at most 6");
-  CHECK(check(range("mode", 0, 1)) == "attribute mode: \"same\", not 0 to 1");
+  CHECK(check(attribute_within("group", 1, 4)).empty());
+  CHECK(check(attribute_within("group", 3, {})) == "attribute group: 2, not at least 3");
+  CHECK(check(attribute_within("pads", {}, 6)) == "attribute pads: [0, 7], not at most 6");
+  CHECK(check(attribute_within("mode", 0, 1)) == "attribute mode: \"same\", not 0 to 1");
 }
 
 TEST_CASE("an attribute that the node lacks takes its default where the format knows it") {
   const Graph graph = graph_from_text("opset \"\" 13\n input x\n a = Conv(x)\n b = Conv(x) {body}");
   Rule rule = rule_for("Conv");
-  rule.attributes = {attribute("group", {std::int64_t{1}})};
+  rule.conditions = {attribute_is("group", {std::int64_t{1}})};
   CHECK(failures(graph, "a", rule) == "attribute group: not given, not 1");
   OpFacts facts;
   facts.default_attribute = [](std::string_view, std::string_view op, std::int64_t opset,
@@ -305,9 +284,9 @@ TEST_CASE("an attribute that the node lacks takes its default where the format k
     return std::nullopt;
   };
   CHECK(failures(graph, "a", rule, facts).empty());
-  rule.attributes[0].accepted = {std::int64_t{2}};
+  rule.conditions[0].wanted.one_of = {std::int64_t{2}};
   CHECK(failures(graph, "a", rule, facts) == "attribute group: 1 by default, not 2");
-  rule.attributes = {attribute("body", {std::int64_t{1}})};
+  rule.conditions = {attribute_is("body", {std::int64_t{1}})};
   CHECK(failures(graph, "b", rule, facts) ==
         "attribute body: not a number, string or list of these, not 1");
 }
@@ -315,9 +294,10 @@ TEST_CASE("an attribute that the node lacks takes its default where the format k
 TEST_CASE("quantisation is told by its way, its type, and whether it is symmetric") {
   const Graph graph = graph_from_text("input x: int8[2,3]\n a = f(x)");
   Rule rule = rule_for("f");
-  QuantizedCondition wanted{QuantizedCondition::Of::activations, {}, {}};
-  wanted.wanted.add(QuantizationSet::symmetric);
-  wanted.wanted.types.add(DType::int8);
+  Condition wanted = of_input(Property::quantization, {});
+  wanted.of = Condition::Of::activations;
+  wanted.wanted.quantization.add(QuantizationSet::symmetric);
+  wanted.wanted.quantization.types.add(DType::int8);
   rule.conditions = {wanted};
   CHECK(failures(graph, "a", rule) ==
         "input 0: of unknown quantisation, not quantised symmetrically to int8");
@@ -343,8 +323,8 @@ TEST_CASE("a layout is told by name, or by its strides") {
   const Graph graph =
       graph_from_text("input x: float32[2,3]\n param w: float32[2,3]\n a = f(x, w)");
   Rule rule = rule_for("f");
-  LayoutCondition wanted{{0, false}, {}};
-  wanted.one_of.add(LayoutName::contiguous);
+  Condition wanted = of_input(Property::layout, {});
+  wanted.wanted.layouts.add(LayoutName::contiguous);
   rule.conditions = {wanted};
   CHECK(failures(graph, "a", rule) == "input 0: of unknown layout, not contiguous");
   OpFacts facts;
@@ -355,24 +335,18 @@ TEST_CASE("a layout is told by name, or by its strides") {
   layout.layouts.add(LayoutName::channels_last);
   CHECK(failures(graph, "a", rule, facts) == "input 0: channels_last, not contiguous");
   facts.is_written = [](ValueId) { return true; };
-  rule.conditions = {ConstantCondition{{1, false}, true}};
+  rule.conditions = {of_input(Property::constant, {1})};
   CHECK(failures(graph, "a", rule, facts) == "input 1: written by the model, not a constant");
 }
 
 TEST_CASE("numbers that are equal as doubles are distinguished") {
   const Graph graph = graph_from_text("input x\n a = f(x) {n=9007199254740993}");
   Rule rule = rule_for("f");
-  rule.attributes = {attribute("n", {9007199254740992.0})};
+  rule.conditions = {attribute_is("n", {9007199254740992.0})};
   CHECK_FALSE(failures(graph, "a", rule).empty());
 }
 
 // ---- shapes ----
-
-ShapeRule shape_rule(std::uint32_t input) {
-  ShapeRule rule;
-  rule.input = input;
-  return rule;
-}
 
 TEST_CASE("shape rules ask for rank, known dims, largest dim and multiples") {
   const Graph graph = graph_from_text(R"(
@@ -381,25 +355,25 @@ TEST_CASE("shape rules ask for rank, known dims, largest dim and multiples") {
     input n: scalar
     a = conv(x, y, n)
   )");
-  const auto check = [&](ShapeRule wanted) {
+  const auto check = [&](const ShapeEntry& wanted) {
     Rule rule = rule_for("conv");
-    rule.shapes = {std::move(wanted)};
+    rule.add(wanted);
     return failures(graph, "a", rule);
   };
-  ShapeRule rank = shape_rule(0);
+  ShapeEntry rank{.input = 0};
   rank.rank = 4;
   CHECK(check(rank).empty());
   rank.rank = 3;
   CHECK(check(rank) == "shape of input 0: rank 4, not rank 3");
-  ShapeRule known = shape_rule(0);
+  ShapeEntry known{.input = 0};
   known.is_static = true;
   CHECK(check(known) == "shape of input 0: \"batch\" in dim 2, not a known size in every dim");
-  ShapeRule small = shape_rule(0);
+  ShapeEntry small{.input = 0};
   small.max_dim = 16;
   CHECK(check(small) == "shape of input 0: 30 in dim 1, not at most 16 in every dim");
   small.max_dim = 64;
   CHECK(check(small) == "shape of input 0: \"batch\" in dim 2, not at most 64 in every dim");
-  ShapeRule multiple = shape_rule(0);
+  ShapeEntry multiple{.input = 0};
   multiple.multiple_of = {{1, 15}, {-3, 10}};
   CHECK(check(multiple).empty());
   multiple.multiple_of = {{1, 16}, {-1, 2}, {7, 2}};
@@ -407,13 +381,13 @@ TEST_CASE("shape rules ask for rank, known dims, largest dim and multiples") {
         "shape of input 0: 30 in dim 1, not a multiple of 16 in dim 1; "
         "shape of input 0: unknown in dim -1, not a multiple of 2 in dim -1; "
         "shape of input 0: rank 4, not a multiple of 2 in dim 7");
-  ShapeRule of_unknown = shape_rule(1);
+  ShapeEntry of_unknown{.input = 1};
   of_unknown.rank = 0;
   CHECK(check(of_unknown) == "shape of input 1: of unknown rank, not rank 0");
-  ShapeRule of_scalar = shape_rule(2);
+  ShapeEntry of_scalar{.input = 2};
   of_scalar.rank = 0;
   CHECK(check(of_scalar) == "shape of input 2: a scalar, not rank 0");
-  ShapeRule of_absent = shape_rule(9);
+  ShapeEntry of_absent{.input = 9};
   of_absent.rank = 0;
   CHECK(check(of_absent) == "input 9: not given, not given");
   of_absent.if_given = true;
@@ -582,9 +556,7 @@ TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
   )");
   Rule rule;
   rule.op = "h";
-  rule.attributes.emplace_back();
-  rule.attributes.back().name = "m";
-  rule.attributes.back().min = 7;
+  rule.conditions = {attribute_within("m", 7, {})};
   Rule ok;
   ok.op = "ok";
   SupportList list;
