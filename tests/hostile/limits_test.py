@@ -62,7 +62,8 @@ def check(cleave, folder, name, words, kind, limit, model, enough):
     faults = []
     for how, arguments, stdin in (("file", [path], None), ("standard input", ["-"], model)):
         for number, wanted in ((limit, 3), (enough, 0)):
-            run = subprocess.run([cleave, "inspect", "--nodes", *arguments, "--limit", f"{name}={number}"], input=stdin, capture_output=True)
+            command = [cleave, "inspect", "--nodes", *arguments, "--limit", f"{name}={number}"]
+            run = subprocess.run(command, input=stdin, capture_output=True)
             errors = run.stderr.decode()
             if run.returncode != wanted:
                 faults.append(f"{name}={number} of {kind} ({how}) exits {run.returncode}, not {wanted}: {errors}")

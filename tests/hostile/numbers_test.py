@@ -19,7 +19,8 @@ NOT_NUMBERS = ["nan", "NaN", "-nan", "inf", "-inf", "infinity", "1e999", "nan%",
 MODEL = "samples/pipeline.json"
 ARGUMENTS = {
     "advise": [MODEL, "-s", "samples/npu.json"], "check": [MODEL, "-s", "samples/npu.json"],
-    "convert": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out.onnx"], "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
+    "convert": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out.onnx"],
+    "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
     "diff": [MODEL, MODEL, "-s", "samples/npu.json"],
     "inspect": [MODEL],
     "draw": [MODEL, "-s", "samples/npu.json"], "explain": [MODEL, "-s", "samples/npu.json"],
