@@ -447,10 +447,9 @@ TEST_CASE("more parameters than the accelerator's memory are noted, and as many 
   preview.coverage.parameter_bytes.acc = 2048;
   CHECK(memory_note(preview, {}).empty());
   CHECK(memory_note(preview, {.acc_memory = 2048}).empty());
-  CHECK(
-      memory_note(preview, {.acc_memory = 1024}) ==
-      "the accelerator's memory is 1 KiB, and the parameters read there are 2 KiB, 1 KiB more: no "
-      "option places nodes by memory");
+  CHECK(memory_note(preview, {.acc_memory = 1024}) ==
+        "the accelerator's memory is 1 KiB, and the parameters read there are 2 KiB, 1 KiB more: "
+        "--place cost keeps to it");
 }
 
 TEST_CASE("more partitions than the accelerator holds are noted, with what keeps to it") {
