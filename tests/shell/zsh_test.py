@@ -21,7 +21,7 @@ CASES = [
     ("cleave advise --go\t", "cleave advise --goal "),
     ("cleave preview m.onnx --start f\t", "--start fewest "),
     ("cleave check m.onnx --min-cov\t", "--min-coverage "),
-    ("cleave \t\t", "find faults in a support list"),
+    ("cleave \t\t", "show, begin or lint support lists"),
     ("cleave preview mod\t", "cleave preview model.onnx "),
 ]
 
