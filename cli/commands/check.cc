@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
@@ -110,8 +111,7 @@ class CheckCommand : public Command {
 
   Status<Diagnostics> check_outputs() const {
     if (gates_.update_baseline) {
-      auto done = check_may_write(gates_.baseline, may_update_baseline());
-      if (!done) return done;
+      if (auto done = may_update_baseline(); !done) return done;
     }
     for (const OutputFile& file : files_) {
       if (file.path.empty()) continue;
@@ -120,11 +120,17 @@ class CheckCommand : public Command {
     return page_.check();
   }
 
-  // --update-baseline replaces a baseline, as it says, and anything else only with --force.
-  bool may_update_baseline() const {
-    if (page_.is_forced()) return true;
+  // --update-baseline replaces a baseline, as it says, and anything else only with --force. What cannot be read
+  // may be anything.
+  Status<Diagnostics> may_update_baseline() const {
+    if (page_.is_forced()) return check_may_write(gates_.baseline, true);
+    errno = 0;
     const std::string bytes = unrecorded_text(gates_.baseline, kMostSideBytes);
-    return parse_baseline(gates_.baseline, bytes).has_value();
+    const int failed = errno;
+    auto done =
+        check_may_write(gates_.baseline, parse_baseline(gates_.baseline, bytes).has_value());
+    if (done || failed == 0) return done;
+    return Diagnostics{diagnostic_of(gates_.baseline, "cannot be read: " + system_words(failed))};
   }
 
   ExitCode refuse_baseline(Diagnostics faults) const {
@@ -202,8 +208,11 @@ class CheckCommand : public Command {
   ExitCode write_outputs() const {
     std::vector<std::string> complete;
     if (gates_.update_baseline) {
-      const auto written = write_file(gates_.baseline, baseline_bytes(gates_.baseline, items_),
-                                      may_update_baseline());
+      if (auto done = may_update_baseline(); !done) {
+        return refuse(done.error(), ExitCode::cannot_write);
+      }
+      const auto written =
+          write_file(gates_.baseline, baseline_bytes(gates_.baseline, items_), true);
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       print_info("wrote " + gates_.baseline);
       complete.push_back(gates_.baseline);
