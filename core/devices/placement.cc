@@ -345,7 +345,7 @@ class Search {
     return is_better;
   }
 
-  // Of what could leave, little is tried, that first which loses least by it.
+  // Tries only a few units that could leave, beginning with the one that loses least time.
   bool swap_for_memory() {
     const std::uint64_t first = scorer_.steps();
     const std::uint64_t last = first + steps_of_swaps_;
@@ -555,7 +555,7 @@ class Placer {
 
   void offer_turns_of_target() { offer_turns(Devices(best_.devices), 0); }
 
-  // Of placements on several targets that cost the same, the one whose parts overlap more is better.
+  // On a tie between placements on several targets, prefers the one whose partitions overlap more.
   bool take_if_better(Found found) {
     const bool is_better = best_.devices.empty() || is_less(found.total, best_.total);
     const bool is_equal = problem_.device_count() > 2 && !is_better &&

@@ -52,7 +52,7 @@ class DeviceScorer {
   // With one target the two devices take turns, the host first, which never needs more launches.
   Rounds rounds(const Devices& devices) { return rounds(devices, problem_.host()); }
   Rounds rounds(const Devices& devices, DeviceIndex first_of_two);
-  // Of a large problem with several targets those by the rule alone, which may be a few more.
+  // A large problem with several targets gets the rounds of the rule alone: faster, perhaps a few more rounds.
   Rounds quick_rounds(const Devices& devices);
   // `rounds` are those of the placement. Linear.
   DeviceScore score(const Devices& devices, const Rounds& rounds);
@@ -72,7 +72,7 @@ class DeviceScorer {
   // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
   // number that is not below it: the sum is given up as soon as it reaches the limit.
   double cost(const Devices& devices, double limit, DeviceIndex first_of_two);
-  // Of the placement that cost() looked at last; without peaks where no target has a limit.
+  // The score of the placement that cost() was last asked for; it has no peaks where no target has a limit.
   const DeviceScore& last_score() const { return score_; }
   // As cost(), for a step of a search, which counts as effort: a placement that was asked for before
   // costs little, and counts as many steps.
@@ -105,7 +105,7 @@ class DeviceScorer {
   double penalty_ = 0;
   std::uint64_t steps_ = 0;
   ByteMemo<Known> known_;
-  // Of the last placement:
+  // What was found for the last placement:
   DeviceScore score_;
   Rounds rounds_;                        // with several targets, or with memory
   std::vector<std::uint32_t> turn_of_;   // by unit

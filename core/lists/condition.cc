@@ -559,7 +559,7 @@ std::string text_of(double value) { return shortest_text(value); }
 std::string text_of(const std::string& value) { return '"' + value + '"'; }
 std::string text_of(std::monostate) { return "unknown"; }
 
-// Of a list in brackets, or of one value.
+// A list, in brackets.
 template <class Item>
 std::string text_of(const std::vector<Item>& list) {
   std::string text;
