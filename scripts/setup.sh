@@ -3,12 +3,11 @@
 # only, and asks no questions; it may be run again at any time.
 #
 # usage: scripts/setup.sh [--all]
-#   --all   also those of the slow checks: clang, its tools and sanitizer runtimes, shellcheck, a browser,
-#           zsh, fish
+#   --all   also those of the slow checks: clang's tools and sanitizer runtimes, shellcheck, a browser, zsh, fish
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build pkg-config ccache
+  g++ clang cmake ninja-build pkg-config ccache
   libcli11-dev nlohmann-json3-dev libspdlog-dev catch2 libgraphviz-dev
   libsimdjson-dev libprotozero-dev libonnx-dev libprotobuf-dev protobuf-compiler zlib1g-dev
   libre2-dev libtomlplusplus-dev libutf8proc-dev
@@ -16,7 +15,7 @@ packages=(
 )
 case "${1:-}" in
   '') ;;
-  --all) packages+=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck chromium chromium-driver zsh fish) ;;
+  --all) packages+=(clang-format clang-tidy libclang-rt-14-dev shellcheck chromium chromium-driver zsh fish) ;;
   *)
     echo "usage: scripts/setup.sh [--all]" >&2
     exit 2
