@@ -880,8 +880,6 @@ std::string html_data(const Report& report, const Views& views,
 
 namespace {
 
-constexpr auto kOneLine = JsonText::Layout::one_line;
-
 // What an entry is on. Netron searches by name; operators of TensorFlow Lite have none, and are found
 // by their number in the subgraph, as are its tensors.
 struct AttachmentTarget {

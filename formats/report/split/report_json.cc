@@ -36,7 +36,7 @@ class ReportWriter {
     write_model(json_, report_.model, graph_, preview_.coverage.model_parameter_bytes);
     write_settings();
     write_support();
-    write_coverage(json_, preview_.coverage);
+    cleave::write(json_, "coverage", kCoverageFields, preview_.coverage);
     write_worth(json_, report_);
     write_open_sizes();
     write_names("constants", graph_.constants());

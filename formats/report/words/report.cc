@@ -156,20 +156,6 @@ std::string work_text(const PartNumbers& numbers) {
   return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
 }
 
-namespace {
-
-void write_ratio(JsonText& json, const Coverage& coverage) {
-  json.number("acc", coverage.acc);
-  json.number("total", coverage.total);
-}
-
-void write_known_ratio(JsonText& json, const Coverage& coverage) {
-  write_ratio(json, coverage);
-  json.number("ratio", coverage.ratio());
-}
-
-}  // namespace
-
 std::string share_text(const Coverage& coverage) {
   return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
 }
@@ -188,24 +174,37 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   return text + " " + at;
 }
 
-void write_coverage(JsonText& json, const Coverages& coverage) {
-  constexpr auto kOneLine = JsonText::Layout::one_line;
-  json.begin_object("coverage");
-  json.begin_object("nodes", kOneLine);
-  write_known_ratio(json, coverage.nodes);
-  json.end_object();
-  json.begin_object("flops", kOneLine);
-  write_ratio(json, coverage.flops);
-  json.key("ratio");
-  coverage.flops.are_known() ? json.number(coverage.flops.ratio()) : json.null();
-  json.number("unknown_ops", coverage.unknown_flops_ops.size());
-  json.number("unknown_nodes", coverage.flops.unknown);
-  json.end_object();
-  json.begin_object("parameter_bytes", kOneLine);
-  write_known_ratio(json, coverage.parameter_bytes);
-  json.end_object();
-  json.end_object();
-}
+namespace {
+
+const Fields<Coverage> kShareFields = {
+    kOneLine,
+    {{"acc", the<&Coverage::acc>},
+     {"total", the<&Coverage::total>},
+     {"ratio", [](const Coverage& one) { return one.ratio(); }, "1 where the total is 0."}},
+    "share"};
+
+const Fields<Coverages> kFlopsShareFields = {
+    kOneLine,
+    {{"acc", the<&Coverages::flops, &FlopsCoverage::acc>},
+     {"total", the<&Coverages::flops, &FlopsCoverage::total>},
+     {"ratio",
+      [](const Coverages& all) {
+        return all.flops.are_known() ? std::optional(all.flops.ratio()) : std::nullopt;
+      },
+      "1 where the total is 0; null where most FLOPs are not known."},
+     {"unknown_ops", [](const Coverages& all) { return all.unknown_flops_ops.size(); },
+      "Op types without known FLOPs."},
+     {"unknown_nodes", the<&Coverages::flops, &FlopsCoverage::unknown>}}};
+
+}  // namespace
+
+const Fields<Coverages> kCoverageFields = {
+    kLines,
+    {{"nodes", the<&Coverages::nodes>, "", kShareFields},
+     {"flops", Itself{}, "Of nodes whose FLOPs are known.", kFlopsShareFields},
+     {"parameter_bytes", the<&Coverages::parameter_bytes>,
+      "acc: read by the partitions or nodes that are there, perhaps also by others.",
+      kShareFields}}};
 
 void write_notes(JsonText& json, std::span<const std::string> notes,
                  std::span<const std::string> first) {

@@ -13,6 +13,7 @@
 #include "core/lists/support.h"
 #include "core/measures/measures.h"
 #include "core/split/split.h"
+#include "formats/base/fields.h"
 #include "formats/base/json.h"
 #include "formats/base/model.h"
 #include "formats/base/text.h"
@@ -63,6 +64,7 @@ std::string report_text(const Report& report);
 // `preview --ops`: op types with their dtypes, supported and not, and coverage.
 std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
+Document support_report_document();
 
 // ---- report values ----
 //
@@ -135,8 +137,8 @@ std::string coverage_text(const Coverages& coverage, std::string_view where);
 // "87.1%"; "-" when there is nothing to cover.
 std::string share_text(const Coverage& coverage);
 
-// Writes the field "coverage" of reports.
-void write_coverage(JsonText& json, const Coverages& coverage);
+// The field "coverage" of reports.
+extern const Fields<Coverages> kCoverageFields;
 
 // Writes the field "notes". The notes in `first` come before the others.
 void write_notes(JsonText& json, std::span<const std::string> notes,
