@@ -68,7 +68,7 @@ class SchemaWriter {
     json_.begin_object(is_plain ? kOneLine : kLines);
     const std::string about = about_text(row);
     if (!about.empty()) json_.text("description", about);
-    write_type(row, row.type);
+    write_type(row, row.type, is_nullable(row));
     json_.end_object();
   }
 
@@ -79,32 +79,36 @@ class SchemaWriter {
       about += (about.empty() ? "" : " ") + std::string(words);
     };
     if (row.key.ends_with("_us") && about.find("icrosecond") == about.npos) add("Microseconds.");
-    if (row.type.is_nullable && about.find("null") == about.npos) add("null: not known.");
+    if (is_nullable(row) && about.find("null") == about.npos) add("null: not known.");
     return about;
   }
 
-  void write_type(const FieldRow& row, const FieldType& type) {
+  static bool is_nullable(const FieldRow& row) {
+    return row.type.optionals > (row.form.left_out ? 1 : 0);
+  }
+
+  void write_type(const FieldRow& row, const FieldType& type, bool is_nullable) {
     using Kind = FieldType::Kind;
     switch (type.kind) {
       case Kind::flag:
-        return write_type("boolean", type.is_nullable);
+        return write_type("boolean", is_nullable);
       case Kind::count:
       case Kind::integer:
-        write_type("integer", type.is_nullable);
+        write_type("integer", is_nullable);
         if (type.kind == Kind::count) json_.number("minimum", 0);
         return;
       case Kind::number:
-        return write_type("number", type.is_nullable);
+        return write_type("number", is_nullable);
       case Kind::text:
-        return write_text(row.form, type.is_nullable);
+        return write_text(row.form, is_nullable);
       case Kind::list:
-        write_type("array", type.is_nullable);
+        write_type("array", is_nullable);
         return write_item("items", row, *type.item);
       case Kind::entries:
-        write_type("object", type.is_nullable);
+        write_type("object", is_nullable);
         return write_item("additionalProperties", row, *type.item);
       case Kind::object:
-        return write_nested(row.table(row.fields), type.is_nullable);
+        return write_nested(row.table(row.fields), is_nullable);
       case Kind::any:
         return;
     }
@@ -140,7 +144,7 @@ class SchemaWriter {
 
   void write_item(std::string_view key, const FieldRow& row, const FieldType& item) {
     json_.begin_object(key);
-    write_type(row, item);
+    write_type(row, item, item.optionals > 0);
     json_.end_object();
   }
 

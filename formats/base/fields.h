@@ -32,20 +32,25 @@ namespace cleave {
 inline constexpr JsonText::Layout kOneLine = JsonText::Layout::one_line;
 inline constexpr JsonText::Layout kLines = JsonText::Layout::lines;
 
-// An accessor: the member of a struct, or of the struct that a member is or points to:
-// the<&Row::pattern, &Pattern::name>.
+// An accessor: the member of a struct, or of the struct that a member is or points to,
+// the<&Row::pattern, &Pattern::name>; or what a function makes of the struct, the<parts_of>.
 template <auto First, auto... Rest>
 struct MemberOf {
   template <class T>
-  constexpr const auto& operator()(const T& object) const {
-    if constexpr (std::is_pointer_v<T>) {
+  constexpr decltype(auto) operator()(const T& object) const {
+    if constexpr (!std::is_member_pointer_v<decltype(First)>) {
+      return First(object);
+    } else if constexpr (std::is_pointer_v<T>) {
       return (*this)(*object);
     } else if constexpr (sizeof...(Rest) > 0) {
       return MemberOf<Rest...>{}(object.*First);
     } else {
-      return object.*First;
+      return (object.*First);
     }
   }
+  template <class T>
+  requires std::is_invocable_v<decltype(First), JsonText&, const T&>
+  void operator()(JsonText& json, const T& object) const { First(json, object); }
 };
 template <auto... Members>
 inline constexpr MemberOf<Members...> the = {};
@@ -62,9 +67,15 @@ struct Itself {
 struct WrittenElsewhere {};
 
 // An object by names that come from the user, in this order.
-template <class Value>
+template <class Value, class Name = std::string_view>
 struct Entries {
-  std::vector<std::pair<std::string, Value>> list;
+  std::vector<std::pair<Name, Value>> list;
+};
+
+// A value that is JSON already; left_out where there is none.
+struct JsonValue {
+  std::string_view text;
+  bool empty() const { return text.empty(); }
 };
 
 // What is made of each of a range, as a list.
@@ -81,6 +92,7 @@ auto each(const Range& range, const Make& make) {
 struct FieldForm {
   bool left_out = false;                             // if false, "", null or an empty list
   bool one_line = false;                             // a list or object
+  bool one_line_items = false;                       // lists in a list
   std::string_view words = {};                       // those of a text, by spaces: "yes maybe no"
   std::vector<std::string> (*words_of)() = nullptr;  // the same
   std::string (*schema)() = nullptr;  // the whole schema as JSON, in place of what the row says
@@ -92,7 +104,7 @@ struct FieldTable;
 struct FieldType {
   enum class Kind : std::uint8_t { flag, integer, count, number, text, object, list, entries, any };
   Kind kind = Kind::any;
-  bool is_nullable = false;
+  std::uint8_t optionals = 0;       // one in another: the outer may be left out, the inner be null
   const FieldType* item = nullptr;  // of a list or entries
 };
 
@@ -162,8 +174,8 @@ template <>
 inline constexpr bool is_optional<const char*> = false;
 template <class Value>
 inline constexpr bool is_entries = false;
-template <class Value>
-inline constexpr bool is_entries<Entries<Value>> = true;
+template <class Value, class Name>
+inline constexpr bool is_entries<Entries<Value, Name>> = true;
 // What is in an optional or behind a pointer, in Entries, in a list.
 template <class Value>
 using Inner = std::decay_t<decltype(*std::declval<Value>())>;
@@ -188,10 +200,12 @@ constexpr FieldType type_of() {
   using Kind = FieldType::Kind;
   if constexpr (is_optional<Value>) {
     FieldType type = type_of<Inner<Value>>();
-    type.is_nullable = true;
+    ++type.optionals;
     return type;
   } else if constexpr (is_entries<Value>) {
     return {.kind = Kind::entries, .item = &kTypeOf<Entry<Value>>};
+  } else if constexpr (std::same_as<Value, JsonValue>) {
+    return {};
   } else if constexpr (Text<Value>) {
     return {.kind = Kind::text};
   } else if constexpr (List<Value>) {
@@ -236,11 +250,14 @@ void put(JsonText& json, const Value& value, const FieldRow& row, JsonText::Layo
       put(json, entry, row, kLines);
     }
     json.end_object();
+  } else if constexpr (std::same_as<Value, JsonValue>) {
+    json.document(value.text);
   } else if constexpr (Text<Value>) {
     json.text(value);
   } else if constexpr (List<Value>) {
     json.begin_list(layout);
-    for (const auto& item : value) put(json, item, row, kLines);
+    const auto own = row.form.one_line_items ? kOneLine : kLines;
+    for (const auto& item : value) put(json, item, row, own);
     json.end_list();
   } else if constexpr (std::same_as<Value, bool>) {
     json.flag(value);

@@ -258,60 +258,75 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   return text + coverage_text(model, lists) + notes_text(model.notes);
 }
 
+namespace {
+
+const Fields<OpRow> kOpRowFields = {kOneLine,
+                                    {{"op", the<&OpRow::op>},
+                                     {"nodes", the<&OpRow::nodes>},
+                                     {"flops",
+                                      [](const OpRow& row) {
+                                        return row.unknown_flops > 0 ? std::nullopt
+                                                                     : std::optional(row.flops);
+                                      }},
+                                     {"makes", the<&OpRow::types>, "Element types of the tensors that the nodes make."}}};
+
+const Fields<ListCoverage> kListCoverageFields = {
+    kOneLine,
+    {{"name", [](const ListCoverage& one) { return std::string_view(one.list.name); }},
+     {"nodes", the<&ListCoverage::nodes>, "That it accepts."},
+     {"unchecked", the<&ListCoverage::unchecked>,
+      "Of these, by rules that leave a vendor's condition unchecked."},
+     {"flops_share", the<&ListCoverage::flops_share>}}};
+
+const Fields<OpenSizes> kOpenFields = {
+    kLines,
+    {{"dims", the<open_dims>, kOpenDimsAbout, kOpenDimFields},
+     {"is_for_steps", the<&OpenSizes::is_for_steps>,
+      "Expressions hold at the sizes of the steps only: strides round."},
+     {"flops",
+      [](const OpenSizes& sizes) {
+        return OpenNumberSaid{&sizes, &sizes.flops};
+      },
+      "", kOpenNumberFields}}};
+
+struct InspectSaid {
+  const LoadedModel& model;
+  std::span<const SupportList> lists;
+  const OpenSizes* sizes;
+  Inspection inspection;
+};
+const Fields<InspectSaid> kInspectFields = {
+    kLines,
+    {{"model", [](const InspectSaid& said) { return said.model.source.path(); }},
+     {"nodes", [](const InspectSaid& said) { return said.model.graph.node_count(); }},
+     {"flops",
+      [](const InspectSaid& said) {
+        const Inspection& all = said.inspection;
+        return all.unknown_flops > 0 ? std::nullopt : std::optional(all.flops);
+      },
+      "null: those of a node are not known."},
+     {"open_sizes", the<&InspectSaid::sizes>,
+      "How the work depends on open dims; null: on none, or it is not known.", kOpenFields},
+     {"nodes_of_unknown_flops", the<&InspectSaid::inspection, &Inspection::unknown_flops>},
+     {"tensors_of_unknown_shape", the<&InspectSaid::inspection, &Inspection::unknown_shapes>},
+     {"parameters", the<&InspectSaid::inspection, &Inspection::parameters>},
+     {"parameter_bytes", the<&InspectSaid::inspection, &Inspection::parameter_bytes>,
+      "Each parameter once; null: one is of unknown size."},
+     {"opsets", [](const InspectSaid& said) { return said.model.graph.opsets(); }, "",
+      kOpsetFields},
+     {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
+      "The most FLOPs first, then the most nodes.", kOpRowFields},
+     {"lists", [](const InspectSaid& said) { return coverage_of(said.model, said.lists); },
+      "What lists that are known by name accept.", kListCoverageFields}}};
+
+}  // namespace
+
+Document inspect_document() { return {"inspect", "", kInspectFields.table()}; }
+
 std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
                          const OpenSizes* sizes) {
-  using Layout = JsonText::Layout;
-  const Graph& graph = model.graph;
-  const Inspection inspection = inspect(graph, nullptr);
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.inspect");
-  json.number("version", 1);
-  json.text("model", model.source.path());
-  json.number("nodes", graph.node_count());
-  json.key("flops");
-  inspection.unknown_flops > 0 ? json.null() : json.number(inspection.flops);
-  json.key("open_sizes");
-  if (sizes == nullptr) {
-    json.null();
-  } else {
-    json.begin_object();
-    write_open_dims(json, *sizes);
-    write_open_number(json, "flops", sizes->flops, *sizes);
-    json.end_object();
-  }
-  json.number("nodes_of_unknown_flops", inspection.unknown_flops);
-  json.number("tensors_of_unknown_shape", inspection.unknown_shapes);
-  json.number("parameters", inspection.parameters);
-  json.key("parameter_bytes");
-  inspection.parameter_bytes ? json.number(*inspection.parameter_bytes) : json.null();
-  write_opsets(json, graph.opsets());
-  json.begin_list("ops");
-  for (const OpRow& row : inspection.ops) {
-    json.begin_object(Layout::one_line);
-    json.text("op", row.op);
-    json.number("nodes", row.nodes);
-    json.key("flops");
-    row.unknown_flops > 0 ? json.null() : json.number(row.flops);
-    json.begin_list("makes");
-    for (const std::string& type : row.types) json.text(type);
-    json.end_list();
-    json.end_object();
-  }
-  json.end_list();
-  json.begin_list("lists");
-  for (const ListCoverage& one : coverage_of(model, lists)) {
-    json.begin_object(Layout::one_line);
-    json.text("name", one.list.name);
-    json.number("nodes", one.nodes);
-    json.number("unchecked", one.unchecked);
-    json.key("flops_share");
-    one.flops_share ? json.number(*one.flops_share) : json.null();
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
-  return std::move(json).finish();
+  return document_text("inspect", kInspectFields,
+                       InspectSaid{model, lists, sizes, inspect(model.graph, nullptr)});
 }
 
 // ---- support report ----

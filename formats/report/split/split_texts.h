@@ -51,6 +51,7 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
 // cleave.inspect version 1.
 std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
                          const OpenSizes* sizes = nullptr);
+Document inspect_document();
 
 // ---- plans ----
 //

@@ -35,31 +35,6 @@ std::string model_name(const LoadedModel& model) {
 
 namespace {
 
-void write_dim(JsonText& json, const Graph& graph, Dim dim) {
-  if (dim.is_fixed()) return json.number(dim.size());
-  if (dim.is_symbol()) return json.text(graph.text(dim.name()));
-  json.null();
-}
-
-void write_value(JsonText& json, const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  json.begin_object(JsonText::Layout::one_line);
-  json.text("name", value.name);
-  json.text("type", value_type_name(value.type));
-  json.key("dtype");
-  value.dtype == DType::unknown ? json.null() : json.text(dtype_name(value.dtype));
-  json.key("shape");
-  if (value.is_tensor() && graph.has_rank(id)) {
-    json.begin_list();
-    for (const Dim dim : graph.shape(id)) write_dim(json, graph, dim);
-    json.end_list();
-  } else {
-    json.null();
-  }
-  json.number("bytes", value_bytes(graph, id));
-  json.end_object();
-}
-
 bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
   return std::any_of(values.begin(), values.end(), [&](ValueId value) {
     return graph.value(value).is_tensor() && !value_bytes(graph, value);
@@ -68,41 +43,112 @@ bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
 
 }  // namespace
 
+const Fields<ModelSaid> kModelFields = {
+    kLines,
+    {{"path", [](const ModelSaid& said) { return said.model.source.path(); }},
+     {"format",
+      [](const ModelSaid& said) { return model_format_name(said.model.format()); },
+      "",
+      {.words = "json onnx pt2 tflite"}},
+     {"name", [](const ModelSaid& said) { return said.graph.name(); }},
+     {"nodes", [](const ModelSaid& said) { return said.graph.node_count(); }},
+     {"values", [](const ModelSaid& said) { return said.graph.value_count(); }},
+     {"parameters",
+      [](const ModelSaid& said) {
+        const auto& parameters = said.graph.parameters();
+        return static_cast<std::size_t>(
+            std::count_if(parameters.begin(), parameters.end(), [&](ValueId parameter) {
+              return said.graph.value(parameter).producer == kNone<NodeId>;
+            }));
+      }},
+     {"parameter_bytes", the<&ModelSaid::parameter_bytes>},
+     {"fingerprint",
+      [](const ModelSaid& said) { return fingerprint_text(fingerprint(said.graph)); },
+      "Equal for models that have the same split under the same list and settings: 16 digits."}}};
+
+const Fields<ValueSaid> kValueFields = {
+    kOneLine,
+    {{"name", [](const ValueSaid& said) { return said.graph.value(said.id).name; }},
+     {"type",
+      [](const ValueSaid& said) { return value_type_name(said.graph.value(said.id).type); },
+      "",
+      {.words = "tensor tuple list scalar sequence map optional none unknown"}},
+     {"dtype",
+      [](const ValueSaid& said) {
+        const DType dtype = said.graph.value(said.id).dtype;
+        return dtype == DType::unknown ? std::nullopt : std::optional(dtype_name(dtype));
+      }},
+     {"shape",
+      [](JsonText& json, const ValueSaid& said) {
+        const Graph& graph = said.graph;
+        if (!graph.value(said.id).is_tensor() || !graph.has_rank(said.id)) return json.null();
+        json.begin_list();
+        for (const Dim dim : graph.shape(said.id)) {
+          dim.is_fixed()    ? json.number(dim.size())
+          : dim.is_symbol() ? json.text(graph.text(dim.name()))
+                            : json.null();
+        }
+        json.end_list();
+      },
+      "",
+      {.schema =
+           [] {
+             return std::string(R"({
+"description": "null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.",
+"type": ["array", "null"],
+"items": {"type": ["integer", "string", "null"]}
+})");
+           }}},
+     {"bytes", [](const ValueSaid& said) { return value_bytes(said.graph, said.id); },
+      "null: not a tensor, or unknown."}},
+    "value"};
+
+std::vector<ValueSaid> values_of(const Graph& graph, std::span<const ValueId> values) {
+  return each(values, [&](ValueId value) { return ValueSaid{graph, value}; });
+}
+
+std::optional<std::string_view> file_of(std::span<const std::string> files, PartId part) {
+  if (files.empty() || files[index(part)].empty()) return std::nullopt;
+  return files[index(part)];
+}
+
 void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
                  std::uint64_t parameter_bytes) {
-  std::size_t parameters = 0;
-  for (const ValueId parameter : graph.parameters()) {
-    if (graph.value(parameter).producer == kNone<NodeId>) ++parameters;
-  }
-  json.begin_object("model");
-  json.text("path", model.source.path());
-  json.text("format", model_format_name(model.format()));
-  json.text("name", graph.name());
-  json.number("nodes", graph.node_count());
-  json.number("values", graph.value_count());
-  json.number("parameters", parameters);
-  json.number("parameter_bytes", parameter_bytes);
-  json.text("fingerprint", fingerprint_text(fingerprint(graph)));
-  json.end_object();
+  write(json, "model", kModelFields, {model, graph, parameter_bytes});
+}
+
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
+  json.begin_list("opsets");
+  for (const OpsetImport& opset : opsets) write(json, kOpsetFields, opset);
+  json.end_list();
+}
+
+void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
+  const auto file = file_of(files, part);
+  json.key("file");
+  file ? json.text(*file) : json.null();
+}
+
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first) {
+  json.begin_list("notes");
+  for (const std::string& note : first) json.text(note);
+  for (const std::string& note : notes) json.text(note);
+  json.end_list();
 }
 
 void write_values(JsonText& json, std::string_view key, const Graph& graph,
                   std::span<const ValueId> values) {
   json.begin_list(key);
-  for (const ValueId value : values) write_value(json, graph, value);
+  for (const ValueId value : values) write(json, kValueFields, {graph, value});
   json.end_list();
 }
 
 void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
                        std::span<const ValueId> values) {
-  json.begin_list(key, JsonText::Layout::one_line);
+  json.begin_list(key, kOneLine);
   for (const ValueId value : values) json.text(graph.value(value).name);
   json.end_list();
-}
-
-void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
-  json.key("file");
-  files.empty() || files[index(part)].empty() ? json.null() : json.text(files[index(part)]);
 }
 
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
@@ -206,14 +252,6 @@ const Fields<Coverages> kCoverageFields = {
       "acc: read by the partitions or nodes that are there, perhaps also by others.",
       kShareFields}}};
 
-void write_notes(JsonText& json, std::span<const std::string> notes,
-                 std::span<const std::string> first) {
-  json.begin_list("notes");
-  for (const std::string& note : first) json.text(note);
-  for (const std::string& note : notes) json.text(note);
-  json.end_list();
-}
-
 std::string notes_text(std::span<const std::string> notes) {
   std::string text;
   for (const std::string& note : notes) {
@@ -314,15 +352,70 @@ std::string opsets_text(const Graph& graph) {
   return text;
 }
 
-void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
-  json.begin_list("opsets");
-  for (const OpsetImport& opset : opsets) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("domain", opset.domain == "ai.onnx" ? std::string_view{} : opset.domain);
-    json.number("version", opset.version);
-    json.end_object();
+const Fields<OpsetImport> kOpsetFields = {
+    kOneLine,
+    {{"domain",
+      [](const OpsetImport& opset) {
+        return std::string_view(opset.domain == "ai.onnx" ? std::string_view() : opset.domain);
+      },
+      "The default domain is empty."},
+     {"version", the<&OpsetImport::version>}}};
+
+std::string chain_schema() {
+  return R"({
+  "description": "How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.",
+  "type": "object",
+  "required": ["order", "inputs", "outputs", "state", "mutations"],
+  "additionalProperties": false,
+  "properties": {
+    "order": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "required": ["name", "file", "inputs", "outputs", "writes_inputs", "repeated"],
+        "additionalProperties": false,
+        "properties": {
+          "name": {"type": "string"},
+          "file": {"type": "string"},
+          "model": {"description": "Its name in a bundle: of the model, or of the signature.", "type": "string"},
+          "inputs": {"type": "array", "items": {"type": "string"}},
+          "outputs": {"type": "array", "items": {"type": "string"}},
+          "writes_inputs": {"type": "array", "items": {"type": "string"}},
+          "repeated": {"type": "array", "items": {"type": "string"}},
+          "variables": {
+            "description": "TensorFlow Lite: those that the partition keeps itself.",
+            "type": "array",
+            "items": {"type": "string"}
+          }
+        }
+      }
+    },
+    "inputs": {"type": "array", "items": {"type": ["string", "null"]}},
+    "outputs": {"type": "array", "items": {"type": ["string", "object"]}},
+    "state": {"type": "array", "items": {"type": "object"}},
+    "mutations": {"type": "array", "items": {"type": "object"}},
+    "init": {
+      "description": "TensorFlow Lite: the file whose outputs are the first values of the state.",
+      "type": "object",
+      "required": ["file", "outputs"],
+      "additionalProperties": false,
+      "properties": {
+        "file": {"type": "string"},
+        "model": {"description": "Its signature in a bundle.", "type": "string"},
+        "outputs": {"type": "array", "items": {"type": "string"}}
+      }
+    },
+    "signature": {
+      "description": "TensorFlow Lite: the names that the model's signature gives its inputs and outputs.",
+      "type": "object"
+    },
+    "open": {
+      "description": "TensorFlow Lite: values whose sizes may change.",
+      "type": "array",
+      "items": {"type": "string"}
+    }
   }
-  json.end_list();
+})";
 }
 
 std::string size_options_text(const LoadedModel& model, const Graph& graph) {
