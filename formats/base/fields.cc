@@ -36,7 +36,6 @@ class SchemaWriter {
  private:
   // `document`: its name, for the fields that all documents have.
   void write_object(const FieldTable& table, bool is_nullable, std::string_view document) {
-    const std::span<const FieldRow> rows(table.rows, table.count);
     write_type("object", is_nullable);
     json_.flag("additionalProperties", false);
     json_.begin_list("required", kOneLine);
@@ -44,9 +43,7 @@ class SchemaWriter {
       json_.text("format");
       json_.text("version");
     }
-    for (const FieldRow& row : rows) {
-      if (!row.form.left_out) json_.text(row.key);
-    }
+    write_required(table);
     json_.end_list();
     json_.begin_object("properties");
     if (!document.empty()) {
@@ -57,8 +54,21 @@ class SchemaWriter {
       json_.number("const", 1);
       json_.end_object();
     }
-    for (const FieldRow& row : rows) write_row(row);
+    write_rows(table);
     json_.end_object();
+  }
+
+  void write_required(const FieldTable& table) {
+    for (const FieldRow& row : std::span(table.rows, table.count)) {
+      if (row.form.left_out) continue;
+      row.key.empty() ? write_required(row.table(row.fields)) : json_.text(row.key);
+    }
+  }
+
+  void write_rows(const FieldTable& table) {
+    for (const FieldRow& row : std::span(table.rows, table.count)) {
+      row.key.empty() ? write_rows(row.table(row.fields)) : write_row(row);
+    }
   }
 
   void write_row(const FieldRow& row) {

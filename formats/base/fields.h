@@ -72,6 +72,12 @@ struct Entries {
   std::vector<std::pair<Name, Value>> list;
 };
 
+// The value where something is so; else nothing.
+template <class Value>
+std::optional<Value> when(bool is_so, const Value& value) {
+  return is_so ? std::optional<Value>(value) : std::nullopt;
+}
+
 // A value that is JSON already; left_out where there is none.
 struct JsonValue {
   std::string text;
@@ -115,7 +121,7 @@ struct FieldType {
 
 // A row for any struct.
 struct FieldRow {
-  std::string_view key;
+  std::string_view key;    // empty: the fields of `fields` as rows here
   std::string_view about;  // for the schema; may be empty
   FieldForm form;
   FieldType type;
@@ -318,6 +324,17 @@ void write_value(JsonText& json, const void* object, const FieldRow& row) {
   }
 }
 
+template <class Accessor, class T, class Object>
+void write_group(JsonText& json, const void* object, const FieldRow& row) {
+  const auto& value = Accessor{}(*static_cast<const T*>(object));
+  const auto& fields = *static_cast<const Fields<Object>*>(row.fields);
+  if constexpr (is_optional<ValueOf<Accessor, T>>) {
+    if (value) write_fields(json, fields, *value);
+  } else {
+    write_fields(json, fields, value);
+  }
+}
+
 template <class Accessor, class T>
 constexpr FieldType accessor_type() {
   if constexpr (Writes<Accessor, T> || std::same_as<Accessor, WrittenElsewhere>) {
@@ -355,6 +372,17 @@ struct FieldOf : FieldRow {
   template <class Accessor>
   constexpr FieldOf(std::string_view key_, const Accessor& accessor, FieldForm form_)
       : FieldOf(key_, accessor, {}, form_) {}
+
+  // The fields of a struct as if they were rows here; all are left out where the accessor returns nullptr.
+  template <class Accessor, class Object>
+  constexpr FieldOf(const Accessor&, const Fields<Object>& of)
+      : FieldRow{.key = {},
+                 .about = {},
+                 .form = {.left_out = field::is_optional<field::ValueOf<Accessor, T>>},
+                 .type = {},
+                 .table = field::table_of<Object>,
+                 .fields = &of,
+                 .write = field::write_group<Accessor, T, Object>} {}
 
   // Of objects, or lists of them.
   template <class Accessor, class Object>
