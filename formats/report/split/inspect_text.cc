@@ -239,7 +239,7 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   text += '\n' + table.text() +
           list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
   const bool is_at_sizes = std::any_of(inspection.ops.begin(), inspection.ops.end(),
-                                       [](const OpRow& row) { return row.is_at_sizes; });
+                                       [](auto& row) { return row.is_at_sizes; });
   if (is_at_sizes) text += wrapped("@: at " + first_sizes_text(*sizes), 0, 2);
   if (sizes != nullptr && !steps_text(*sizes).empty())
     text += wrapped("for " + steps_text(*sizes), 2, 4);
@@ -258,60 +258,73 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   return text + coverage_text(model, lists) + notes_text(model.notes);
 }
 
+namespace {
+
+const Fields<OpRow> kOpRowFields = {
+    kOneLine,
+    {{"op", the<&OpRow::op>},
+     {"nodes", the<&OpRow::nodes>},
+     {"flops", [](auto& row) { return when(row.unknown_flops == 0, row.flops); }},
+     {"makes", the<&OpRow::types>, "Element types of the tensors that the nodes make."}}};
+
+const Fields<ListCoverage> kListCoverageFields = {
+    kOneLine,
+    {{"name", [](auto& one) { return std::string_view(one.list.name); }},
+     {"nodes", the<&ListCoverage::nodes>, "That it accepts."},
+     {"unchecked", the<&ListCoverage::unchecked>,
+      "Of these, by rules that leave a vendor's condition unchecked."},
+     {"flops_share", the<&ListCoverage::flops_share>}}};
+
+const Fields<OpenSizes> kOpenFields = {
+    kLines,
+    {{"dims", the<open_dims>, kOpenDimsAbout, kOpenDimFields},
+     {"is_for_steps", the<&OpenSizes::is_for_steps>,
+      "Expressions hold at the sizes of the steps only: strides round."},
+     {"flops",
+      [](auto& sizes) {
+        return OpenNumberSaid{&sizes, &sizes.flops};
+      },
+      kOpenNumberFields}}};
+
+struct InspectSaid {
+  const LoadedModel& model;
+  std::span<const SupportList> lists;
+  const OpenSizes* sizes;
+  Inspection inspection;
+};
+const Fields<InspectSaid> kInspectFields = {
+    kLines,
+    {{"model", [](auto& said) { return said.model.source.path(); }},
+     {"nodes", [](auto& said) { return said.model.graph.node_count(); }},
+     {"flops",
+      [](auto& said) {
+        const Inspection& all = said.inspection;
+        return when(all.unknown_flops == 0, all.flops);
+      },
+      "null: those of a node are not known."},
+     {"open_sizes", the<&InspectSaid::sizes>,
+      "How the work depends on open dims; null: on none, or it is not known.", kOpenFields},
+     {"nodes_of_unknown_flops", the<&InspectSaid::inspection, &Inspection::unknown_flops>},
+     {"tensors_of_unknown_shape", the<&InspectSaid::inspection, &Inspection::unknown_shapes>},
+     {"parameters", the<&InspectSaid::inspection, &Inspection::parameters>},
+     {"parameter_bytes", the<&InspectSaid::inspection, &Inspection::parameter_bytes>,
+      "Each parameter once; null: one is of unknown size."},
+     {"opsets", [](auto& said) { return said.model.graph.opsets(); }, kOpsetFields},
+     {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
+      "The most FLOPs first, then the most nodes.", kOpRowFields},
+     {"lists", [](auto& said) { return coverage_of(said.model, said.lists); },
+      "What lists that are known by name accept.", kListCoverageFields}}};
+
+}  // namespace
+
+Document inspect_document() {
+  return {"inspect", "What a model is made of: `inspect --json`.", kInspectFields.table()};
+}
+
 std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
                          const OpenSizes* sizes) {
-  using Layout = JsonText::Layout;
-  const Graph& graph = model.graph;
-  const Inspection inspection = inspect(graph, nullptr);
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.inspect");
-  json.number("version", 1);
-  json.text("model", model.source.path());
-  json.number("nodes", graph.node_count());
-  json.key("flops");
-  inspection.unknown_flops > 0 ? json.null() : json.number(inspection.flops);
-  json.key("open_sizes");
-  if (sizes == nullptr) {
-    json.null();
-  } else {
-    json.begin_object();
-    write_open_dims(json, *sizes);
-    write_open_number(json, "flops", sizes->flops, *sizes);
-    json.end_object();
-  }
-  json.number("nodes_of_unknown_flops", inspection.unknown_flops);
-  json.number("tensors_of_unknown_shape", inspection.unknown_shapes);
-  json.number("parameters", inspection.parameters);
-  json.key("parameter_bytes");
-  inspection.parameter_bytes ? json.number(*inspection.parameter_bytes) : json.null();
-  write_opsets(json, graph.opsets());
-  json.begin_list("ops");
-  for (const OpRow& row : inspection.ops) {
-    json.begin_object(Layout::one_line);
-    json.text("op", row.op);
-    json.number("nodes", row.nodes);
-    json.key("flops");
-    row.unknown_flops > 0 ? json.null() : json.number(row.flops);
-    json.begin_list("makes");
-    for (const std::string& type : row.types) json.text(type);
-    json.end_list();
-    json.end_object();
-  }
-  json.end_list();
-  json.begin_list("lists");
-  for (const ListCoverage& one : coverage_of(model, lists)) {
-    json.begin_object(Layout::one_line);
-    json.text("name", one.list.name);
-    json.number("nodes", one.nodes);
-    json.number("unchecked", one.unchecked);
-    json.key("flops_share");
-    one.flops_share ? json.number(*one.flops_share) : json.null();
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
-  return std::move(json).finish();
+  return document_text("inspect", kInspectFields,
+                       InspectSaid{model, lists, sizes, inspect(model.graph, nullptr)});
 }
 
 // ---- support report ----
@@ -323,226 +336,196 @@ namespace {
 
 struct SignatureCount {
   Signature signature;
-  NodeId first;
+  ReasonCode code = ReasonCode::none;  // of the first node that has it
+  std::string reason = {};
   std::size_t count = 0;
 };
 
 struct OpCount {
-  NodeId first;
+  std::string_view op, domain;
   std::size_t count = 0;
-  std::vector<SignatureCount> signatures;  // in order of first use
+  std::vector<SignatureCount> signatures = {};  // in order of first use
 };
 
 // The ops of some nodes, in order of first use.
 class OpTable {
  public:
-  explicit OpTable(const Graph& graph) : graph_(graph) {}
+  explicit OpTable(const Report& report) : report_(report), reasons_(reason_context(report)) {}
 
   void add(NodeId node) {
-    const Node& record = graph_.node(node);
+    const Graph& graph = report_.graph;
+    const Node& record = graph.node(node);
     const std::uint64_t key = std::uint64_t{index(record.domain)} << 32U | index(record.op);
-    const auto [place, is_new] = places_.try_emplace(key, ops_.size());
+    const auto [place, is_new] = places_.try_emplace(key, ops.size());
     if (is_new) {
-      ops_.push_back({.first = node, .count = 0, .signatures = {}});
+      ops.push_back({graph.op(node), graph.domain(node)});
       signatures_.emplace_back();
     }
-    OpCount& op = ops_[place->second];
+    OpCount& op = ops[place->second];
     ++op.count;
-    Signature signature = signature_of(graph_, node);
+    Signature signature = signature_of(graph, node);
     const auto [at, is_new_signature] =
         signatures_[place->second].try_emplace(signature, op.signatures.size());
-    if (is_new_signature) op.signatures.push_back({std::move(signature), node, 0});
+    if (is_new_signature) {
+      const Reason& reason = report_.split.support.reasons[node];
+      const bool is_accepted = reason.code == ReasonCode::none;
+      op.signatures.push_back({std::move(signature), reason.code,
+                               is_accepted ? "" : reason_text(reasons_, node, reason)});
+    }
     ++op.signatures[at->second].count;
   }
 
-  const std::vector<OpCount>& ops() const { return ops_; }
+  std::vector<OpCount> ops;
 
  private:
-  const Graph& graph_;
-  std::vector<OpCount> ops_;
+  const Report& report_;
+  ReasonContext reasons_;
   std::unordered_map<std::uint64_t, std::size_t> places_;
   std::vector<std::map<Signature, std::size_t>> signatures_;  // by op
 };
 
-struct SupportTables {
-  OpTable supported, unsupported;
-};
-
-SupportTables tables_of(const Report& report) {
-  const Graph& graph = report.graph;
-  SupportTables tables{OpTable(graph), OpTable(graph)};
-  for (const NodeId node : graph.nodes()) {
-    const bool is_supported = report.split.support.supported.contains(node);
-    (is_supported ? tables.supported : tables.unsupported).add(node);
-  }
-  return tables;
-}
-
 // ---- JSON ----
 
-class JsonSupportReport {
- public:
-  explicit JsonSupportReport(const Report& report)
-      : report_(report), graph_(report.graph), reasons_(reason_context(report)) {}
-
-  std::string write() {
-    const SupportTables tables = tables_of(report_);
-    json_.begin_object();
-    json_.text("format", "cleave.support_report");
-    json_.number("version", 1);
-    write_ops("supported", tables.supported);
-    write_ops("unsupported", tables.unsupported);
-    write_patterns();
-    write_coverage(json_, cover(graph_, report_.split.support.supported));
-    json_.end_object();
-    return std::move(json_).finish();
-  }
-
- private:
-  void write_ops(std::string_view key, const OpTable& table) {
-    json_.begin_list(key);
-    for (const OpCount& op : table.ops()) {
-      json_.begin_object();
-      json_.text("op", graph_.op(op.first));
-      json_.text("domain", graph_.domain(op.first));
-      json_.number("count", op.count);
-      json_.begin_list("signatures");
-      for (const SignatureCount& signature : op.signatures) write_signature(signature);
-      json_.end_list();
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // The patterns that match, with the nodes that they accept.
-  void write_patterns() {
-    const PatternMatches& matches = report_.split.support.patterns;
-    std::map<std::pair<std::uint16_t, std::uint32_t>, std::pair<std::size_t, std::size_t>> counts;
-    for (std::size_t i = 0; i < matches.count(); ++i) {
-      auto& [times, nodes] = counts[{matches.matches[i].list, matches.matches[i].pattern}];
-      ++times;
-      nodes += matches.nodes_of(i).size();
-    }
-    json_.begin_list("patterns");
-    for (const auto& [place, count] : counts) {
-      const SupportList& list = report_.lists[place.first];
-      json_.begin_object(JsonText::Layout::one_line);
-      json_.text("name", list.patterns[place.second].name);
-      json_.text("file", list.path);
-      json_.number("line", list.patterns[place.second].line);
-      json_.number("matches", count.first);
-      json_.number("nodes", count.second);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_dtype(DType dtype) {
-    dtype == DType::unknown ? json_.null() : json_.text(dtype_name(dtype));
-  }
-
-  void write_signature(const SignatureCount& signature) {
-    json_.begin_object(JsonText::Layout::one_line);
-    json_.begin_list("args");
-    for (const DType dtype : signature.signature.args) write_dtype(dtype);
-    json_.end_list();
-    json_.begin_object("kwargs");
-    for (const auto& [name, dtype] : signature.signature.kwargs) {
-      json_.text_key(name);
-      write_dtype(dtype);
-    }
-    json_.end_object();
-    json_.number("count", signature.count);
-    const Reason& reason = report_.split.support.reasons[signature.first];
-    if (reason.code != ReasonCode::none) {
-      json_.text("reason", reason_text(reasons_, signature.first, reason));
-    }
-    json_.end_object();
-  }
-
-  const Report& report_;
-  const Graph& graph_;
-  ReasonContext reasons_;
-  JsonText json_;
+struct MatchedPattern {
+  const Pattern* pattern;
+  std::string_view file;
+  std::size_t matches = 0, nodes = 0;
 };
+
+struct SupportReport {
+  std::vector<OpCount> supported, unsupported;
+  std::vector<MatchedPattern> patterns;
+  Coverages coverage;
+};
+
+SupportReport support_report(const Report& report) {
+  OpTable supported(report), unsupported(report);
+  for (const NodeId node : report.graph.nodes()) {
+    (report.split.support.supported.contains(node) ? supported : unsupported).add(node);
+  }
+  const PatternMatches& matches = report.split.support.patterns;
+  std::map<std::pair<std::uint16_t, std::uint32_t>, std::pair<std::size_t, std::size_t>> counts;
+  for (std::size_t i = 0; i < matches.count(); ++i) {
+    auto& [times, nodes] = counts[{matches.matches[i].list, matches.matches[i].pattern}];
+    ++times;
+    nodes += matches.nodes_of(i).size();
+  }
+  const auto pattern_of = [&](const auto& one) {
+    const SupportList& list = report.lists[one.first.first];
+    return MatchedPattern{&list.patterns[one.first.second], list.path, one.second.first,
+                          one.second.second};
+  };
+  return {std::move(supported.ops), std::move(unsupported.ops), each(counts, pattern_of),
+          cover(report.graph, report.split.support.supported)};
+}
+
+std::optional<std::string_view> dtype_of(DType dtype) {
+  return when(dtype != DType::unknown, dtype_name(dtype));
+}
+
+const Fields<SignatureCount> kSignatureFields = {
+    kOneLine,
+    {{"args", [](auto& one) { return each(one.signature.args, dtype_of); },
+      "By position; without nulls at the end. null: not a tensor, or a literal."},
+     {"kwargs",
+      [](auto& one) {
+        Entries<std::optional<std::string_view>> dtypes;
+        for (const auto& [name, dtype] : one.signature.kwargs) {
+          dtypes.list.emplace_back(name, dtype_of(dtype));
+        }
+        return dtypes;
+      }},
+     {"count", the<&SignatureCount::count>},
+     {"reason", the<&SignatureCount::reason>, "Of the first node that has the signature.",
+      kLeftOut}}};
+
+const Fields<OpCount> kOpFields = {kLines,
+                                   {{"op", the<&OpCount::op>},
+                                    {"domain", the<&OpCount::domain>},
+                                    {"count", the<&OpCount::count>},
+                                    {"signatures", the<&OpCount::signatures>, kSignatureFields}},
+                                   "op"};
+
+const Fields<MatchedPattern> kPatternFields = {
+    kOneLine,
+    {{"name", the<&MatchedPattern::pattern, &Pattern::name>},
+     {"file", the<&MatchedPattern::file>},
+     {"line", the<&MatchedPattern::pattern, &Pattern::line>},
+     {"matches", the<&MatchedPattern::matches>},
+     {"nodes", the<&MatchedPattern::nodes>}}};
+
+const Fields<SupportReport> kSupportFields = {
+    kLines,
+    {{"supported", the<&SupportReport::supported>, kOpFields},
+     {"unsupported", the<&SupportReport::unsupported>, kOpFields},
+     {"patterns", the<&SupportReport::patterns>,
+      "Patterns of the lists that match: how often, and how many nodes they accept.",
+      kPatternFields},
+     {"coverage", the<&SupportReport::coverage>, "What the list accepts.", kCoverageFields}}};
 
 // ---- text ----
 
-class TextSupportReport {
- public:
-  explicit TextSupportReport(const Report& report)
-      : report_(report), graph_(report.graph), reasons_(reason_context(report)) {}
+// The ops of nodes with the verdict, the most frequent first.
+std::vector<OpCount> ops_with(const Report& report, ReasonCode verdict) {
+  OpTable table(report);
+  for (const NodeId node : report.graph.nodes()) {
+    if (report.split.support.reasons[node].code == verdict) table.add(node);
+  }
+  std::stable_sort(table.ops.begin(), table.ops.end(),
+                   [](const OpCount& a, const OpCount& b) { return a.count > b.count; });
+  return std::move(table.ops);
+}
 
-  std::string write() {
-    const Coverages coverage = cover(graph_, report_.split.support.supported);
-    std::string by;
-    const std::string joint = are_all_of(report_.lists) ? " and " : " or ";
-    for (const SupportList& list : report_.lists) by += (by.empty() ? "" : joint) + list.name;
-    page_.line(fitted(model_name(report_.model), 40) + ": " +
-               coverage_text(coverage, "accepted by " + escaped(by)));
-    const PatternMatches& patterns = report_.split.support.patterns;
-    if (patterns.count() > 0) {
-      page_.line(count_text(patterns.first_of_node.size()) +
-                     " of the nodes by patterns: " + pattern_counts_text(reasons_, patterns),
-                 2);
+void add_ops(Page& page, const std::string& title, const std::vector<OpCount>& ops) {
+  if (ops.empty()) return;
+  TextTable rows({title, "nodes", "inputs"}, {Align::left, Align::right, Align::left});
+  std::vector<std::string> reasons{""};
+  for (const OpCount& op : ops) {
+    std::string name = escaped(op_text(plain_domain(op.domain), op.op));
+    for (const SignatureCount& one : op.signatures) {
+      rows.add_row({"  " + std::exchange(name, ""), count_text(one.count),
+                    fitted(signature_text(one.signature), 40)});
+      reasons.push_back(one.code == ReasonCode::no_rule ? "" : one.reason);
     }
-    write_ops("supported", tables_of(ReasonCode::none));
-    write_ops("no rule", tables_of(ReasonCode::no_rule));
-    write_ops("no pattern fits", tables_of(ReasonCode::pattern_failed));
-    write_ops("refused", tables_of(ReasonCode::rule_failed));
-    write_ops("denied", tables_of(ReasonCode::denied));
-    return page_.take();
   }
-
- private:
-  // The most frequent ops first.
-  std::vector<OpCount> tables_of(ReasonCode verdict) const {
-    OpTable table(graph_);
-    for (const NodeId node : graph_.nodes()) {
-      if (report_.split.support.reasons[node].code == verdict) table.add(node);
-    }
-    std::vector<OpCount> ops = table.ops();
-    std::stable_sort(ops.begin(), ops.end(),
-                     [](const OpCount& a, const OpCount& b) { return a.count > b.count; });
-    return ops;
-  }
-
-  void write_ops(const std::string& title, const std::vector<OpCount>& ops) {
-    if (ops.empty()) return;
-    TextTable rows({title, "nodes", "inputs"}, {Align::left, Align::right, Align::left});
-    std::vector<std::string> reasons{""};
-    for (const OpCount& op : ops) {
-      bool is_first = true;
-      for (const SignatureCount& signature : op.signatures) {
-        rows.add_row({"  " + (is_first ? op_name(op.first) : ""), count_text(signature.count),
-                      fitted(signature_text(signature.signature), 40)});
-        reasons.push_back(reason_of(signature.first));
-        is_first = false;
-      }
-    }
-    page_.table(rows, reasons, 300);
-  }
-
-  std::string op_name(NodeId node) const {
-    return escaped(op_text(plain_domain(graph_.domain(node)), graph_.op(node)));
-  }
-
-  std::string reason_of(NodeId node) const {
-    const Reason& reason = report_.split.support.reasons[node];
-    const bool is_told = reason.code == ReasonCode::none || reason.code == ReasonCode::no_rule;
-    return is_told ? "" : reason_text(reasons_, node, reason);
-  }
-
-  const Report& report_;
-  const Graph& graph_;
-  ReasonContext reasons_;
-  Page page_;
-};
+  page.table(rows, reasons, 300);
+}
 
 }  // namespace
 
-std::string support_report_json(const Report& report) { return JsonSupportReport(report).write(); }
+Document support_report_document() {
+  return {
+      "support_report",
+      "`preview --ops --json`: the op types of a model with the dtypes that they occur with, and "
+      "whether the list supports them, before any pass moves an accepted node to the CPU. In "
+      "order of first use.",
+      kSupportFields.table()};
+}
 
-std::string support_report_text(const Report& report) { return TextSupportReport(report).write(); }
+std::string support_report_json(const Report& report) {
+  return document_text("support_report", kSupportFields, support_report(report));
+}
+
+std::string support_report_text(const Report& report) {
+  Page page;
+  std::string by;
+  const std::string joint = are_all_of(report.lists) ? " and " : " or ";
+  for (const SupportList& list : report.lists) by += (by.empty() ? "" : joint) + list.name;
+  page.line(fitted(model_name(report.model), 40) + ": " +
+            coverage_text(cover(report.graph, report.split.support.supported),
+                          "accepted by " + escaped(by)));
+  const PatternMatches& patterns = report.split.support.patterns;
+  if (patterns.count() > 0) {
+    page.line(count_text(patterns.first_of_node.size()) + " of the nodes by patterns: " +
+                  pattern_counts_text(reason_context(report), patterns),
+              2);
+  }
+  add_ops(page, "supported", ops_with(report, ReasonCode::none));
+  add_ops(page, "no rule", ops_with(report, ReasonCode::no_rule));
+  add_ops(page, "no pattern fits", ops_with(report, ReasonCode::pattern_failed));
+  add_ops(page, "refused", ops_with(report, ReasonCode::rule_failed));
+  add_ops(page, "denied", ops_with(report, ReasonCode::denied));
+  return page.take();
+}
 
 }  // namespace cleave

@@ -1,12 +1,13 @@
-// The report as JSON, field by field in the order of the format's description. Written as it is
-// made: a report on a million nodes is as large as their names a few times over.
+// The report as JSON: the rows of cleave.report. Written as it is made: a report on a million nodes is
+// as large as their names a few times over.
 
-#include <numeric>
+#include <algorithm>
 
 #include "core/lists/support.h"
 #include "core/measures/measures.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/lists/settings.h"
+#include "formats/report/split/split_texts.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
 
@@ -14,527 +15,929 @@ namespace cleave {
 
 namespace {
 
-using Layout = JsonText::Layout;
+// The report with what several rows need of it.
+struct Said {
+  const Report& report;
+  const Graph& graph = report.graph;
+  const Split& split = report.split;
+  const Partition& partition = report.split.partition;
+  const Preview& preview = report.preview;
+  const SameShapes& shapes = report.same_shapes();
+  const InferenceTime* time = report.time;
+  ReasonContext reasons = reason_context(report);
+  PerPartLists<PartId> dependencies = {};  // of several targets
 
-class ReportWriter {
- public:
-  ReportWriter(const Report& report, TakeText take)
-      : report_(report),
-        graph_(report.graph),
-        split_(report.split),
-        partition_(report.split.partition),
-        preview_(report.preview),
-        shapes_(report.same_shapes()),
-        json_(std::move(take)) {
-    if (!report.targets.empty()) dependencies_ = find_dependencies(graph_, split_.boundaries);
-  }
-
-  std::string write() {
-    json_.begin_object();
-    json_.text("format", "cleave.report");
-    json_.number("version", 1);
-    write_model(json_, report_.model, graph_, preview_.coverage.model_parameter_bytes);
-    write_settings();
-    write_support();
-    write_coverage(json_, preview_.coverage);
-    write_worth(json_, report_);
-    write_open_sizes();
-    write_names("constants", graph_.constants());
-    write_host_shapes();
-    write_members("acc_nodes_found", split_.acc_found.nodes);
-    write_members("acc_nodes", split_.fusions.acc.nodes);
-    write_fusion_groups();
-    write_qdq_groups();
-    write_patterns();
-    write_subgraphs();
-    write_cap();
-    write_limit_cuts();
-    write_names("extended", split_.extended);
-    write_extensions_left_out();
-    json_.number("distinct_acc_partitions", shapes_.distinct);
-    write_targets();
-    write_partitions();
-    write_node_map();
-    write_link();
-    write_time();
-    write_cpu_reasons();
-    write_target_reasons();
-    write_unchecked();
-    write_chain();
-    write_notes(json_, report_.notes);
-    json_.end_object();
-    return std::move(json_).finish();
-  }
-
- private:
-  void write_settings() {
-    json_.begin_object("settings");
-    json_.text("infer", shape_inference_name(report_.model.bindings.inference));
-    json_.text("fold", folding_name(report_.model.bindings.folding));
-    write_bindings();
-    cleave::write_settings(json_, report_.options);
-    json_.end_object();
-  }
-
-  void write_bindings() {
-    const ShapeBindings& bindings = report_.model.bindings;
-    json_.begin_object("dims", Layout::one_line);
-    for (const auto& dim : bindings.dims) {
-      json_.text_key(dim.first);
-      json_.number(dim.second);
-    }
-    json_.end_object();
-    json_.begin_object("input_shapes", Layout::one_line);
-    for (const auto& input : bindings.inputs) {
-      json_.text_key(input.first);
-      json_.begin_list();
-      for (const std::int64_t size : input.second) size < 0 ? json_.null() : json_.number(size);
-      json_.end_list();
-    }
-    json_.end_object();
-    json_.begin_object("set_inputs", Layout::one_line);
-    for (const auto& [name, value] : bindings.values) json_.text(name, value);
-    json_.end_object();
-    if (!bindings.signature.empty()) json_.text("signature", bindings.signature);
-  }
-
-  void write_support() {
-    json_.begin_object("support");
-    json_.text("name", support_name(report_.lists));
-    json_.begin_list("files", Layout::one_line);
-    for (const SupportList& list : report_.lists) json_.text(list.path);
-    json_.end_list();
-    json_.begin_list("contents");
-    for (const SupportList& list : report_.lists) json_.text(list.text);
-    json_.end_list();
-    json_.flag("all_of", are_all_of(report_.lists));
-    if (const auto view = given_view(report_.lists)) json_.text("as", graph_view_name(*view));
-    const auto groups =
-        runtime_groups(graph_, split_.support.supported, report_.lists, report_.facts);
-    if (groups) {
-      json_.begin_object("runtime", Layout::one_line);
-      json_.text_key("nodes");
-      json_.number(groups->nodes);
-      json_.text_key("accepted");
-      json_.number(groups->accepted);
-      json_.text_key("partitions");
-      json_.number(groups->partitions);
-      json_.end_object();
-    }
-    json_.end_object();
-  }
-
-  // null when no dim is open, or it is not known how the numbers depend on them.
-  void write_open_sizes() {
-    json_.key("open_sizes");
-    if (report_.open_sizes == nullptr) return json_.null();
-    const OpenSizes& sizes = *report_.open_sizes;
-    json_.begin_object();
-    write_open_dims(json_, sizes);
-    write_open_number(json_, "flops", sizes.flops, sizes);
-    write_open_number(json_, "acc_flops", sizes.acc_flops, sizes);
-    json_.begin_list("partitions");
-    for (const PartId part : partition_.parts()) {
-      const OpenPart& own = (*sizes.parts)[part];
-      json_.begin_object();
-      json_.text("name", partition_.name(part));
-      write_open_number(json_, "flops", own.flops, sizes);
-      write_open_number(json_, "input_bytes", own.input_bytes, sizes);
-      write_open_number(json_, "output_bytes", own.output_bytes, sizes);
-      json_.end_object();
-    }
-    json_.end_list();
-    json_.end_object();
-  }
-
-  // ---- node sets ----
-
-  template <class Nodes>
-  void write_names(std::string_view key, const Nodes& nodes) {
-    json_.begin_list(key);
-    for (const NodeId node : nodes) json_.text(graph_.node(node).name);
-    json_.end_list();
-  }
-
-  void write_members(std::string_view key, const NodeSet& nodes) {
-    json_.begin_list(key);
-    for (const NodeId node : graph_.nodes()) {
-      if (nodes.contains(node)) json_.text(graph_.node(node).name);
-    }
-    json_.end_list();
-  }
-
-  void write_host_shapes() {
-    json_.key("host_shapes");
-    if (!report_.options.host_shapes) return json_.null();
-    const HostShapes& shapes = split_.host_shapes;
-    json_.begin_object();
-    write_members("nodes", shapes.nodes);
-    json_.number("to_acc", shapes.to_acc);
-    json_.number("to_cpu", shapes.to_cpu);
-    json_.number("subgraphs", split_.merged_count);
-    json_.number("subgraphs_without", split_.count_without_host_shapes);
-    json_.end_object();
-  }
-
-  void write_group(std::span<const NodeId> members) {
-    json_.begin_list(Layout::one_line);
-    for (const NodeId node : members) json_.text(graph_.node(node).name);
-    json_.end_list();
-  }
-
-  void write_fusion_groups() {
-    json_.begin_list("fusion_groups");
-    for (std::size_t i = 0; i < split_.fusions.group_count(); ++i) {
-      write_group(split_.fusions.group(id_at<GroupId>(i)));
-    }
-    json_.end_list();
-  }
-
-  void write_qdq_groups() {
-    json_.begin_list("qdq_groups");
-    for (std::size_t i = 0; i < split_.qdq_groups.count(); ++i) {
-      write_group(split_.qdq_groups.group(i));
-    }
-    json_.end_list();
-  }
-
-  // The matches of patterns.
-  void write_patterns() {
-    const PatternMatches& matches = split_.support.patterns;
-    json_.begin_list("patterns");
-    for (std::size_t i = 0; i < matches.count(); ++i) {
-      const SupportList& list = report_.lists[matches.matches[i].list];
-      const Pattern& pattern = list.patterns[matches.matches[i].pattern];
-      json_.begin_object(Layout::one_line);
-      json_.text("name", pattern.name);
-      json_.text("file", list.path);
-      json_.number("line", pattern.line);
-      write_names("nodes", matches.nodes_of(i));
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // The subgraphs before small ones were merged.
-  void write_subgraphs() {
-    const Subgraphs& found = split_.found.subgraphs;
-    std::vector<std::string> names(found.count());
-    const Partition subgraphs = make_partition(found.subgraph_of, std::move(names), found.devices);
-    json_.begin_list("subgraphs_before");
-    for (const PartId subgraph : subgraphs.parts()) {
-      json_.begin_object();
-      json_.flag("is_acc", subgraphs.is_acc(subgraph));
-      write_names("nodes", subgraphs.nodes(subgraph));
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // What the limit on subgraphs costs; null when no subgraph is over it.
-  void write_cap() {
-    const CapCost& cap = split_.cap;
-    json_.key("cap");
-    if (cap.subgraphs == 0) return json_.null();
-    json_.begin_object(Layout::one_line);
-    json_.number("kept", cap.kept);
-    json_.number("subgraphs", cap.subgraphs);
-    json_.number("nodes", cap.nodes);
-    json_.number("flops", cap.flops);
-    json_.number("link_bytes", cap.link_bytes);
-    json_.end_object();
-  }
-
-  // What the lists' limits on whole partitions did; left out when they did nothing.
-  void write_limit_cuts() {
-    const LimitCuts& cuts = split_.limit_cuts;
-    if (cuts.subgraphs == 0) return;
-    json_.begin_object("part_limits", Layout::one_line);
-    json_.number("subgraphs", cuts.subgraphs);
-    json_.number("pieces", cuts.pieces);
-    json_.number("nodes", cuts.nodes);
-    json_.end_object();
-  }
-
-  // Left out when every extension was made.
-  void write_extensions_left_out() {
-    if (split_.extensions_left_out.empty()) return;
-    json_.begin_list("extensions_left_out");
-    for (const ExtensionLeftOut& left : split_.extensions_left_out) {
-      json_.begin_object(Layout::one_line);
-      json_.text("partition", acc_name(left.subgraph, report_.options));
-      json_.number("nodes", left.nodes);
-      json_.text("limit", part_limit_name(left.limit));
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // ---- partitions ----
-
-  void write_partition(PartId part) {
-    const PartNumbers& numbers = preview_.parts[part];
-    json_.begin_object();
-    json_.text("name", partition_.name(part));
-    write_file(json_, report_.part_files, part);
-    json_.flag("is_acc", partition_.is_acc(part));
-    if (!report_.targets.empty()) write_target(part);
-    write_names("nodes", partition_.nodes(part));
-    write_values(json_, "inputs", graph_, split_.boundaries.inputs[part]);
-    write_values(json_, "outputs", graph_, split_.boundaries.outputs[part]);
-    json_.begin_list("parameters");
-    for (const ValueId parameter : split_.boundaries.parameters[part]) {
-      json_.text(graph_.value(parameter).name);
-    }
-    json_.end_list();
-    json_.number("parameter_bytes", numbers.parameter_bytes);
-    json_.number("input_bytes", numbers.input_bytes);
-    json_.number("output_bytes", numbers.output_bytes);
-    json_.number("flops", numbers.flops);
-    json_.number("qps", known_qps(numbers));
-    if (report_.time != nullptr) write_part_time(part);
-    json_.key("same_shape_as");
-    const PartId like = shapes_.like[part];
-    like == part ? json_.null() : json_.text(partition_.name(like));
-    json_.begin_list("hazards");
-    for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
-    json_.end_list();
-    json_.end_object();
-  }
-
-  // Where the part runs, and the parts whose results it needs.
-  void write_target(PartId part) {
-    json_.text("target", target_name(partition_.target(part)));
-    json_.begin_list("after", Layout::one_line);
-    for (const PartId before : dependencies_[part]) json_.text(partition_.name(before));
-    json_.end_list();
-  }
-
+  bool has_targets() const { return !report.targets.empty(); }
   std::string_view target_name(TargetId target) const {
-    return target == kNone<TargetId> ? "cpu"
-                                     : std::string_view(report_.targets[index(target)].name);
+    return target == kNone<TargetId> ? "cpu" : std::string_view(report.targets[index(target)].name);
   }
-
-  // The targets in the order in which they are asked, and last the CPU.
-  void write_targets() {
-    if (report_.targets.empty()) return;
-    const std::size_t count = preview_.by_device.devices.size();
-    json_.begin_list("targets");
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool is_host = i == report_.targets.size();
-      const DeviceNumbersOfSplit& numbers = preview_.by_device.devices[i];
-      json_.begin_object();
-      json_.text("name", target_name(is_host ? kNone<TargetId> : id_at<TargetId>(i)));
-      json_.begin_list("lists", Layout::one_line);
-      for (std::size_t list = 0; list < report_.lists.size() && !is_host; ++list) {
-        const Target& target = report_.targets[i];
-        if (list >= target.first_list && list < target.end_list) json_.number(list);
-      }
-      json_.end_list();
-      json_.number("partitions", numbers.parts);
-      json_.number("nodes", numbers.nodes);
-      json_.number("flops", numbers.is_work_known() ? std::optional(numbers.flops) : std::nullopt);
-      json_.number("parameter_bytes", numbers.parameter_bytes);
-      if (!is_host) write_target_settings(report_.targets[i]);
-      if (!is_host) write_target_times(i);
-      json_.begin_object("bytes_to", Layout::one_line);
-      for (std::size_t to = 0; to < count; ++to) {
-        const bool is_to_host = to == report_.targets.size();
-        json_.text_key(target_name(is_to_host ? kNone<TargetId> : id_at<TargetId>(to)));
-        preview_.by_device.are_bytes_known(i, to)
-            ? json_.number(preview_.by_device.bytes_between(i, to))
-            : json_.null();
-      }
-      json_.end_object();
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_target_settings(const Target& target) {
-    json_.number("min_acc_module_size", target.min_acc_size);
-    const bool has_most = target.most_kept != SplitOptions::kUnlimited;
-    json_.number("keep_acc_subgraphs", has_most ? std::optional(target.most_kept) : std::nullopt);
-    json_.number("bandwidth", target.link.bytes_per_second);
-  }
-
-  void write_target_times(std::size_t target) {
-    const DeviceNumbersOfSplit& numbers = preview_.by_device.devices[target];
-    json_.number("qps", numbers.has_unknown_bytes ? std::nullopt : numbers.qps);
-    if (report_.time == nullptr) return;
-    const DeviceUse& use = *report_.time->use;
-    json_.number("peak_bytes",
-                 use.is_peak_known[target] ? std::optional(use.peak_bytes[target]) : std::nullopt);
-    write_machine(json_, report_.time->basis.machine_with(target));
-    const TargetLatency& latency = report_.time->asked().targets[target];
-    json_.begin_object("latency", Layout::one_line);
-    json_.number("compute_us", latency.compute_us);
-    json_.number("link_us", latency.link_us);
-    json_.number("launch_us", latency.launch_us);
-    json_.end_object();
-  }
-
-  // Why each target does not run the nodes that it was asked for.
-  void write_target_reasons() {
-    if (report_.targets.empty()) return;
-    json_.begin_list("target_reasons");
-    for (const NodeId node : graph_.nodes()) {
-      for (std::size_t i = 0; i < report_.targets.size(); ++i) {
-        const TargetId target = id_at<TargetId>(i);
-        const Reason& reason = split_.targets[i].reasons[node];
-        if (reason.code == ReasonCode::none) continue;
-        json_.begin_object(Layout::one_line);
-        json_.text("node", graph_.node(node).name);
-        json_.text("target", target_name(target));
-        json_.text("code", reason_code_name(reason.code));
-        json_.text("detail", reason_text(reason_context(report_, target), node, reason));
-        json_.end_object();
-      }
-    }
-    json_.end_list();
-  }
-
-  void write_part_time(PartId part) {
-    const PartLatency& latency = report_.time->asked().parts[part];
-    json_.begin_object("latency", Layout::one_line);
-    json_.number("compute_us", latency.compute_us);
-    json_.number("link_us", latency.link_us);
-    json_.number("launch_us", latency.launch_us);
-    json_.end_object();
-    const ResidencyPlan& plan = report_.time->plan;
-    write_value_names(json_, graph_, "keep", plan.keep[part]);
-    write_value_names(json_, graph_, "resident", plan.resident[part]);
-    write_value_names(json_, graph_, "free", plan.free[part]);
-  }
-
-  void write_partitions() {
-    json_.begin_list("partitions");
-    for (const PartId part : partition_.parts()) write_partition(part);
-    json_.end_list();
-  }
-
-  void write_node_map() {
-    json_.begin_object("node_map");
-    for (const NodeId node : graph_.nodes()) {
-      json_.text_key(graph_.node(node).name);
-      json_.text(partition_.name(partition_.part_of[node]));
-    }
-    json_.end_object();
-  }
-
-  // ---- other fields ----
-
-  void write_link() {
-    json_.key("link");
-    const std::optional<LinkBound> known = known_bound(preview_);
-    if (!known || !report_.targets.empty()) return json_.null();  // each target has a link
-    const LinkBound& bound = *known;
-    json_.begin_object();
-    json_.number("bandwidth", preview_.link.bytes_per_second);
-    json_.text("name", preview_.link.name);
-    json_.number("max_qps", bound.max_qps);
-    json_.text("bottleneck", partition_.name(bound.bottleneck));
-    json_.number("max_qps_half_duplex", bound.max_qps_half_duplex);
-    json_.number("shared_qps", bound.shared_qps);
-    json_.number("shared_qps_half_duplex", bound.shared_qps_half_duplex);
-    json_.end_object();
-  }
-
-  void write_time() {
-    if (report_.time == nullptr) return;
-    write_machine(json_, report_.time->basis.machine);
-    write_latency(json_, report_.time->asked());
-    write_residency(json_, *report_.time, partition_);
-    if (!report_.targets.empty()) write_targets_time(json_, *report_.time, partition_);
-    json_.begin_list("costs");
-    if (report_.costs != nullptr) {
-      for (const ModelCosts& costs : report_.costs->cpu) write_costs(json_, "cpu", costs);
-      const auto& targets = report_.targets;
-      const std::string first = targets.empty() ? "acc" : targets.front().name;
-      for (const ModelCosts& costs : report_.costs->acc) write_costs(json_, first, costs);
-      for (std::size_t i = 0; i < report_.costs->later.size(); ++i) {
-        for (const ModelCosts& costs : report_.costs->later[i].files) {
-          write_costs(json_, targets[i + 1].name, costs);
-        }
-      }
-    }
-    json_.end_list();
-  }
-
-  void write_cpu_reasons() {
-    const ReasonContext context = reason_context(report_);
-    json_.begin_list("cpu_reasons");
-    for (const NodeId node : graph_.nodes()) {
-      if (partition_.is_acc(partition_.part_of[node])) continue;
-      const Reason& reason = split_.reasons[node];
-      json_.begin_object(Layout::one_line);
-      json_.text("node", graph_.node(node).name);
-      json_.text("code", reason_code_name(reason.code));
-      json_.text("detail", reason_text(context, node, reason));
-      json_.key("because");
-      reason.because == kNone<NodeId> ? json_.null() : json_.text(graph_.node(reason.because).name);
-      write_failed(node, reason);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // The conditions of the rule that the node does not meet.
-  void write_failed(NodeId node, const Reason& reason) {
-    if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) return;
-    const Rule& rule = report_.lists[reason.list].allow[reason.rule];
-    json_.begin_list("failed");
-    for (const FailedPart& part : failed_parts(graph_, node, rule, report_.facts)) {
-      json_.begin_object();
-      json_.text("condition", part.condition);
-      json_.text("subject", part.subject);
-      json_.text("expected", part.expected);
-      json_.text("actual", part.actual);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_unchecked() {
-    json_.begin_list("unchecked");
-    for (const UncheckedRule& rule : unchecked_rules(split_.support)) {
-      const SupportList& list = report_.lists[rule.list];
-      json_.begin_object(Layout::one_line);
-      json_.text("file", list.path);
-      json_.number("rule", rule.rule);
-      json_.flag("is_pattern", rule.is_pattern);
-      json_.number("line",
-                   rule.is_pattern ? list.patterns[rule.rule].line : list.allow[rule.rule].line);
-      json_.text("unchecked", rule.is_pattern ? list.patterns[rule.rule].unchecked
-                                              : list.allow[rule.rule].unchecked);
-      json_.begin_list("nodes");
-      for (const NodeId node : rule.nodes) json_.text(graph_.node(node).name);
-      json_.end_list();
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_chain() {
-    if (report_.chain.empty()) return;
-    json_.key("chain");
-    json_.document(report_.chain);
-  }
-
-  const Report& report_;
-  const Graph& graph_;
-  const Split& split_;
-  const Partition& partition_;
-  const Preview& preview_;
-  const SameShapes& shapes_;
-  PerPartLists<PartId> dependencies_;  // of several targets
-  JsonText json_;
 };
+
+// One of several things of a report: a part, a target, a node.
+template <class Id>
+struct One {
+  const Said& of;
+  Id id;
+};
+using OnePart = One<PartId>;
+using OneNode = One<NodeId>;
+
+std::string_view part_name(const OnePart& part) { return part.of.partition.name(part.id); }
+
+// ---- settings and lists ----
+
+void write_settings_of(JsonText& json, const Said& s) {
+  const ShapeBindings& bindings = s.report.model.bindings;
+  json.begin_object();
+  json.text("infer", shape_inference_name(bindings.inference));
+  json.text("fold", folding_name(bindings.folding));
+  json.begin_object("dims", kOneLine);
+  for (const auto& dim : bindings.dims) {
+    json.text_key(dim.first);
+    json.number(dim.second);
+  }
+  json.end_object();
+  json.begin_object("input_shapes", kOneLine);
+  for (const auto& input : bindings.inputs) {
+    json.text_key(input.first);
+    json.begin_list();
+    for (const std::int64_t size : input.second) size < 0 ? json.null() : json.number(size);
+    json.end_list();
+  }
+  json.end_object();
+  json.begin_object("set_inputs", kOneLine);
+  for (const auto& [name, value] : bindings.values) json.text(name, value);
+  json.end_object();
+  if (!bindings.signature.empty()) json.text("signature", bindings.signature);
+  write_settings(json, s.report.options);
+  json.end_object();
+}
+
+const Fields<RuntimeGroups> kRuntimeFields = {
+    kOneLine,
+    {{"nodes", the<&RuntimeGroups::nodes>, "Of its main graph."},
+     {"accepted", the<&RuntimeGroups::accepted>, "Of these."},
+     {"partitions", the<&RuntimeGroups::partitions>, "That the provider gets."}}};
+
+const Fields<Said> kListFields = {
+    kLines,
+    {{"name", [](auto& s) { return support_name(s.report.lists); }},
+     {"files",
+      [](auto& s) {
+        return each(s.report.lists,
+                    [](const SupportList& list) { return std::string_view(list.path); });
+      },
+      kOnOneLine},
+     {"contents",
+      [](auto& s) {
+        return each(s.report.lists,
+                    [](const SupportList& list) { return std::string_view(list.text); });
+      },
+      "Copies of the lists, for later comparisons."},
+     {"all_of", [](auto& s) { return are_all_of(s.report.lists); },
+      "A node must be accepted by each list, not by any of them."},
+     {"as",
+      [](auto& s) {
+        const auto view = given_view(s.report.lists);
+        return view ? graph_view_name(*view) : std::string_view();
+      },
+      "The graph that the lists were held against, where the user s so.",
+      {.left_out = true, .words = "model onnxruntime"}},
+     {"runtime",
+      [](auto& s) {
+        return runtime_groups(s.graph, s.split.support.supported, s.report.lists, s.report.facts);
+      },
+      "Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.",
+      kRuntimeFields, kLeftOut}}};
+
+// ---- open sizes ----
+
+template <auto Which>
+OpenNumberSaid open_of(const OnePart& part) {
+  const OpenSizes& sizes = *part.of.report.open_sizes;
+  return {&sizes, &((*sizes.parts)[part.id].*Which)};
+}
+
+const Fields<OnePart> kOpenPartFields = {
+    kLines,
+    {{"name", the<part_name>},
+     {"flops", the<open_of<&OpenPart::flops>>, kOpenNumberFields},
+     {"input_bytes", the<open_of<&OpenPart::input_bytes>>, kOpenNumberFields},
+     {"output_bytes", the<open_of<&OpenPart::output_bytes>>, kOpenNumberFields}}};
+
+std::vector<OnePart> parts_of(const Said& s) {
+  return each(s.partition.parts(), [&](PartId part) { return OnePart{s, part}; });
+}
+
+const Fields<Said> kOpenFields = {
+    kLines,
+    {{"dims", [](auto& s) { return open_dims(*s.report.open_sizes); }, kOpenDimsAbout,
+      kOpenDimFields},
+     {"is_for_steps", [](auto& s) { return s.report.open_sizes->is_for_steps; },
+      "Expressions hold at the sizes of the steps only: strides round."},
+     {"flops",
+      [](auto& s) {
+        return OpenNumberSaid{s.report.open_sizes, &s.report.open_sizes->flops};
+      },
+      kOpenNumberFields},
+     {"acc_flops",
+      [](auto& s) {
+        return OpenNumberSaid{s.report.open_sizes, &s.report.open_sizes->acc_flops};
+      },
+      kOpenNumberFields},
+     {"partitions", the<parts_of>, kOpenPartFields}}};
+
+// ---- node sets ----
+
+std::vector<std::string_view> members(const Said& s, const NodeSet& nodes) {
+  std::vector<std::string_view> names;
+  for (const NodeId node : s.graph.nodes()) {
+    if (nodes.contains(node)) names.push_back(s.graph.node(node).name);
+  }
+  return names;
+}
+
+const Fields<Said> kHostShapeFields = {
+    kLines,
+    {{"nodes", [](auto& s) { return members(s, s.split.host_shapes.nodes); }},
+     {"to_acc", [](auto& s) { return s.split.host_shapes.to_acc; },
+      "Those of them that are on the accelerator although no list accepts them."},
+     {"to_cpu", [](auto& s) { return s.split.host_shapes.to_cpu; },
+      "Those on the CPU although a list accepts them."},
+     {"subgraphs", [](auto& s) { return s.split.merged_count; }, "After merging small ones."},
+     {"subgraphs_without", [](auto& s) { return s.split.count_without_host_shapes; }}}};
+
+using Names = std::vector<std::string_view>;
+
+// The groups of nodes that have to stay together.
+template <class Group>
+std::vector<Names> groups(const Said& s, std::size_t count, const Group& group) {
+  std::vector<Names> named;
+  for (std::size_t i = 0; i < count; ++i) named.push_back(names_of(s.graph, group(i)));
+  return named;
+}
+
+// The match of a pattern.
+struct Match {
+  const Pattern* pattern;
+  std::string_view file;
+  Names nodes;
+};
+const Fields<Match> kMatchFields = {kOneLine,
+                                    {{"name", the<&Match::pattern, &Pattern::name>},
+                                     {"file", the<&Match::file>},
+                                     {"line", the<&Match::pattern, &Pattern::line>},
+                                     {"nodes", the<&Match::nodes>}}};
+
+std::vector<Match> matches_of(const Said& s) {
+  const PatternMatches& matches = s.split.support.patterns;
+  std::vector<Match> found;
+  for (std::size_t i = 0; i < matches.count(); ++i) {
+    const SupportList& list = s.report.lists[matches.matches[i].list];
+    found.push_back({&list.patterns[matches.matches[i].pattern], list.path,
+                     names_of(s.graph, matches.nodes_of(i))});
+  }
+  return found;
+}
+
+struct SubgraphSaid {
+  bool is_acc;
+  Names nodes;
+};
+const Fields<SubgraphSaid> kSubgraphFields = {
+    kLines, {{"is_acc", the<&SubgraphSaid::is_acc>}, {"nodes", the<&SubgraphSaid::nodes>}}};
+
+std::vector<SubgraphSaid> subgraphs_before(const Said& s) {
+  const Subgraphs& found = s.split.found.subgraphs;
+  std::vector<std::string> names(found.count());
+  const Partition subgraphs = make_partition(found.subgraph_of, std::move(names), found.devices);
+  return each(subgraphs.parts(), [&](PartId part) {
+    return SubgraphSaid{subgraphs.is_acc(part), names_of(s.graph, subgraphs.nodes(part))};
+  });
+}
+
+const Fields<CapCost> kCapFields = {
+    kOneLine,
+    {{"kept", the<&CapCost::kept>, "Accelerator subgraphs."},
+     {"subgraphs", the<&CapCost::subgraphs>},
+     {"nodes", the<&CapCost::nodes>},
+     {"flops", the<&CapCost::flops>, "Of nodes whose FLOPs are known."},
+     {"link_bytes", the<&CapCost::link_bytes>, "Bytes that no longer cross."}}};
+
+const Fields<LimitCuts> kLimitFields = {
+    kOneLine,
+    {{"subgraphs", the<&LimitCuts::subgraphs>, "Accelerator subgraphs that were beyond a limit."},
+     {"pieces", the<&LimitCuts::pieces>, "Accelerator subgraphs made of them."},
+     {"nodes", the<&LimitCuts::nodes>, "Nodes that went to the CPU."}}};
+
+struct LeftOut {
+  std::string partition;
+  std::size_t nodes;
+  std::string_view limit;
+};
+const Fields<LeftOut> kLeftOutFields = {
+    kOneLine,
+    {{"partition", the<&LeftOut::partition>},
+     {"nodes", the<&LeftOut::nodes>, "Nodes that would have moved."},
+     {"limit", the<&LeftOut::limit>,
+      words("max_nodes max_parameter_bytes max_inputs max_outputs max_activation_bytes")}}};
+
+// ---- machines and times ----
+
+const Fields<EnergyNumbers> kEnergyFields = {
+    kLines,
+    {{"pj_per_flop", the<&EnergyNumbers::pj_per_flop>},
+     {"pj_per_byte", the<&EnergyNumbers::pj_per_byte>, "Of its memory."},
+     {"mj_per_launch", the<&EnergyNumbers::mj_per_launch>}}};
+
+const Fields<Machine> kCpuFields = {
+    kOneLine,
+    {{"flops", the<&Machine::cpu, &DeviceNumbers::flops_per_second>, "A second; null: unknown."},
+     {"bandwidth", the<&Machine::cpu, &DeviceNumbers::bytes_per_second>,
+      "Bytes a second of its memory; null: unknown."},
+     {"node_us", the<&Machine::cpu, &DeviceNumbers::node_us>, "Of any node."},
+     {"energy", the<&Machine::cpu, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
+     {"launch_us",
+      [](auto& machine) { return when(machine.cpu_launch_us > 0, machine.cpu_launch_us); },
+      "Of a CPU partition.", kLeftOut}}};
+
+const Fields<Machine> kAccFields = {
+    kOneLine,
+    {{"flops", the<&Machine::acc, &DeviceNumbers::flops_per_second>, "A second; null: unknown."},
+     {"bandwidth", the<&Machine::acc, &DeviceNumbers::bytes_per_second>,
+      "Bytes a second of its memory; null: unknown."},
+     {"node_us", the<&Machine::acc, &DeviceNumbers::node_us>, "Of any node."},
+     {"energy", the<&Machine::acc, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
+     {"launch_us", the<&Machine::launch_us>},
+     {"memory", the<&Machine::acc_memory>, "Bytes; null: unknown."},
+     {"max_subgraphs", the<&Machine::most_acc_parts>, "null: no limit."},
+     {"duplex",
+      [](auto& machine) {
+        return std::string_view(machine.duplex == Duplex::full ? "full" : "half");
+      },
+      words("half full")}}};
+
+// Calibrated times are left out.
+const Fields<Machine> kMachineFields = {
+    kLines, {{"cpu", Itself{}, kCpuFields}, {"acc", Itself{}, kAccFields}}, "machine"};
+constexpr std::string_view kMachineAbout = "Numbers of --target and of support lists.";
+
+const Fields<Latency> kLatencyFields = {
+    kLines,
+    {{"total_us", the<&Latency::total_us>},
+     {"cpu_us", the<&Latency::cpu_us>},
+     {"acc_us", the<&Latency::acc_us>},
+     {"link_us", the<&Latency::link_us>},
+     {"launch_us", the<&Latency::launch_us>},
+     {"launches", the<&Latency::launches>, "Accelerator partitions."},
+     {"all_cpu_us", the<&Latency::all_cpu_us>, "Without an accelerator."},
+     {"best_us", the<&Latency::best_us>, "Of the best placement that a search found."},
+     {"bound_us", the<&Latency::bound_us>, "No placement is faster."},
+     {"is_measured", the<&Latency::is_measured>, "Every node's time on its device was measured."}}};
+
+struct LatencySaid {
+  const InferenceTime& time;
+  const Latency& latency;
+};
+const Fields<LatencySaid> kKeptFields = {
+    kOneLine,
+    {{"link_bytes",
+      [](auto& one) {
+        const bool is_known = one.latency.link_bytes.unknown == kNone<ValueId>;
+        return when(is_known, total_bytes(one.latency.link_bytes));
+      },
+      "In and out."},
+     {"shared_qps", [](auto& one) { return shared_qps(one.time, one.latency); }},
+     {"total_us", [](auto& one) { return one.latency.total_us; }}},
+    "residency"};
+
+const Fields<Said> kResidencyFields = {
+    kLines,
+    {{"is_on", [](auto& s) { return s.time->residency == Residency::on; }},
+     {"off",
+      [](auto& s) {
+        return LatencySaid{*s.time, s.time->without};
+      },
+      kKeptFields},
+     {"on",
+      [](auto& s) {
+        return LatencySaid{*s.time, s.time->with};
+      },
+      kKeptFields},
+     {"peak_bytes",
+      [](auto& s) {  // the plan counts tensors of known size only
+        const bool is_whole = s.time->without.link_bytes.unknown == kNone<ValueId>;
+        return when(is_whole, s.time->plan.peak_bytes);
+      },
+      "The most bytes of values that it holds at once."},
+     {"peak_partition",
+      [](auto& s) {
+        const PartId part = s.time->plan.peak_part;
+        return part == kNone<PartId> ? std::nullopt
+                                     : std::optional(std::string_view(s.partition.name(part)));
+      },
+      "Where that is; null: nowhere."}}};
+
+std::optional<double> in_order(const Said& s, PlaceGoal goal) {
+  return s.time->goal == goal ? s.time->in_order_cost : std::nullopt;
+}
+
+const Fields<Said> kEnergyOfSplitFields = {
+    kLines,
+    {{"total_mj", [](auto& s) { return *s.time->use->total_mj(); }},
+     {"devices",
+      [](auto& s) {
+        Entries<double> energy;
+        const auto& names = s.time->basis.target_names;
+        for (std::size_t i = 0; i < s.time->use->energy_mj.size(); ++i) {
+          energy.list.emplace_back(i < names.size() ? std::string_view(names[i]) : "cpu",
+                                   s.time->use->energy_mj[i]);
+        }
+        return energy;
+      },
+      kOnOneLine},
+     {"all_cpu_mj", [](auto& s) { return s.time->all_cpu_mj; }},
+     {"bound_mj", [](auto& s) { return s.time->bound_mj; },
+      "No placement takes less; null: not placed for energy."},
+     {"in_order_mj", [](auto& s) { return in_order(s, PlaceGoal::energy); },
+      "With the targets asked in order; null: not placed for energy."}}};
+
+struct DirectLinkSaid {
+  const InferenceTime& time;
+  const DirectLink& link;
+
+  double us_of_byte(DeviceIndex target) const {
+    return 1e6 / time.basis.machine_with(target).link_bytes_per_second;
+  }
+};
+const Fields<DirectLinkSaid> kDirectLinkFields = {
+    kOneLine,
+    {{"from", [](auto& one) { return one.time.basis.target_names[one.link.from]; }},
+     {"to", [](auto& one) { return one.time.basis.target_names[one.link.to]; }},
+     {"bandwidth", [](auto& one) { return when(one.link.cost > 0, 1e6 / one.link.cost); },
+      "Bytes a second; null: no limit."},
+     {"is_used",
+      [](auto& one) {
+        return one.link.cost <= one.us_of_byte(one.link.from) + one.us_of_byte(one.link.to);
+      },
+      "false: the way by the CPU's memory is as fast."}}};
+
+const Fields<OnePart> kScheduledFields = {
+    kOneLine,
+    {{"name", the<part_name>},
+     {"start_us", [](auto& part) { return part.of.time->use->schedule.start[index(part.id)]; }},
+     {"end_us", [](auto& part) { return part.of.time->use->schedule.end[index(part.id)]; }}}};
+
+const Fields<Said> kScheduleFields = {
+    kLines,
+    {{"total_us", [](auto& s) { return s.time->use->schedule.makespan; }},
+     {"critical",
+      [](auto& s) {
+        return each(s.time->use->schedule.critical, [&](std::uint32_t part) {
+          return std::string_view(s.partition.name(id_at<PartId>(part)));
+        });
+      },
+      "Each waits for the one before it.", kOnOneLine},
+     {"partitions", the<parts_of>, kScheduledFields}}};
+
+struct CostsSaid {
+  std::string_view target;
+  const ModelCosts* costs;
+};
+const Fields<InputDim> kInputDimFields = {
+    kOneLine, {{"name", the<&InputDim::name>}, {"size", the<&InputDim::size>}}};
+const Fields<UnmatchedCost> kKernelFields = {kOneLine,
+                                             {{"name", the<&UnmatchedCost::name>},
+                                              {"op", the<&UnmatchedCost::op>},
+                                              {"us", the<&UnmatchedCost::us>, "Microseconds."}}};
+
+const Fields<CostsSaid> kCostFields = {
+    kLines,
+    {{"target", the<&CostsSaid::target>},
+     {"file", the<&CostsSaid::costs, &ModelCosts::path>},
+     {"format", [](auto& one) { return cost_format_name(one.costs->format); }},
+     {"runs", the<&CostsSaid::costs, &ModelCosts::runs>, "That times are medians of."},
+     {"total_us", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::total_us>},
+     {"matched_us", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::matched_us>},
+     {"us_by_rule",
+      [](auto& one) {
+        Entries<double, std::string> times;
+        for (std::size_t i = 0; i < kMatchRules; ++i) {
+          std::string name(match_rule_name(static_cast<MatchRule>(i)));
+          std::replace(name.begin(), name.end(), ' ', '_');
+          times.list.emplace_back(std::move(name), one.costs->match.us_by_rule[i]);
+        }
+        return times;
+      },
+      kOnOneLine},
+     {"measured_nodes", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::measured_nodes>},
+     {"fused_nodes", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::fused_nodes>,
+      "Of these, without a kernel of their own."},
+     {"observed_shapes", [](auto& one) { return one.costs->shapes.size(); },
+      "Values whose dims are those of the run."},
+     {"contradicted_kernels", the<&CostsSaid::costs, &ModelCosts::contradicted>,
+      "Kernels whose shapes differ from the model's and were left out."},
+     {"input_dims", the<&CostsSaid::costs, &ModelCosts::dims>,
+      "Dims of the model's inputs that the profile saw; they bind the symbolic ones.",
+      kInputDimFields},
+     {"calibrated_ops", [](auto& one) { return one.costs->op_times.size(); }},
+     {"unmatched_kernels", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::unmatched>},
+     {"largest_unmatched",
+      the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::largest_unmatched>, "At most 10.",
+      kKernelFields}}};
+
+std::optional<std::vector<CostsSaid>> costs_of(const Said& s) {
+  if (s.time == nullptr) return std::nullopt;
+  std::vector<CostsSaid> all;
+  const CostSet* const costs = s.report.costs;
+  if (costs == nullptr) return all;
+  const auto add = [&](std::string_view target, const std::vector<ModelCosts>& files) {
+    for (const ModelCosts& file : files) all.push_back({target, &file});
+  };
+  add("cpu", costs->cpu);
+  const std::span<const Target> targets = s.report.targets;
+  add(targets.empty() ? "acc" : std::string_view(targets.front().name), costs->acc);
+  for (std::size_t i = 0; i < costs->later.size(); ++i) {
+    add(targets[i + 1].name, costs->later[i].files);
+  }
+  return all;
+}
+
+// ---- targets ----
+
+// One of several targets, or, at the end, the CPU.
+struct TargetSaid {
+  const Said& of;
+  std::size_t at;
+  bool is_host = at == of.report.targets.size();
+  const DeviceNumbersOfSplit& numbers = of.preview.by_device.devices[at];
+
+  const Target& target() const { return of.report.targets[at]; }
+};
+
+const Fields<TargetLatency> kTargetLatencyFields = {
+    kOneLine,
+    {{"compute_us", the<&TargetLatency::compute_us>},
+     {"link_us", the<&TargetLatency::link_us>},
+     {"launch_us", the<&TargetLatency::launch_us>}}};
+
+const Fields<TargetSaid> kTargetSettingFields = {
+    kLines,
+    {{"min_acc_module_size", [](auto& one) { return one.target().min_acc_size; }},
+     {"keep_acc_subgraphs",
+      [](auto& one) {
+        const std::size_t most = one.target().most_kept;
+        return when(most != SplitOptions::kUnlimited, most);
+      },
+      "The most partitions; null: no limit."},
+     {"bandwidth", [](auto& one) { return one.target().link.bytes_per_second; },
+      "Of its link, bytes per second, one direction."},
+     {"qps",
+      [](auto& one) { return one.numbers.has_unknown_bytes ? std::nullopt : one.numbers.qps; },
+      "Inferences per second that its link allows; null: unknown, or no bound."}}};
+
+const Fields<TargetSaid> kTargetTimeFields = {
+    kLines,
+    {{"peak_bytes",
+      [](auto& one) {
+        const DeviceUse& use = *one.of.time->use;
+        return when(use.is_peak_known[one.at], use.peak_bytes[one.at]);
+      },
+      "The most that it holds at once: weights, and values while they are used; null: sizes are "
+      "not known."},
+     {"machine", [](auto& one) { return one.of.time->basis.machine_with(one.at); }, kMachineAbout,
+      kMachineFields},
+     {"latency", [](auto& one) { return one.of.time->asked().targets[one.at]; },
+      "What its partitions take of an inference.", kTargetLatencyFields}}};
+
+const Fields<TargetSaid> kTargetFields = {
+    kLines,
+    {{"name",
+      [](auto& one) {
+        return one.of.target_name(one.is_host ? kNone<TargetId> : id_at<TargetId>(one.at));
+      }},
+     {"lists",
+      [](auto& one) {
+        std::vector<std::size_t> lists;
+        if (one.is_host) return lists;
+        for (std::size_t i = one.target().first_list; i < one.target().end_list; ++i) {
+          lists.push_back(i);
+        }
+        return lists;
+      },
+      "Its lists, by their places in support / files.", kOnOneLine},
+     {"partitions", [](auto& one) { return one.numbers.parts; }},
+     {"nodes", [](auto& one) { return one.numbers.nodes; }},
+     {"flops", [](auto& one) { return when(one.numbers.is_work_known(), one.numbers.flops); },
+      "Of nodes whose FLOPs are known; null: of none."},
+     {"parameter_bytes", [](auto& one) { return one.numbers.parameter_bytes; },
+      "Read by its partitions, each once."},
+     {[](auto& one) { return one.is_host ? nullptr : &one; }, kTargetSettingFields},
+     {[](auto& one) { return one.is_host || one.of.time == nullptr ? nullptr : &one; },
+      kTargetTimeFields},
+     {"bytes_to",
+      [](auto& one) {
+        Entries<std::optional<std::uint64_t>> bytes;
+        const DevicesOfSplit& devices = one.of.preview.by_device;
+        for (std::size_t to = 0; to < devices.devices.size(); ++to) {
+          const bool is_host = to == one.of.report.targets.size();
+          const bool is_known = devices.are_bytes_known(one.at, to);
+          bytes.list.emplace_back(
+              one.of.target_name(is_host ? kNone<TargetId> : id_at<TargetId>(to)),
+              when(is_known, devices.bytes_between(one.at, to)));
+        }
+        return bytes;
+      },
+      "Target: bytes that this one makes and that one reads, for each partition that reads them, "
+      "for the CPU once; null: sizes are not known.",
+      kOnOneLine}}};
+
+std::vector<TargetSaid> targets_of(const Said& s) {
+  std::vector<TargetSaid> targets;
+  if (!s.has_targets()) return targets;
+  for (std::size_t i = 0; i < s.preview.by_device.devices.size(); ++i) {
+    targets.push_back({s, i});
+  }
+  return targets;
+}
+
+// ---- partitions ----
+
+const Fields<PartLatency> kPartLatencyFields = {kOneLine,
+                                                {{"compute_us", the<&PartLatency::compute_us>},
+                                                 {"link_us", the<&PartLatency::link_us>},
+                                                 {"launch_us", the<&PartLatency::launch_us>}}};
+
+template <auto Which>
+Names kept_names(const OnePart& part) {
+  return names_of(part.of.graph, (part.of.time->plan.*Which)[part.id]);
+}
+
+const Fields<OnePart> kPartTimeFields = {
+    kLines,
+    {{"latency", [](auto& part) { return part.of.time->asked().parts[part.id]; },
+      "Of its nodes, of what crosses the link for it, of its launch.", kPartLatencyFields},
+     {"keep", the<kept_names<&ResidencyPlan::keep>>,
+      "With residency: values that stay on the accelerator after the partition.", kOnOneLine},
+     {"resident", the<kept_names<&ResidencyPlan::resident>>, "Inputs that are there already.",
+      kOnOneLine},
+     {"free", the<kept_names<&ResidencyPlan::free>>, "Values that no later partition there reads.",
+      kOnOneLine}}};
+
+const PartNumbers& numbers_of(const OnePart& part) { return part.of.preview.parts[part.id]; }
+
+const Fields<OnePart> kPartTargetFields = {
+    kLines,
+    {{"target", [](auto& part) { return part.of.target_name(part.of.partition.target(part.id)); },
+      "Several targets: the one that runs it, or cpu."},
+     {"after",
+      [](auto& part) {
+        return each(part.of.dependencies[part.id], [&](PartId before) {
+          return std::string_view(part.of.partition.name(before));
+        });
+      },
+      "Several targets: the partitions whose outputs it reads.", kOnOneLine}}};
+
+const Fields<OnePart> kPartFields = {
+    kLines,
+    {{"name", the<part_name>},
+     {"file", [](auto& part) { return file_of(part.of.report.part_files, part.id); },
+      "The partition's file in the manifest's folder; null: none was written."},
+     {"is_acc", [](auto& part) { return part.of.partition.is_acc(part.id); }},
+     {[](auto& part) { return part.of.has_targets() ? &part : nullptr; }, kPartTargetFields},
+     {"nodes",
+      [](auto& part) { return names_of(part.of.graph, part.of.partition.nodes(part.id)); }},
+     {"inputs",
+      [](auto& part) { return values_of(part.of.graph, part.of.split.boundaries.inputs[part.id]); },
+      kValueFields},
+     {"outputs",
+      [](auto& part) {
+        return values_of(part.of.graph, part.of.split.boundaries.outputs[part.id]);
+      },
+      kValueFields},
+     {"parameters",
+      [](auto& part) {
+        return names_of(part.of.graph, part.of.split.boundaries.parameters[part.id]);
+      }},
+     {"parameter_bytes", [](auto& part) { return numbers_of(part).parameter_bytes; }},
+     {"input_bytes", [](auto& part) { return numbers_of(part).input_bytes; },
+      "For tensors of known size."},
+     {"output_bytes", [](auto& part) { return numbers_of(part).output_bytes; }},
+     {"flops", [](auto& part) { return numbers_of(part).flops; },
+      "Of nodes whose FLOPs are known."},
+     {"qps", [](auto& part) { return known_qps(numbers_of(part)); },
+      "null: on the CPU, or not limited by the link."},
+     {[](auto& part) { return part.of.time == nullptr ? nullptr : &part; }, kPartTimeFields},
+     {"same_shape_as",
+      [](auto& part) {
+        const PartId like = part.of.shapes.like[part.id];
+        return like == part.id ? std::nullopt
+                               : std::optional(std::string_view(part.of.partition.name(like)));
+      },
+      "The first partition that differs in names and weights only; null: none before."},
+     {"hazards",
+      [](auto& part) {
+        return each(numbers_of(part).hazards,
+                    [&](const Hazard& hazard) { return hazard_text(part.of.graph, hazard); });
+      }}},
+    "partition"};
+
+struct LinkSaid {
+  const Said& of;
+  LinkBound bound;
+};
+const Fields<LinkSaid> kLinkFields = {
+    kLines,
+    {{"bandwidth", [](auto& one) { return one.of.preview.link.bytes_per_second; },
+      "Bytes per second, one direction."},
+     {"name", [](auto& one) { return one.of.preview.link.name; }},
+     {"max_qps", the<&LinkSaid::bound, &LinkBound::max_qps>},
+     {"bottleneck", [](auto& one) { return one.of.partition.name(one.bound.bottleneck); }},
+     {"max_qps_half_duplex", the<&LinkSaid::bound, &LinkBound::max_qps_half_duplex>},
+     {"shared_qps", the<&LinkSaid::bound, &LinkBound::shared_qps>,
+      "All partitions share the link."},
+     {"shared_qps_half_duplex", the<&LinkSaid::bound, &LinkBound::shared_qps_half_duplex>}}};
+
+// ---- reasons ----
+
+const Fields<FailedPart> kFailedFields = {
+    kLines,
+    {{"condition", the<&FailedPart::condition>,
+      words("type attribute shape opset constant given outputs_used rank max_rank dim "
+            "inputs_all inputs_same input_shape values layout absent_attribute where "
+            "quantized")},
+     {"subject", the<&FailedPart::subject>},
+     {"expected", the<&FailedPart::expected>},
+     {"actual", the<&FailedPart::actual>}},
+    "failed"};
+
+const Reason& reason_of(const OneNode& node) { return node.of.split.reasons[node.id]; }
+
+const Fields<OneNode> kCpuReasonFields = {
+    kOneLine,
+    {{"node", [](auto& node) { return std::string_view(node.of.graph.node(node.id).name); }},
+     {"code", [](auto& node) { return reason_code_name(reason_of(node).code); },
+      FieldForm{.words_of = reason_code_names}},
+     {"detail", [](auto& node) { return reason_text(node.of.reasons, node.id, reason_of(node)); },
+      "The reason in words."},
+     {"because",
+      [](auto& node) -> std::optional<std::string_view> {
+        const NodeId because = reason_of(node).because;
+        if (because == kNone<NodeId>) return std::nullopt;
+        return node.of.graph.node(because).name;
+      },
+      "The node to blame; null: none."},
+     {"failed",
+      [](auto& node) -> std::optional<std::vector<FailedPart>> {
+        const Reason& reason = reason_of(node);
+        if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) {
+          return std::nullopt;
+        }
+        const Rule& rule = node.of.report.lists[reason.list].allow[reason.rule];
+        return failed_parts(node.of.graph, node.id, rule, node.of.report.facts);
+      },
+      "rule_failed: the conditions of the rule that the node does not meet.", kFailedFields,
+      kLeftOut}}};
+
+std::vector<OneNode> cpu_nodes(const Said& s) {
+  std::vector<OneNode> nodes;
+  for (const NodeId node : s.graph.nodes()) {
+    if (!s.partition.is_acc(s.partition.part_of[node])) nodes.push_back({s, node});
+  }
+  return nodes;
+}
+
+struct TargetReason {
+  const Said& of;
+  NodeId node;
+  TargetId target;
+
+  const Reason& reason() const { return of.split.targets[index(target)].reasons[node]; }
+};
+const Fields<TargetReason> kTargetReasonFields = {
+    kOneLine,
+    {{"node", [](auto& one) { return std::string_view(one.of.graph.node(one.node).name); }},
+     {"target", [](auto& one) { return one.of.target_name(one.target); }},
+     {"code", [](auto& one) { return reason_code_name(one.reason().code); },
+      FieldForm{.words_of = reason_code_names}},
+     {"detail",
+      [](auto& one) {
+        return reason_text(reason_context(one.of.report, one.target), one.node, one.reason());
+      },
+      "The reason in words."}}};
+
+std::optional<std::vector<TargetReason>> target_reasons(const Said& s) {
+  if (!s.has_targets()) return std::nullopt;
+  std::vector<TargetReason> reasons;
+  for (const NodeId node : s.graph.nodes()) {
+    for (std::size_t i = 0; i < s.report.targets.size(); ++i) {
+      const TargetReason one{s, node, id_at<TargetId>(i)};
+      if (one.reason().code != ReasonCode::none) reasons.push_back(one);
+    }
+  }
+  return reasons;
+}
+
+struct UncheckedSaid {
+  const Said& of;
+  UncheckedRule rule;
+
+  const SupportList& list() const { return of.report.lists[rule.list]; }
+};
+const Fields<UncheckedSaid> kUncheckedFields = {
+    kOneLine,
+    {{"file", [](auto& one) { return one.list().path; }},
+     {"rule", the<&UncheckedSaid::rule, &UncheckedRule::rule>,
+      "Index among the list's allow rules, or its patterns."},
+     {"is_pattern", the<&UncheckedSaid::rule, &UncheckedRule::is_pattern>},
+     {"line",
+      [](auto& one) {
+        return one.rule.is_pattern ? one.list().patterns[one.rule.rule].line
+                                   : one.list().allow[one.rule.rule].line;
+      }},
+     {"unchecked",
+      [](auto& one) {
+        return one.rule.is_pattern ? one.list().patterns[one.rule.rule].unchecked
+                                   : one.list().allow[one.rule.rule].unchecked;
+      }},
+     {"nodes", [](auto& one) { return names_of(one.of.graph, one.rule.nodes); }}}};
+
+struct OtherFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+const Fields<OtherFile> kFileFields = {
+    kOneLine, {{"name", the<&OtherFile::name>}, {"bytes", the<&OtherFile::bytes>}}};
+
+// ---- the whole ----
+
+const Fields<Said> kTimeFields = {
+    kLines,
+    {{"machine", [](auto& s) { return s.time->basis.machine; }, kMachineAbout, kMachineFields},
+     {"latency", [](auto& s) { return s.time->asked(); },
+      "Of one inference, part after part, with the residency of the settings.", kLatencyFields},
+     {"residency", Itself{},
+      "The accelerator keeps values until their last reader there has run (on), or is sent them "
+      "each time (off).",
+      kResidencyFields}}};
+
+const Fields<Said> kTargetsTimeFields = {
+    kLines,
+    {{"in_order_us", [](auto& s) { return in_order(s, PlaceGoal::latency); },
+      "Several targets that were placed for latency: with them asked in order instead; null: they "
+      "were not."},
+     {"energy", [](auto& s) { return s.time->use->total_mj() ? &s : nullptr; },
+      "Several targets: millijoules of one inference; null: not known.", kEnergyOfSplitFields},
+     {"direct_links",
+      [](auto& s) {
+        return each(s.time->basis.links, [&](const DirectLink& link) {
+          return DirectLinkSaid{*s.time, link};
+        });
+      },
+      "Several targets: links between two of them.", kDirectLinkFields},
+     {"schedule",
+      [](auto& s) { return s.time->is_overlap_asked && s.time->asked().total_us ? &s : nullptr; },
+      "With --overlap on: partitions of different devices run at the same time.", kScheduleFields,
+      kLeftOut}}};
+
+const Fields<Said> kReportFields = {
+    kLines,
+    {{"model",
+      [](auto& s) {
+        return ModelSaid{s.report.model, s.graph, s.preview.coverage.model_parameter_bytes};
+      },
+      kModelFields},
+     {"settings", the<write_settings_of>, FieldForm{.schema = settings_schema}},
+     {"support", Itself{}, kListFields},
+     {"coverage", [](auto& s) { return s.preview.coverage; }, "Of the accelerator partitions.",
+      kCoverageFields},
+     {"verdict", [](auto& s) { return verdict_of(s.report); },
+      "Whether the split is worth it; null for a model without nodes. With times one criterion: "
+      "`speedup` against the CPU alone. Without: the share of the `work` on the accelerator, "
+      "accelerator `partitions` against the work in them, and `flops_per_byte` that crosses the "
+      "link. The worst decides.",
+      kVerdictFields},
+     {"open_sizes", [](auto& s) { return s.report.open_sizes == nullptr ? nullptr : &s; },
+      "How work and bytes depend on open dims; null where none is open or it is not known, and "
+      "outside of preview.",
+      kOpenFields},
+     {"constants", [](auto& s) { return names_of(s.graph, s.graph.constants()); }},
+     {"host_shapes", [](auto& s) { return s.report.options.host_shapes ? &s : nullptr; },
+      "Shape computations that follow the nodes that use them; null without --host-shapes.",
+      kHostShapeFields},
+     {"acc_nodes_found", [](auto& s) { return members(s, s.split.acc_found.nodes); },
+      "After the acc finder."},
+     {"acc_nodes", [](auto& s) { return members(s, s.split.fusions.acc.nodes); },
+      "After fusion groups and Q/DQ groups."},
+     {"fusion_groups",
+      [](auto& s) {
+        return groups(s, s.split.fusions.group_count(),
+                      [&](std::size_t i) { return s.split.fusions.group(id_at<GroupId>(i)); });
+      },
+      "Nodes that move together; with --keep-qdq also those of Q/DQ groups.",
+      {.one_line_items = true}},
+     {"qdq_groups",
+      [](auto& s) {
+        return groups(s, s.split.qdq_groups.count(),
+                      [&](std::size_t i) { return s.split.qdq_groups.group(i); });
+      },
+      "The groups DQ..op..Q of the model, whole on the accelerator or not; with --keep-qdq.",
+      {.one_line_items = true}},
+     {"patterns", the<matches_of>,
+      "Matches of the lists' patterns, each with its nodes by op of the pattern.", kMatchFields},
+     {"subgraphs_before", the<subgraphs_before>, "Before small ones were merged.", kSubgraphFields},
+     {"cap", [](auto& s) { return s.split.cap.subgraphs == 0 ? nullptr : &s.split.cap; },
+      "Subgraphs that went to the CPU because they exceeded the number to keep; null: none.",
+      kCapFields},
+     {"part_limits",
+      [](auto& s) { return s.split.limit_cuts.subgraphs == 0 ? nullptr : &s.split.limit_cuts; },
+      "What limits of the support lists on a whole partition did; absent: nothing was beyond them.",
+      kLimitFields, kLeftOut},
+     {"extended", [](auto& s) { return names_of(s.graph, s.split.extended); },
+      "Nodes that --extend moved."},
+     {"extensions_left_out",
+      [](auto& s) {
+        return each(s.split.extensions_left_out, [&](const ExtensionLeftOut& left) {
+          return LeftOut{acc_name(left.subgraph, s.report.options), left.nodes,
+                         part_limit_name(left.limit)};
+        });
+      },
+      "Accelerator partitions that --extend left as they are: with these nodes, a partition would "
+      "be beyond this limit of a support list; absent: none.",
+      kLeftOutFields, kLeftOut},
+     {"distinct_acc_partitions", [](auto& s) { return s.shapes.distinct; },
+      "Accelerator partitions that differ in more than names and weights."},
+     {"targets", the<targets_of>,
+      "Several targets: each in the order in which it is asked, and last the CPU. Left out where "
+      "there is one.",
+      kTargetFields, kLeftOut},
+     {"partitions", the<parts_of>, kPartFields},
+     {"node_map",
+      [](auto& s) {
+        return Entries<std::string_view>{each(s.graph.nodes(), [&](NodeId node) {
+          return std::pair(std::string_view(s.graph.node(node).name),
+                           std::string_view(s.partition.name(s.partition.part_of[node])));
+        })};
+      },
+      "Node: partition."},
+     {"link",
+      [](auto& s) -> std::optional<LinkSaid> {
+        const std::optional<LinkBound> bound = known_bound(s.preview);
+        if (!bound || s.has_targets()) return std::nullopt;  // each target has a link
+        return LinkSaid{s, *bound};
+      },
+      "null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates "
+      "are inferences per second.",
+      kLinkFields},
+     {[](auto& s) { return s.time == nullptr ? nullptr : &s; }, kTimeFields},
+     {[](auto& s) { return s.time == nullptr || !s.has_targets() ? nullptr : &s; },
+      kTargetsTimeFields},
+     {"costs", the<costs_of>, "The files of --costs.", kCostFields, kLeftOut},
+     {"cpu_reasons", the<cpu_nodes>, "Every node on the CPU.", kCpuReasonFields},
+     {"target_reasons", the<target_reasons>,
+      "Several targets: why each does not run the nodes that it was asked for.",
+      kTargetReasonFields, kLeftOut},
+     {"unchecked",
+      [](auto& s) {
+        return each(unchecked_rules(s.split.support), [&](const UncheckedRule& rule) {
+          return UncheckedSaid{s, rule};
+        });
+      },
+      "Nodes that are accepted by rules which leave a condition of the vendor's unchecked.",
+      kUncheckedFields},
+     {"chain", [](auto& s) { return JsonValue{s.report.chain}; },
+      FieldForm{.left_out = true, .schema = chain_schema}},
+     {"notes", [](auto& s) { return s.report.notes; }},
+     {"lowering", WrittenElsewhere{},
+      "Only of `lower --report`: a document of lowering.schema.json."},
+     {"files", [](const Said&) { return std::vector<OtherFile>(); },
+      "Only in manifest.json: the other files in its folder. --force removes only files that are "
+      "listed here, by name and size.",
+      kFileFields, kLeftOut}}};
 
 }  // namespace
 
-std::string report_json(const Report& report) { return ReportWriter(report, {}).write(); }
+Document report_document() {
+  return {
+      "report",
+      "The result of a split: `preview --json`, and manifest.json of `split`. Names of nodes are "
+      "in model order, partitions in call order.",
+      kReportFields.table(),
+      R"([{"if": {"required": ["targets"]}, "else": {"required": ["machine", "latency", "residency", "costs"]}}])"};
+}
 
-void report_json(const Report& report, const TakeText& take) { ReportWriter(report, take).write(); }
+namespace {
+
+std::string text_of(const Report& report, const TakeText& take) {
+  Said s{report};
+  if (s.has_targets()) s.dependencies = find_dependencies(s.graph, s.split.boundaries);
+  return document_text("report", kReportFields, s, take);
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) { return text_of(report, {}); }
+
+void report_json(const Report& report, const TakeText& take) { text_of(report, take); }
 
 }  // namespace cleave

@@ -35,31 +35,6 @@ std::string model_name(const LoadedModel& model) {
 
 namespace {
 
-void write_dim(JsonText& json, const Graph& graph, Dim dim) {
-  if (dim.is_fixed()) return json.number(dim.size());
-  if (dim.is_symbol()) return json.text(graph.text(dim.name()));
-  json.null();
-}
-
-void write_value(JsonText& json, const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  json.begin_object(JsonText::Layout::one_line);
-  json.text("name", value.name);
-  json.text("type", value_type_name(value.type));
-  json.key("dtype");
-  value.dtype == DType::unknown ? json.null() : json.text(dtype_name(value.dtype));
-  json.key("shape");
-  if (value.is_tensor() && graph.has_rank(id)) {
-    json.begin_list();
-    for (const Dim dim : graph.shape(id)) write_dim(json, graph, dim);
-    json.end_list();
-  } else {
-    json.null();
-  }
-  json.number("bytes", value_bytes(graph, id));
-  json.end_object();
-}
-
 bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
   return std::any_of(values.begin(), values.end(), [&](ValueId value) {
     return graph.value(value).is_tensor() && !value_bytes(graph, value);
@@ -68,52 +43,111 @@ bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
 
 }  // namespace
 
+const Fields<ModelSaid> kModelFields = {
+    kLines,
+    {{"path", [](auto& said) { return said.model.source.path(); }},
+     {"format", [](auto& said) { return model_format_name(said.model.format()); },
+      words("json onnx pt2 tflite")},
+     {"name", [](auto& said) { return said.graph.name(); }},
+     {"nodes", [](auto& said) { return said.graph.node_count(); }},
+     {"values", [](auto& said) { return said.graph.value_count(); }},
+     {"parameters",
+      [](auto& said) {
+        const auto& parameters = said.graph.parameters();
+        return static_cast<std::size_t>(
+            std::count_if(parameters.begin(), parameters.end(), [&](ValueId parameter) {
+              return said.graph.value(parameter).producer == kNone<NodeId>;
+            }));
+      }},
+     {"parameter_bytes", the<&ModelSaid::parameter_bytes>},
+     {"fingerprint", [](auto& said) { return fingerprint_text(fingerprint(said.graph)); },
+      "Equal for models that have the same split under the same list and settings: 16 digits."}}};
+
+const Fields<ValueSaid> kValueFields = {
+    kOneLine,
+    {{"name", [](auto& said) { return said.graph.value(said.id).name; }},
+     {"type", [](auto& said) { return value_type_name(said.graph.value(said.id).type); },
+      words("tensor tuple list scalar sequence map optional none unknown")},
+     {"dtype",
+      [](auto& said) {
+        const DType dtype = said.graph.value(said.id).dtype;
+        return when(dtype != DType::unknown, dtype_name(dtype));
+      }},
+     {"shape",
+      [](JsonText& json, const ValueSaid& said) {
+        const Graph& graph = said.graph;
+        if (!graph.value(said.id).is_tensor() || !graph.has_rank(said.id)) return json.null();
+        json.begin_list();
+        for (const Dim dim : graph.shape(said.id)) {
+          dim.is_fixed()    ? json.number(dim.size())
+          : dim.is_symbol() ? json.text(graph.text(dim.name()))
+                            : json.null();
+        }
+        json.end_list();
+      },
+      FieldForm{.schema =
+                    [] {
+                      return std::string(R"({
+"description": "null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.",
+"type": ["array", "null"],
+"items": {"type": ["integer", "string", "null"]}
+})");
+                    }}},
+     {"bytes", [](auto& said) { return value_bytes(said.graph, said.id); },
+      "null: not a tensor, or unknown."}},
+    "value"};
+
+std::vector<ValueSaid> values_of(const Graph& graph, std::span<const ValueId> values) {
+  return each(values, [&](ValueId value) { return ValueSaid{graph, value}; });
+}
+
+std::optional<std::string_view> file_of(std::span<const std::string> files, PartId part) {
+  if (files.empty() || files[index(part)].empty()) return std::nullopt;
+  return files[index(part)];
+}
+
 void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
                  std::uint64_t parameter_bytes) {
-  std::size_t parameters = 0;
-  for (const ValueId parameter : graph.parameters()) {
-    if (graph.value(parameter).producer == kNone<NodeId>) ++parameters;
-  }
-  json.begin_object("model");
-  json.text("path", model.source.path());
-  json.text("format", model_format_name(model.format()));
-  json.text("name", graph.name());
-  json.number("nodes", graph.node_count());
-  json.number("values", graph.value_count());
-  json.number("parameters", parameters);
-  json.number("parameter_bytes", parameter_bytes);
-  json.text("fingerprint", fingerprint_text(fingerprint(graph)));
-  json.end_object();
+  write(json, "model", kModelFields, {model, graph, parameter_bytes});
+}
+
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
+  json.begin_list("opsets");
+  for (const OpsetImport& opset : opsets) write(json, kOpsetFields, opset);
+  json.end_list();
+}
+
+void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
+  const auto file = file_of(files, part);
+  json.key("file");
+  file ? json.text(*file) : json.null();
+}
+
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first) {
+  json.begin_list("notes");
+  for (const std::string& note : first) json.text(note);
+  for (const std::string& note : notes) json.text(note);
+  json.end_list();
 }
 
 void write_values(JsonText& json, std::string_view key, const Graph& graph,
                   std::span<const ValueId> values) {
   json.begin_list(key);
-  for (const ValueId value : values) write_value(json, graph, value);
+  for (const ValueId value : values) write(json, kValueFields, {graph, value});
   json.end_list();
 }
 
 void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
                        std::span<const ValueId> values) {
-  json.begin_list(key, JsonText::Layout::one_line);
+  json.begin_list(key, kOneLine);
   for (const ValueId value : values) json.text(graph.value(value).name);
   json.end_list();
-}
-
-void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
-  json.key("file");
-  files.empty() || files[index(part)].empty() ? json.null() : json.text(files[index(part)]);
 }
 
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
   if (is_all_known) return bytes_text(bytes);
   return bytes == 0 ? "?" : bytes_text(bytes) + "+";
-}
-
-std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to) {
-  const std::uint64_t bytes = devices.bytes_between(from, to);
-  const bool is_known = devices.are_bytes_known(from, to);
-  return bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known);
 }
 
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
@@ -156,19 +190,86 @@ std::string work_text(const PartNumbers& numbers) {
   return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
 }
 
-namespace {
-
-void write_ratio(JsonText& json, const Coverage& coverage) {
-  json.number("acc", coverage.acc);
-  json.number("total", coverage.total);
+PartCells part_cells(const Report& report, PartId part, bool has_times) {
+  const PartNumbers& numbers = report.preview.parts[part];
+  const Boundaries& boundaries = report.split.boundaries;
+  const OpenSizes* const sizes = report.open_sizes;
+  const OpenPart* const open = sizes == nullptr ? nullptr : &(*sizes->parts)[part];
+  const auto crossing = [&](const auto& values, std::uint64_t bytes, OpenNumber OpenPart::*which) {
+    return Amount(static_cast<double>(bytes), open != nullptr
+                                                  ? open_bytes_cell(open->*which, *sizes)
+                                                  : crossing_text(report.graph, values, bytes));
+  };
+  PartCells cells{
+      .name = escaped(report.split.partition.name(part)),
+      .device = device_name(report, part),
+      .nodes = report.split.partition.nodes(part).size(),
+      .in = crossing(boundaries.inputs[part], numbers.input_bytes, &OpenPart::input_bytes),
+      .out = crossing(boundaries.outputs[part], numbers.output_bytes, &OpenPart::output_bytes),
+      .parameters = {static_cast<double>(numbers.parameter_bytes),
+                     bytes_text(numbers.parameter_bytes)},
+      .flops = {numbers.flops,
+                open != nullptr ? open_flops_cell(open->flops, *sizes) : work_text(numbers)},
+      .qps = {known_qps(numbers).value_or(-1), part_qps_text(numbers)},
+      .time = {}};
+  if (has_times) {
+    const PartLatency& time = report.time->asked().parts[part];
+    const bool is_known = time.compute_us && time.link_us && time.launch_us;
+    cells.time = {is_known ? *time.compute_us + *time.link_us + *time.launch_us : -1,
+                  part_time_text(time)};
+  }
+  return cells;
 }
 
-void write_known_ratio(JsonText& json, const Coverage& coverage) {
-  write_ratio(json, coverage);
-  json.number("ratio", coverage.ratio());
+std::vector<DeviceCells> device_cells(const Report& report, bool has_times) {
+  const DevicesOfSplit& all = report.preview.by_device;
+  const auto time_of = [&](const std::optional<double>& us) {
+    return Amount(us.value_or(-1), us ? duration_text(*us) : std::string("?"));
+  };
+  std::vector<DeviceCells> rows;
+  for (std::size_t i = 0; i < all.devices.size(); ++i) {
+    const bool is_host = i == report.targets.size();
+    const DeviceNumbersOfSplit& numbers = all.devices[i];
+    PartNumbers work;
+    work.flops = numbers.flops;
+    work.unknown_flops = numbers.unknown_flops;
+    DeviceCells& row =
+        rows.emplace_back(DeviceCells{.name = is_host ? "CPU" : report.targets[i].name,
+                                      .target = is_host ? std::nullopt : std::optional(i),
+                                      .nodes = numbers.nodes,
+                                      .parts = numbers.parts,
+                                      .work = work_text(work),
+                                      .weights = {static_cast<double>(numbers.parameter_bytes),
+                                                  bytes_text(numbers.parameter_bytes)},
+                                      .peak = {},
+                                      .compute = {},
+                                      .link = {},
+                                      .launches = {},
+                                      .qps = numbers.has_unknown_bytes ? "?"
+                                             : numbers.qps             ? rate_text(*numbers.qps)
+                                                                       : "-",
+                                      .to = {}});
+    if (!is_host && report.time != nullptr) {  // "18.1 MiB of 20 MiB"
+      const std::uint64_t peak = report.time->use->peak_bytes[i];
+      const auto memory = report.time->basis.machine_with(i).acc_memory;
+      row.peak = {static_cast<double>(peak),
+                  known_bytes_text(peak, report.time->use->is_peak_known[i]) +
+                      (memory ? " of " + bytes_text(*memory) : std::string())};
+    }
+    if (has_times) {
+      const Latency& latency = report.time->asked();
+      row.compute = time_of(is_host ? latency.cpu_us : latency.targets[i].compute_us);
+      if (!is_host) row.link = time_of(latency.targets[i].link_us);
+      if (!is_host) row.launches = time_of(latency.targets[i].launch_us);
+    }
+    for (std::size_t to = 0; to < all.devices.size(); ++to) {
+      const std::uint64_t bytes = all.bytes_between(i, to);
+      const bool is_known = all.are_bytes_known(i, to);
+      row.to.emplace_back(bytes, bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known));
+    }
+  }
+  return rows;
 }
-
-}  // namespace
 
 std::string share_text(const Coverage& coverage) {
   return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
@@ -188,32 +289,34 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   return text + " " + at;
 }
 
-void write_coverage(JsonText& json, const Coverages& coverage) {
-  constexpr auto kOneLine = JsonText::Layout::one_line;
-  json.begin_object("coverage");
-  json.begin_object("nodes", kOneLine);
-  write_known_ratio(json, coverage.nodes);
-  json.end_object();
-  json.begin_object("flops", kOneLine);
-  write_ratio(json, coverage.flops);
-  json.key("ratio");
-  coverage.flops.are_known() ? json.number(coverage.flops.ratio()) : json.null();
-  json.number("unknown_ops", coverage.unknown_flops_ops.size());
-  json.number("unknown_nodes", coverage.flops.unknown);
-  json.end_object();
-  json.begin_object("parameter_bytes", kOneLine);
-  write_known_ratio(json, coverage.parameter_bytes);
-  json.end_object();
-  json.end_object();
-}
+namespace {
 
-void write_notes(JsonText& json, std::span<const std::string> notes,
-                 std::span<const std::string> first) {
-  json.begin_list("notes");
-  for (const std::string& note : first) json.text(note);
-  for (const std::string& note : notes) json.text(note);
-  json.end_list();
-}
+const Fields<Coverage> kShareFields = {
+    kOneLine,
+    {{"acc", the<&Coverage::acc>},
+     {"total", the<&Coverage::total>},
+     {"ratio", [](auto& one) { return one.ratio(); }, "1 where the total is 0."}},
+    "share"};
+
+const Fields<Coverages> kFlopsShareFields = {
+    kOneLine,
+    {{"acc", the<&Coverages::flops, &FlopsCoverage::acc>},
+     {"total", the<&Coverages::flops, &FlopsCoverage::total>},
+     {"ratio", [](auto& all) { return when(all.flops.are_known(), all.flops.ratio()); },
+      "1 where the total is 0; null where most FLOPs are not known."},
+     {"unknown_ops", [](auto& all) { return all.unknown_flops_ops.size(); },
+      "Op types without known FLOPs."},
+     {"unknown_nodes", the<&Coverages::flops, &FlopsCoverage::unknown>}}};
+
+}  // namespace
+
+const Fields<Coverages> kCoverageFields = {
+    kLines,
+    {{"nodes", the<&Coverages::nodes>, kShareFields},
+     {"flops", Itself{}, "Of nodes whose FLOPs are known.", kFlopsShareFields},
+     {"parameter_bytes", the<&Coverages::parameter_bytes>,
+      "acc: read by the partitions or nodes that are there, perhaps also by others.",
+      kShareFields}}};
 
 std::string notes_text(std::span<const std::string> notes) {
   std::string text;
@@ -315,15 +418,70 @@ std::string opsets_text(const Graph& graph) {
   return text;
 }
 
-void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
-  json.begin_list("opsets");
-  for (const OpsetImport& opset : opsets) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("domain", opset.domain == "ai.onnx" ? std::string_view{} : opset.domain);
-    json.number("version", opset.version);
-    json.end_object();
+const Fields<OpsetImport> kOpsetFields = {
+    kOneLine,
+    {{"domain",
+      [](auto& opset) {
+        return std::string_view(opset.domain == "ai.onnx" ? std::string_view() : opset.domain);
+      },
+      "The default domain is empty."},
+     {"version", the<&OpsetImport::version>}}};
+
+std::string chain_schema() {
+  return R"({
+  "description": "How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.",
+  "type": "object",
+  "required": ["order", "inputs", "outputs", "state", "mutations"],
+  "additionalProperties": false,
+  "properties": {
+    "order": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "required": ["name", "file", "inputs", "outputs", "writes_inputs", "repeated"],
+        "additionalProperties": false,
+        "properties": {
+          "name": {"type": "string"},
+          "file": {"type": "string"},
+          "model": {"description": "Its name in a bundle: of the model, or of the signature.", "type": "string"},
+          "inputs": {"type": "array", "items": {"type": "string"}},
+          "outputs": {"type": "array", "items": {"type": "string"}},
+          "writes_inputs": {"type": "array", "items": {"type": "string"}},
+          "repeated": {"type": "array", "items": {"type": "string"}},
+          "variables": {
+            "description": "TensorFlow Lite: those that the partition keeps itself.",
+            "type": "array",
+            "items": {"type": "string"}
+          }
+        }
+      }
+    },
+    "inputs": {"type": "array", "items": {"type": ["string", "null"]}},
+    "outputs": {"type": "array", "items": {"type": ["string", "object"]}},
+    "state": {"type": "array", "items": {"type": "object"}},
+    "mutations": {"type": "array", "items": {"type": "object"}},
+    "init": {
+      "description": "TensorFlow Lite: the file whose outputs are the first values of the state.",
+      "type": "object",
+      "required": ["file", "outputs"],
+      "additionalProperties": false,
+      "properties": {
+        "file": {"type": "string"},
+        "model": {"description": "Its signature in a bundle.", "type": "string"},
+        "outputs": {"type": "array", "items": {"type": "string"}}
+      }
+    },
+    "signature": {
+      "description": "TensorFlow Lite: the names that the model's signature gives its inputs and outputs.",
+      "type": "object"
+    },
+    "open": {
+      "description": "TensorFlow Lite: values whose sizes may change.",
+      "type": "array",
+      "items": {"type": "string"}
+    }
   }
-  json.end_list();
+})";
 }
 
 std::string size_options_text(const LoadedModel& model, const Graph& graph) {

@@ -13,6 +13,7 @@
 #include "core/lists/support.h"
 #include "core/measures/measures.h"
 #include "core/split/split.h"
+#include "formats/base/fields.h"
 #include "formats/base/json.h"
 #include "formats/base/model.h"
 #include "formats/base/text.h"
@@ -54,6 +55,7 @@ struct Report {
 // cleave.report version 1, as `preview --json` prints it and `split` writes manifest.json. Indented
 // by one space a level, ends in a newline; text that is not UTF-8 is escaped.
 std::string report_json(const Report& report);
+Document report_document();
 // The same piece by piece, for a file: a million nodes make hundreds of megabytes.
 void report_json(const Report& report, const TakeText& take);
 
@@ -63,6 +65,7 @@ std::string report_text(const Report& report);
 // `preview --ops`: op types with their dtypes, supported and not, and coverage.
 std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
+Document support_report_document();
 
 // ---- report values ----
 //
@@ -79,33 +82,62 @@ std::string model_name(const LoadedModel& model);
 // "ai.onnx 17, com.microsoft 1"; "" for a model that imports no domain. Escaped.
 std::string opsets_text(const Graph& graph);
 // The field "opsets" of reports; the default domain is "".
-void write_opsets(JsonText& json, std::span<const OpsetImport> opsets);
+extern const Fields<OpsetImport> kOpsetFields;
 
 // The field "model" of reports.
-void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
-                 std::uint64_t parameter_bytes);
+struct ModelSaid {
+  const LoadedModel& model;
+  const Graph& graph;
+  std::uint64_t parameter_bytes;
+};
+extern const Fields<ModelSaid> kModelFields;
+
+// The schema of the field "chain": how parts that hold state are called, as their writers say it.
+std::string chain_schema();
 
 // What to give so that sizes become known: `--set-input sr=VALUE` for inputs that decide which branch of an
 // If runs, then `--dim N=SIZE`, then `--input-shape x=1,3,224,224` with sizes that fit the model. "" when nothing
 // helps. Reads the model again where an input has a dim without a name.
 std::string size_options_text(const LoadedModel& model, const Graph& graph);
 
-// Writes a list of values, each with its type and bytes on one line.
+// A value with its type and bytes.
+struct ValueSaid {
+  const Graph& graph;
+  ValueId id;
+};
+extern const Fields<ValueSaid> kValueFields;
+std::vector<ValueSaid> values_of(const Graph& graph, std::span<const ValueId> values);
+
+// The names of nodes or values.
+template <class Ids>
+std::vector<std::string_view> names_of(const Graph& graph, const Ids& ids) {
+  return each(ids, [&](auto id) -> std::string_view {
+    if constexpr (std::same_as<decltype(id), NodeId>) {
+      return graph.node(id).name;
+    } else {
+      return graph.value(id).name;
+    }
+  });
+}
+
+// The field "file": the entry of `files` (by part) for the part; null when none was written.
+std::optional<std::string_view> file_of(std::span<const std::string> files, PartId part);
+
+// For reports that are not told by rows yet: the fields "model", "opsets", "file", "notes", values and
+// names of values.
+void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
+                 std::uint64_t parameter_bytes);
+void write_opsets(JsonText& json, std::span<const OpsetImport> opsets);
+void write_file(JsonText& json, std::span<const std::string> files, PartId part);
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first = {});
 void write_values(JsonText& json, std::string_view key, const Graph& graph,
                   std::span<const ValueId> values);
-
-// Writes a list of the values' names on one line.
 void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
                        std::span<const ValueId> values);
 
-// Writes the field "file": the entry of `files` (by part) for the part; null when none was written.
-void write_file(JsonText& json, std::span<const std::string> files, PartId part);
-
 // A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
-
-// The bytes that one of several devices makes and another reads; "-" where nothing crosses.
-std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to);
 
 // The sum of bytes of values that cross; "?" or a trailing "+" when some are unknown.
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
@@ -126,6 +158,31 @@ std::optional<LinkBound> known_bound(const Preview& preview);
 // The QPS that the link allows the part, for tables: "9,812", "?" when sizes are unknown, "-".
 std::string part_qps_text(const PartNumbers& numbers);
 
+// The cells of tables of partitions and of several devices: a number to sort by, -1 where it is not
+// known, and its text.
+using Amount = std::pair<double, std::string>;
+
+struct PartCells {
+  std::string name, device;
+  std::size_t nodes;
+  Amount in, out, parameters, flops, qps;
+  std::optional<Amount> time;  // where times are known
+};
+PartCells part_cells(const Report& report, PartId part, bool has_times);
+
+struct DeviceCells {
+  std::string name;
+  std::optional<std::size_t> target;  // nullopt: the CPU, which has no peak and no rate
+  std::size_t nodes, parts;
+  std::string work;
+  Amount weights;
+  std::optional<Amount> peak, compute, link, launches;
+  std::string qps;
+  std::vector<std::pair<std::uint64_t, std::string>> to;  // bytes to each device
+};
+// The targets in the order in which they are asked, and last the CPU.
+std::vector<DeviceCells> device_cells(const Report& report, bool has_times);
+
 // FLOPs of a part; "?" or a trailing "+" when some are unknown.
 std::string work_text(const PartNumbers& numbers);
 
@@ -135,12 +192,8 @@ std::string coverage_text(const Coverages& coverage, std::string_view where);
 // "87.1%"; "-" when there is nothing to cover.
 std::string share_text(const Coverage& coverage);
 
-// Writes the field "coverage" of reports.
-void write_coverage(JsonText& json, const Coverages& coverage);
-
-// Writes the field "notes". The notes in `first` come before the others.
-void write_notes(JsonText& json, std::span<const std::string> notes,
-                 std::span<const std::string> first = {});
+// The field "coverage" of reports.
+extern const Fields<Coverages> kCoverageFields;
 
 // A blank line, then `note: ...` for each, wrapped; "" if there are none.
 std::string notes_text(std::span<const std::string> notes);

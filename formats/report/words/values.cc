@@ -185,19 +185,6 @@ namespace {
 
 std::string_view duplex_name(Duplex duplex) { return duplex == Duplex::full ? "full" : "half"; }
 
-void write_device(JsonText& json, std::string_view key, const DeviceNumbers& device) {
-  json.begin_object(key, JsonText::Layout::one_line);
-  json.number("flops", device.flops_per_second);
-  json.number("bandwidth", device.bytes_per_second);
-  json.number("node_us", device.node_us);
-  if (!device.energy) return;
-  json.begin_object("energy");
-  json.number("pj_per_flop", device.energy->pj_per_flop);
-  json.number("pj_per_byte", device.energy->pj_per_byte);
-  json.number("mj_per_launch", device.energy->mj_per_launch);
-  json.end_object();
-}
-
 // "4 TFLOP/s, 50 GB/s, 2 us a node"
 std::string device_text(const DeviceNumbers& device) {
   std::string text = device.flops_per_second ? flops_text(*device.flops_per_second) + "/s"
@@ -213,20 +200,6 @@ std::string launch_text(const Machine& machine) {
 }
 
 }  // namespace
-
-void write_machine(JsonText& json, const Machine& machine) {
-  json.begin_object("machine");
-  write_device(json, "cpu", machine.cpu);
-  if (machine.cpu_launch_us > 0) json.number("launch_us", machine.cpu_launch_us);
-  json.end_object();
-  write_device(json, "acc", machine.acc);
-  json.number("launch_us", machine.launch_us);
-  json.number("memory", machine.acc_memory);
-  json.number("max_subgraphs", machine.most_acc_parts);
-  json.text("duplex", duplex_name(machine.duplex));
-  json.end_object();
-  json.end_object();
-}
 
 std::string changed_times(std::optional<double> was_us, std::optional<double> is_us) {
   constexpr double kRounding = 1e-9;
@@ -310,48 +283,6 @@ std::string unmatched_text(const ModelCosts& costs) {
   return text + list.rest(" and # more");
 }
 
-void write_costs(JsonText& json, std::string_view target, const ModelCosts& costs) {
-  const CostMatch& match = costs.match;
-  json.begin_object();
-  json.text("target", target);
-  json.text("file", costs.path);
-  json.text("format", cost_format_name(costs.format));
-  json.number("runs", costs.runs);
-  json.number("total_us", match.total_us);
-  json.number("matched_us", match.matched_us);
-  json.begin_object("us_by_rule", JsonText::Layout::one_line);
-  for (std::size_t i = 0; i < kMatchRules; ++i) {
-    std::string name(match_rule_name(static_cast<MatchRule>(i)));
-    std::replace(name.begin(), name.end(), ' ', '_');
-    json.number(name, match.us_by_rule[i]);
-  }
-  json.end_object();
-  json.number("measured_nodes", match.measured_nodes);
-  json.number("fused_nodes", match.fused_nodes);
-  json.number("observed_shapes", costs.shapes.size());
-  json.number("contradicted_kernels", costs.contradicted);
-  json.begin_list("input_dims");
-  for (const InputDim& dim : costs.dims) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("name", dim.name);
-    json.number("size", dim.size);
-    json.end_object();
-  }
-  json.end_list();
-  json.number("calibrated_ops", costs.op_times.size());
-  json.number("unmatched_kernels", match.unmatched);
-  json.begin_list("largest_unmatched");
-  for (const UnmatchedCost& kernel : match.largest_unmatched) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("name", kernel.name);
-    json.text("op", kernel.op);
-    json.number("us", kernel.us);
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
-}
-
 namespace {
 
 std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
@@ -403,6 +334,16 @@ std::string calibration_text(const Calibration& calibration,
                              const std::vector<CalibratedModel>& models) {
   return wrapped(headline(calibration), 0, 2) + '\n' + models_text(calibration, models) + '\n' +
          ops_text(calibration);
+}
+
+std::uint64_t total_bytes(const LinkBytes& bytes) { return bytes.in + bytes.out + bytes.direct; }
+
+std::optional<double> shared_qps(const InferenceTime& time, const Latency& latency) {
+  if (!time.basis.target_names.empty()) return std::nullopt;  // each has a link of its own
+  const LinkBytes& bytes = latency.link_bytes;
+  const std::uint64_t most = std::max(bytes.in, bytes.out);
+  if (bytes.unknown != kNone<ValueId> || most == 0) return std::nullopt;
+  return time.basis.machine.link_bytes_per_second / static_cast<double>(most);
 }
 
 namespace {
@@ -584,16 +525,6 @@ std::string device_text(const Graph& graph, const DeviceTimes& times, const Devi
   }
   if (counts.unknown > 0) text += ", not known for " + count_text(counts.unknown);
   return text;
-}
-
-std::uint64_t total_bytes(const LinkBytes& bytes) { return bytes.in + bytes.out + bytes.direct; }
-
-std::optional<double> shared_qps(const InferenceTime& time, const Latency& latency) {
-  if (!time.basis.target_names.empty()) return std::nullopt;  // each has a link of its own
-  const LinkBytes& bytes = latency.link_bytes;
-  const std::uint64_t most = std::max(bytes.in, bytes.out);
-  if (bytes.unknown != kNone<ValueId> || most == 0) return std::nullopt;
-  return time.basis.machine.link_bytes_per_second / static_cast<double>(most);
 }
 
 // "flops=4TFLOP/s,bandwidth=50GB/s": the rates that the device lacks, with an example each.
@@ -805,97 +736,6 @@ std::string overlap_text(const InferenceTime& time, const Partition& partition) 
          " where partitions of different devices run at the same " + "time (" +
          times_as_fast(*time.asked().total_us, schedule.makespan) +
          "); each of these waits for the one before it: " + chain + list.rest(" and # more");
-}
-
-void write_targets_time(JsonText& json, const InferenceTime& time, const Partition& partition) {
-  const auto order = [&](PlaceGoal goal) {
-    return time.goal == goal ? time.in_order_cost : std::nullopt;
-  };
-  json.number("in_order_us", order(PlaceGoal::latency));
-  json.key("energy");
-  if (const auto total = time.use->total_mj()) {
-    json.begin_object();
-    json.number("total_mj", total);
-    json.begin_object("devices", JsonText::Layout::one_line);
-    for (std::size_t i = 0; i < time.use->energy_mj.size(); ++i) {
-      json.text_key(i < time.basis.target_names.size() ? time.basis.target_names[i] : "cpu");
-      json.number(time.use->energy_mj[i]);
-    }
-    json.end_object();
-    json.number("all_cpu_mj", time.all_cpu_mj);
-    json.number("bound_mj", time.bound_mj);
-    json.number("in_order_mj", order(PlaceGoal::energy));
-    json.end_object();
-  } else {
-    json.null();
-  }
-  json.begin_list("direct_links");
-  const auto us_of_byte = [&](DeviceIndex target) {
-    return 1e6 / time.basis.machine_with(target).link_bytes_per_second;
-  };
-  for (const DirectLink& link : time.basis.links) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("from", time.basis.target_names[link.from]);
-    json.text("to", time.basis.target_names[link.to]);
-    json.number("bandwidth", link.cost > 0 ? std::optional(1e6 / link.cost) : std::nullopt);
-    json.flag("is_used", link.cost <= us_of_byte(link.from) + us_of_byte(link.to));
-    json.end_object();
-  }
-  json.end_list();
-  if (!time.is_overlap_asked || !time.asked().total_us) return;
-  const PartSchedule& schedule = time.use->schedule;
-  json.begin_object("schedule");
-  json.number("total_us", schedule.makespan);
-  json.begin_list("critical", JsonText::Layout::one_line);
-  for (const std::uint32_t part : schedule.critical) json.text(partition.name(id_at<PartId>(part)));
-  json.end_list();
-  json.begin_list("partitions");
-  for (const PartId part : partition.parts()) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("name", partition.name(part));
-    json.number("start_us", schedule.start[index(part)]);
-    json.number("end_us", schedule.end[index(part)]);
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
-}
-
-void write_latency(JsonText& json, const Latency& latency) {
-  json.begin_object("latency");
-  json.number("total_us", latency.total_us);
-  json.number("cpu_us", latency.cpu_us);
-  json.number("acc_us", latency.acc_us);
-  json.number("link_us", latency.link_us);
-  json.number("launch_us", latency.launch_us);
-  json.number("launches", latency.launches);
-  json.number("all_cpu_us", latency.all_cpu_us);
-  json.number("best_us", latency.best_us);
-  json.number("bound_us", latency.bound_us);
-  json.flag("is_measured", latency.is_measured);
-  json.end_object();
-}
-
-void write_residency(JsonText& json, const InferenceTime& time, const Partition& partition) {
-  json.begin_object("residency");
-  json.flag("is_on", time.residency == Residency::on);
-  for (const bool is_on : {false, true}) {
-    const Latency& latency = is_on ? time.with : time.without;
-    const bool is_known = latency.link_bytes.unknown == kNone<ValueId>;
-    json.begin_object(is_on ? "on" : "off", JsonText::Layout::one_line);
-    json.number("link_bytes",
-                is_known ? std::optional(total_bytes(latency.link_bytes)) : std::nullopt);
-    json.number("shared_qps", shared_qps(time, latency));
-    json.number("total_us", latency.total_us);
-    json.end_object();
-  }
-  // The plan counts tensors of known size only.
-  const bool is_whole = time.without.link_bytes.unknown == kNone<ValueId>;
-  json.number("peak_bytes", is_whole ? std::optional(time.plan.peak_bytes) : std::nullopt);
-  json.key("peak_partition");
-  time.plan.peak_part == kNone<PartId> ? json.null()
-                                       : json.text(partition.name(time.plan.peak_part));
-  json.end_object();
 }
 
 }  // namespace cleave

@@ -224,34 +224,29 @@ std::string steps_text(const OpenSizes& sizes) {
   return text;
 }
 
-void write_open_number(JsonText& json, std::string_view key, const OpenNumber& number,
-                       const OpenSizes& sizes) {
-  json.begin_object(key, JsonText::Layout::one_line);
-  json.key("expression");
-  number.exact ? json.text(expression_text(*number.exact, sizes.names)) : json.null();
-  json.number("at_first", number.at_first);
-  json.flag("is_partial", number.is_partial);
-  json.end_object();
-}
+const Fields<OpenNumberSaid> kOpenNumberFields = {
+    kOneLine,
+    {{"expression",
+      [](auto& said) {
+        const std::optional<Polynomial>& exact = said.number->exact;
+        return exact ? std::optional(expression_text(*exact, said.sizes->names)) : std::nullopt;
+      },
+      "Terms like 12*N*H; null: no polynomial of degree 3 at most."},
+     {"at_first", the<&OpenNumberSaid::number, &OpenNumber::at_first>, "At the first sizes."},
+     {"is_partial", the<&OpenNumberSaid::number, &OpenNumber::is_partial>,
+      "Something in it is not known at any size, and left out."}},
+    "open_number"};
 
-void write_open_dims(JsonText& json, const OpenSizes& sizes) {
-  json.begin_object("dims");
+const Fields<OpenDim> kOpenDimFields = {
+    kOneLine, {{"first", the<&OpenDim::first>}, {"step", the<&OpenDim::step>}}, "open_dim"};
+
+Entries<OpenDim> open_dims(const OpenSizes& sizes) {
+  Entries<OpenDim> dims;
   for (std::size_t i = 0; i < sizes.names.size(); ++i) {
-    json.text_key(sizes.names[i]);
-    json.begin_object(JsonText::Layout::one_line);
-    json.number("first", sizes.grid.first[i]);
-    json.number("step", sizes.grid.step[i]);
-    json.end_object();
+    dims.list.emplace_back(sizes.names[i], OpenDim{sizes.grid.first[i], sizes.grid.step[i]});
   }
-  for (const auto& [name, size] : sizes.pinned) {
-    json.text_key(name);
-    json.begin_object(JsonText::Layout::one_line);
-    json.number("first", size);
-    json.number("step", 0);
-    json.end_object();
-  }
-  json.end_object();
-  json.flag("is_for_steps", sizes.is_for_steps);
+  for (const auto& [name, size] : sizes.pinned) dims.list.emplace_back(name, OpenDim{size, 0});
+  return dims;
 }
 
 // ---- option words ----
@@ -508,32 +503,35 @@ std::string_view answer_name(Worth answer) {
 }
 
 std::string worth_text(const Report& report) {
-  const auto verdict = judge(report);
-  if (!verdict) return {};
-  return "worth it: " + std::string(answer_word(verdict->answer)) + ": " +
-         sentence(report, *verdict);
+  const auto said = verdict_of(report);
+  if (!said) return {};
+  return "worth it: " + std::string(answer_word(said->verdict.answer)) + ": " + said->why;
 }
 
-void write_worth(JsonText& json, const Report& report) {
-  const auto verdict = judge(report);
-  json.key("verdict");
-  if (!verdict) return json.null();
-  json.begin_object();
-  json.text("answer", answer_name(verdict->answer));
-  json.text("why", sentence(report, *verdict));
-  json.text("basis", basis_name(verdict->basis));
-  json.begin_list("criteria");
-  for (const WorthCriterion& criterion : verdict->criteria) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.text("name", criterion_name(criterion.kind));
-    json.number("value", criterion.value);
-    json.number("yes", criterion.yes);
-    json.number("maybe", criterion.maybe);
-    json.text("answer", answer_name(criterion.answer));
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
+const Fields<WorthCriterion> kCriterionFields = {
+    kOneLine,
+    {{"name", [](auto& one) { return criterion_name(one.kind); },
+      words("speedup work partitions flops_per_byte")},
+     {"value", the<&WorthCriterion::value>},
+     {"yes", the<&WorthCriterion::yes>, "The least value of a yes; of partitions the most."},
+     {"maybe", the<&WorthCriterion::maybe>, "The same of a maybe."},
+     {"answer", [](auto& one) { return answer_name(one.answer); }, words("yes maybe no")}}};
+
+const Fields<VerdictSaid> kVerdictFields = {
+    kLines,
+    {{"answer", [](auto& said) { return answer_name(said.verdict.answer); }, words("yes maybe no")},
+     {"why", the<&VerdictSaid::why>},
+     {"basis", [](auto& said) { return basis_name(said.verdict.basis); },
+      "What is counted as work: FLOPs, those at the first sizes of `open_sizes`, nodes where FLOPs "
+      "are not known; nothing where times are.",
+      words("flops flops_at_first_sizes nodes times")},
+     {"criteria", the<&VerdictSaid::verdict, &WorthVerdict::criteria>, kCriterionFields}}};
+
+std::optional<VerdictSaid> verdict_of(const Report& report) {
+  auto verdict = judge(report);
+  if (!verdict) return std::nullopt;
+  std::string why = sentence(report, *verdict);
+  return VerdictSaid{*std::move(verdict), std::move(why)};
 }
 
 }  // namespace cleave

@@ -170,9 +170,6 @@ std::string unchecked_text(const std::vector<SupportList>& lists, const Unchecke
 // "gen4x16 (31.5 GB/s)"
 std::string link_text(const Link& link);
 
-// The field "machine" of reports: a number that is unknown is null. Calibrated times are left out.
-void write_machine(JsonText& json, const Machine& machine);
-
 // What differs between two machines: "launch: 9 ms, was 500 us".
 std::vector<std::string> changed_numbers(const Machine& before, const Machine& now);
 
@@ -186,9 +183,6 @@ std::string costs_text(const ModelCosts& costs);
 // The largest times without a node: `"ReorderOutput" 43 us, "Transpose" 12 us and 3 more`; empty
 // when there are none.
 std::string unmatched_text(const ModelCosts& costs);
-
-// An object of the list "costs" of reports.
-void write_costs(JsonText& json, std::string_view target, const ModelCosts& costs);
 
 struct CalibratedModel {
   std::string name;
@@ -239,12 +233,11 @@ std::string overlap_text(const InferenceTime& time, const Partition& partition);
 // The time of a part for tables: "1.2 ms", or "?" when it is unknown.
 std::string part_time_text(const PartLatency& part);
 
-// Of several targets the fields "in_order_us", "energy", "direct_links" and, with --overlap on, "schedule".
-void write_targets_time(JsonText& json, const InferenceTime& time, const Partition& partition);
+// In and out, and directly between targets.
+std::uint64_t total_bytes(const LinkBytes& bytes);
 
-// The fields "latency" and "residency" of reports.
-void write_latency(JsonText& json, const Latency& latency);
-void write_residency(JsonText& json, const InferenceTime& time, const Partition& partition);
+// The inferences per second that the link allows with this latency; nullopt: not known, or no bound.
+std::optional<double> shared_qps(const InferenceTime& time, const Latency& latency);
 
 // ---- list warnings ----
 //
@@ -286,14 +279,23 @@ std::string first_sizes_text(const OpenSizes& sizes);
 // "H and W in steps of 32": between which sizes products do not hold; "" where they hold for all.
 std::string steps_text(const OpenSizes& sizes);
 
-// Writes {"expression": "2331136*N", "at_first": 2331136, "is_partial": false}; the expression is null
-// where the number is no polynomial of degree 3 at most.
-void write_open_number(JsonText& json, std::string_view key, const OpenNumber& number,
-                       const OpenSizes& sizes);
+// {"expression": "2331136*N", "at_first": 2331136, "is_partial": false}
+struct OpenNumberSaid {
+  const OpenSizes* sizes;
+  const OpenNumber* number;
+};
+extern const Fields<OpenNumberSaid> kOpenNumberFields;
 
-// Writes the field "dims" of the object "open_sizes": for each dim the first size that was tried, and the
-// step between sizes.
-void write_open_dims(JsonText& json, const OpenSizes& sizes);
+// The field "dims" of the object "open_sizes".
+struct OpenDim {
+  std::int64_t first, step;
+};
+extern const Fields<OpenDim> kOpenDimFields;
+inline constexpr std::string_view kOpenDimsAbout =
+    "Open dims of the inputs, with the first size that was tried and the step to the others; 0: "
+    "only "
+    "that size fits the model.";
+Entries<OpenDim> open_dims(const OpenSizes& sizes);
 
 // ---- page ----
 //
@@ -363,8 +365,12 @@ std::string_view answer_name(Worth answer);
 // model without nodes.
 std::string worth_text(const Report& report);
 
-// Writes the field "verdict": the answer, the sentence, and the criteria with their thresholds; null
-// for a model without nodes.
-void write_worth(JsonText& json, const Report& report);
+// The field "verdict"; nullopt for a model without nodes.
+struct VerdictSaid {
+  WorthVerdict verdict;
+  std::string why;
+};
+extern const Fields<VerdictSaid> kVerdictFields;
+std::optional<VerdictSaid> verdict_of(const Report& report);
 
 }  // namespace cleave

@@ -1,9 +1,5 @@
 #include "formats/lists/settings.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "tests/catch2.h"
 
 namespace cleave {
@@ -91,30 +87,6 @@ TEST_CASE("differences between two settings are reported, except for names of pa
   CHECK(changed_settings({}, by_cost, false) ==
         std::vector<std::string>{"place: cost, was priority"});
   CHECK(changed_settings({}, by_cost, true) == std::vector<std::string>{"place: cost, was order"});
-}
-
-// CLEAVE_UPDATE_SCHEMA=1 writes the section instead.
-TEST_CASE("the schema of reports has the settings of the table") {
-  const std::string path = CLEAVE_PROJECT_DIR "/formats/report/schema/report.schema.json";
-  std::ostringstream read;
-  read << std::ifstream(path).rdbuf();
-  std::string schema = read.str();
-  const std::string head = "    \"settings\": ";
-  const std::size_t begin = schema.find(head);
-  const std::size_t end = schema.find("\n    },", begin);
-  REQUIRE(begin != schema.npos);
-  REQUIRE(end != schema.npos);
-  std::string wanted = settings_schema();
-  wanted.pop_back();
-  for (std::size_t at = 0; (at = wanted.find('\n', at)) != wanted.npos; at += 5) {
-    wanted.insert(at + 1, "    ");
-  }
-  const std::size_t size = end + std::string("\n    }").size() - begin;
-  if (std::getenv("CLEAVE_UPDATE_SCHEMA") != nullptr) {
-    std::ofstream(path) << schema.replace(begin, size, head + wanted);
-    return;
-  }
-  CHECK(schema.substr(begin, size) == head + wanted);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""What a model is made of, as cleave inspect --json reports it, as dataclasses. Made by make_results.py from inspect.schema.json."""
+"""cleave.inspect, version 1, as dataclasses. Made by make_results.py from inspect.schema.json."""
 
 from __future__ import annotations
 
@@ -39,10 +39,12 @@ class InspectOpenNumber:
 
 @dataclass(frozen=True, kw_only=True)
 class InspectOpenSizes:
-    """How the FLOPs depend on open dims; null where none is open or it is not known."""
+    """How the work depends on open dims; null: on none, or it is not known."""
 
+    # Open dims of the inputs, with the first size that was tried and the step to the others; 0: only that size fits the
+    # model.
     dims: dict[str, InspectOpenDim]
-    # The expression holds at the sizes of the steps only.
+    # Expressions hold at the sizes of the steps only: strides round.
     is_for_steps: bool
     flops: InspectOpenNumber
 
@@ -57,6 +59,7 @@ class InspectOpenSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class InspectOpset:
+    # The default domain is empty.
     domain: str
     version: int
 
@@ -70,10 +73,9 @@ class InspectOpset:
 
 @dataclass(frozen=True, kw_only=True)
 class InspectOp:
-    # With its domain, unless it is ONNX's own.
     op: str
     nodes: int
-    # Null when those of a node are unknown.
+    # null: not known.
     flops: float | None
     # Element types of the tensors that the nodes make.
     makes: list[str]
@@ -93,9 +95,9 @@ class InspectList:
     name: str
     # That it accepts.
     nodes: int
-    # Of these: by rules that leave a condition of the vendor's unchecked.
+    # Of these, by rules that leave a vendor's condition unchecked.
     unchecked: int
-    # Null when FLOPs of a node are unknown, or there are none.
+    # null: not known.
     flops_share: float | None
 
     @classmethod
@@ -110,24 +112,25 @@ class InspectList:
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect:
+    """What a model is made of: `inspect --json`."""
+
     format: Literal["cleave.inspect"]
     version: int
     model: str
     nodes: int
-    # Null when those of a node are unknown.
+    # null: those of a node are not known.
     flops: float | None
-    # How the FLOPs depend on open dims; null where none is open or it is not known.
+    # How the work depends on open dims; null: on none, or it is not known.
     open_sizes: InspectOpenSizes | None
     nodes_of_unknown_flops: int
     tensors_of_unknown_shape: int
-    # Each is counted once.
     parameters: int
-    # Null when the size of one is unknown.
+    # Each parameter once; null: one is of unknown size.
     parameter_bytes: int | None
     opsets: list[InspectOpset]
     # The most FLOPs first, then the most nodes.
     ops: list[InspectOp]
-    # What each support list that is known by name accepts.
+    # What lists that are known by name accept.
     lists: list[InspectList]
 
     @classmethod

@@ -15,8 +15,8 @@ class ReportModel:
     values: int
     parameters: int
     parameter_bytes: int
-    # Equal for models that have the same split under the same list and settings.
-    fingerprint: str | None = None
+    # Equal for models that have the same split under the same list and settings: 16 digits.
+    fingerprint: str
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportModel:
@@ -28,7 +28,7 @@ class ReportModel:
             values=data["values"],
             parameters=data["parameters"],
             parameter_bytes=data["parameter_bytes"],
-            fingerprint=data.get("fingerprint"),
+            fingerprint=data["fingerprint"],
         )
 
 
@@ -118,10 +118,10 @@ class ReportSupport:
     name: str
     files: list[str]
     # Copies of the lists, for later comparisons.
-    contents: list[str] | None = None
+    contents: list[str]
     # A node must be accepted by each list, not by any of them.
-    all_of: bool | None = None
-    # The graph that the lists were held against, where the user said so.
+    all_of: bool
+    # The graph that the lists were held against, where the user s so.
     as_: Literal["model", "onnxruntime"] | None = None
     # Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.
     runtime: ReportSupportRuntime | None = None
@@ -131,8 +131,8 @@ class ReportSupport:
         return cls(
             name=data["name"],
             files=data["files"],
-            contents=data.get("contents"),
-            all_of=data.get("all_of"),
+            contents=data["contents"],
+            all_of=data["all_of"],
             as_=data.get("as"),
             runtime=(ReportSupportRuntime.from_json(data["runtime"])) if "runtime" in data else None,
         )
@@ -142,8 +142,8 @@ class ReportSupport:
 class ReportShare:
     acc: float
     total: float
-    # 1 where the total is 0; null where most FLOPs are not known.
-    ratio: float | None
+    # 1 where the total is 0.
+    ratio: float
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportShare:
@@ -156,6 +156,8 @@ class ReportShare:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCoverageFlops:
+    """Of nodes whose FLOPs are known."""
+
     acc: float
     total: float
     # 1 where the total is 0; null where most FLOPs are not known.
@@ -182,7 +184,7 @@ class ReportCoverage:
     nodes: ReportShare
     # Of nodes whose FLOPs are known.
     flops: ReportCoverageFlops
-    # acc: read by accelerator partitions, perhaps also by others.
+    # acc: read by the partitions or nodes that are there, perhaps also by others.
     parameter_bytes: ReportShare
 
     @classmethod
@@ -290,6 +292,8 @@ class ReportOpenSizesPartition:
 class ReportOpenSizes:
     """How work and bytes depend on open dims; null where none is open or it is not known, and outside of preview."""
 
+    # Open dims of the inputs, with the first size that was tried and the step to the others; 0: only that size fits the
+    # model.
     dims: dict[str, ReportOpenDim]
     # Expressions hold at the sizes of the steps only: strides round.
     is_for_steps: bool
@@ -310,6 +314,8 @@ class ReportOpenSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportHostShapes:
+    """Shape computations that follow the nodes that use them; null without --host-shapes."""
+
     nodes: list[str]
     # Those of them that are on the accelerator although no list accepts them.
     to_acc: int
@@ -361,27 +367,9 @@ class ReportSubgraphsBefore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportPartLimits:
-    """What limits of the support lists on a whole partition did; absent: nothing was beyond them."""
-
-    # Accelerator subgraphs that were beyond a limit.
-    subgraphs: int
-    # Accelerator subgraphs made of them.
-    pieces: int
-    # Nodes that went to the CPU.
-    nodes: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportPartLimits:
-        return cls(
-            subgraphs=data["subgraphs"],
-            pieces=data["pieces"],
-            nodes=data["nodes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReportCap:
+    """Subgraphs that went to the CPU because they exceeded the number to keep; null: none."""
+
     # Accelerator subgraphs.
     kept: int
     subgraphs: int
@@ -399,6 +387,26 @@ class ReportCap:
             nodes=data["nodes"],
             flops=data["flops"],
             link_bytes=data["link_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPartLimits:
+    """What limits of the support lists on a whole partition did; absent: nothing was beyond them."""
+
+    # Accelerator subgraphs that were beyond a limit.
+    subgraphs: int
+    # Accelerator subgraphs made of them.
+    pieces: int
+    # Nodes that went to the CPU.
+    nodes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportPartLimits:
+        return cls(
+            subgraphs=data["subgraphs"],
+            pieces=data["pieces"],
+            nodes=data["nodes"],
         )
 
 
@@ -436,15 +444,14 @@ class ReportMachineCpuEnergy:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportMachineCpu:
-    """Numbers that were given; null: unknown."""
-
-    # A second.
+    # A second; null: unknown.
     flops: float | None
-    # Bytes a second of its memory.
+    # Bytes a second of its memory; null: unknown.
     bandwidth: float | None
+    # Of any node. Microseconds.
     node_us: float
     energy: ReportMachineCpuEnergy | None = None
-    # Of a CPU partition.
+    # Of a CPU partition. Microseconds.
     launch_us: float | None = None
 
     @classmethod
@@ -476,17 +483,18 @@ class ReportMachineAccEnergy:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportMachineAcc:
-    """Numbers that were given; null: unknown."""
-
-    # A second.
+    # A second; null: unknown.
     flops: float | None
-    # Bytes a second of its memory.
+    # Bytes a second of its memory; null: unknown.
     bandwidth: float | None
+    # Of any node. Microseconds.
     node_us: float
     energy: ReportMachineAccEnergy | None = None
+    # Microseconds. null: not known.
     launch_us: float | None
-    # Bytes.
+    # Bytes; null: unknown.
     memory: int | None
+    # null: no limit.
     max_subgraphs: int | None
     duplex: Literal["half", "full"]
 
@@ -506,8 +514,6 @@ class ReportMachineAcc:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportMachine:
-    """Numbers of --target and of support lists; null: unknown."""
-
     cpu: ReportMachineCpu
     acc: ReportMachineAcc
 
@@ -521,10 +527,13 @@ class ReportMachine:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTargetLatency:
-    """What its partitions take of an inference, in microseconds; null: not known."""
+    """What its partitions take of an inference."""
 
+    # Microseconds. null: not known.
     compute_us: float | None
+    # Microseconds. null: not known.
     link_us: float | None
+    # Microseconds. null: not known.
     launch_us: float | None
 
     @classmethod
@@ -556,8 +565,9 @@ class ReportTarget:
     qps: float | None = None
     # The most that it holds at once: weights, and values while they are used; null: sizes are not known.
     peak_bytes: int | None = None
+    # Numbers of --target and of support lists.
     machine: ReportMachine | None = None
-    # What its partitions take of an inference, in microseconds; null: not known.
+    # What its partitions take of an inference.
     latency: ReportTargetLatency | None = None
     # Target: bytes that this one makes and that one reads, for each partition that reads them, for the CPU once; null:
     # sizes are not known.
@@ -584,27 +594,10 @@ class ReportTarget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportTargetReason:
-    node: str
-    target: str
-    code: str
-    # The reason in words.
-    detail: str
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportTargetReason:
-        return cls(
-            node=data["node"],
-            target=data["target"],
-            code=data["code"],
-            detail=data["detail"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReportValue:
     name: str
     type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
+    # null: not known.
     dtype: str | None
     # null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.
     shape: list[int | str | None] | None
@@ -624,10 +617,13 @@ class ReportValue:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPartitionLatency:
-    """Microseconds: of its nodes, of what crosses the link for it, of its launch."""
+    """Of its nodes, of what crosses the link for it, of its launch."""
 
+    # Microseconds. null: not known.
     compute_us: float | None
+    # Microseconds. null: not known.
     link_us: float | None
+    # Microseconds. null: not known.
     launch_us: float | None
 
     @classmethod
@@ -643,7 +639,7 @@ class ReportPartitionLatency:
 class ReportPartition:
     name: str
     # The partition's file in the manifest's folder; null: none was written.
-    file: str | None = None
+    file: str | None
     is_acc: bool
     # Several targets: the one that runs it, or cpu.
     target: str | None = None
@@ -661,7 +657,7 @@ class ReportPartition:
     flops: float
     # null: on the CPU, or not limited by the link.
     qps: float | None
-    # Microseconds: of its nodes, of what crosses the link for it, of its launch.
+    # Of its nodes, of what crosses the link for it, of its launch.
     latency: ReportPartitionLatency | None = None
     # With residency: values that stay on the accelerator after the partition.
     keep: list[str] | None = None
@@ -677,7 +673,7 @@ class ReportPartition:
     def from_json(cls, data: dict[str, Any]) -> ReportPartition:
         return cls(
             name=data["name"],
-            file=data.get("file"),
+            file=data["file"],
             is_acc=data["is_acc"],
             target=data.get("target"),
             after=data.get("after"),
@@ -701,6 +697,9 @@ class ReportPartition:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportLink:
+    """null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates are inferences per
+    second."""
+
     # Bytes per second, one direction.
     bandwidth: float
     name: str
@@ -726,20 +725,25 @@ class ReportLink:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportLatency:
-    """Microseconds of one inference, part after part, with the residency of the settings; null: not known."""
+    """Of one inference, part after part, with the residency of the settings."""
 
+    # Microseconds. null: not known.
     total_us: float | None
+    # Microseconds. null: not known.
     cpu_us: float | None
+    # Microseconds. null: not known.
     acc_us: float | None
+    # Microseconds. null: not known.
     link_us: float | None
+    # Microseconds. null: not known.
     launch_us: float | None
     # Accelerator partitions.
     launches: int
-    # Without an accelerator.
+    # Without an accelerator. Microseconds. null: not known.
     all_cpu_us: float | None
-    # Of the best placement that a search found.
+    # Of the best placement that a search found. Microseconds. null: not known.
     best_us: float | None
-    # No placement is faster.
+    # No placement is faster. Microseconds. null: not known.
     bound_us: float | None
     # Every node's time on its device was measured.
     is_measured: bool
@@ -762,9 +766,11 @@ class ReportLatency:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportResidency:
-    # In and out; null: not known.
+    # In and out. null: not known.
     link_bytes: int | None
+    # null: not known.
     shared_qps: float | None
+    # Microseconds. null: not known.
     total_us: float | None
 
     @classmethod
@@ -783,8 +789,9 @@ class ReportResidencyField:
     is_on: bool
     off: ReportResidency
     on: ReportResidency
-    # The most that the accelerator holds at once, with residency; null when the size of a tensor is unknown.
+    # The most bytes of values that it holds at once. null: not known.
     peak_bytes: int | None
+    # Where that is; null: nowhere.
     peak_partition: str | None
 
     @classmethod
@@ -800,15 +807,15 @@ class ReportResidencyField:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportEnergy:
-    """Several targets: millijoules of an inference; null where what a device draws is not known."""
+    """Several targets: millijoules of one inference; null: not known."""
 
     total_mj: float
-    # By target, and of the cpu.
     devices: dict[str, float]
+    # null: not known.
     all_cpu_mj: float | None
-    # With --place-goal energy: no placement takes less.
+    # No placement takes less; null: not placed for energy.
     bound_mj: float | None
-    # With --place-goal energy: if the targets were asked in order.
+    # With the targets asked in order; null: not placed for energy.
     in_order_mj: float | None
 
     @classmethod
@@ -826,9 +833,9 @@ class ReportEnergy:
 class ReportDirectLink:
     from_: str
     to: str
-    # Bytes a second; null: they share their memory.
+    # Bytes a second; null: no limit.
     bandwidth: float | None
-    # It is no slower than the way through the CPU.
+    # false: the way by the CPU's memory is as fast.
     is_used: bool
 
     @classmethod
@@ -844,7 +851,9 @@ class ReportDirectLink:
 @dataclass(frozen=True, kw_only=True)
 class ReportSchedulePartition:
     name: str
+    # Microseconds.
     start_us: float
+    # Microseconds.
     end_us: float
 
     @classmethod
@@ -858,10 +867,11 @@ class ReportSchedulePartition:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSchedule:
-    """With --overlap on: each device runs its partitions in order, each when what it reads is there."""
+    """With --overlap on: partitions of different devices run at the same time."""
 
+    # Microseconds.
     total_us: float
-    # Partitions of which each waits for the one before it.
+    # Each waits for the one before it.
     critical: list[str]
     partitions: list[ReportSchedulePartition]
 
@@ -891,6 +901,7 @@ class ReportCostInputDim:
 class ReportCostLargestUnmatched:
     name: str
     op: str
+    # Microseconds.
     us: float
 
     @classmethod
@@ -904,12 +915,14 @@ class ReportCostLargestUnmatched:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCost:
-    target: Literal["cpu", "acc"]
+    target: str
     file: str
     format: str
     # That times are medians of.
     runs: int
+    # Microseconds.
     total_us: float
+    # Microseconds.
     matched_us: float
     us_by_rule: dict[str, float]
     measured_nodes: int
@@ -923,6 +936,7 @@ class ReportCost:
     input_dims: list[ReportCostInputDim]
     calibrated_ops: int
     unmatched_kernels: int
+    # At most 10.
     largest_unmatched: list[ReportCostLargestUnmatched]
 
     @classmethod
@@ -969,7 +983,7 @@ class ReportCpuReason:
     code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"]
     # The reason in words.
     detail: str
-    # The node to blame.
+    # The node to blame; null: none.
     because: str | None
     # rule_failed: the conditions of the rule that the node does not meet.
     failed: list[ReportFailed] | None = None
@@ -982,6 +996,24 @@ class ReportCpuReason:
             detail=data["detail"],
             because=data["because"],
             failed=([ReportFailed.from_json(item) for item in data["failed"]]) if "failed" in data else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportTargetReason:
+    node: str
+    target: str
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"]
+    # The reason in words.
+    detail: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportTargetReason:
+        return cls(
+            node=data["node"],
+            target=data["target"],
+            code=data["code"],
+            detail=data["detail"],
         )
 
 
@@ -1122,57 +1154,58 @@ class Report:
     acc_nodes: list[str]
     # Nodes that move together; with --keep-qdq also those of Q/DQ groups.
     fusion_groups: list[list[str]]
-    # Matches of the lists' patterns, each with its nodes by op of the pattern.
-    patterns: list[ReportPattern]
     # The groups DQ..op..Q of the model, whole on the accelerator or not; with --keep-qdq.
     qdq_groups: list[list[str]]
+    # Matches of the lists' patterns, each with its nodes by op of the pattern.
+    patterns: list[ReportPattern]
     # Before small ones were merged.
     subgraphs_before: list[ReportSubgraphsBefore]
-    # What limits of the support lists on a whole partition did; absent: nothing was beyond them.
-    part_limits: ReportPartLimits | None = None
     # Subgraphs that went to the CPU because they exceeded the number to keep; null: none.
     cap: ReportCap | None
-    # Accelerator partitions that differ in more than names and weights.
-    distinct_acc_partitions: int
+    # What limits of the support lists on a whole partition did; absent: nothing was beyond them.
+    part_limits: ReportPartLimits | None = None
     # Nodes that --extend moved.
     extended: list[str]
     # Accelerator partitions that --extend left as they are: with these nodes, a partition would be beyond this limit of
     # a support list; absent: none.
     extensions_left_out: list[ReportExtensionsLeftOut] | None = None
+    # Accelerator partitions that differ in more than names and weights.
+    distinct_acc_partitions: int
     # Several targets: each in the order in which it is asked, and last the CPU. Left out where there is one.
     targets: list[ReportTarget] | None = None
-    # Several targets: why each does not run the nodes that it was asked for.
-    target_reasons: list[ReportTargetReason] | None = None
     partitions: list[ReportPartition]
     # Node: partition.
     node_map: dict[str, str]
     # null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates are inferences per
     # second.
     link: ReportLink | None
+    # Numbers of --target and of support lists.
     machine: ReportMachine | None = None
-    # Microseconds of one inference, part after part, with the residency of the settings; null: not known.
+    # Of one inference, part after part, with the residency of the settings.
     latency: ReportLatency | None = None
     # The accelerator keeps values until their last reader there has run (on), or is sent them each time (off).
     residency: ReportResidencyField | None = None
-    # Several targets placed by cost: the time if they were asked in order; null: not known.
+    # Several targets that were placed for latency: with them asked in order instead; null: they were not. Microseconds.
     in_order_us: float | None = None
-    # Several targets: millijoules of an inference; null where what a device draws is not known.
+    # Several targets: millijoules of one inference; null: not known.
     energy: ReportEnergy | None = None
-    # Several targets: links of --link, each way.
+    # Several targets: links between two of them.
     direct_links: list[ReportDirectLink] | None = None
-    # With --overlap on: each device runs its partitions in order, each when what it reads is there.
+    # With --overlap on: partitions of different devices run at the same time.
     schedule: ReportSchedule | None = None
     # The files of --costs.
     costs: list[ReportCost] | None = None
     # Every node on the CPU.
     cpu_reasons: list[ReportCpuReason]
+    # Several targets: why each does not run the nodes that it was asked for.
+    target_reasons: list[ReportTargetReason] | None = None
     # Nodes that are accepted by rules which leave a condition of the vendor's unchecked.
     unchecked: list[ReportUnchecked]
     # How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.
     chain: ReportChain | None = None
     notes: list[str]
     # Only of `lower --report`: a document of lowering.schema.json.
-    lowering: dict[str, Any] | None = None
+    lowering: Any = None
     # Only in manifest.json: the other files in its folder. --force removes only files that are listed here, by name and
     # size.
     files: list[ReportFile] | None = None
@@ -1193,16 +1226,15 @@ class Report:
             acc_nodes_found=data["acc_nodes_found"],
             acc_nodes=data["acc_nodes"],
             fusion_groups=data["fusion_groups"],
-            patterns=[ReportPattern.from_json(item) for item in data["patterns"]],
             qdq_groups=data["qdq_groups"],
+            patterns=[ReportPattern.from_json(item) for item in data["patterns"]],
             subgraphs_before=[ReportSubgraphsBefore.from_json(item) for item in data["subgraphs_before"]],
-            part_limits=(ReportPartLimits.from_json(data["part_limits"])) if "part_limits" in data else None,
             cap=None if data["cap"] is None else ReportCap.from_json(data["cap"]),
-            distinct_acc_partitions=data["distinct_acc_partitions"],
+            part_limits=(ReportPartLimits.from_json(data["part_limits"])) if "part_limits" in data else None,
             extended=data["extended"],
             extensions_left_out=([ReportExtensionsLeftOut.from_json(item) for item in data["extensions_left_out"]]) if "extensions_left_out" in data else None,
+            distinct_acc_partitions=data["distinct_acc_partitions"],
             targets=([ReportTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
-            target_reasons=([ReportTargetReason.from_json(item) for item in data["target_reasons"]]) if "target_reasons" in data else None,
             partitions=[ReportPartition.from_json(item) for item in data["partitions"]],
             node_map=data["node_map"],
             link=None if data["link"] is None else ReportLink.from_json(data["link"]),
@@ -1215,6 +1247,7 @@ class Report:
             schedule=(ReportSchedule.from_json(data["schedule"])) if "schedule" in data else None,
             costs=([ReportCost.from_json(item) for item in data["costs"]]) if "costs" in data else None,
             cpu_reasons=[ReportCpuReason.from_json(item) for item in data["cpu_reasons"]],
+            target_reasons=([ReportTargetReason.from_json(item) for item in data["target_reasons"]]) if "target_reasons" in data else None,
             unchecked=[ReportUnchecked.from_json(item) for item in data["unchecked"]],
             chain=(ReportChain.from_json(data["chain"])) if "chain" in data else None,
             notes=data["notes"],

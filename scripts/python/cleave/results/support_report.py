@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class SupportReportOpSignature:
-    # By position; without nulls at the end.
+    # By position; without nulls at the end. null: not a tensor, or a literal.
     args: list[str | None]
     kwargs: dict[str, str | None]
     count: int
@@ -43,23 +43,6 @@ class SupportReportOp:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SupportReportUnsupported:
-    op: str
-    domain: str
-    count: int
-    signatures: Any
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> SupportReportUnsupported:
-        return cls(
-            op=data["op"],
-            domain=data["domain"],
-            count=data["count"],
-            signatures=data["signatures"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class SupportReportPattern:
     name: str
     file: str
@@ -82,8 +65,8 @@ class SupportReportPattern:
 class SupportReportShare:
     acc: float
     total: float
-    # 1 where the total is 0; null where most FLOPs are not known.
-    ratio: float | None
+    # 1 where the total is 0.
+    ratio: float
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> SupportReportShare:
@@ -96,6 +79,8 @@ class SupportReportShare:
 
 @dataclass(frozen=True, kw_only=True)
 class SupportReportCoverageFlops:
+    """Of nodes whose FLOPs are known."""
+
     acc: float
     total: float
     # 1 where the total is 0; null where most FLOPs are not known.
@@ -122,7 +107,7 @@ class SupportReportCoverage:
     nodes: SupportReportShare
     # Of nodes whose FLOPs are known.
     flops: SupportReportCoverageFlops
-    # acc: read by accepted nodes, perhaps also by others.
+    # acc: read by the partitions or nodes that are there, perhaps also by others.
     parameter_bytes: SupportReportShare
 
     @classmethod
@@ -142,7 +127,7 @@ class SupportReport:
     format: Literal["cleave.support_report"]
     version: int
     supported: list[SupportReportOp]
-    unsupported: list[SupportReportUnsupported]
+    unsupported: list[SupportReportOp]
     # Patterns of the lists that match: how often, and how many nodes they accept.
     patterns: list[SupportReportPattern]
     # What the list accepts.
@@ -154,7 +139,7 @@ class SupportReport:
             format=data["format"],
             version=data["version"],
             supported=[SupportReportOp.from_json(item) for item in data["supported"]],
-            unsupported=[SupportReportUnsupported.from_json(item) for item in data["unsupported"]],
+            unsupported=[SupportReportOp.from_json(item) for item in data["unsupported"]],
             patterns=[SupportReportPattern.from_json(item) for item in data["patterns"]],
             coverage=SupportReportCoverage.from_json(data["coverage"]),
         )
