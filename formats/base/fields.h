@@ -74,7 +74,7 @@ struct Entries {
 
 // A value that is JSON already; left_out where there is none.
 struct JsonValue {
-  std::string_view text;
+  std::string text;
   bool empty() const { return text.empty(); }
 };
 
@@ -97,6 +97,11 @@ struct FieldForm {
   std::vector<std::string> (*words_of)() = nullptr;  // the same
   std::string (*schema)() = nullptr;  // the whole schema as JSON, in place of what the row says
 };
+
+inline constexpr FieldForm kLeftOut = {.left_out = true};
+inline constexpr FieldForm kOnOneLine = {.one_line = true};
+inline constexpr FieldForm kLeftOutOnOneLine = {.left_out = true, .one_line = true};
+constexpr FieldForm words(std::string_view words) { return {.words = words}; }
 
 struct FieldTable;
 
@@ -333,9 +338,14 @@ struct FieldOf : FieldRow {
   template <class Accessor>
   constexpr FieldOf(std::string_view key_, const Accessor&, std::string_view about_ = {},
                     FieldForm form_ = {})
-      : FieldRow{
-            key_,    about_,  field::form_of<Accessor>(form_), field::accessor_type<Accessor, T>(),
-            nullptr, nullptr, field::write_value<Accessor, T>} {}
+      : FieldRow{.key = key_,
+                 .about = about_,
+                 .form = field::form_of<Accessor>(form_),
+                 .type = field::accessor_type<Accessor, T>(),
+                 .write = field::write_value<Accessor, T>} {}
+  template <class Accessor>
+  constexpr FieldOf(std::string_view key_, const Accessor& accessor, FieldForm form_)
+      : FieldOf(key_, accessor, {}, form_) {}
 
   // Of objects, or lists of them.
   template <class Accessor, class Object>
@@ -350,17 +360,22 @@ struct FieldOf : FieldRow {
                  field::write_value<Accessor, T>} {
     static_assert(std::same_as<typename field::Leaf<field::ValueOf<Accessor, T>>::Type, Object>);
   }
+  template <class Accessor, class Object>
+  constexpr FieldOf(std::string_view key_, const Accessor& accessor, const Fields<Object>& of,
+                    FieldForm form_ = {})
+      : FieldOf(key_, accessor, {}, of, form_) {}
 };
 
 // ---- documents ----
 
 // A kind of report, "cleave.NAME", version 1. Its schema, formats/report/schema/NAME.schema.json, is
-// made from the rows.
+// made from the rows. With a title: JSON that is no document of its own, without format and version.
 struct Document {
   std::string_view name;
   std::string_view about;
   FieldTable fields;
   std::string_view rules = {};  // JSON: conditions of the schema beside the rows, for "allOf"
+  std::string_view title = {};
 };
 
 // The schema as JSON. Each named table is written once, as a definition.
