@@ -239,7 +239,7 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   text += '\n' + table.text() +
           list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
   const bool is_at_sizes = std::any_of(inspection.ops.begin(), inspection.ops.end(),
-                                       [](const OpRow& row) { return row.is_at_sizes; });
+                                       [](auto& row) { return row.is_at_sizes; });
   if (is_at_sizes) text += wrapped("@: at " + first_sizes_text(*sizes), 0, 2);
   if (sizes != nullptr && !steps_text(*sizes).empty())
     text += wrapped("for " + steps_text(*sizes), 2, 4);
@@ -260,19 +260,17 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
 
 namespace {
 
-const Fields<OpRow> kOpRowFields = {kOneLine,
-                                    {{"op", the<&OpRow::op>},
-                                     {"nodes", the<&OpRow::nodes>},
-                                     {"flops",
-                                      [](const OpRow& row) {
-                                        return row.unknown_flops > 0 ? std::nullopt
-                                                                     : std::optional(row.flops);
-                                      }},
-                                     {"makes", the<&OpRow::types>, "Element types of the tensors that the nodes make."}}};
+const Fields<OpRow> kOpRowFields = {
+    kOneLine,
+    {{"op", the<&OpRow::op>},
+     {"nodes", the<&OpRow::nodes>},
+     {"flops",
+      [](auto& row) { return row.unknown_flops > 0 ? std::nullopt : std::optional(row.flops); }},
+     {"makes", the<&OpRow::types>, "Element types of the tensors that the nodes make."}}};
 
 const Fields<ListCoverage> kListCoverageFields = {
     kOneLine,
-    {{"name", [](const ListCoverage& one) { return std::string_view(one.list.name); }},
+    {{"name", [](auto& one) { return std::string_view(one.list.name); }},
      {"nodes", the<&ListCoverage::nodes>, "That it accepts."},
      {"unchecked", the<&ListCoverage::unchecked>,
       "Of these, by rules that leave a vendor's condition unchecked."},
@@ -284,10 +282,10 @@ const Fields<OpenSizes> kOpenFields = {
      {"is_for_steps", the<&OpenSizes::is_for_steps>,
       "Expressions hold at the sizes of the steps only: strides round."},
      {"flops",
-      [](const OpenSizes& sizes) {
+      [](auto& sizes) {
         return OpenNumberSaid{&sizes, &sizes.flops};
       },
-      "", kOpenNumberFields}}};
+      kOpenNumberFields}}};
 
 struct InspectSaid {
   const LoadedModel& model;
@@ -297,10 +295,10 @@ struct InspectSaid {
 };
 const Fields<InspectSaid> kInspectFields = {
     kLines,
-    {{"model", [](const InspectSaid& said) { return said.model.source.path(); }},
-     {"nodes", [](const InspectSaid& said) { return said.model.graph.node_count(); }},
+    {{"model", [](auto& said) { return said.model.source.path(); }},
+     {"nodes", [](auto& said) { return said.model.graph.node_count(); }},
      {"flops",
-      [](const InspectSaid& said) {
+      [](auto& said) {
         const Inspection& all = said.inspection;
         return all.unknown_flops > 0 ? std::nullopt : std::optional(all.flops);
       },
@@ -312,16 +310,17 @@ const Fields<InspectSaid> kInspectFields = {
      {"parameters", the<&InspectSaid::inspection, &Inspection::parameters>},
      {"parameter_bytes", the<&InspectSaid::inspection, &Inspection::parameter_bytes>,
       "Each parameter once; null: one is of unknown size."},
-     {"opsets", [](const InspectSaid& said) { return said.model.graph.opsets(); }, "",
-      kOpsetFields},
+     {"opsets", [](auto& said) { return said.model.graph.opsets(); }, kOpsetFields},
      {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
       "The most FLOPs first, then the most nodes.", kOpRowFields},
-     {"lists", [](const InspectSaid& said) { return coverage_of(said.model, said.lists); },
+     {"lists", [](auto& said) { return coverage_of(said.model, said.lists); },
       "What lists that are known by name accept.", kListCoverageFields}}};
 
 }  // namespace
 
-Document inspect_document() { return {"inspect", "", kInspectFields.table()}; }
+Document inspect_document() {
+  return {"inspect", "What a model is made of: `inspect --json`.", kInspectFields.table()};
+}
 
 std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
                          const OpenSizes* sizes) {
@@ -427,10 +426,10 @@ std::optional<std::string_view> dtype_of(DType dtype) {
 
 const Fields<SignatureCount> kSignatureFields = {
     kOneLine,
-    {{"args", [](const SignatureCount& one) { return each(one.signature.args, dtype_of); },
+    {{"args", [](auto& one) { return each(one.signature.args, dtype_of); },
       "By position; without nulls at the end. null: not a tensor, or a literal."},
      {"kwargs",
-      [](const SignatureCount& one) {
+      [](auto& one) {
         Entries<std::optional<std::string_view>> dtypes;
         for (const auto& [name, dtype] : one.signature.kwargs) {
           dtypes.list.emplace_back(name, dtype_of(dtype));
@@ -438,18 +437,15 @@ const Fields<SignatureCount> kSignatureFields = {
         return dtypes;
       }},
      {"count", the<&SignatureCount::count>},
-     {"reason",
-      the<&SignatureCount::reason>,
-      "Of the first node that has the signature.",
-      {.left_out = true}}}};
+     {"reason", the<&SignatureCount::reason>, "Of the first node that has the signature.",
+      kLeftOut}}};
 
-const Fields<OpCount> kOpFields = {
-    kLines,
-    {{"op", the<&OpCount::op>},
-     {"domain", the<&OpCount::domain>},
-     {"count", the<&OpCount::count>},
-     {"signatures", the<&OpCount::signatures>, "", kSignatureFields}},
-    "op"};
+const Fields<OpCount> kOpFields = {kLines,
+                                   {{"op", the<&OpCount::op>},
+                                    {"domain", the<&OpCount::domain>},
+                                    {"count", the<&OpCount::count>},
+                                    {"signatures", the<&OpCount::signatures>, kSignatureFields}},
+                                   "op"};
 
 const Fields<MatchedPattern> kPatternFields = {
     kOneLine,
@@ -461,8 +457,8 @@ const Fields<MatchedPattern> kPatternFields = {
 
 const Fields<SupportReport> kSupportFields = {
     kLines,
-    {{"supported", the<&SupportReport::supported>, "", kOpFields},
-     {"unsupported", the<&SupportReport::unsupported>, "", kOpFields},
+    {{"supported", the<&SupportReport::supported>, kOpFields},
+     {"unsupported", the<&SupportReport::unsupported>, kOpFields},
      {"patterns", the<&SupportReport::patterns>,
       "Patterns of the lists that match: how often, and how many nodes they accept.",
       kPatternFields},

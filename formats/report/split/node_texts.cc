@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
 #include "core/lists/support.h"
 #include "formats/base/faults.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/report/split/split_texts.h"
 #include "formats/report/words/words.h"
@@ -97,15 +96,17 @@ std::string detail_of(const Report& report, NodeId node) {
   return reason_text(context, node, report.split.reasons[node]);
 }
 
-// What each of several targets says about the node, in the order in which they are asked: "npu: no
-// list has op ...".
-struct TargetWords {
-  TargetId target;
+// What each of several targets says about a node.
+struct TargetSaid {
+  std::string_view name;
   ReasonCode code;
-  std::string text;
+  std::string detail;
+  std::optional<std::optional<double>> us;  // nullopt: no times were asked for
 };
-std::vector<TargetWords> target_words(const Report& report, NodeId node) {
-  std::vector<TargetWords> words;
+
+// In the order in which they are asked.
+std::vector<TargetSaid> targets_of(const Report& report, NodeId node) {
+  std::vector<TargetSaid> said;
   const TargetId own = target_of(report, node);
   for (std::size_t i = 0; i < report.targets.size(); ++i) {
     const TargetId target = id_at<TargetId>(i);
@@ -124,9 +125,11 @@ std::vector<TargetWords> target_words(const Report& report, NodeId node) {
                    : reason_text(reason_context(report, target), node,
                                  report.split.targets[i].support.reasons[node]);
     }
-    words.push_back({target, reason.code, report.targets[i].name + ": " + text});
+    TargetSaid& one = said.emplace_back(
+        TargetSaid{report.targets[i].name, reason.code, std::move(text), std::nullopt});
+    if (report.time != nullptr) one.us = report.time->basis.times.on_target(i).of(node);
   }
-  return words;
+  return said;
 }
 
 // The nodes to blame, starting with the node's own culprit, as long as each has a culprit itself.
@@ -214,8 +217,8 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes,
     }
     if (!report.targets.empty() && !is_constant(graph, node)) {
       std::string_view label = "  why:";
-      for (const TargetWords& words : target_words(report, node)) {
-        page.fact(std::exchange(label, ""), words.text, kColumn);
+      for (const TargetSaid& said : targets_of(report, node)) {
+        page.fact(std::exchange(label, ""), std::string(said.name) + ": " + said.detail, kColumn);
       }
       if (report.time != nullptr && has_times(*report.time)) {
         page.fact("  time:", times_of_node(report, node), kColumn);
@@ -242,76 +245,134 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes,
 
 namespace {
 
-// The match that contains the node; null when none does.
-nlohmann::ordered_json pattern_json(const Report& report, NodeId node) {
-  const PatternMatches& matches = report.split.support.patterns;
-  const auto match = matches.match_of(node);
-  if (!match) return {};
-  const SupportList& list = report.lists[matches.matches[*match].list];
-  const Pattern& pattern = list.patterns[matches.matches[*match].pattern];
-  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-  for (const NodeId one : matches.nodes_of(*match)) {
-    nodes.push_back(report.graph.node(one).name);
-  }
-  return {{"name", pattern.name},
-          {"file", list.path},
-          {"line", pattern.line},
-          {"nodes", std::move(nodes)}};
+struct NodeSaid {
+  const Report& report;
+  NodeId id;
+  std::string_view way;  // to try; "" when there is none
+
+  const Graph& graph = report.graph;
+  const Partition& partition = report.split.partition;
+  bool is_constant = graph.constants().contains(id);
+  bool is_acc = !is_constant && on_acc(report, id);
+  Reason reason = is_constant ? Reason{} : report.split.reasons[id];
+};
+
+std::optional<std::string_view> code_name(ReasonCode code) {
+  return code == ReasonCode::none ? std::nullopt : std::optional(reason_code_name(code));
 }
+
+// A time; left out where none was asked for, null where it is not known.
+std::optional<JsonValue> time_json(std::optional<std::optional<double>> us) {
+  if (!us) return std::nullopt;
+  return JsonValue{*us ? json_real(**us) : "null"};
+}
+
+std::string time_schema() {
+  return R"({"description": "Microseconds; null: not known.", "type": ["number", "null"]})";
+}
+constexpr FieldForm kTime = {.left_out = true, .schema = time_schema};
+
+struct MatchSaid {
+  const Pattern* pattern;
+  std::string_view file;
+  std::vector<std::string_view> nodes;
+};
+const Fields<MatchSaid> kMatchFields = {
+    kLines,
+    {{"name", the<&MatchSaid::pattern, &Pattern::name>},
+     {"file", the<&MatchSaid::file>},
+     {"line", the<&MatchSaid::pattern, &Pattern::line>},
+     {"nodes", the<&MatchSaid::nodes>, "By op of the pattern."}}};
+
+std::optional<MatchSaid> match_of(const NodeSaid& node) {
+  const PatternMatches& matches = node.report.split.support.patterns;
+  const auto match = matches.match_of(node.id);
+  if (!match) return std::nullopt;
+  const SupportList& list = node.report.lists[matches.matches[*match].list];
+  return MatchSaid{&list.patterns[matches.matches[*match].pattern], list.path,
+                   names_of(node.graph, matches.nodes_of(*match))};
+}
+
+const Fields<TargetSaid> kTargetFields = {
+    kLines,
+    {{"name", the<&TargetSaid::name>},
+     {"code", [](auto& one) { return code_name(one.code); }, "null: it takes the node.",
+      FieldForm{.words_of = reason_code_names}},
+     {"detail", the<&TargetSaid::detail>},
+     {"us", [](auto& one) { return time_json(one.us); }, kTime}}};
+
+const Fields<NodeSaid> kNodeFields = {
+    kLines,
+    {{"node", [](auto& node) { return node.graph.node(node.id).name; }},
+     {"op", [](auto& node) { return node.graph.op(node.id); }},
+     {"domain", [](auto& node) { return node.graph.domain(node.id); }},
+     {"partition",
+      [](auto& node) {
+        const auto name = [&] { return node.partition.name(node.partition.part_of[node.id]); };
+        return node.is_constant ? std::nullopt : std::optional(name());
+      },
+      "null for a constant."},
+     {"is_acc",
+      [](auto& node) { return node.is_constant ? std::nullopt : std::optional(node.is_acc); },
+      "null for a constant."},
+     {"target",
+      [](auto& node) -> std::optional<std::string_view> {
+        if (node.report.targets.empty() || node.is_constant) return std::nullopt;
+        if (!node.is_acc) return "cpu";
+        return node.report.targets[index(target_of(node.report, node.id))].name;
+      },
+      "Of several, the one that runs the node, or cpu.", kLeftOut},
+     {"targets",
+      [](auto& node) {
+        return node.is_constant ? std::vector<TargetSaid>() : targets_of(node.report, node.id);
+      },
+      "What each of several says about the node, in the order in which they are asked.",
+      kTargetFields, kLeftOut},
+     {"code", [](auto& node) { return code_name(node.reason.code); },
+      "null on the accelerator and for a constant.", FieldForm{.words_of = reason_code_names}},
+     {"detail", [](auto& node) { return detail_of(node.report, node.id); }},
+     {"pattern", the<match_of>, "The match of a pattern that contains the node, if there is one.",
+      kMatchFields, kLeftOut},
+     {"because",
+      [](auto& node) {
+        const NodeId because = node.reason.because;
+        return because == kNone<NodeId> ? std::nullopt
+                                        : std::optional(node.graph.node(because).name);
+      },
+      "The node to blame; null: none."},
+     {"try", [](auto& node) { return node.way.empty() ? std::nullopt : std::optional(node.way); },
+      "An option with which a list accepts the node; null: none is known."},
+     {"cpu_us",
+      [](auto& node) -> std::optional<JsonValue> {
+        if (node.report.time == nullptr || node.is_constant) return std::nullopt;
+        return time_json(node.report.time->basis.times.cpu.of(node.id));
+      },
+      kTime},
+     {"acc_us",
+      [](auto& node) -> std::optional<JsonValue> {
+        const bool is_one = node.report.targets.empty();
+        if (node.report.time == nullptr || node.is_constant || !is_one) return std::nullopt;
+        return time_json(node.report.time->basis.times.acc.of(node.id));
+      },
+      kTime}}};
+
+using NodesSaid = std::vector<NodeSaid>;
+const Fields<NodesSaid> kExplainFields = {kLines, {{"nodes", Itself{}, kNodeFields}}};
 
 }  // namespace
 
+Document explain_document() {
+  return {"explain", "`explain --json`: where given nodes run, and why.", kExplainFields.table()};
+}
+
 std::string explain_json(const Report& report, const std::vector<NodeId>& nodes,
                          std::span<const std::string> ways) {
-  using Json = nlohmann::ordered_json;
-  const Graph& graph = report.graph;
-  Json list = Json::array();
-  for (std::size_t at = 0; at < nodes.size(); ++at) {
-    const NodeId node = nodes[at];
-    Json entry;
-    entry["node"] = graph.node(node).name;
-    entry["op"] = graph.op(node);
-    entry["domain"] = graph.domain(node);
-    const bool constant = is_constant(graph, node);
-    const bool acc = !constant && on_acc(report, node);
-    entry["partition"] =
-        constant ? Json() : Json(report.split.partition.name(report.split.partition.part_of[node]));
-    entry["is_acc"] = constant ? Json() : Json(acc);
-    if (!report.targets.empty() && !constant) {
-      entry["target"] =
-          acc ? report.targets[index(target_of(report, node))].name : std::string("cpu");
-      for (const TargetWords& words : target_words(report, node)) {
-        entry["targets"].push_back(
-            {{"name", report.targets[index(words.target)].name},
-             {"code", words.code == ReasonCode::none ? Json() : Json(reason_code_name(words.code))},
-             {"detail", words.text.substr(words.text.find(": ") + 2)}});
-      }
-    }
-    const Reason reason = constant ? Reason{} : report.split.reasons[node];
-    entry["code"] = reason.code == ReasonCode::none ? Json() : Json(reason_code_name(reason.code));
-    entry["detail"] = detail_of(report, node);
-    if (auto pattern = pattern_json(report, node); !pattern.is_null()) {
-      entry["pattern"] = std::move(pattern);
-    }
-    entry["because"] =
-        reason.because == kNone<NodeId> ? Json() : Json(graph.node(reason.because).name);
-    entry["try"] = at < ways.size() && !ways[at].empty() ? Json(ways[at]) : Json();
-    if (report.time != nullptr && !constant) {
-      const auto json_of = [](const std::optional<double>& us) { return us ? Json(*us) : Json(); };
-      entry["cpu_us"] = json_of(report.time->basis.times.cpu.of(node));
-      const TargetTimes& times = report.time->basis.times;
-      if (report.targets.empty()) {
-        entry["acc_us"] = json_of(times.acc.of(node));
-      } else {
-        for (std::size_t i = 0; i < report.targets.size(); ++i) {
-          entry["targets"][i]["us"] = json_of(times.on_target(i).of(node));
-        }
-      }
-    }
-    list.push_back(std::move(entry));
+  NodesSaid said;
+  for (const NodeId node : nodes) {
+    const std::size_t at = said.size();
+    said.push_back({report, node, at < ways.size() ? std::string_view(ways[at]) : ""});
   }
-  const Json document = {{"format", "cleave.explain"}, {"version", 1}, {"nodes", std::move(list)}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return document_text("explain", kExplainFields, said);
 }
 
 namespace {

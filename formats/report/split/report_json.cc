@@ -36,18 +36,18 @@ struct Said {
 // One of several things of a report: a part, a target, a node.
 template <class Id>
 struct One {
-  const Said& said;
+  const Said& of;
   Id id;
 };
 using OnePart = One<PartId>;
 using OneNode = One<NodeId>;
 
-std::string_view part_name(const OnePart& part) { return part.said.partition.name(part.id); }
+std::string_view part_name(const OnePart& part) { return part.of.partition.name(part.id); }
 
 // ---- settings and lists ----
 
-void write_settings_of(JsonText& json, const Said& said) {
-  const ShapeBindings& bindings = said.report.model.bindings;
+void write_settings_of(JsonText& json, const Said& s) {
+  const ShapeBindings& bindings = s.report.model.bindings;
   json.begin_object();
   json.text("infer", shape_inference_name(bindings.inference));
   json.text("fold", folding_name(bindings.folding));
@@ -69,7 +69,7 @@ void write_settings_of(JsonText& json, const Said& said) {
   for (const auto& [name, value] : bindings.values) json.text(name, value);
   json.end_object();
   if (!bindings.signature.empty()) json.text("signature", bindings.signature);
-  write_settings(json, said.report.options);
+  write_settings(json, s.report.options);
   json.end_object();
 }
 
@@ -81,103 +81,99 @@ const Fields<RuntimeGroups> kRuntimeFields = {
 
 const Fields<Said> kListFields = {
     kLines,
-    {{"name", [](const Said& said) { return support_name(said.report.lists); }},
+    {{"name", [](auto& s) { return support_name(s.report.lists); }},
      {"files",
-      [](const Said& said) {
-        return each(said.report.lists,
+      [](auto& s) {
+        return each(s.report.lists,
                     [](const SupportList& list) { return std::string_view(list.path); });
       },
-      "",
-      {.one_line = true}},
+      kOnOneLine},
      {"contents",
-      [](const Said& said) {
-        return each(said.report.lists,
+      [](auto& s) {
+        return each(s.report.lists,
                     [](const SupportList& list) { return std::string_view(list.text); });
       },
       "Copies of the lists, for later comparisons."},
-     {"all_of", [](const Said& said) { return are_all_of(said.report.lists); },
+     {"all_of", [](auto& s) { return are_all_of(s.report.lists); },
       "A node must be accepted by each list, not by any of them."},
      {"as",
-      [](const Said& said) {
-        const auto view = given_view(said.report.lists);
+      [](auto& s) {
+        const auto view = given_view(s.report.lists);
         return view ? graph_view_name(*view) : std::string_view();
       },
-      "The graph that the lists were held against, where the user said so.",
+      "The graph that the lists were held against, where the user s so.",
       {.left_out = true, .words = "model onnxruntime"}},
      {"runtime",
-      [](const Said& said) {
-        return runtime_groups(said.graph, said.split.support.supported, said.report.lists,
-                              said.report.facts);
+      [](auto& s) {
+        return runtime_groups(s.graph, s.split.support.supported, s.report.lists, s.report.facts);
       },
       "Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.",
-      kRuntimeFields,
-      {.left_out = true}}}};
+      kRuntimeFields, kLeftOut}}};
 
 // ---- open sizes ----
 
 template <auto Which>
 OpenNumberSaid open_of(const OnePart& part) {
-  const OpenSizes& sizes = *part.said.report.open_sizes;
+  const OpenSizes& sizes = *part.of.report.open_sizes;
   return {&sizes, &((*sizes.parts)[part.id].*Which)};
 }
 
 const Fields<OnePart> kOpenPartFields = {
     kLines,
     {{"name", the<part_name>},
-     {"flops", the<open_of<&OpenPart::flops>>, "", kOpenNumberFields},
-     {"input_bytes", the<open_of<&OpenPart::input_bytes>>, "", kOpenNumberFields},
-     {"output_bytes", the<open_of<&OpenPart::output_bytes>>, "", kOpenNumberFields}}};
+     {"flops", the<open_of<&OpenPart::flops>>, kOpenNumberFields},
+     {"input_bytes", the<open_of<&OpenPart::input_bytes>>, kOpenNumberFields},
+     {"output_bytes", the<open_of<&OpenPart::output_bytes>>, kOpenNumberFields}}};
 
-std::vector<OnePart> parts_of(const Said& said) {
-  return each(said.partition.parts(), [&](PartId part) { return OnePart{said, part}; });
+std::vector<OnePart> parts_of(const Said& s) {
+  return each(s.partition.parts(), [&](PartId part) { return OnePart{s, part}; });
 }
 
 const Fields<Said> kOpenFields = {
     kLines,
-    {{"dims", [](const Said& said) { return open_dims(*said.report.open_sizes); }, kOpenDimsAbout,
+    {{"dims", [](auto& s) { return open_dims(*s.report.open_sizes); }, kOpenDimsAbout,
       kOpenDimFields},
-     {"is_for_steps", [](const Said& said) { return said.report.open_sizes->is_for_steps; },
+     {"is_for_steps", [](auto& s) { return s.report.open_sizes->is_for_steps; },
       "Expressions hold at the sizes of the steps only: strides round."},
      {"flops",
-      [](const Said& said) {
-        return OpenNumberSaid{said.report.open_sizes, &said.report.open_sizes->flops};
+      [](auto& s) {
+        return OpenNumberSaid{s.report.open_sizes, &s.report.open_sizes->flops};
       },
-      "", kOpenNumberFields},
+      kOpenNumberFields},
      {"acc_flops",
-      [](const Said& said) {
-        return OpenNumberSaid{said.report.open_sizes, &said.report.open_sizes->acc_flops};
+      [](auto& s) {
+        return OpenNumberSaid{s.report.open_sizes, &s.report.open_sizes->acc_flops};
       },
-      "", kOpenNumberFields},
-     {"partitions", the<parts_of>, "", kOpenPartFields}}};
+      kOpenNumberFields},
+     {"partitions", the<parts_of>, kOpenPartFields}}};
 
 // ---- node sets ----
 
-std::vector<std::string_view> members(const Said& said, const NodeSet& nodes) {
+std::vector<std::string_view> members(const Said& s, const NodeSet& nodes) {
   std::vector<std::string_view> names;
-  for (const NodeId node : said.graph.nodes()) {
-    if (nodes.contains(node)) names.push_back(said.graph.node(node).name);
+  for (const NodeId node : s.graph.nodes()) {
+    if (nodes.contains(node)) names.push_back(s.graph.node(node).name);
   }
   return names;
 }
 
 const Fields<Said> kHostShapeFields = {
     kLines,
-    {{"nodes", [](const Said& said) { return members(said, said.split.host_shapes.nodes); }},
-     {"to_acc", [](const Said& said) { return said.split.host_shapes.to_acc; },
+    {{"nodes", [](auto& s) { return members(s, s.split.host_shapes.nodes); }},
+     {"to_acc", [](auto& s) { return s.split.host_shapes.to_acc; },
       "Those of them that are on the accelerator although no list accepts them."},
-     {"to_cpu", [](const Said& said) { return said.split.host_shapes.to_cpu; },
+     {"to_cpu", [](auto& s) { return s.split.host_shapes.to_cpu; },
       "Those on the CPU although a list accepts them."},
-     {"subgraphs", [](const Said& said) { return said.split.merged_count; },
-      "After merging small ones."},
-     {"subgraphs_without", [](const Said& said) { return said.split.count_without_host_shapes; }}}};
+     {"subgraphs", [](auto& s) { return s.split.merged_count; }, "After merging small ones."},
+     {"subgraphs_without", [](auto& s) { return s.split.count_without_host_shapes; }}}};
 
 using Names = std::vector<std::string_view>;
 
 // The groups of nodes that have to stay together.
 template <class Group>
-std::vector<Names> groups(const Said& said, std::size_t count, const Group& group) {
+std::vector<Names> groups(const Said& s, std::size_t count, const Group& group) {
   std::vector<Names> named;
-  for (std::size_t i = 0; i < count; ++i) named.push_back(names_of(said.graph, group(i)));
+  for (std::size_t i = 0; i < count; ++i) named.push_back(names_of(s.graph, group(i)));
   return named;
 }
 
@@ -193,13 +189,13 @@ const Fields<Match> kMatchFields = {kOneLine,
                                      {"line", the<&Match::pattern, &Pattern::line>},
                                      {"nodes", the<&Match::nodes>}}};
 
-std::vector<Match> matches_of(const Said& said) {
-  const PatternMatches& matches = said.split.support.patterns;
+std::vector<Match> matches_of(const Said& s) {
+  const PatternMatches& matches = s.split.support.patterns;
   std::vector<Match> found;
   for (std::size_t i = 0; i < matches.count(); ++i) {
-    const SupportList& list = said.report.lists[matches.matches[i].list];
+    const SupportList& list = s.report.lists[matches.matches[i].list];
     found.push_back({&list.patterns[matches.matches[i].pattern], list.path,
-                     names_of(said.graph, matches.nodes_of(i))});
+                     names_of(s.graph, matches.nodes_of(i))});
   }
   return found;
 }
@@ -211,12 +207,12 @@ struct SubgraphSaid {
 const Fields<SubgraphSaid> kSubgraphFields = {
     kLines, {{"is_acc", the<&SubgraphSaid::is_acc>}, {"nodes", the<&SubgraphSaid::nodes>}}};
 
-std::vector<SubgraphSaid> subgraphs_before(const Said& said) {
-  const Subgraphs& found = said.split.found.subgraphs;
+std::vector<SubgraphSaid> subgraphs_before(const Said& s) {
+  const Subgraphs& found = s.split.found.subgraphs;
   std::vector<std::string> names(found.count());
   const Partition subgraphs = make_partition(found.subgraph_of, std::move(names), found.devices);
   return each(subgraphs.parts(), [&](PartId part) {
-    return SubgraphSaid{subgraphs.is_acc(part), names_of(said.graph, subgraphs.nodes(part))};
+    return SubgraphSaid{subgraphs.is_acc(part), names_of(s.graph, subgraphs.nodes(part))};
   });
 }
 
@@ -243,10 +239,8 @@ const Fields<LeftOut> kLeftOutFields = {
     kOneLine,
     {{"partition", the<&LeftOut::partition>},
      {"nodes", the<&LeftOut::nodes>, "Nodes that would have moved."},
-     {"limit",
-      the<&LeftOut::limit>,
-      "",
-      {.words = "max_nodes max_parameter_bytes max_inputs max_outputs max_activation_bytes"}}}};
+     {"limit", the<&LeftOut::limit>,
+      words("max_nodes max_parameter_bytes max_inputs max_outputs max_activation_bytes")}}};
 
 // ---- machines and times ----
 
@@ -262,13 +256,12 @@ const Fields<Machine> kCpuFields = {
      {"bandwidth", the<&Machine::cpu, &DeviceNumbers::bytes_per_second>,
       "Bytes a second of its memory; null: unknown."},
      {"node_us", the<&Machine::cpu, &DeviceNumbers::node_us>, "Of any node."},
-     {"energy", the<&Machine::cpu, &DeviceNumbers::energy>, "", kEnergyFields, {.left_out = true}},
+     {"energy", the<&Machine::cpu, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
      {"launch_us",
-      [](const Machine& machine) {
+      [](auto& machine) {
         return machine.cpu_launch_us > 0 ? std::optional(machine.cpu_launch_us) : std::nullopt;
       },
-      "Of a CPU partition.",
-      {.left_out = true}}}};
+      "Of a CPU partition.", kLeftOut}}};
 
 const Fields<Machine> kAccFields = {
     kOneLine,
@@ -276,20 +269,19 @@ const Fields<Machine> kAccFields = {
      {"bandwidth", the<&Machine::acc, &DeviceNumbers::bytes_per_second>,
       "Bytes a second of its memory; null: unknown."},
      {"node_us", the<&Machine::acc, &DeviceNumbers::node_us>, "Of any node."},
-     {"energy", the<&Machine::acc, &DeviceNumbers::energy>, "", kEnergyFields, {.left_out = true}},
+     {"energy", the<&Machine::acc, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
      {"launch_us", the<&Machine::launch_us>},
      {"memory", the<&Machine::acc_memory>, "Bytes; null: unknown."},
      {"max_subgraphs", the<&Machine::most_acc_parts>, "null: no limit."},
      {"duplex",
-      [](const Machine& machine) {
+      [](auto& machine) {
         return std::string_view(machine.duplex == Duplex::full ? "full" : "half");
       },
-      "",
-      {.words = "half full"}}}};
+      words("half full")}}};
 
 // Calibrated times are left out.
 const Fields<Machine> kMachineFields = {
-    kLines, {{"cpu", Itself{}, "", kCpuFields}, {"acc", Itself{}, "", kAccFields}}, "machine"};
+    kLines, {{"cpu", Itself{}, kCpuFields}, {"acc", Itself{}, kAccFields}}, "machine"};
 constexpr std::string_view kMachineAbout = "Numbers of --target and of support lists.";
 
 const Fields<Latency> kLatencyFields = {
@@ -312,65 +304,64 @@ struct LatencySaid {
 const Fields<LatencySaid> kKeptFields = {
     kOneLine,
     {{"link_bytes",
-      [](const LatencySaid& one) {
+      [](auto& one) {
         const bool is_known = one.latency.link_bytes.unknown == kNone<ValueId>;
         return is_known ? std::optional(total_bytes(one.latency.link_bytes)) : std::nullopt;
       },
       "In and out."},
-     {"shared_qps", [](const LatencySaid& one) { return shared_qps(one.time, one.latency); }},
-     {"total_us", [](const LatencySaid& one) { return one.latency.total_us; }}},
+     {"shared_qps", [](auto& one) { return shared_qps(one.time, one.latency); }},
+     {"total_us", [](auto& one) { return one.latency.total_us; }}},
     "residency"};
 
 const Fields<Said> kResidencyFields = {
     kLines,
-    {{"is_on", [](const Said& said) { return said.time->residency == Residency::on; }},
+    {{"is_on", [](auto& s) { return s.time->residency == Residency::on; }},
      {"off",
-      [](const Said& said) {
-        return LatencySaid{*said.time, said.time->without};
+      [](auto& s) {
+        return LatencySaid{*s.time, s.time->without};
       },
-      "", kKeptFields},
+      kKeptFields},
      {"on",
-      [](const Said& said) {
-        return LatencySaid{*said.time, said.time->with};
+      [](auto& s) {
+        return LatencySaid{*s.time, s.time->with};
       },
-      "", kKeptFields},
+      kKeptFields},
      {"peak_bytes",
-      [](const Said& said) {  // the plan counts tensors of known size only
-        const bool is_whole = said.time->without.link_bytes.unknown == kNone<ValueId>;
-        return is_whole ? std::optional(said.time->plan.peak_bytes) : std::nullopt;
+      [](auto& s) {  // the plan counts tensors of known size only
+        const bool is_whole = s.time->without.link_bytes.unknown == kNone<ValueId>;
+        return is_whole ? std::optional(s.time->plan.peak_bytes) : std::nullopt;
       },
       "The most bytes of values that it holds at once."},
      {"peak_partition",
-      [](const Said& said) {
-        const PartId part = said.time->plan.peak_part;
+      [](auto& s) {
+        const PartId part = s.time->plan.peak_part;
         return part == kNone<PartId> ? std::nullopt
-                                     : std::optional(std::string_view(said.partition.name(part)));
+                                     : std::optional(std::string_view(s.partition.name(part)));
       },
       "Where that is; null: nowhere."}}};
 
-std::optional<double> in_order(const Said& said, PlaceGoal goal) {
-  return said.time->goal == goal ? said.time->in_order_cost : std::nullopt;
+std::optional<double> in_order(const Said& s, PlaceGoal goal) {
+  return s.time->goal == goal ? s.time->in_order_cost : std::nullopt;
 }
 
 const Fields<Said> kEnergyOfSplitFields = {
     kLines,
-    {{"total_mj", [](const Said& said) { return *said.time->use->total_mj(); }},
+    {{"total_mj", [](auto& s) { return *s.time->use->total_mj(); }},
      {"devices",
-      [](const Said& said) {
+      [](auto& s) {
         Entries<double> energy;
-        const auto& names = said.time->basis.target_names;
-        for (std::size_t i = 0; i < said.time->use->energy_mj.size(); ++i) {
+        const auto& names = s.time->basis.target_names;
+        for (std::size_t i = 0; i < s.time->use->energy_mj.size(); ++i) {
           energy.list.emplace_back(i < names.size() ? std::string_view(names[i]) : "cpu",
-                                   said.time->use->energy_mj[i]);
+                                   s.time->use->energy_mj[i]);
         }
         return energy;
       },
-      "",
-      {.one_line = true}},
-     {"all_cpu_mj", [](const Said& said) { return said.time->all_cpu_mj; }},
-     {"bound_mj", [](const Said& said) { return said.time->bound_mj; },
+      kOnOneLine},
+     {"all_cpu_mj", [](auto& s) { return s.time->all_cpu_mj; }},
+     {"bound_mj", [](auto& s) { return s.time->bound_mj; },
       "No placement takes less; null: not placed for energy."},
-     {"in_order_mj", [](const Said& said) { return in_order(said, PlaceGoal::energy); },
+     {"in_order_mj", [](auto& s) { return in_order(s, PlaceGoal::energy); },
       "With the targets asked in order; null: not placed for energy."}}};
 
 struct DirectLinkSaid {
@@ -383,15 +374,15 @@ struct DirectLinkSaid {
 };
 const Fields<DirectLinkSaid> kDirectLinkFields = {
     kOneLine,
-    {{"from", [](const DirectLinkSaid& one) { return one.time.basis.target_names[one.link.from]; }},
-     {"to", [](const DirectLinkSaid& one) { return one.time.basis.target_names[one.link.to]; }},
+    {{"from", [](auto& one) { return one.time.basis.target_names[one.link.from]; }},
+     {"to", [](auto& one) { return one.time.basis.target_names[one.link.to]; }},
      {"bandwidth",
-      [](const DirectLinkSaid& one) {
+      [](auto& one) {
         return one.link.cost > 0 ? std::optional(1e6 / one.link.cost) : std::nullopt;
       },
       "Bytes a second; null: no limit."},
      {"is_used",
-      [](const DirectLinkSaid& one) {
+      [](auto& one) {
         return one.link.cost <= one.us_of_byte(one.link.from) + one.us_of_byte(one.link.to);
       },
       "false: the way by the CPU's memory is as fast."}}};
@@ -399,23 +390,20 @@ const Fields<DirectLinkSaid> kDirectLinkFields = {
 const Fields<OnePart> kScheduledFields = {
     kOneLine,
     {{"name", the<part_name>},
-     {"start_us",
-      [](const OnePart& part) { return part.said.time->use->schedule.start[index(part.id)]; }},
-     {"end_us",
-      [](const OnePart& part) { return part.said.time->use->schedule.end[index(part.id)]; }}}};
+     {"start_us", [](auto& part) { return part.of.time->use->schedule.start[index(part.id)]; }},
+     {"end_us", [](auto& part) { return part.of.time->use->schedule.end[index(part.id)]; }}}};
 
 const Fields<Said> kScheduleFields = {
     kLines,
-    {{"total_us", [](const Said& said) { return said.time->use->schedule.makespan; }},
+    {{"total_us", [](auto& s) { return s.time->use->schedule.makespan; }},
      {"critical",
-      [](const Said& said) {
-        return each(said.time->use->schedule.critical, [&](std::uint32_t part) {
-          return std::string_view(said.partition.name(id_at<PartId>(part)));
+      [](auto& s) {
+        return each(s.time->use->schedule.critical, [&](std::uint32_t part) {
+          return std::string_view(s.partition.name(id_at<PartId>(part)));
         });
       },
-      "Each waits for the one before it.",
-      {.one_line = true}},
-     {"partitions", the<parts_of>, "", kScheduledFields}}};
+      "Each waits for the one before it.", kOnOneLine},
+     {"partitions", the<parts_of>, kScheduledFields}}};
 
 struct CostsSaid {
   std::string_view target;
@@ -432,12 +420,12 @@ const Fields<CostsSaid> kCostFields = {
     kLines,
     {{"target", the<&CostsSaid::target>},
      {"file", the<&CostsSaid::costs, &ModelCosts::path>},
-     {"format", [](const CostsSaid& one) { return cost_format_name(one.costs->format); }},
+     {"format", [](auto& one) { return cost_format_name(one.costs->format); }},
      {"runs", the<&CostsSaid::costs, &ModelCosts::runs>, "That times are medians of."},
      {"total_us", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::total_us>},
      {"matched_us", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::matched_us>},
      {"us_by_rule",
-      [](const CostsSaid& one) {
+      [](auto& one) {
         Entries<double, std::string> times;
         for (std::size_t i = 0; i < kMatchRules; ++i) {
           std::string name(match_rule_name(static_cast<MatchRule>(i)));
@@ -446,34 +434,33 @@ const Fields<CostsSaid> kCostFields = {
         }
         return times;
       },
-      "",
-      {.one_line = true}},
+      kOnOneLine},
      {"measured_nodes", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::measured_nodes>},
      {"fused_nodes", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::fused_nodes>,
       "Of these, without a kernel of their own."},
-     {"observed_shapes", [](const CostsSaid& one) { return one.costs->shapes.size(); },
+     {"observed_shapes", [](auto& one) { return one.costs->shapes.size(); },
       "Values whose dims are those of the run."},
      {"contradicted_kernels", the<&CostsSaid::costs, &ModelCosts::contradicted>,
       "Kernels whose shapes differ from the model's and were left out."},
      {"input_dims", the<&CostsSaid::costs, &ModelCosts::dims>,
       "Dims of the model's inputs that the profile saw; they bind the symbolic ones.",
       kInputDimFields},
-     {"calibrated_ops", [](const CostsSaid& one) { return one.costs->op_times.size(); }},
+     {"calibrated_ops", [](auto& one) { return one.costs->op_times.size(); }},
      {"unmatched_kernels", the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::unmatched>},
      {"largest_unmatched",
       the<&CostsSaid::costs, &ModelCosts::match, &CostMatch::largest_unmatched>, "At most 10.",
       kKernelFields}}};
 
-std::optional<std::vector<CostsSaid>> costs_of(const Said& said) {
-  if (said.time == nullptr) return std::nullopt;
+std::optional<std::vector<CostsSaid>> costs_of(const Said& s) {
+  if (s.time == nullptr) return std::nullopt;
   std::vector<CostsSaid> all;
-  const CostSet* const costs = said.report.costs;
+  const CostSet* const costs = s.report.costs;
   if (costs == nullptr) return all;
   const auto add = [&](std::string_view target, const std::vector<ModelCosts>& files) {
     for (const ModelCosts& file : files) all.push_back({target, &file});
   };
   add("cpu", costs->cpu);
-  const std::span<const Target> targets = said.report.targets;
+  const std::span<const Target> targets = s.report.targets;
   add(targets.empty() ? "acc" : std::string_view(targets.front().name), costs->acc);
   for (std::size_t i = 0; i < costs->later.size(); ++i) {
     add(targets[i + 1].name, costs->later[i].files);
@@ -485,12 +472,12 @@ std::optional<std::vector<CostsSaid>> costs_of(const Said& said) {
 
 // One of several targets, or, at the end, the CPU.
 struct TargetSaid {
-  const Said& said;
+  const Said& of;
   std::size_t at;
-  bool is_host = at == said.report.targets.size();
-  const DeviceNumbersOfSplit& numbers = said.preview.by_device.devices[at];
+  bool is_host = at == of.report.targets.size();
+  const DeviceNumbersOfSplit& numbers = of.preview.by_device.devices[at];
 
-  const Target* target() const { return is_host ? nullptr : &said.report.targets[at]; }
+  const Target* target() const { return is_host ? nullptr : &of.report.targets[at]; }
 };
 
 const Fields<TargetLatency> kTargetLatencyFields = {
@@ -505,11 +492,11 @@ using IfTarget = std::optional<Value>;  // nullopt: left out, for the CPU
 const Fields<TargetSaid> kTargetFields = {
     kLines,
     {{"name",
-      [](const TargetSaid& one) {
-        return one.said.target_name(one.is_host ? kNone<TargetId> : id_at<TargetId>(one.at));
+      [](auto& one) {
+        return one.of.target_name(one.is_host ? kNone<TargetId> : id_at<TargetId>(one.at));
       }},
      {"lists",
-      [](const TargetSaid& one) {
+      [](auto& one) {
         std::vector<std::size_t> lists;
         if (one.is_host) return lists;
         for (std::size_t i = one.target()->first_list; i < one.target()->end_list; ++i) {
@@ -517,93 +504,84 @@ const Fields<TargetSaid> kTargetFields = {
         }
         return lists;
       },
-      "Its lists, by their places in support / files.",
-      {.one_line = true}},
-     {"partitions", [](const TargetSaid& one) { return one.numbers.parts; }},
-     {"nodes", [](const TargetSaid& one) { return one.numbers.nodes; }},
+      "Its lists, by their places in support / files.", kOnOneLine},
+     {"partitions", [](auto& one) { return one.numbers.parts; }},
+     {"nodes", [](auto& one) { return one.numbers.nodes; }},
      {"flops",
-      [](const TargetSaid& one) {
+      [](auto& one) {
         return one.numbers.is_work_known() ? std::optional(one.numbers.flops) : std::nullopt;
       },
       "Of nodes whose FLOPs are known; null: of none."},
-     {"parameter_bytes", [](const TargetSaid& one) { return one.numbers.parameter_bytes; },
+     {"parameter_bytes", [](auto& one) { return one.numbers.parameter_bytes; },
       "Read by its partitions, each once."},
      {"min_acc_module_size",
-      [](const TargetSaid& one) {
+      [](auto& one) {
         return one.is_host ? std::nullopt : IfTarget<std::size_t>(one.target()->min_acc_size);
       },
-      "",
-      {.left_out = true}},
+      kLeftOut},
      {"keep_acc_subgraphs",
-      [](const TargetSaid& one) -> IfTarget<std::optional<std::size_t>> {
+      [](auto& one) -> IfTarget<std::optional<std::size_t>> {
         if (one.is_host) return std::nullopt;
         const std::size_t most = one.target()->most_kept;
         using Most = std::optional<std::size_t>;
         return most == SplitOptions::kUnlimited ? Most() : Most(most);
       },
-      "The most partitions; null: no limit.",
-      {.left_out = true}},
+      "The most partitions; null: no limit.", kLeftOut},
      {"bandwidth",
-      [](const TargetSaid& one) {
+      [](auto& one) {
         return one.is_host ? std::nullopt : IfTarget<double>(one.target()->link.bytes_per_second);
       },
-      "Of its link, bytes per second, one direction.",
-      {.left_out = true}},
+      "Of its link, bytes per second, one direction.", kLeftOut},
      {"qps",
-      [](const TargetSaid& one) -> IfTarget<std::optional<double>> {
+      [](auto& one) -> IfTarget<std::optional<double>> {
         if (one.is_host) return std::nullopt;
         return one.numbers.has_unknown_bytes ? std::optional<double>() : one.numbers.qps;
       },
-      "Inferences per second that its link allows; null: unknown, or no bound.",
-      {.left_out = true}},
+      "Inferences per second that its link allows; null: unknown, or no bound.", kLeftOut},
      {"peak_bytes",
-      [](const TargetSaid& one) -> IfTarget<std::optional<std::uint64_t>> {
-        if (one.is_host || one.said.time == nullptr) return std::nullopt;
-        const DeviceUse& use = *one.said.time->use;
+      [](auto& one) -> IfTarget<std::optional<std::uint64_t>> {
+        if (one.is_host || one.of.time == nullptr) return std::nullopt;
+        const DeviceUse& use = *one.of.time->use;
         using Peak = std::optional<std::uint64_t>;
         return use.is_peak_known[one.at] ? Peak(use.peak_bytes[one.at]) : Peak();
       },
       "The most that it holds at once: weights, and values while they are used; null: sizes are "
       "not known.",
-      {.left_out = true}},
+      kLeftOut},
      {"machine",
-      [](const TargetSaid& one) {
-        const bool has_it = !one.is_host && one.said.time != nullptr;
-        return has_it ? std::optional(one.said.time->basis.machine_with(one.at)) : std::nullopt;
+      [](auto& one) {
+        const bool has_it = !one.is_host && one.of.time != nullptr;
+        return has_it ? std::optional(one.of.time->basis.machine_with(one.at)) : std::nullopt;
       },
-      kMachineAbout,
-      kMachineFields,
-      {.left_out = true}},
+      kMachineAbout, kMachineFields, kLeftOut},
      {"latency",
-      [](const TargetSaid& one) {
-        const bool has_it = !one.is_host && one.said.time != nullptr;
-        return has_it ? &one.said.time->asked().targets[one.at] : nullptr;
+      [](auto& one) {
+        const bool has_it = !one.is_host && one.of.time != nullptr;
+        return has_it ? &one.of.time->asked().targets[one.at] : nullptr;
       },
-      "What its partitions take of an inference.",
-      kTargetLatencyFields,
-      {.left_out = true, .one_line = true}},
+      "What its partitions take of an inference.", kTargetLatencyFields, kLeftOutOnOneLine},
      {"bytes_to",
-      [](const TargetSaid& one) {
+      [](auto& one) {
         Entries<std::optional<std::uint64_t>> bytes;
-        const DevicesOfSplit& devices = one.said.preview.by_device;
+        const DevicesOfSplit& devices = one.of.preview.by_device;
         for (std::size_t to = 0; to < devices.devices.size(); ++to) {
-          const bool is_host = to == one.said.report.targets.size();
+          const bool is_host = to == one.of.report.targets.size();
           const bool is_known = devices.are_bytes_known(one.at, to);
           bytes.list.emplace_back(
-              one.said.target_name(is_host ? kNone<TargetId> : id_at<TargetId>(to)),
+              one.of.target_name(is_host ? kNone<TargetId> : id_at<TargetId>(to)),
               is_known ? std::optional(devices.bytes_between(one.at, to)) : std::nullopt);
         }
         return bytes;
       },
       "Target: bytes that this one makes and that one reads, for each partition that reads them, "
       "for the CPU once; null: sizes are not known.",
-      {.one_line = true}}}};
+      kOnOneLine}}};
 
-std::vector<TargetSaid> targets_of(const Said& said) {
+std::vector<TargetSaid> targets_of(const Said& s) {
   std::vector<TargetSaid> targets;
-  if (!said.has_targets()) return targets;
-  for (std::size_t i = 0; i < said.preview.by_device.devices.size(); ++i) {
-    targets.push_back({said, i});
+  if (!s.has_targets()) return targets;
+  for (std::size_t i = 0; i < s.preview.by_device.devices.size(); ++i) {
+    targets.push_back({s, i});
   }
   return targets;
 }
@@ -617,105 +595,92 @@ const Fields<PartLatency> kPartLatencyFields = {kOneLine,
 
 template <auto Which>
 std::optional<Names> kept_names(const OnePart& part) {
-  if (part.said.time == nullptr) return std::nullopt;
-  return names_of(part.said.graph, (part.said.time->plan.*Which)[part.id]);
+  if (part.of.time == nullptr) return std::nullopt;
+  return names_of(part.of.graph, (part.of.time->plan.*Which)[part.id]);
 }
 
-const PartNumbers& numbers_of(const OnePart& part) { return part.said.preview.parts[part.id]; }
+const PartNumbers& numbers_of(const OnePart& part) { return part.of.preview.parts[part.id]; }
 
 const Fields<OnePart> kPartFields = {
     kLines,
     {{"name", the<part_name>},
-     {"file", [](const OnePart& part) { return file_of(part.said.report.part_files, part.id); },
+     {"file", [](auto& part) { return file_of(part.of.report.part_files, part.id); },
       "The partition's file in the manifest's folder; null: none was written."},
-     {"is_acc", [](const OnePart& part) { return part.said.partition.is_acc(part.id); }},
+     {"is_acc", [](auto& part) { return part.of.partition.is_acc(part.id); }},
      {"target",
-      [](const OnePart& part) {
-        return part.said.has_targets() ? part.said.target_name(part.said.partition.target(part.id))
-                                       : std::string_view();
+      [](auto& part) {
+        return part.of.has_targets() ? part.of.target_name(part.of.partition.target(part.id))
+                                     : std::string_view();
       },
-      "Several targets: the one that runs it, or cpu.",
-      {.left_out = true}},
+      "Several targets: the one that runs it, or cpu.", kLeftOut},
      {"after",
-      [](const OnePart& part) -> std::optional<Names> {
-        if (!part.said.has_targets()) return std::nullopt;
-        return each(part.said.dependencies[part.id], [&](PartId before) {
-          return std::string_view(part.said.partition.name(before));
+      [](auto& part) -> std::optional<Names> {
+        if (!part.of.has_targets()) return std::nullopt;
+        return each(part.of.dependencies[part.id], [&](PartId before) {
+          return std::string_view(part.of.partition.name(before));
         });
       },
-      "Several targets: the partitions whose outputs it reads.",
-      {.left_out = true, .one_line = true}},
+      "Several targets: the partitions whose outputs it reads.", kLeftOutOnOneLine},
      {"nodes",
-      [](const OnePart& part) {
-        return names_of(part.said.graph, part.said.partition.nodes(part.id));
-      }},
+      [](auto& part) { return names_of(part.of.graph, part.of.partition.nodes(part.id)); }},
      {"inputs",
-      [](const OnePart& part) {
-        return values_of(part.said.graph, part.said.split.boundaries.inputs[part.id]);
-      },
-      "", kValueFields},
+      [](auto& part) { return values_of(part.of.graph, part.of.split.boundaries.inputs[part.id]); },
+      kValueFields},
      {"outputs",
-      [](const OnePart& part) {
-        return values_of(part.said.graph, part.said.split.boundaries.outputs[part.id]);
+      [](auto& part) {
+        return values_of(part.of.graph, part.of.split.boundaries.outputs[part.id]);
       },
-      "", kValueFields},
+      kValueFields},
      {"parameters",
-      [](const OnePart& part) {
-        return names_of(part.said.graph, part.said.split.boundaries.parameters[part.id]);
+      [](auto& part) {
+        return names_of(part.of.graph, part.of.split.boundaries.parameters[part.id]);
       }},
-     {"parameter_bytes", [](const OnePart& part) { return numbers_of(part).parameter_bytes; }},
-     {"input_bytes", [](const OnePart& part) { return numbers_of(part).input_bytes; },
+     {"parameter_bytes", [](auto& part) { return numbers_of(part).parameter_bytes; }},
+     {"input_bytes", [](auto& part) { return numbers_of(part).input_bytes; },
       "For tensors of known size."},
-     {"output_bytes", [](const OnePart& part) { return numbers_of(part).output_bytes; }},
-     {"flops", [](const OnePart& part) { return numbers_of(part).flops; },
+     {"output_bytes", [](auto& part) { return numbers_of(part).output_bytes; }},
+     {"flops", [](auto& part) { return numbers_of(part).flops; },
       "Of nodes whose FLOPs are known."},
-     {"qps", [](const OnePart& part) { return known_qps(numbers_of(part)); },
+     {"qps", [](auto& part) { return known_qps(numbers_of(part)); },
       "null: on the CPU, or not limited by the link."},
      {"latency",
-      [](const OnePart& part) {
-        return part.said.time == nullptr ? nullptr : &part.said.time->asked().parts[part.id];
+      [](auto& part) {
+        return part.of.time == nullptr ? nullptr : &part.of.time->asked().parts[part.id];
       },
-      "Of its nodes, of what crosses the link for it, of its launch.",
-      kPartLatencyFields,
-      {.left_out = true}},
-     {"keep",
-      the<kept_names<&ResidencyPlan::keep>>,
+      "Of its nodes, of what crosses the link for it, of its launch.", kPartLatencyFields,
+      kLeftOut},
+     {"keep", the<kept_names<&ResidencyPlan::keep>>,
       "With residency: values that stay on the accelerator after the partition.",
-      {.left_out = true, .one_line = true}},
-     {"resident",
-      the<kept_names<&ResidencyPlan::resident>>,
-      "Inputs that are there already.",
-      {.left_out = true, .one_line = true}},
-     {"free",
-      the<kept_names<&ResidencyPlan::free>>,
-      "Values that no later partition there reads.",
-      {.left_out = true, .one_line = true}},
+      kLeftOutOnOneLine},
+     {"resident", the<kept_names<&ResidencyPlan::resident>>, "Inputs that are there already.",
+      kLeftOutOnOneLine},
+     {"free", the<kept_names<&ResidencyPlan::free>>, "Values that no later partition there reads.",
+      kLeftOutOnOneLine},
      {"same_shape_as",
-      [](const OnePart& part) {
-        const PartId like = part.said.shapes.like[part.id];
+      [](auto& part) {
+        const PartId like = part.of.shapes.like[part.id];
         return like == part.id ? std::nullopt
-                               : std::optional(std::string_view(part.said.partition.name(like)));
+                               : std::optional(std::string_view(part.of.partition.name(like)));
       },
       "The first partition that differs in names and weights only; null: none before."},
      {"hazards",
-      [](const OnePart& part) {
+      [](auto& part) {
         return each(numbers_of(part).hazards,
-                    [&](const Hazard& hazard) { return hazard_text(part.said.graph, hazard); });
+                    [&](const Hazard& hazard) { return hazard_text(part.of.graph, hazard); });
       }}},
     "partition"};
 
 struct LinkSaid {
-  const Said& said;
+  const Said& of;
   LinkBound bound;
 };
 const Fields<LinkSaid> kLinkFields = {
     kLines,
-    {{"bandwidth", [](const LinkSaid& one) { return one.said.preview.link.bytes_per_second; },
+    {{"bandwidth", [](auto& one) { return one.of.preview.link.bytes_per_second; },
       "Bytes per second, one direction."},
-     {"name", [](const LinkSaid& one) { return one.said.preview.link.name; }},
+     {"name", [](auto& one) { return one.of.preview.link.name; }},
      {"max_qps", the<&LinkSaid::bound, &LinkBound::max_qps>},
-     {"bottleneck",
-      [](const LinkSaid& one) { return one.said.partition.name(one.bound.bottleneck); }},
+     {"bottleneck", [](auto& one) { return one.of.partition.name(one.bound.bottleneck); }},
      {"max_qps_half_duplex", the<&LinkSaid::bound, &LinkBound::max_qps_half_duplex>},
      {"shared_qps", the<&LinkSaid::bound, &LinkBound::shared_qps>,
       "All partitions share the link."},
@@ -725,86 +690,76 @@ const Fields<LinkSaid> kLinkFields = {
 
 const Fields<FailedPart> kFailedFields = {
     kLines,
-    {{"condition",
-      the<&FailedPart::condition>,
-      "",
-      {.words = "type attribute shape opset constant given outputs_used rank max_rank dim "
-                "inputs_all inputs_same input_shape values layout absent_attribute where "
-                "quantized"}},
+    {{"condition", the<&FailedPart::condition>,
+      words("type attribute shape opset constant given outputs_used rank max_rank dim "
+            "inputs_all inputs_same input_shape values layout absent_attribute where "
+            "quantized")},
      {"subject", the<&FailedPart::subject>},
      {"expected", the<&FailedPart::expected>},
      {"actual", the<&FailedPart::actual>}},
     "failed"};
 
-const Reason& reason_of(const OneNode& node) { return node.said.split.reasons[node.id]; }
+const Reason& reason_of(const OneNode& node) { return node.of.split.reasons[node.id]; }
 
 const Fields<OneNode> kCpuReasonFields = {
     kOneLine,
-    {{"node",
-      [](const OneNode& node) { return std::string_view(node.said.graph.node(node.id).name); }},
-     {"code",
-      [](const OneNode& node) { return reason_code_name(reason_of(node).code); },
-      "",
-      {.words_of = reason_code_names}},
-     {"detail",
-      [](const OneNode& node) { return reason_text(node.said.reasons, node.id, reason_of(node)); },
+    {{"node", [](auto& node) { return std::string_view(node.of.graph.node(node.id).name); }},
+     {"code", [](auto& node) { return reason_code_name(reason_of(node).code); },
+      FieldForm{.words_of = reason_code_names}},
+     {"detail", [](auto& node) { return reason_text(node.of.reasons, node.id, reason_of(node)); },
       "The reason in words."},
      {"because",
-      [](const OneNode& node) -> std::optional<std::string_view> {
+      [](auto& node) -> std::optional<std::string_view> {
         const NodeId because = reason_of(node).because;
         if (because == kNone<NodeId>) return std::nullopt;
-        return node.said.graph.node(because).name;
+        return node.of.graph.node(because).name;
       },
       "The node to blame; null: none."},
      {"failed",
-      [](const OneNode& node) -> std::optional<std::vector<FailedPart>> {
+      [](auto& node) -> std::optional<std::vector<FailedPart>> {
         const Reason& reason = reason_of(node);
         if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) {
           return std::nullopt;
         }
-        const Rule& rule = node.said.report.lists[reason.list].allow[reason.rule];
-        return failed_parts(node.said.graph, node.id, rule, node.said.report.facts);
+        const Rule& rule = node.of.report.lists[reason.list].allow[reason.rule];
+        return failed_parts(node.of.graph, node.id, rule, node.of.report.facts);
       },
-      "rule_failed: the conditions of the rule that the node does not meet.",
-      kFailedFields,
-      {.left_out = true}}}};
+      "rule_failed: the conditions of the rule that the node does not meet.", kFailedFields,
+      kLeftOut}}};
 
-std::vector<OneNode> cpu_nodes(const Said& said) {
+std::vector<OneNode> cpu_nodes(const Said& s) {
   std::vector<OneNode> nodes;
-  for (const NodeId node : said.graph.nodes()) {
-    if (!said.partition.is_acc(said.partition.part_of[node])) nodes.push_back({said, node});
+  for (const NodeId node : s.graph.nodes()) {
+    if (!s.partition.is_acc(s.partition.part_of[node])) nodes.push_back({s, node});
   }
   return nodes;
 }
 
 struct TargetReason {
-  const Said& said;
+  const Said& of;
   NodeId node;
   TargetId target;
 
-  const Reason& reason() const { return said.split.targets[index(target)].reasons[node]; }
+  const Reason& reason() const { return of.split.targets[index(target)].reasons[node]; }
 };
 const Fields<TargetReason> kTargetReasonFields = {
     kOneLine,
-    {{"node",
-      [](const TargetReason& one) { return std::string_view(one.said.graph.node(one.node).name); }},
-     {"target", [](const TargetReason& one) { return one.said.target_name(one.target); }},
-     {"code",
-      [](const TargetReason& one) { return reason_code_name(one.reason().code); },
-      "",
-      {.words_of = reason_code_names}},
+    {{"node", [](auto& one) { return std::string_view(one.of.graph.node(one.node).name); }},
+     {"target", [](auto& one) { return one.of.target_name(one.target); }},
+     {"code", [](auto& one) { return reason_code_name(one.reason().code); },
+      FieldForm{.words_of = reason_code_names}},
      {"detail",
-      [](const TargetReason& one) {
-        return reason_text(reason_context(one.said.report, one.target), one.node, one.reason());
+      [](auto& one) {
+        return reason_text(reason_context(one.of.report, one.target), one.node, one.reason());
       },
       "The reason in words."}}};
 
-std::optional<std::vector<TargetReason>> target_reasons(const Said& said) {
-  if (!said.has_targets()) return std::nullopt;
+std::optional<std::vector<TargetReason>> target_reasons(const Said& s) {
+  if (!s.has_targets()) return std::nullopt;
   std::vector<TargetReason> reasons;
-  for (const NodeId node : said.graph.nodes()) {
-    for (std::size_t i = 0; i < said.report.targets.size(); ++i) {
-      const TargetReason one{said, node, id_at<TargetId>(i)};
+  for (const NodeId node : s.graph.nodes()) {
+    for (std::size_t i = 0; i < s.report.targets.size(); ++i) {
+      const TargetReason one{s, node, id_at<TargetId>(i)};
       if (one.reason().code != ReasonCode::none) reasons.push_back(one);
     }
   }
@@ -812,28 +767,28 @@ std::optional<std::vector<TargetReason>> target_reasons(const Said& said) {
 }
 
 struct UncheckedSaid {
-  const Said& said;
+  const Said& of;
   UncheckedRule rule;
 
-  const SupportList& list() const { return said.report.lists[rule.list]; }
+  const SupportList& list() const { return of.report.lists[rule.list]; }
 };
 const Fields<UncheckedSaid> kUncheckedFields = {
     kOneLine,
-    {{"file", [](const UncheckedSaid& one) { return one.list().path; }},
+    {{"file", [](auto& one) { return one.list().path; }},
      {"rule", the<&UncheckedSaid::rule, &UncheckedRule::rule>,
       "Index among the list's allow rules, or its patterns."},
      {"is_pattern", the<&UncheckedSaid::rule, &UncheckedRule::is_pattern>},
      {"line",
-      [](const UncheckedSaid& one) {
+      [](auto& one) {
         return one.rule.is_pattern ? one.list().patterns[one.rule.rule].line
                                    : one.list().allow[one.rule.rule].line;
       }},
      {"unchecked",
-      [](const UncheckedSaid& one) {
+      [](auto& one) {
         return one.rule.is_pattern ? one.list().patterns[one.rule.rule].unchecked
                                    : one.list().allow[one.rule.rule].unchecked;
       }},
-     {"nodes", [](const UncheckedSaid& one) { return names_of(one.said.graph, one.rule.nodes); }}}};
+     {"nodes", [](auto& one) { return names_of(one.of.graph, one.rule.nodes); }}}};
 
 struct OtherFile {
   std::string name;
@@ -847,181 +802,154 @@ const Fields<OtherFile> kFileFields = {
 const Fields<Said> kReportFields = {
     kLines,
     {{"model",
-      [](const Said& said) {
-        return ModelSaid{said.report.model, said.graph,
-                         said.preview.coverage.model_parameter_bytes};
+      [](auto& s) {
+        return ModelSaid{s.report.model, s.graph, s.preview.coverage.model_parameter_bytes};
       },
-      "", kModelFields},
-     {"settings", the<write_settings_of>, "", {.schema = settings_schema}},
-     {"support", Itself{}, "", kListFields},
-     {"coverage", [](const Said& said) { return said.preview.coverage; },
-      "Of the accelerator partitions.", kCoverageFields},
-     {"verdict", [](const Said& said) { return verdict_of(said.report); },
+      kModelFields},
+     {"settings", the<write_settings_of>, FieldForm{.schema = settings_schema}},
+     {"support", Itself{}, kListFields},
+     {"coverage", [](auto& s) { return s.preview.coverage; }, "Of the accelerator partitions.",
+      kCoverageFields},
+     {"verdict", [](auto& s) { return verdict_of(s.report); },
       "Whether the split is worth it; null for a model without nodes. With times one criterion: "
       "`speedup` against the CPU alone. Without: the share of the `work` on the accelerator, "
       "accelerator `partitions` against the work in them, and `flops_per_byte` that crosses the "
       "link. The worst decides.",
       kVerdictFields},
-     {"open_sizes",
-      [](const Said& said) { return said.report.open_sizes == nullptr ? nullptr : &said; },
+     {"open_sizes", [](auto& s) { return s.report.open_sizes == nullptr ? nullptr : &s; },
       "How work and bytes depend on open dims; null where none is open or it is not known, and "
       "outside of preview.",
       kOpenFields},
-     {"constants", [](const Said& said) { return names_of(said.graph, said.graph.constants()); }},
-     {"host_shapes",
-      [](const Said& said) { return said.report.options.host_shapes ? &said : nullptr; },
+     {"constants", [](auto& s) { return names_of(s.graph, s.graph.constants()); }},
+     {"host_shapes", [](auto& s) { return s.report.options.host_shapes ? &s : nullptr; },
       "Shape computations that follow the nodes that use them; null without --host-shapes.",
       kHostShapeFields},
-     {"acc_nodes_found", [](const Said& said) { return members(said, said.split.acc_found.nodes); },
+     {"acc_nodes_found", [](auto& s) { return members(s, s.split.acc_found.nodes); },
       "After the acc finder."},
-     {"acc_nodes", [](const Said& said) { return members(said, said.split.fusions.acc.nodes); },
+     {"acc_nodes", [](auto& s) { return members(s, s.split.fusions.acc.nodes); },
       "After fusion groups and Q/DQ groups."},
      {"fusion_groups",
-      [](const Said& said) {
-        return groups(said, said.split.fusions.group_count(),
-                      [&](std::size_t i) { return said.split.fusions.group(id_at<GroupId>(i)); });
+      [](auto& s) {
+        return groups(s, s.split.fusions.group_count(),
+                      [&](std::size_t i) { return s.split.fusions.group(id_at<GroupId>(i)); });
       },
       "Nodes that move together; with --keep-qdq also those of Q/DQ groups.",
       {.one_line_items = true}},
      {"qdq_groups",
-      [](const Said& said) {
-        return groups(said, said.split.qdq_groups.count(),
-                      [&](std::size_t i) { return said.split.qdq_groups.group(i); });
+      [](auto& s) {
+        return groups(s, s.split.qdq_groups.count(),
+                      [&](std::size_t i) { return s.split.qdq_groups.group(i); });
       },
       "The groups DQ..op..Q of the model, whole on the accelerator or not; with --keep-qdq.",
       {.one_line_items = true}},
      {"patterns", the<matches_of>,
       "Matches of the lists' patterns, each with its nodes by op of the pattern.", kMatchFields},
      {"subgraphs_before", the<subgraphs_before>, "Before small ones were merged.", kSubgraphFields},
-     {"cap",
-      [](const Said& said) { return said.split.cap.subgraphs == 0 ? nullptr : &said.split.cap; },
+     {"cap", [](auto& s) { return s.split.cap.subgraphs == 0 ? nullptr : &s.split.cap; },
       "Subgraphs that went to the CPU because they exceeded the number to keep; null: none.",
       kCapFields},
      {"part_limits",
-      [](const Said& said) {
-        return said.split.limit_cuts.subgraphs == 0 ? nullptr : &said.split.limit_cuts;
-      },
+      [](auto& s) { return s.split.limit_cuts.subgraphs == 0 ? nullptr : &s.split.limit_cuts; },
       "What limits of the support lists on a whole partition did; absent: nothing was beyond them.",
-      kLimitFields,
-      {.left_out = true}},
-     {"extended", [](const Said& said) { return names_of(said.graph, said.split.extended); },
+      kLimitFields, kLeftOut},
+     {"extended", [](auto& s) { return names_of(s.graph, s.split.extended); },
       "Nodes that --extend moved."},
      {"extensions_left_out",
-      [](const Said& said) {
-        return each(said.split.extensions_left_out, [&](const ExtensionLeftOut& left) {
-          return LeftOut{acc_name(left.subgraph, said.report.options), left.nodes,
+      [](auto& s) {
+        return each(s.split.extensions_left_out, [&](const ExtensionLeftOut& left) {
+          return LeftOut{acc_name(left.subgraph, s.report.options), left.nodes,
                          part_limit_name(left.limit)};
         });
       },
       "Accelerator partitions that --extend left as they are: with these nodes, a partition would "
       "be beyond this limit of a support list; absent: none.",
-      kLeftOutFields,
-      {.left_out = true}},
-     {"distinct_acc_partitions", [](const Said& said) { return said.shapes.distinct; },
+      kLeftOutFields, kLeftOut},
+     {"distinct_acc_partitions", [](auto& s) { return s.shapes.distinct; },
       "Accelerator partitions that differ in more than names and weights."},
-     {"targets",
-      the<targets_of>,
+     {"targets", the<targets_of>,
       "Several targets: each in the order in which it is asked, and last the CPU. Left out where "
       "there is one.",
-      kTargetFields,
-      {.left_out = true}},
-     {"partitions", the<parts_of>, "", kPartFields},
+      kTargetFields, kLeftOut},
+     {"partitions", the<parts_of>, kPartFields},
      {"node_map",
-      [](const Said& said) {
-        return Entries<std::string_view>{each(said.graph.nodes(), [&](NodeId node) {
-          return std::pair(std::string_view(said.graph.node(node).name),
-                           std::string_view(said.partition.name(said.partition.part_of[node])));
+      [](auto& s) {
+        return Entries<std::string_view>{each(s.graph.nodes(), [&](NodeId node) {
+          return std::pair(std::string_view(s.graph.node(node).name),
+                           std::string_view(s.partition.name(s.partition.part_of[node])));
         })};
       },
       "Node: partition."},
      {"link",
-      [](const Said& said) -> std::optional<LinkSaid> {
-        const std::optional<LinkBound> bound = known_bound(said.preview);
-        if (!bound || said.has_targets()) return std::nullopt;  // each target has a link
-        return LinkSaid{said, *bound};
+      [](auto& s) -> std::optional<LinkSaid> {
+        const std::optional<LinkBound> bound = known_bound(s.preview);
+        if (!bound || s.has_targets()) return std::nullopt;  // each target has a link
+        return LinkSaid{s, *bound};
       },
       "null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates "
       "are inferences per second.",
       kLinkFields},
-     {"machine",
-      [](const Said& said) { return said.time == nullptr ? nullptr : &said.time->basis.machine; },
-      kMachineAbout,
-      kMachineFields,
-      {.left_out = true}},
-     {"latency",
-      [](const Said& said) { return said.time == nullptr ? nullptr : &said.time->asked(); },
-      "Of one inference, part after part, with the residency of the settings.",
-      kLatencyFields,
-      {.left_out = true}},
-     {"residency",
-      [](const Said& said) { return said.time == nullptr ? nullptr : &said; },
+     {"machine", [](auto& s) { return s.time == nullptr ? nullptr : &s.time->basis.machine; },
+      kMachineAbout, kMachineFields, kLeftOut},
+     {"latency", [](auto& s) { return s.time == nullptr ? nullptr : &s.time->asked(); },
+      "Of one inference, part after part, with the residency of the settings.", kLatencyFields,
+      kLeftOut},
+     {"residency", [](auto& s) { return s.time == nullptr ? nullptr : &s; },
       "The accelerator keeps values until their last reader there has run (on), or is sent them "
       "each time (off).",
-      kResidencyFields,
-      {.left_out = true}},
+      kResidencyFields, kLeftOut},
      {"in_order_us",
-      [](const Said& said) -> std::optional<std::optional<double>> {
-        if (said.time == nullptr || !said.has_targets()) return std::nullopt;
-        return in_order(said, PlaceGoal::latency);
+      [](auto& s) -> std::optional<std::optional<double>> {
+        if (s.time == nullptr || !s.has_targets()) return std::nullopt;
+        return in_order(s, PlaceGoal::latency);
       },
       "Several targets that were placed for latency: with them asked in order instead; null: they "
       "were not.",
-      {.left_out = true}},
+      kLeftOut},
      {"energy",
-      [](const Said& said) -> std::optional<const Said*> {
-        if (said.time == nullptr || !said.has_targets()) return std::nullopt;
-        return said.time->use->total_mj() ? &said : nullptr;
+      [](auto& s) -> std::optional<const Said*> {
+        if (s.time == nullptr || !s.has_targets()) return std::nullopt;
+        return s.time->use->total_mj() ? &s : nullptr;
       },
-      "Several targets: millijoules of one inference; null: not known.",
-      kEnergyOfSplitFields,
-      {.left_out = true}},
+      "Several targets: millijoules of one inference; null: not known.", kEnergyOfSplitFields,
+      kLeftOut},
      {"direct_links",
-      [](const Said& said) -> std::optional<std::vector<DirectLinkSaid>> {
-        if (said.time == nullptr || !said.has_targets()) return std::nullopt;
-        return each(said.time->basis.links, [&](const DirectLink& link) {
-          return DirectLinkSaid{*said.time, link};
+      [](auto& s) -> std::optional<std::vector<DirectLinkSaid>> {
+        if (s.time == nullptr || !s.has_targets()) return std::nullopt;
+        return each(s.time->basis.links, [&](const DirectLink& link) {
+          return DirectLinkSaid{*s.time, link};
         });
       },
-      "Several targets: links between two of them.",
-      kDirectLinkFields,
-      {.left_out = true}},
+      "Several targets: links between two of them.", kDirectLinkFields, kLeftOut},
      {"schedule",
-      [](const Said& said) {
-        const bool has_it = said.time != nullptr && said.has_targets() &&
-                            said.time->is_overlap_asked && said.time->asked().total_us;
-        return has_it ? &said : nullptr;
+      [](auto& s) {
+        const bool has_it = s.time != nullptr && s.has_targets() && s.time->is_overlap_asked &&
+                            s.time->asked().total_us;
+        return has_it ? &s : nullptr;
       },
-      "With --overlap on: partitions of different devices run at the same time.",
-      kScheduleFields,
-      {.left_out = true}},
-     {"costs", the<costs_of>, "The files of --costs.", kCostFields, {.left_out = true}},
+      "With --overlap on: partitions of different devices run at the same time.", kScheduleFields,
+      kLeftOut},
+     {"costs", the<costs_of>, "The files of --costs.", kCostFields, kLeftOut},
      {"cpu_reasons", the<cpu_nodes>, "Every node on the CPU.", kCpuReasonFields},
-     {"target_reasons",
-      the<target_reasons>,
+     {"target_reasons", the<target_reasons>,
       "Several targets: why each does not run the nodes that it was asked for.",
-      kTargetReasonFields,
-      {.left_out = true}},
+      kTargetReasonFields, kLeftOut},
      {"unchecked",
-      [](const Said& said) {
-        return each(unchecked_rules(said.split.support), [&](const UncheckedRule& rule) {
-          return UncheckedSaid{said, rule};
+      [](auto& s) {
+        return each(unchecked_rules(s.split.support), [&](const UncheckedRule& rule) {
+          return UncheckedSaid{s, rule};
         });
       },
       "Nodes that are accepted by rules which leave a condition of the vendor's unchecked.",
       kUncheckedFields},
-     {"chain",
-      [](const Said& said) { return JsonValue{said.report.chain}; },
-      "",
-      {.left_out = true, .schema = chain_schema}},
-     {"notes", [](const Said& said) { return said.report.notes; }},
+     {"chain", [](auto& s) { return JsonValue{s.report.chain}; },
+      FieldForm{.left_out = true, .schema = chain_schema}},
+     {"notes", [](auto& s) { return s.report.notes; }},
      {"lowering", WrittenElsewhere{},
       "Only of `lower --report`: a document of lowering.schema.json."},
-     {"files",
-      [](const Said&) { return std::vector<OtherFile>(); },
+     {"files", [](const Said&) { return std::vector<OtherFile>(); },
       "Only in manifest.json: the other files in its folder. --force removes only files that are "
       "listed here, by name and size.",
-      kFileFields,
-      {.left_out = true}}}};
+      kFileFields, kLeftOut}}};
 
 }  // namespace
 
@@ -1037,9 +965,9 @@ Document report_document() {
 namespace {
 
 std::string text_of(const Report& report, const TakeText& take) {
-  Said said{report};
-  if (said.has_targets()) said.dependencies = find_dependencies(said.graph, said.split.boundaries);
-  return document_text("report", kReportFields, said, take);
+  Said s{report};
+  if (s.has_targets()) s.dependencies = find_dependencies(s.graph, s.split.boundaries);
+  return document_text("report", kReportFields, s, take);
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ namespace cleave {
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes,
                          std::span<const std::string> ways = {});
 
-// {"format": "cleave.explain", "version": 1, "nodes": [{"node", "op", "domain", "partition",
-// "is_acc", "code" (null on the accelerator), "detail", "because", "try" (of `ways`)}...]}
+// cleave.explain version 1. `ways` as above.
 std::string explain_json(const Report& report, const std::vector<NodeId>& nodes,
                          std::span<const std::string> ways = {});
+Document explain_document();
 
 // The names of all codes, in the order of the enumerators, without none's.
 std::vector<std::string> reason_code_names();

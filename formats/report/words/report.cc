@@ -45,16 +45,14 @@ bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
 
 const Fields<ModelSaid> kModelFields = {
     kLines,
-    {{"path", [](const ModelSaid& said) { return said.model.source.path(); }},
-     {"format",
-      [](const ModelSaid& said) { return model_format_name(said.model.format()); },
-      "",
-      {.words = "json onnx pt2 tflite"}},
-     {"name", [](const ModelSaid& said) { return said.graph.name(); }},
-     {"nodes", [](const ModelSaid& said) { return said.graph.node_count(); }},
-     {"values", [](const ModelSaid& said) { return said.graph.value_count(); }},
+    {{"path", [](auto& said) { return said.model.source.path(); }},
+     {"format", [](auto& said) { return model_format_name(said.model.format()); },
+      words("json onnx pt2 tflite")},
+     {"name", [](auto& said) { return said.graph.name(); }},
+     {"nodes", [](auto& said) { return said.graph.node_count(); }},
+     {"values", [](auto& said) { return said.graph.value_count(); }},
      {"parameters",
-      [](const ModelSaid& said) {
+      [](auto& said) {
         const auto& parameters = said.graph.parameters();
         return static_cast<std::size_t>(
             std::count_if(parameters.begin(), parameters.end(), [&](ValueId parameter) {
@@ -62,19 +60,16 @@ const Fields<ModelSaid> kModelFields = {
             }));
       }},
      {"parameter_bytes", the<&ModelSaid::parameter_bytes>},
-     {"fingerprint",
-      [](const ModelSaid& said) { return fingerprint_text(fingerprint(said.graph)); },
+     {"fingerprint", [](auto& said) { return fingerprint_text(fingerprint(said.graph)); },
       "Equal for models that have the same split under the same list and settings: 16 digits."}}};
 
 const Fields<ValueSaid> kValueFields = {
     kOneLine,
-    {{"name", [](const ValueSaid& said) { return said.graph.value(said.id).name; }},
-     {"type",
-      [](const ValueSaid& said) { return value_type_name(said.graph.value(said.id).type); },
-      "",
-      {.words = "tensor tuple list scalar sequence map optional none unknown"}},
+    {{"name", [](auto& said) { return said.graph.value(said.id).name; }},
+     {"type", [](auto& said) { return value_type_name(said.graph.value(said.id).type); },
+      words("tensor tuple list scalar sequence map optional none unknown")},
      {"dtype",
-      [](const ValueSaid& said) {
+      [](auto& said) {
         const DType dtype = said.graph.value(said.id).dtype;
         return dtype == DType::unknown ? std::nullopt : std::optional(dtype_name(dtype));
       }},
@@ -90,16 +85,15 @@ const Fields<ValueSaid> kValueFields = {
         }
         json.end_list();
       },
-      "",
-      {.schema =
-           [] {
-             return std::string(R"({
+      FieldForm{.schema =
+                    [] {
+                      return std::string(R"({
 "description": "null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.",
 "type": ["array", "null"],
 "items": {"type": ["integer", "string", "null"]}
 })");
-           }}},
-     {"bytes", [](const ValueSaid& said) { return value_bytes(said.graph, said.id); },
+                    }}},
+     {"bytes", [](auto& said) { return value_bytes(said.graph, said.id); },
       "null: not a tensor, or unknown."}},
     "value"};
 
@@ -226,7 +220,7 @@ const Fields<Coverage> kShareFields = {
     kOneLine,
     {{"acc", the<&Coverage::acc>},
      {"total", the<&Coverage::total>},
-     {"ratio", [](const Coverage& one) { return one.ratio(); }, "1 where the total is 0."}},
+     {"ratio", [](auto& one) { return one.ratio(); }, "1 where the total is 0."}},
     "share"};
 
 const Fields<Coverages> kFlopsShareFields = {
@@ -234,11 +228,11 @@ const Fields<Coverages> kFlopsShareFields = {
     {{"acc", the<&Coverages::flops, &FlopsCoverage::acc>},
      {"total", the<&Coverages::flops, &FlopsCoverage::total>},
      {"ratio",
-      [](const Coverages& all) {
+      [](auto& all) {
         return all.flops.are_known() ? std::optional(all.flops.ratio()) : std::nullopt;
       },
       "1 where the total is 0; null where most FLOPs are not known."},
-     {"unknown_ops", [](const Coverages& all) { return all.unknown_flops_ops.size(); },
+     {"unknown_ops", [](auto& all) { return all.unknown_flops_ops.size(); },
       "Op types without known FLOPs."},
      {"unknown_nodes", the<&Coverages::flops, &FlopsCoverage::unknown>}}};
 
@@ -246,7 +240,7 @@ const Fields<Coverages> kFlopsShareFields = {
 
 const Fields<Coverages> kCoverageFields = {
     kLines,
-    {{"nodes", the<&Coverages::nodes>, "", kShareFields},
+    {{"nodes", the<&Coverages::nodes>, kShareFields},
      {"flops", Itself{}, "Of nodes whose FLOPs are known.", kFlopsShareFields},
      {"parameter_bytes", the<&Coverages::parameter_bytes>,
       "acc: read by the partitions or nodes that are there, perhaps also by others.",
@@ -355,7 +349,7 @@ std::string opsets_text(const Graph& graph) {
 const Fields<OpsetImport> kOpsetFields = {
     kOneLine,
     {{"domain",
-      [](const OpsetImport& opset) {
+      [](auto& opset) {
         return std::string_view(opset.domain == "ai.onnx" ? std::string_view() : opset.domain);
       },
       "The default domain is empty."},

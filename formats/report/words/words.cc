@@ -227,7 +227,7 @@ std::string steps_text(const OpenSizes& sizes) {
 const Fields<OpenNumberSaid> kOpenNumberFields = {
     kOneLine,
     {{"expression",
-      [](const OpenNumberSaid& said) {
+      [](auto& said) {
         const std::optional<Polynomial>& exact = said.number->exact;
         return exact ? std::optional(expression_text(*exact, said.sizes->names)) : std::nullopt;
       },
@@ -510,31 +510,22 @@ std::string worth_text(const Report& report) {
 
 const Fields<WorthCriterion> kCriterionFields = {
     kOneLine,
-    {{"name",
-      [](const WorthCriterion& one) { return criterion_name(one.kind); },
-      "",
-      {.words = "speedup work partitions flops_per_byte"}},
+    {{"name", [](auto& one) { return criterion_name(one.kind); },
+      words("speedup work partitions flops_per_byte")},
      {"value", the<&WorthCriterion::value>},
      {"yes", the<&WorthCriterion::yes>, "The least value of a yes; of partitions the most."},
      {"maybe", the<&WorthCriterion::maybe>, "The same of a maybe."},
-     {"answer",
-      [](const WorthCriterion& one) { return answer_name(one.answer); },
-      "",
-      {.words = "yes maybe no"}}}};
+     {"answer", [](auto& one) { return answer_name(one.answer); }, words("yes maybe no")}}};
 
 const Fields<VerdictSaid> kVerdictFields = {
     kLines,
-    {{"answer",
-      [](const VerdictSaid& said) { return answer_name(said.verdict.answer); },
-      "",
-      {.words = "yes maybe no"}},
+    {{"answer", [](auto& said) { return answer_name(said.verdict.answer); }, words("yes maybe no")},
      {"why", the<&VerdictSaid::why>},
-     {"basis",
-      [](const VerdictSaid& said) { return basis_name(said.verdict.basis); },
+     {"basis", [](auto& said) { return basis_name(said.verdict.basis); },
       "What is counted as work: FLOPs, those at the first sizes of `open_sizes`, nodes where FLOPs "
       "are not known; nothing where times are.",
-      {.words = "flops flops_at_first_sizes nodes times"}},
-     {"criteria", the<&VerdictSaid::verdict, &WorthVerdict::criteria>, "", kCriterionFields}}};
+      words("flops flops_at_first_sizes nodes times")},
+     {"criteria", the<&VerdictSaid::verdict, &WorthVerdict::criteria>, kCriterionFields}}};
 
 std::optional<VerdictSaid> verdict_of(const Report& report) {
   auto verdict = judge(report);

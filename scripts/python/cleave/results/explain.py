@@ -1,4 +1,4 @@
-"""cleave.explain, version 1: why nodes are where they are, as dataclasses. Made by make_results.py from explain.schema.json."""
+"""cleave.explain, version 1, as dataclasses. Made by make_results.py from explain.schema.json."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Literal
 @dataclass(frozen=True, kw_only=True)
 class ExplainNodeTarget:
     name: str
-    # null: it takes the node
-    code: str | None
+    # null: it takes the node.
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
     detail: str
-    # the node's time there
+    # Microseconds; null: not known.
     us: float | None = None
 
     @classmethod
@@ -27,12 +27,12 @@ class ExplainNodeTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainNodePattern:
-    """the match of a pattern that contains the node, if there is one"""
+    """The match of a pattern that contains the node, if there is one."""
 
     name: str
     file: str
     line: int
-    # by op of the pattern
+    # By op of the pattern.
     nodes: list[str]
 
     @classmethod
@@ -50,25 +50,26 @@ class ExplainNode:
     node: str
     op: str
     domain: str
-    # an option with which a list accepts the node; null: none is known
-    try_: str | None
-    # null for a constant
+    # null for a constant.
     partition: str | None
+    # null for a constant.
     is_acc: bool | None
-    # of several, the one that runs the node, or cpu
+    # Of several, the one that runs the node, or cpu.
     target: str | None = None
-    # what each of several says about the node, in the order in which they are asked
+    # What each of several says about the node, in the order in which they are asked.
     targets: list[ExplainNodeTarget] | None = None
-    # null on the accelerator and for a constant
+    # null on the accelerator and for a constant.
     code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
     detail: str
-    # the node to blame
-    because: str | None
-    # the match of a pattern that contains the node, if there is one
+    # The match of a pattern that contains the node, if there is one.
     pattern: ExplainNodePattern | None = None
-    # on the CPU; null: not known
+    # The node to blame; null: none.
+    because: str | None
+    # An option with which a list accepts the node; null: none is known.
+    try_: str | None
+    # Microseconds; null: not known.
     cpu_us: float | None = None
-    # on the accelerator
+    # Microseconds; null: not known.
     acc_us: float | None = None
 
     @classmethod
@@ -77,15 +78,15 @@ class ExplainNode:
             node=data["node"],
             op=data["op"],
             domain=data["domain"],
-            try_=data["try"],
             partition=data["partition"],
             is_acc=data["is_acc"],
             target=data.get("target"),
             targets=([ExplainNodeTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
             code=data["code"],
             detail=data["detail"],
-            because=data["because"],
             pattern=(ExplainNodePattern.from_json(data["pattern"])) if "pattern" in data else None,
+            because=data["because"],
+            try_=data["try"],
             cpu_us=data.get("cpu_us"),
             acc_us=data.get("acc_us"),
         )
@@ -93,6 +94,8 @@ class ExplainNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Explain:
+    """`explain --json`: where given nodes run, and why."""
+
     format: Literal["cleave.explain"]
     version: int
     nodes: list[ExplainNode]

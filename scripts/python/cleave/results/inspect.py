@@ -77,7 +77,7 @@ class InspectOp:
     nodes: int
     # null: not known.
     flops: float | None
-    # Types of the tensors.
+    # Element types of the tensors that the nodes make.
     makes: list[str]
 
     @classmethod
@@ -112,6 +112,8 @@ class InspectList:
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect:
+    """What a model is made of: `inspect --json`."""
+
     format: Literal["cleave.inspect"]
     version: int
     model: str

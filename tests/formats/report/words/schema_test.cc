@@ -17,7 +17,7 @@ namespace {
 // CLEAVE_UPDATE_SCHEMA=1 writes the files; then scripts/python/make_results.py writes the Python classes.
 TEST_CASE("the schema of each report is that of its rows") {
   for (const Document& document :
-       {report_document(), support_report_document(), inspect_document()}) {
+       {report_document(), support_report_document(), inspect_document(), explain_document()}) {
     const std::string path =
         CLEAVE_PROJECT_DIR "/formats/report/schema/" + std::string(document.name) + ".schema.json";
     if (std::getenv("CLEAVE_UPDATE_SCHEMA") != nullptr) {
