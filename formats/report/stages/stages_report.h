@@ -15,7 +15,7 @@
 #include "core/split/split.h"
 #include "core/stages/balance.h"
 #include "core/stages/stages.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/model.h"
 #include "formats/lists/costs.h"
 #include "formats/lists/stage_tables.h"
@@ -76,12 +76,6 @@ std::string share_bar(const StageBalance& balance, const StageLoad& load, std::s
 // there is only one row. `what` is what the first column counts: "stages", or "devices" of a list, which
 // need not all have a stage.
 std::string curve_text(const StageBalance& balance, std::string_view what = "stages");
-
-// Writes the fields "objective", "bound", "gap", "certificate", "unit" and "curve" of
-// cleave.stages; null and empty without a balance.
-void write_balance(JsonText& json, const std::optional<StageBalance>& balance);
-// Writes the fields "compute" to "memory_bytes" of a stage's cost.
-void write_load(JsonText& json, const StageLoad& load);
 
 // "a stage takes compute + in + out (serial)"
 std::string comm_text(CommModel comm);
@@ -149,9 +143,6 @@ std::string best_schedule_line(const ScheduleReport& report);
 // The table of all schedules, and which is best; lines of at most 100 columns.
 std::string schedule_text(const ScheduleReport& report);
 
-// Writes the field "schedule" of cleave.stages.
-void write_schedule(JsonText& json, const ScheduleReport& report);
-
 // A chart of the chosen schedule: one row a rank, one box a work.
 PageDrawing schedule_drawing(const ScheduleReport& report);
 
@@ -192,6 +183,7 @@ struct StagesReport {
 
 // cleave.stages version 1, as --json prints it and -o writes manifest.json.
 std::string stages_json(const StagesReport& report);
+Document stages_document();
 
 // The report for people, at most 100 columns, conclusion first.
 std::string stages_text(const StagesReport& report);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -53,38 +54,6 @@ std::vector<std::string> device_names(const BalanceProblem& problem, const Balan
     names.push_back(problem.devices[stage.device].name);
   }
   return names;
-}
-
-void write_balance(JsonText& json, const std::optional<StageBalance>& balance) {
-  if (!balance) {
-    for (const char* key : {"objective", "bound", "gap", "certificate", "unit"}) {
-      json.key(key);
-      json.null();
-    }
-    json.begin_list("curve");
-    return json.end_list();
-  }
-  json.number("objective", balance->objective);
-  json.number("bound", balance->bound > 0 ? std::optional(balance->bound) : std::nullopt);
-  json.number("gap", balance->gap);
-  json.text("certificate", balance->certificate);
-  json.text("unit", balance->unit);
-  json.begin_list("curve");
-  for (const CurvePoint& point : balance->curve) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.number("stages", point.stages);
-    json.number("objective", point.objective);
-    json.end_object();
-  }
-  json.end_list();
-}
-
-void write_load(JsonText& json, const StageLoad& load) {
-  json.number("compute", load.compute);
-  json.number("in", load.in);
-  json.number("out", load.out);
-  json.number("load", load.load);
-  json.number("memory_bytes", load.memory_bytes);
 }
 
 namespace {
@@ -435,12 +404,8 @@ class StagesText {
 
   std::string write() {
     write_headline();
-    if (report_.balance) {
-      write_balanced_stages();
-      write_balance();
-    } else {
-      write_stages();
-    }
+    write_stages();
+    if (report_.balance) write_balance();
     if (report_.schedule) page_.add(schedule_text(*report_.schedule));
     write_unknown();
     write_skips();
@@ -469,7 +434,7 @@ class StagesText {
 
   std::string device_text(PartId part) const {
     const std::string& device = report_.devices[index(part)];
-    return device.empty() ? "-" : fitted(escaped(device), 16);
+    return device.empty() ? "-" : fitted(escaped(device), report_.balance ? 12 : 16);
   }
 
   std::string needs_text(PartId part) const {
@@ -479,89 +444,57 @@ class StagesText {
   }
 
   // The device follows the name if any stage has one.
-  std::vector<std::string> row_of(PartId part) const {
-    const PartNumbers& numbers = numbers_.parts[part];
-    std::vector<std::string> row = {name_text(part)};
-    if (!report_.devices.empty()) row.push_back(device_text(part));
-    row.push_back(count_text(partition_.nodes(part).size()));
-    row.push_back(work_text(numbers));
-    row.push_back(bytes_text(numbers.parameter_bytes));
-    row.push_back(crossing_text(graph_, boundaries_.inputs[part], numbers.input_bytes));
-    row.push_back(crossing_text(graph_, boundaries_.outputs[part], numbers.output_bytes));
-    row.push_back(needs_text(part));
-    return row;
-  }
-
   void write_stages() {
     if (partition_.count() == 0) return;
-    std::vector<std::string> headings = {std::string(report_.part_word)};
-    std::vector<Align> aligns = {Align::left};
-    if (!report_.devices.empty()) {
-      headings.emplace_back("device");
-      aligns.push_back(Align::left);
-    }
-    for (const char* heading : {"nodes", "work", "parameters", "in", "out"}) {
-      headings.emplace_back(heading);
-      aligns.push_back(Align::right);
-    }
-    headings.emplace_back("needs");
-    aligns.push_back(Align::left);
-    KeptTable table(headings, aligns);
-    table.text().wrap_first(kWidestName);
-    CappedList list(most_stages_);
-    for (const PartId part : partition_.parts()) {
-      if (list.shows_next()) table.add_row(row_of(part));
-    }
-    page_.table(table.text());
-    tables_.push_back(table.page());
-    page_.rest(list, "... and # more (see --json)");
-  }
-
-  void write_balanced_stages() {
-    if (partition_.count() == 0) return;
-    std::vector<std::string> headings = {std::string(report_.part_word),
-                                         "nodes",
-                                         "load",
-                                         "of the bottleneck",
-                                         "parameters",
-                                         "memory",
-                                         "in",
-                                         "out"};
-    std::vector<Align> aligns(headings.size(), Align::right);
-    aligns[0] = aligns[3] = Align::left;
-    if (!report_.devices.empty()) {
-      headings.insert(headings.begin() + 1, "device");
-      aligns.insert(aligns.begin() + 1, Align::left);
-    }
-    KeptTable table(headings, aligns);
-    table.text().wrap_first(kWidestName);
-    CappedList list(most_stages_);
-    for (const PartId part : partition_.parts()) {
-      if (list.shows_next()) table.add_row(balanced_row(part));
-    }
-    page_.table(table.text());
-    tables_.push_back(table.page());
-    page_.rest(list, "... and # more (see --json)");
-  }
-
-  std::vector<std::string> balanced_row(PartId part) const {
-    const StageBalance& balance = *report_.balance;
-    const StageLoad& load = balance.loads[index(part)];
-    const PartNumbers& numbers = numbers_.parts[part];
+    const StageBalance* const balance = report_.balance ? &*report_.balance : nullptr;
     const bool has_devices = !report_.devices.empty();
-    std::vector<std::string> row = {
-        name_text(part),
-        count_text(partition_.nodes(part).size()),
-        amount_text(balance, load.load),
-        share_bar(balance, load, has_devices ? 8 : 14),
-        bytes_text(numbers.parameter_bytes),
-        bytes_text(static_cast<std::uint64_t>(load.memory_bytes.value_or(0))),
-        crossing_text(graph_, boundaries_.inputs[part], numbers.input_bytes),
-        crossing_text(graph_, boundaries_.outputs[part], numbers.output_bytes)};
-    if (has_devices) {
-      row.insert(row.begin() + 1, fitted(escaped(report_.devices[index(part)]), 12));
+    std::vector<std::string> headings;
+    std::vector<Align> aligns;
+    std::vector<std::function<std::string(PartId)>> cells;
+    const auto column = [&](std::string_view heading, Align align, auto cell) {
+      headings.emplace_back(heading);
+      aligns.push_back(align);
+      cells.emplace_back(std::move(cell));
+    };
+    const auto load = [&](PartId part) -> const StageLoad& { return balance->loads[index(part)]; };
+    const auto numbers = [&](PartId part) -> const PartNumbers& { return numbers_.parts[part]; };
+    column(report_.part_word, Align::left, [&](PartId part) { return name_text(part); });
+    if (has_devices) column("device", Align::left, [&](PartId part) { return device_text(part); });
+    column("nodes", Align::right,
+           [&](PartId part) { return count_text(partition_.nodes(part).size()); });
+    if (balance != nullptr) {
+      column("load", Align::right,
+             [&](PartId part) { return amount_text(*balance, load(part).load); });
+      column("of the bottleneck", Align::left,
+             [&](PartId part) { return share_bar(*balance, load(part), has_devices ? 8 : 14); });
+    } else {
+      column("work", Align::right, [&](PartId part) { return work_text(numbers(part)); });
     }
-    return row;
+    column("parameters", Align::right,
+           [&](PartId part) { return bytes_text(numbers(part).parameter_bytes); });
+    if (balance != nullptr) {
+      column("memory", Align::right, [&](PartId part) {
+        return bytes_text(static_cast<std::uint64_t>(load(part).memory_bytes.value_or(0)));
+      });
+    }
+    column("in", Align::right, [&](PartId part) {
+      return crossing_text(graph_, boundaries_.inputs[part], numbers(part).input_bytes);
+    });
+    column("out", Align::right, [&](PartId part) {
+      return crossing_text(graph_, boundaries_.outputs[part], numbers(part).output_bytes);
+    });
+    if (balance == nullptr)
+      column("needs", Align::left, [&](PartId part) { return needs_text(part); });
+    KeptTable table(headings, aligns);
+    table.text().wrap_first(kWidestName);
+    CappedList list(most_stages_);
+    for (const PartId part : partition_.parts()) {
+      if (!list.shows_next()) continue;
+      table.add_row(each(cells, [&](const auto& cell) { return cell(part); }));
+    }
+    page_.table(table.text());
+    tables_.push_back(table.page());
+    page_.rest(list, "... and # more (see --json)");
   }
 
   void write_balance() {
