@@ -11,7 +11,7 @@
 //   write(json, kCapFields, cap);                        {"kept": 3, "bytes": null}
 //
 // What the accessor returns decides the type: bool, integer, double, text, an std::optional (null), a
-// vector, span or array (a list), Entries (an object by names of the user), or a struct with a table of
+// vector, span or array (a list), a pair (a list of two), Entries (an object by names of the user), or a struct with a table of
 // its own, which the row names last: {"cap", the<&Split::cap>, "What the limit costs.", kCapFields}.
 #pragma once
 
@@ -178,6 +178,10 @@ inline constexpr bool is_optional<const Value*> = true;
 template <>
 inline constexpr bool is_optional<const char*> = false;
 template <class Value>
+inline constexpr bool is_pair = false;
+template <class First, class Second>
+inline constexpr bool is_pair<std::pair<First, Second>> = true;
+template <class Value>
 inline constexpr bool is_entries = false;
 template <class Value, class Name>
 inline constexpr bool is_entries<Entries<Value, Name>> = true;
@@ -209,7 +213,7 @@ constexpr FieldType type_of() {
     return type;
   } else if constexpr (is_entries<Value>) {
     return {.kind = Kind::entries, .item = &kTypeOf<Entry<Value>>};
-  } else if constexpr (std::same_as<Value, JsonValue>) {
+  } else if constexpr (std::same_as<Value, JsonValue> || is_pair<Value>) {
     return {};
   } else if constexpr (Text<Value>) {
     return {.kind = Kind::text};
@@ -257,6 +261,11 @@ void put(JsonText& json, const Value& value, const FieldRow& row, JsonText::Layo
     json.end_object();
   } else if constexpr (std::same_as<Value, JsonValue>) {
     json.document(value.text);
+  } else if constexpr (is_pair<Value>) {
+    json.begin_list(layout);
+    put(json, value.first, row, kLines);
+    put(json, value.second, row, kLines);
+    json.end_list();
   } else if constexpr (Text<Value>) {
     json.text(value);
   } else if constexpr (List<Value>) {
@@ -380,6 +389,14 @@ struct Document {
 
 // The schema as JSON. Each named table is written once, as a definition.
 std::string schema_text(const Document& document);
+
+// The object as text.
+template <class T>
+std::string json_text(const Fields<T>& fields, const T& object) {
+  JsonText json;
+  write(json, fields, object);
+  return std::move(json).finish();
+}
 
 // The document as text, or handed over in pieces.
 template <class T>

@@ -31,101 +31,51 @@ namespace {
 
 using Layout = JsonText::Layout;
 
-class ContentWriter {
- public:
-  explicit ContentWriter(const ContentPage& page) : page_(page) {}
+const Fields<PageShare> kShareFields = {
+    kOneLine,
+    {{"what", the<&PageShare::what>},
+     {"ratio", the<&PageShare::ratio>},
+     {"text", [](auto& share) { return percent_text(share.ratio); }}}};
 
-  std::string write() && {
-    json_.begin_object();
-    write_shares();
-    write_strip();
-    write_drawings();
-    write_tables();
-    json_.begin_list("notes");
-    for (const std::string& note : page_.notes) json_.text(note);
-    json_.end_list();
-    json_.end_object();
-    return std::move(json_).finish();
-  }
+const Fields<PageStripPart> kStripFields = {
+    kOneLine,
+    {{"name", the<&PageStripPart::name>},
+     {"more", the<&PageStripPart::more>},
+     {"amount", the<&PageStripPart::amount>},
+     {"kind", [](auto& part) { return part.is_marked ? "kept" : "mixed"; }}}};
 
- private:
-  void write_shares() {
-    json_.begin_list("coverage");
-    for (const PageShare& share : page_.shares) {
-      json_.begin_object(Layout::one_line);
-      json_.text("what", share.what);
-      json_.number("ratio", share.ratio);
-      json_.text("text", percent_text(share.ratio));
-      json_.end_object();
-    }
-    json_.end_list();
-  }
+const Fields<PageDrawing> kDrawingFields = {
+    kLines,
+    {{"title", the<&PageDrawing::title>},
+     {"legend", the<&PageDrawing::legend>},
+     {"svg", [](auto& one) { return one.split.empty() ? std::optional(one.svg) : std::nullopt; },
+      kLeftOut},
+     {"split", [](auto& one) { return JsonValue{one.split}; }, kLeftOut}}};
 
-  void write_strip() {
-    json_.begin_list("strip");
-    for (const PageStripPart& part : page_.strip) {
-      json_.begin_object(Layout::one_line);
-      json_.text("name", part.name);
-      json_.text("more", part.more);
-      json_.number("amount", part.amount);
-      json_.text("kind", part.is_marked ? "kept" : "mixed");
-      json_.end_object();
-    }
-    json_.end_list();
-  }
+const Fields<PageRow> kRowFields = {kOneLine,
+                                    {{"cells", the<&PageRow::cells>},
+                                     {"note", the<&PageRow::note>, kLeftOut},
+                                     {"node", the<&PageRow::node>, kLeftOut},
+                                     {"fails", the<&PageRow::fails>, kLeftOut}}};
 
-  void write_drawings() {
-    json_.begin_list("drawings");
-    for (const PageDrawing& drawing : page_.drawings) {
-      json_.begin_object();
-      json_.text("title", drawing.title);
-      json_.text("legend", drawing.legend);
-      if (drawing.split.empty()) {
-        json_.text("svg", drawing.svg);
-      } else {
-        json_.key("split");
-        json_.document(drawing.split);
-      }
-      json_.end_object();
-    }
-    json_.end_list();
-  }
+bool is_amount(Align align) { return align == Align::right; }
 
-  void write_tables() {
-    json_.begin_list("tables");
-    for (const PageTable& table : page_.tables) {
-      json_.begin_object();
-      json_.text("title", table.title);
-      json_.text("legend", table.legend);
-      json_.number("not_counted", table.not_counted);
-      json_.begin_list("columns", Layout::one_line);
-      for (const std::string& heading : table.headings) json_.text(heading);
-      json_.end_list();
-      json_.begin_list("numbers", Layout::one_line);
-      for (const Align align : table.aligns) json_.flag(align == Align::right);
-      json_.end_list();
-      json_.begin_list("rows");
-      for (const PageRow& row : table.rows) write_row(row);
-      json_.end_list();
-      json_.end_object();
-    }
-    json_.end_list();
-  }
+const Fields<PageTable> kTableFields = {
+    kLines,
+    {{"title", the<&PageTable::title>},
+     {"legend", the<&PageTable::legend>},
+     {"not_counted", the<&PageTable::not_counted>},
+     {"columns", the<&PageTable::headings>, kOnOneLine},
+     {"numbers", [](auto& table) { return each(table.aligns, is_amount); }, kOnOneLine},
+     {"rows", the<&PageTable::rows>, kRowFields}}};
 
-  void write_row(const PageRow& row) {
-    json_.begin_object(Layout::one_line);
-    json_.begin_list("cells");
-    for (const std::string& cell : row.cells) json_.text(cell);
-    json_.end_list();
-    if (!row.note.empty()) json_.text("note", row.note);
-    if (!row.node.empty()) json_.text("node", row.node);
-    if (row.fails) json_.flag("fails", true);
-    json_.end_object();
-  }
-
-  const ContentPage& page_;
-  JsonText json_;
-};
+const Fields<ContentPage> kContentFields = {
+    kLines,
+    {{"coverage", the<&ContentPage::shares>, kShareFields},
+     {"strip", the<&ContentPage::strip>, kStripFields},
+     {"drawings", the<&ContentPage::drawings>, kDrawingFields},
+     {"tables", the<&ContentPage::tables>, kTableFields},
+     {"notes", the<&ContentPage::notes>}}};
 
 // Without the spaces that set a row in.
 std::string trimmed(const std::string& cell) {
@@ -140,7 +90,7 @@ std::string content_page(const ContentPage& page) {
                     .text = page.text,
                     .conclusion = page.conclusion,
                     .main = R"(<div id="content"></div>)",
-                    .data = ContentWriter(page).write(),
+                    .data = json_text(kContentFields, page),
                     .script = kContentScript});
 }
 
@@ -392,6 +342,53 @@ struct OpNumbers {
   std::size_t acc = 0;
 };
 
+struct PartRow {
+  PartCells cells;
+  const Report& report;
+  PartId part;
+  bool is_bottleneck;
+};
+const Fields<PartRow> kPartFields = {
+    kOneLine,
+    {{"name", the<&PartRow::cells, &PartCells::name>},
+     {"acc", [](auto& row) { return row.report.split.partition.is_acc(row.part); }},
+     {"on",
+      [](auto& row) {
+        return row.report.targets.empty() ? std::string() : device_text(row.report, row.part);
+      },
+      kLeftOut},
+     {"target",
+      [](auto& row) {
+        const TargetId target = row.report.split.partition.target(row.part);
+        const bool has_it = !row.report.targets.empty() && target != kNone<TargetId>;
+        return has_it ? std::optional(index(target)) : std::nullopt;
+      },
+      kLeftOut},
+     {"nodes", the<&PartRow::cells, &PartCells::nodes>},
+     {"in", the<&PartRow::cells, &PartCells::in>},
+     {"out", the<&PartRow::cells, &PartCells::out>},
+     {"parameters", the<&PartRow::cells, &PartCells::parameters>},
+     {"flops", the<&PartRow::cells, &PartCells::flops>},
+     {"qps", the<&PartRow::cells, &PartCells::qps>},
+     {"time", the<&PartRow::cells, &PartCells::time>, kLeftOut},
+     {"bottleneck", the<&PartRow::is_bottleneck>},
+     {"hazards", [](auto& row) {
+        return each(row.report.preview.parts[row.part].hazards,
+                    [&](const Hazard& hazard) { return hazard_text(row.report.graph, hazard); });
+      }}}};
+
+const Fields<DeviceCells> kDeviceFields = {kOneLine,
+                                           {{"name", the<&DeviceCells::name>},
+                                            {"target", the<&DeviceCells::target>, kLeftOut},
+                                            {"nodes", the<&DeviceCells::nodes>},
+                                            {"parts", the<&DeviceCells::parts>},
+                                            {"weights", the<&DeviceCells::weights>},
+                                            {"peak", the<&DeviceCells::peak>, kLeftOut},
+                                            {"compute", the<&DeviceCells::compute>, kLeftOut},
+                                            {"link", the<&DeviceCells::link>, kLeftOut},
+                                            {"launches", the<&DeviceCells::launches>, kLeftOut},
+                                            {"to", the<&DeviceCells::to>}}};
+
 class DataWriter {
  public:
   DataWriter(const Report& report, const Views& views, const std::vector<std::string>& svgs)
@@ -424,7 +421,9 @@ class DataWriter {
     write_nodes();
     write_heat();
     write_views();
-    write_notes(json_, report_.notes);
+    json_.begin_list("notes");
+    for (const std::string& note : report_.notes) json_.text(note);
+    json_.end_list();
     json_.end_object();
     return std::move(json_).finish();
   }
@@ -478,17 +477,6 @@ class DataWriter {
   }
 
   bool is_acc(NodeId node) const { return partition_.is_acc(partition_.part_of[node]); }
-
-  void pair(std::string_view key, double number, const std::string& text) {
-    json_.begin_list(key);
-    json_.number(number);
-    json_.text(text);
-    json_.end_list();
-  }
-
-  void bytes(std::string_view key, std::uint64_t count) {
-    pair(key, static_cast<double>(count), bytes_text(count));
-  }
 
   // ---- the whole ----
 
@@ -586,63 +574,21 @@ class DataWriter {
 
   void write_parts() {
     json_.begin_list("parts");
-    for (const PartId part : partition_.parts()) write_part(part);
-    json_.end_list();
-  }
-
-  void write_part(PartId part) {
-    const PartNumbers& numbers = preview_.parts[part];
-    json_.begin_object(Layout::one_line);
-    json_.text("name", escaped(partition_.name(part)));
-    json_.flag("acc", partition_.is_acc(part));
-    if (!report_.targets.empty()) {
-      json_.text("on", device_text(report_, part));
-      const TargetId target = partition_.target(part);
-      if (target != kNone<TargetId>) json_.number("target", index(target));
+    for (const PartId part : partition_.parts()) {
+      const bool is_bound = preview_.bound && report_.targets.empty();
+      cleave::write(json_, kPartFields,
+                    {part_cells(report_, part, has_time_), report_, part,
+                     is_bound && preview_.bound->bottleneck == part});
     }
-    json_.number("nodes", partition_.nodes(part).size());
-    const Boundaries& boundaries = report_.split.boundaries;
-    pair("in", static_cast<double>(numbers.input_bytes),
-         crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
-    pair("out", static_cast<double>(numbers.output_bytes),
-         crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
-    bytes("parameters", numbers.parameter_bytes);
-    pair("flops", numbers.flops, work_text(numbers));
-    pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
-    if (has_time_) write_part_time(part);
-    const bool is_bound = preview_.bound && report_.targets.empty();
-    json_.flag("bottleneck", is_bound && preview_.bound->bottleneck == part);
-    json_.begin_list("hazards");
-    for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
     json_.end_list();
-    json_.end_object();
   }
 
   // Of several targets a row for each and for the CPU, with the bytes to each other.
   void write_devices() {
     if (report_.targets.empty()) return;
-    const auto& devices = preview_.by_device.devices;
     json_.begin_list("devices");
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      const bool is_host = i == report_.targets.size();
-      json_.begin_object(Layout::one_line);
-      json_.text("name", is_host ? "CPU" : report_.targets[i].name);
-      if (!is_host) json_.number("target", i);
-      json_.number("nodes", devices[i].nodes);
-      json_.number("parts", devices[i].parts);
-      bytes("weights", devices[i].parameter_bytes);
-      if (!is_host && report_.time != nullptr) write_peak(i);
-      if (has_time_) write_times_of(i);
-      json_.begin_list("to");
-      for (std::size_t to = 0; to < devices.size(); ++to) {
-        const std::uint64_t count = preview_.by_device.bytes_between(i, to);
-        json_.begin_list();
-        json_.number(count);
-        json_.text(bytes_between_text(preview_.by_device, i, to));
-        json_.end_list();
-      }
-      json_.end_list();
-      json_.end_object();
+    for (const DeviceCells& cells : device_cells(report_, has_time_)) {
+      cleave::write(json_, kDeviceFields, cells);
     }
     json_.end_list();
     json_.begin_list("why_not");
@@ -654,33 +600,6 @@ class DataWriter {
       json_.end_list();
     }
     json_.end_list();
-  }
-
-  // "18.1 MiB of 20 MiB": what the target holds at once, and its memory if that is known.
-  void write_peak(std::size_t target) {
-    const std::uint64_t peak = report_.time->use->peak_bytes[target];
-    const auto memory = report_.time->basis.machine_with(target).acc_memory;
-    pair("peak", static_cast<double>(peak),
-         known_bytes_text(peak, report_.time->use->is_peak_known[target]) +
-             (memory ? " of " + bytes_text(*memory) : std::string()));
-  }
-
-  void write_times_of(std::size_t device) {
-    const Latency& latency = report_.time->asked();
-    const auto add = [&](std::string_view key, const std::optional<double>& us) {
-      pair(key, us.value_or(-1), us ? duration_text(*us) : std::string("?"));
-    };
-    if (device == report_.targets.size()) return add("compute", latency.cpu_us);
-    add("compute", latency.targets[device].compute_us);
-    add("link", latency.targets[device].link_us);
-    add("launches", latency.targets[device].launch_us);
-  }
-
-  void write_part_time(PartId part) {
-    const PartLatency& time = report_.time->asked().parts[part];
-    const bool is_known = time.compute_us && time.link_us && time.launch_us;
-    pair("time", is_known ? *time.compute_us + *time.link_us + *time.launch_us : -1,
-         part_time_text(time));
   }
 
   void write_ops() {

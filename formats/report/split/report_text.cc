@@ -373,17 +373,11 @@ class TextReport {
     CappedList list(kMostPartitions);
     for (const PartId part : partition_.parts()) {
       if (!list.shows_next()) continue;
-      const PartNumbers& numbers = preview_.parts[part];
-      const std::size_t nodes = partition_.nodes(part).size();
-      std::vector<std::string> row = {escaped(partition_.name(part)),
-                                      device_name(report_, part),
-                                      count_text(nodes),
-                                      input_text(part),
-                                      output_text(part),
-                                      bytes_text(numbers.parameter_bytes),
-                                      part_work_text(part),
-                                      part_qps_text(numbers)};
-      if (has_times_) row.push_back(part_time_text(report_.time->asked().parts[part]));
+      const PartCells cells = part_cells(report_, part, has_times_);
+      std::vector<std::string> row = {cells.name,         cells.device,     count_text(cells.nodes),
+                                      cells.in.second,    cells.out.second, cells.parameters.second,
+                                      cells.flops.second, cells.qps.second};
+      if (cells.time) row.push_back(cells.time->second);
       table.add_row(std::move(row));
     }
     page_.table(table);
@@ -397,38 +391,10 @@ class TextReport {
     if (!steps.empty()) page_.line("products are for " + steps);
   }
 
-  const OpenPart* open_part(PartId part) const {
-    return report_.open_sizes == nullptr ? nullptr : &(*report_.open_sizes->parts)[part];
-  }
-  std::string input_text(PartId part) const {
-    if (const OpenPart* const open = open_part(part)) {
-      return open_bytes_cell(open->input_bytes, *report_.open_sizes);
-    }
-    return crossing_text(graph_, split_.boundaries.inputs[part], preview_.parts[part].input_bytes);
-  }
-  std::string output_text(PartId part) const {
-    if (const OpenPart* const open = open_part(part)) {
-      return open_bytes_cell(open->output_bytes, *report_.open_sizes);
-    }
-    return crossing_text(graph_, split_.boundaries.outputs[part],
-                         preview_.parts[part].output_bytes);
-  }
-  std::string part_work_text(PartId part) const {
-    if (const OpenPart* const open = open_part(part)) {
-      return open_flops_cell(open->flops, *report_.open_sizes);
-    }
-    return work_text(preview_.parts[part]);
-  }
-
   // ---- several targets ----
-
-  std::string name_of_device(std::size_t device) const {
-    return device < report_.targets.size() ? report_.targets[device].name : "CPU";
-  }
 
   void write_devices() {
     if (!has_targets()) return;
-    const auto& devices = preview_.by_device.devices;
     page_.heading("devices, in the order in which they are asked");
     std::vector<std::string> headings = {"device",  "nodes", "work", "partitions",
                                          "weights", "peak",  "QPS"};
@@ -436,62 +402,29 @@ class TextReport {
     std::vector<Align> aligns(headings.size(), Align::right);
     aligns[0] = Align::left;
     TextTable table(std::move(headings), std::move(aligns));
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      PartNumbers work;
-      work.flops = devices[i].flops;
-      work.unknown_flops = devices[i].unknown_flops;
-      std::vector<std::string> row = {name_of_device(i),
-                                      count_text(devices[i].nodes),
-                                      work_text(work),
-                                      count_text(devices[i].parts),
-                                      bytes_text(devices[i].parameter_bytes),
-                                      peak_text(i),
-                                      devices[i].has_unknown_bytes ? "?"
-                                      : devices[i].qps             ? rate_text(*devices[i].qps)
-                                                                   : "-"};
-      if (has_times_) add_times_of(i, row);
-      table.add_row(std::move(row));
-    }
-    page_.table(table);
-    write_crossings();
-  }
-
-  // "6.1 MiB", "6.1 MiB of 8 MiB": what the target holds at once.
-  std::string peak_text(std::size_t device) const {
-    if (report_.time == nullptr || device == report_.targets.size()) return "-";
-    const DeviceUse& use = *report_.time->use;
-    const std::string held = known_bytes_text(use.peak_bytes[device], use.is_peak_known[device]);
-    const auto memory = report_.time->basis.machine_with(device).acc_memory;
-    return memory ? held + " of " + bytes_text(*memory) : held;
-  }
-
-  void add_times_of(std::size_t device, std::vector<std::string>& row) const {
-    const auto text = [](const std::optional<double>& us) { return us ? duration_text(*us) : "?"; };
-    const Latency& latency = report_.time->asked();
-    if (device == report_.targets.size()) {
-      row.insert(row.end(), {text(latency.cpu_us), "-", "-"});
-      return;
-    }
-    const TargetLatency& target = latency.targets[device];
-    row.insert(row.end(), {text(target.compute_us), text(target.link_us), text(target.launch_us)});
-  }
-
-  // The bytes between devices, from row to column.
-  void write_crossings() {
-    const std::size_t count = preview_.by_device.devices.size();
-    std::vector<std::string> headings = {"bytes from"};
-    for (std::size_t to = 0; to < count; ++to) headings.push_back("to " + name_of_device(to));
-    std::vector<Align> aligns(count + 1, Align::right);
-    aligns[0] = Align::left;
-    TextTable table(std::move(headings), std::move(aligns));
-    for (std::size_t from = 0; from < count; ++from) {
-      std::vector<std::string> row = {name_of_device(from)};
-      for (std::size_t to = 0; to < count; ++to) {
-        row.push_back(bytes_between_text(preview_.by_device, from, to));
+    const std::vector<DeviceCells> devices = device_cells(report_, has_times_);
+    const auto text = [](const std::optional<Amount>& cell) { return cell ? cell->second : "-"; };
+    std::vector<std::string> to = {"bytes from"};  // a column for each device
+    for (const DeviceCells& device : devices) {
+      std::vector<std::string> row = {
+          device.name,           count_text(device.nodes), device.work, count_text(device.parts),
+          device.weights.second, text(device.peak),        device.qps};
+      if (has_times_) {
+        row.insert(row.end(), {text(device.compute), text(device.link), text(device.launches)});
       }
       table.add_row(std::move(row));
+      to.push_back("to " + device.name);
     }
     page_.table(table);
+    aligns = std::vector<Align>(to.size(), Align::right);
+    aligns[0] = Align::left;
+    TextTable crossings(std::move(to), std::move(aligns));
+    for (const DeviceCells& device : devices) {
+      std::vector<std::string> row = {device.name};
+      for (const auto& [bytes, cell] : device.to) row.push_back(cell);
+      crossings.add_row(std::move(row));
+    }
+    page_.table(crossings);
   }
 
   // The reasons of a target for the nodes that it was asked for and did not take.

@@ -150,12 +150,6 @@ std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
   return bytes == 0 ? "?" : bytes_text(bytes) + "+";
 }
 
-std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to) {
-  const std::uint64_t bytes = devices.bytes_between(from, to);
-  const bool is_known = devices.are_bytes_known(from, to);
-  return bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known);
-}
-
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
                           std::uint64_t bytes) {
   return known_bytes_text(bytes, !has_unknown_size(graph, values));
@@ -178,11 +172,6 @@ bool has_unknown_bytes(const Preview& preview) {
                      [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });
 }
 
-std::string part_qps_text(const PartNumbers& numbers) {
-  if (has_unknown_bytes(numbers)) return "?";
-  return numbers.qps ? rate_text(*numbers.qps) : "-";
-}
-
 std::optional<double> known_qps(const PartNumbers& numbers) {
   return has_unknown_bytes(numbers) ? std::nullopt : numbers.qps;
 }
@@ -194,6 +183,89 @@ std::optional<LinkBound> known_bound(const Preview& preview) {
 std::string work_text(const PartNumbers& numbers) {
   if (numbers.flops == 0 && numbers.unknown_flops > 0) return "?";
   return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
+}
+
+PartCells part_cells(const Report& report, PartId part, bool has_times) {
+  const PartNumbers& numbers = report.preview.parts[part];
+  const Boundaries& boundaries = report.split.boundaries;
+  const OpenSizes* const sizes = report.open_sizes;
+  const OpenPart* const open = sizes == nullptr ? nullptr : &(*sizes->parts)[part];
+  const auto crossing = [&](const auto& values, std::uint64_t bytes, OpenNumber OpenPart::*which) {
+    return Amount(static_cast<double>(bytes), open != nullptr
+                                                  ? open_bytes_cell(open->*which, *sizes)
+                                                  : crossing_text(report.graph, values, bytes));
+  };
+  PartCells cells{
+      .name = escaped(report.split.partition.name(part)),
+      .device = device_name(report, part),
+      .nodes = report.split.partition.nodes(part).size(),
+      .in = crossing(boundaries.inputs[part], numbers.input_bytes, &OpenPart::input_bytes),
+      .out = crossing(boundaries.outputs[part], numbers.output_bytes, &OpenPart::output_bytes),
+      .parameters = {static_cast<double>(numbers.parameter_bytes),
+                     bytes_text(numbers.parameter_bytes)},
+      .flops = {numbers.flops,
+                open != nullptr ? open_flops_cell(open->flops, *sizes) : work_text(numbers)},
+      .qps = {known_qps(numbers).value_or(-1), has_unknown_bytes(numbers) ? "?"
+                                               : numbers.qps              ? rate_text(*numbers.qps)
+                                                                          : "-"},
+      .time = {}};
+  if (has_times) {
+    const PartLatency& time = report.time->asked().parts[part];
+    const bool is_known = time.compute_us && time.link_us && time.launch_us;
+    cells.time = {is_known ? *time.compute_us + *time.link_us + *time.launch_us : -1,
+                  part_time_text(time)};
+  }
+  return cells;
+}
+
+std::vector<DeviceCells> device_cells(const Report& report, bool has_times) {
+  const DevicesOfSplit& all = report.preview.by_device;
+  const auto time_of = [&](const std::optional<double>& us) {
+    return Amount(us.value_or(-1), us ? duration_text(*us) : std::string("?"));
+  };
+  std::vector<DeviceCells> rows;
+  for (std::size_t i = 0; i < all.devices.size(); ++i) {
+    const bool is_host = i == report.targets.size();
+    const DeviceNumbersOfSplit& numbers = all.devices[i];
+    PartNumbers work;
+    work.flops = numbers.flops;
+    work.unknown_flops = numbers.unknown_flops;
+    DeviceCells& row =
+        rows.emplace_back(DeviceCells{.name = is_host ? "CPU" : report.targets[i].name,
+                                      .target = is_host ? std::nullopt : std::optional(i),
+                                      .nodes = numbers.nodes,
+                                      .parts = numbers.parts,
+                                      .work = work_text(work),
+                                      .weights = {static_cast<double>(numbers.parameter_bytes),
+                                                  bytes_text(numbers.parameter_bytes)},
+                                      .peak = {},
+                                      .compute = {},
+                                      .link = {},
+                                      .launches = {},
+                                      .qps = numbers.has_unknown_bytes ? "?"
+                                             : numbers.qps             ? rate_text(*numbers.qps)
+                                                                       : "-",
+                                      .to = {}});
+    if (!is_host && report.time != nullptr) {  // "18.1 MiB of 20 MiB"
+      const std::uint64_t peak = report.time->use->peak_bytes[i];
+      const auto memory = report.time->basis.machine_with(i).acc_memory;
+      row.peak = {static_cast<double>(peak),
+                  known_bytes_text(peak, report.time->use->is_peak_known[i]) +
+                      (memory ? " of " + bytes_text(*memory) : std::string())};
+    }
+    if (has_times) {
+      const Latency& latency = report.time->asked();
+      row.compute = time_of(is_host ? latency.cpu_us : latency.targets[i].compute_us);
+      if (!is_host) row.link = time_of(latency.targets[i].link_us);
+      if (!is_host) row.launches = time_of(latency.targets[i].launch_us);
+    }
+    for (std::size_t to = 0; to < all.devices.size(); ++to) {
+      const std::uint64_t bytes = all.bytes_between(i, to);
+      const bool is_known = all.are_bytes_known(i, to);
+      row.to.emplace_back(bytes, bytes == 0 && is_known ? "-" : known_bytes_text(bytes, is_known));
+    }
+  }
+  return rows;
 }
 
 std::string share_text(const Coverage& coverage) {

@@ -139,9 +139,6 @@ void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
 // A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
 
-// The bytes that one of several devices makes and another reads; "-" where nothing crosses.
-std::string bytes_between_text(const DevicesOfSplit& devices, std::size_t from, std::size_t to);
-
 // The sum of bytes of values that cross; "?" or a trailing "+" when some are unknown.
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
 
@@ -158,8 +155,30 @@ bool has_unknown_bytes(const Preview& preview);
 std::optional<double> known_qps(const PartNumbers& numbers);
 std::optional<LinkBound> known_bound(const Preview& preview);
 
-// The QPS that the link allows the part, for tables: "9,812", "?" when sizes are unknown, "-".
-std::string part_qps_text(const PartNumbers& numbers);
+// The cells of tables of partitions and of several devices: a number to sort by, -1 where it is not
+// known, and its text.
+using Amount = std::pair<double, std::string>;
+
+struct PartCells {
+  std::string name, device;
+  std::size_t nodes;
+  Amount in, out, parameters, flops, qps;
+  std::optional<Amount> time;  // where times are known
+};
+PartCells part_cells(const Report& report, PartId part, bool has_times);
+
+struct DeviceCells {
+  std::string name;
+  std::optional<std::size_t> target;  // nullopt: the CPU, which has no peak and no rate
+  std::size_t nodes, parts;
+  std::string work;
+  Amount weights;
+  std::optional<Amount> peak, compute, link, launches;
+  std::string qps;
+  std::vector<std::pair<std::uint64_t, std::string>> to;  // bytes to each device
+};
+// The targets in the order in which they are asked, and last the CPU.
+std::vector<DeviceCells> device_cells(const Report& report, bool has_times);
 
 // FLOPs of a part; "?" or a trailing "+" when some are unknown.
 std::string work_text(const PartNumbers& numbers);
