@@ -39,7 +39,7 @@ class SchemaWriter {
  private:
   // `document`: its name, for the fields that all documents have.
   void write_object(const FieldTable& table, bool is_nullable, std::string_view document) {
-    const std::span<const FieldRow> rows(table.rows, table.count);
+    const std::vector<FieldRow> rows = rows_of(table);
     write_type("object", is_nullable);
     json_.flag("additionalProperties", false);
     json_.begin_list("required", kOneLine);
@@ -62,6 +62,16 @@ class SchemaWriter {
     }
     for (const FieldRow& row : rows) write_row(row);
     json_.end_object();
+  }
+
+  // With those of tables whose fields it has without an object around them.
+  static std::vector<FieldRow> rows_of(const FieldTable& table) {
+    std::vector<FieldRow> rows;
+    for (const FieldRow& row : std::span(table.rows, table.count)) {
+      const auto inner = row.key.empty() ? rows_of(row.table(row.fields)) : std::vector{row};
+      rows.insert(rows.end(), inner.begin(), inner.end());
+    }
+    return rows;
   }
 
   void write_row(const FieldRow& row) {

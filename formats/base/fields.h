@@ -13,6 +13,7 @@
 // What the accessor returns decides the type: bool, integer, double, text, an std::optional (null), a
 // vector, span or array (a list), a pair (a list of two), Entries (an object by names of the user), or a struct with a table of
 // its own, which the row names last: {"cap", the<&Split::cap>, "What the limit costs.", kCapFields}.
+// A row without a key has the fields of such a struct, without an object around them.
 #pragma once
 
 #include <concepts>
@@ -312,6 +313,11 @@ void write_value(JsonText& json, const void* object, const FieldRow& row) {
     Accessor{}(json, owner);
   } else if constexpr (!std::same_as<Accessor, WrittenElsewhere>) {
     const auto& value = Accessor{}(owner);
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (type_of<Value>().kind == FieldType::Kind::object && !is_optional<Value>) {
+      const auto* const fields = static_cast<const Fields<Value>*>(row.fields);
+      if (row.key.empty()) return write_fields(json, *fields, value);
+    }
     if (row.form.left_out && is_nothing(value)) return;
     json.key(row.key);
     put(json, value, row, row.form.one_line ? kOneLine : kLines);
