@@ -296,19 +296,11 @@ constexpr AdviceLimits kOnPage{.gaps = 2'000, .name_columns = 400};
 constexpr std::size_t kObstacleColumns = 250;  // of what refuses the nodes, below a row
 
 std::string_view goal_text(Goal goal) {
-  switch (goal) {
-    case Goal::subgraphs:
-      return "fewest accelerator subgraphs";
-    case Goal::bytes:
-      return "fewest bytes over the link";
-    case Goal::qps:
-      return "most inferences a second over the link";
-    case Goal::flops:
-      return "most FLOPs on the accelerator";
-    case Goal::latency:
-      return "least time of an inference";
-  }
-  return {};
+  static constexpr std::array<std::string_view, 5> kTexts = {
+      "fewest accelerator subgraphs", "fewest bytes over the link",
+      "most inferences a second over the link", "most FLOPs on the accelerator",
+      "least time of an inference"};
+  return kTexts[static_cast<std::size_t>(goal)];
 }
 
 // "+3", "-1", "=": the change of a count.

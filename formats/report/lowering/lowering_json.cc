@@ -88,10 +88,10 @@ const std::vector<LoweredPart>& parts_of(const LoweringReport& report) {
 
 const Fields<ShapeBindings> kBoundFields = {
     kOneLine,
-    {{"dims", [](const ShapeBindings& bound) { return entries(bound.dims); }, "--dim"},
-     {"shapes", [](const ShapeBindings& bound) { return entries(bound.inputs); },
+    {{"dims", [](auto& bound) { return entries(bound.dims); }, "--dim"},
+     {"shapes", [](auto& bound) { return entries(bound.inputs); },
       "--input-shape; below 0: left open."},
-     {"values", [](const ShapeBindings& bound) { return entries(bound.values); }, "--set-input"}}};
+     {"values", [](auto& bound) { return entries(bound.values); }, "--set-input"}}};
 
 struct BackendSaid {
   const Backend* backend;
@@ -111,8 +111,7 @@ const Fields<LoweredOfTarget> kTargetFields = {
      {"nodes", the<&LoweredOfTarget::nodes>},
      {"partitions_lowered", the<&LoweredOfTarget::lowered_parts>, "By each of its backends."},
      {"nodes_lowered", the<&LoweredOfTarget::lowered_nodes>},
-     {"compiled", [](const LoweredOfTarget& own) { return !own.backends.empty(); },
-      "False: it has no backend."}}};
+     {"compiled", [](auto& own) { return !own.backends.empty(); }, "False: it has no backend."}}};
 
 const Fields<TakenSize> kTakenFields = {kOneLine,
                                         {{"input", the<&TakenSize::input>},
@@ -141,16 +140,16 @@ struct PinnedSaid {
 };
 const Fields<PinnedSaid> kPinnedFields = {
     kOneLine,
-    {{"input", [](const PinnedSaid& one) { return one.graph->value(one.pinned->input).name; }},
-     {"type", [](const PinnedSaid& one) { return type_text(*one.graph, one.pinned->input); },
+    {{"input", [](auto& one) { return one.graph->value(one.pinned->input).name; }},
+     {"type", [](auto& one) { return type_text(*one.graph, one.pinned->input); },
       "In the model, as `float32[N, 3]`."},
      {"shape", the<&PinnedSaid::pinned, &PinnedShape::shape>, "That it was pinned to."}}};
 
 const Fields<OnePart> kRemedyFields = {
     kOneLine,
-    {{"pinned_inputs", [](const OnePart& part) { return part.it->pinned.size(); }},
+    {{"pinned_inputs", [](auto& part) { return part.it->pinned.size(); }},
      {"pinned_to_data",
-      [](const OnePart& part) {
+      [](auto& part) {
         const auto& pinned = part.it->pinned;
         return static_cast<std::uint64_t>(std::count_if(
             pinned.begin(), pinned.end(), [](const PinnedShape& one) { return one.is_of_data; }));
@@ -164,7 +163,7 @@ const Fields<OnePart> kRemedyFields = {
       "The shapes that the reference saw of values inside, and of bodies, are written into the "
       "part."},
      {"pinned",
-      [](const OnePart& part) {
+      [](auto& part) {
         return each(part.it->pinned, [&](const PinnedShape& pinned) {
           return PinnedSaid{&part.report->model.graph, &pinned};
         });
@@ -188,15 +187,15 @@ auto artefacts_of(const OnePart& part) {
 const Fields<OnePart> kPartFields = {
     kLines,
     {{"name", of_part<&LoweredPart::name>},
-     {"backend", [](const OnePart& part) { return part.report->backends[part.it->backend].name; }},
-     {"nodes", [](const OnePart& part) { return part.it->nodes.size(); }},
+     {"backend", [](auto& part) { return part.report->backends[part.it->backend].name; }},
+     {"nodes", [](auto& part) { return part.it->nodes.size(); }},
      {"lowered", of_part<&LoweredPart::is_lowered>},
      {"verdict",
-      [](const OnePart& part) { return verdict_name(part.it->attempt.verdict); },
+      [](auto& part) { return verdict_name(part.it->attempt.verdict); },
       {.words_of = verdict_names}},
      {"detail", of_attempt<&Attempt::detail>,
       "The signal or exit status; of a worker, the stage as it names it."},
-     {"stage", [](const OnePart& part) { return lower_stage_name(part.it->attempt.stage); },
+     {"stage", [](auto& part) { return lower_stage_name(part.it->attempt.stage); },
       words(kStageNames)},
      {"seconds", of_attempt<&Attempt::seconds>},
      {"artefact_bytes", of_attempt<&Attempt::artefact_bytes>},
@@ -220,7 +219,7 @@ const Fields<OnePart> kPartFields = {
       "only.",
       kArtefactFields, kLeftOut},
      {"artefact_why",
-      [](const OnePart& part) {
+      [](auto& part) {
         const auto& made = part.it->artefacts;
         return made ? std::optional(unless_empty(made->why)) : std::nullopt;
       },
@@ -229,7 +228,7 @@ const Fields<OnePart> kPartFields = {
       "Of the main file, in its order.", kLeftOutOnOneLine},
      {"artefact_outputs", the<artefacts_of<&PartArtefacts::outputs>>, kLeftOutOnOneLine},
      {"target",
-      [](const OnePart& part) {
+      [](auto& part) {
         const auto& made = part.it->artefacts;
         return made ? std::optional(entries(made->target)) : std::nullopt;
       },
@@ -240,53 +239,44 @@ const Fields<OneFinding> kFindingFields = {
     kLines,
     {{"round", of_found<&LowerFinding::round>},
      {"part", of_found<&LowerFinding::part>},
-     {"backend", [](const OneFinding& one) { return one.report->backends[one.it->backend].name; }},
+     {"backend", [](auto& one) { return one.report->backends[one.it->backend].name; }},
      {"kind",
-      [](const OneFinding& one) {
-        return kKindNames[static_cast<std::size_t>(one.it->finding.kind)];
-      },
+      [](auto& one) { return kKindNames[static_cast<std::size_t>(one.it->finding.kind)]; },
       {.words_of = all_of<kKindNames>}},
      {"values",
-      [](const OneFinding& one) {
+      [](auto& one) {
         return one.it->values
                    ? std::optional(kValuesNames[static_cast<std::size_t>(*one.it->values)])
                    : std::nullopt;
       },
       "null: values are not what is wrong.",
       {.words_of = all_of<kValuesNames>}},
-     {"culprit",
-      [](const OneFinding& one) { return culprit_text(one.report->model.graph, *one.it); }},
-     {"nodes",
-      [](const OneFinding& one) {
-        return names_of(one.report->model.graph, one.it->finding.nodes);
-      },
+     {"culprit", [](auto& one) { return culprit_text(one.report->model.graph, *one.it); }},
+     {"nodes", [](auto& one) { return names_of(one.report->model.graph, one.it->finding.nodes); },
       kOnOneLine},
-     {"nodes_within", [](const OneFinding& one) { return one.it->finding.within.size(); }},
+     {"nodes_within", [](auto& one) { return one.it->finding.within.size(); }},
      {"minimal", of_finding<&Finding::is_minimal>},
      {"max_nodes",
-      [](const OneFinding& one) {
+      [](auto& one) {
         const Finding& finding = one.it->finding;
         const bool is_size = finding.kind == FindingKind::size;
         return is_size ? std::optional(finding.most_nodes) : std::nullopt;
       },
       "For the kind size: pieces of so many nodes pass. null: it is another."},
      {"blocked",
-      [](const OneFinding& one) {
+      [](auto& one) {
         return unless_empty(blocked_text(one.report->model.graph, one.it->finding));
       },
       "The first cut that could not be run, and why; null: there was none."},
      {"signature", of_finding<&Finding::signature>},
      {"message", of_finding<&Finding::message>},
      {"runs", of_finding<&Finding::runs>, "Of the backend, for the search up to here."},
-     {"rule", [](const OneFinding& one) { return unless_empty(one.it->rule); },
-      "null: none was learned."},
+     {"rule", [](auto& one) { return unless_empty(one.it->rule); }, "null: none was learned."},
      {"cases",
-      [](const OneFinding& one) {
-        return one.it->rule.empty() ? std::nullopt : std::optional(one.it->cases);
-      },
+      [](auto& one) { return one.it->rule.empty() ? std::nullopt : std::optional(one.it->cases); },
       "How many kinds of node the rule is made of; null: there is none."},
      {"folder",
-      [](const OneFinding& one) {
+      [](auto& one) {
         const auto& all = one.report->outcome.findings;
         return one.report->folder.empty()
                    ? std::nullopt
@@ -327,51 +317,50 @@ const Fields<Said> kLoweringFields = {
       "Every accelerator partition of the last round is lowered by every backend."},
      {"nodes", of_outcome<&LowerOutcome::nodes>, "Of the model."},
      {"nodes_lowered", of_outcome<&LowerOutcome::nodes_lowered>},
-     {"rounds", [](const Said& said) { return said.outcome->rounds.size(); }},
+     {"rounds", [](auto& said) { return said.outcome->rounds.size(); }},
      {"compiler_runs", of_outcome<&LowerOutcome::compiler_runs>,
       "Number of runs of a backend, including searches."},
      {"cache_hits", of_outcome<&LowerOutcome::cache_hits>, "Verdicts that were known."},
-     {"rules", [](const Said& said) { return said.outcome->learned.size(); },
-      "Rules that were learned."},
+     {"rules", [](auto& said) { return said.outcome->learned.size(); }, "Rules that were learned."},
      {"eroding", of_outcome<&LowerOutcome::is_eroding>,
       "Stopped because in each round the readers of the last culprit fail."},
      {"seconds", of_outcome<&LowerOutcome::seconds>},
      {"backend_seconds", of_outcome<&LowerOutcome::backend_seconds>,
       "Spent waiting for backends and the reference, by all jobs."},
-     {"jobs", [](const Said& said) { return said.report->pool.jobs; },
+     {"jobs", [](auto& said) { return said.report->pool.jobs; },
       "Compilers at once: above 1, they slow each other down."},
-     {"model", [](const Said& said) { return said.report->model.source.path(); }},
-     {"bound", [](const Said& said) { return said.report->model.bindings; },
+     {"model", [](auto& said) { return said.report->model.source.path(); }},
+     {"bound", [](auto& said) { return said.report->model.bindings; },
       "What the model was given before it was split; compiled partitions hold for these.",
       kBoundFields},
      {"backends",
-      [](const Said& said) {
+      [](auto& said) {
         return each(said.report->backends, [&](const Backend& backend) {
           const auto i = static_cast<std::size_t>(&backend - said.report->backends.data());
           return BackendSaid{&backend, said.outcome->identities[i]};
         });
       },
       kBackendFields},
-     {"targets", [](const Said& said) { return lowered_of_targets(*said.report); },
+     {"targets", [](auto& said) { return lowered_of_targets(*said.report); },
       "Several targets: what each has in the last round. Left out where there is one.",
       kTargetFields, kLeftOut},
-     {"reference", [](const Said& said) { return unless_empty(said.outcome->reference); },
+     {"reference", [](auto& said) { return unless_empty(said.outcome->reference); },
       "null: none was used."},
      {"reference_note", of_outcome<&LowerOutcome::lack_of_reference>,
       "Why the reference that is the default was not used."},
      {"reference_sizes", of_outcome<&LowerOutcome::taken>,
       "Sizes that the reference took for open dims of the model's inputs.", kTakenFields},
      {"samples_compared", of_outcome<&LowerOutcome::samples>, "0: values were not compared."},
-     {"seed", [](const Said& said) { return said.report->pool.seed; }},
+     {"seed", [](auto& said) { return said.report->pool.seed; }},
      {"parts",
-      [](const Said& said) {
+      [](auto& said) {
         return each(parts_of(*said.report), [&](const LoweredPart& part) {
           return OnePart{said.report, &part};
         });
       },
       kPartFields},
      {"findings",
-      [](const Said& said) {
+      [](auto& said) {
         return each(said.outcome->findings, [&](const LowerFinding& found) {
           return OneFinding{said.report, &found};
         });
@@ -380,14 +369,14 @@ const Fields<Said> kLoweringFields = {
      {"learned", the<learned_of>, kLearnedFields},
      {"max_nodes", of_outcome<&LowerOutcome::most_nodes>,
       "A limit that was learned, for the list; null: none was."},
-     {"size_options", [](const Said& said) { return size_options(said.outcome->sizes); },
+     {"size_options", [](auto& said) { return size_options(said.outcome->sizes); },
       "Sizes of the open inputs with which partitions compiled: those of the reference's run, else "
       "assumed ones.",
       kOnOneLine},
-     {"split_command", [](const Said& said) { return unless_empty(split_command(*said.report)); },
+     {"split_command", [](auto& said) { return unless_empty(split_command(*said.report)); },
       "Writes the partitions with the shapes that were pinned; null when no shape was, or no "
       "command can."},
-     {"advice", [](const Said& said) { return advice_texts(*said.report); },
+     {"advice", [](auto& said) { return advice_texts(*said.report); },
       "What to do next, in words."}}};
 
 }  // namespace
@@ -433,21 +422,13 @@ void write_part(JsonText& json, const PartConditions& part) {
   json.end_object();
 }
 
-}  // namespace
-
-Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned) {
-  for (const Rule& rule : list.allow) {
-    if (rule.opset && rule.opset->same_schema) {
-      return Error{list.path +
-                   " asks for schema versions of operators, which a native list cannot: "
-                   "give a list in native JSON or plain text"};
-    }
-  }
+// A native list. Its rules hold no schema versions of operators.
+std::string list_json(const SupportList& list) {
   JsonText json;
   json.begin_object();
   json.text("format", "cleave.support");
   json.number("version", 1);
-  json.text("name", list.name + std::string(kLearnedSuffix));
+  json.text("name", list.name);
   if (!list.source.empty()) json.text("source", list.source);
   if (list.link) {
     json.begin_object("link", kOneLine);
@@ -463,7 +444,6 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   json.end_list();
   json.begin_list("deny");
   for (const Rule& rule : list.deny) write_deny_rule(json, rule);
-  for (const Rule& rule : learned.rules) write_deny_rule(json, rule);
   json.end_list();
   if (!list.patterns.empty()) {
     json.begin_list("patterns");
@@ -472,17 +452,33 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   }
   for (std::size_t i = 0; i < kPartLimitCount; ++i) {
     const auto limit = static_cast<PartLimit>(i);
-    std::optional<std::uint64_t> most = list.limits[limit];
-    if (limit == PartLimit::nodes && learned.most_nodes) {
-      most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
-    }
-    if (most) json.number(part_limit_name(limit), *most);
+    if (list.limits[limit]) json.number(part_limit_name(limit), *list.limits[limit]);
   }
   write_part(json, list.part);
   if (list.view != GraphView::model) json.text("as", graph_view_name(list.view));
   if (list.keeps_qdq) json.flag("keep_qdq", true);
   json.end_object();
   return std::move(json).finish();
+}
+
+}  // namespace
+
+Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned) {
+  for (const Rule& rule : list.allow) {
+    if (rule.opset && rule.opset->same_schema) {
+      return Error{list.path +
+                   " asks for schema versions of operators, which a native list cannot: "
+                   "give a list in native JSON or plain text"};
+    }
+  }
+  SupportList all = list;
+  all.name += kLearnedSuffix;
+  all.deny.insert(all.deny.end(), learned.rules.begin(), learned.rules.end());
+  auto& most = all.limits.most[static_cast<std::size_t>(PartLimit::nodes)];
+  if (learned.most_nodes) {
+    most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+  }
+  return list_json(all);
 }
 
 // ---- lowering ci ----
@@ -856,24 +852,12 @@ std::string probe_text(const ProbeReport& report) {
 }
 
 std::string probed_list_json(const ProbeReport& report) {
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.support");
-  json.number("version", 1);
-  json.text("name", backend_text(report) + " (probed)");
-  json.begin_list("allow");
-  for (const Rule& rule : report.outcome.allow) write_allow_rule(json, rule);
-  json.end_list();
-  json.begin_list("deny");
-  for (const Rule& rule : report.outcome.deny) write_deny_rule(json, rule);
-  json.end_list();
-  if (!report.outcome.patterns.empty()) {
-    json.begin_list("patterns");
-    for (const Pattern& pattern : report.outcome.patterns) write_pattern(json, pattern);
-    json.end_list();
-  }
-  json.end_object();
-  return std::move(json).finish();
+  SupportList list;
+  list.name = backend_text(report) + " (probed)";
+  list.allow = report.outcome.allow;
+  list.deny = report.outcome.deny;
+  list.patterns = report.outcome.patterns;
+  return list_json(list);
 }
 
 namespace {
@@ -890,23 +874,23 @@ const Fields<CaseSaid> kCaseFields = {
     {{"case", of_case<&ProbedCase::text>,
       "Op, opset, dtypes and shapes of inputs, attributes, number of outputs."},
      {"verdict",
-      [](const CaseSaid& one) { return verdict_name(one.it->attempt.verdict); },
+      [](auto& one) { return verdict_name(one.it->attempt.verdict); },
       {.words_of = verdict_names}},
-     {"stage", [](const CaseSaid& one) { return lower_stage_name(one.it->attempt.stage); },
+     {"stage", [](auto& one) { return lower_stage_name(one.it->attempt.stage); },
       words(kStageNames)},
      {"message", of_case<&ProbedCase::attempt, &Attempt::message>,
       "The backend's own words; empty when it takes the node."},
      {"seconds", of_case<&ProbedCase::attempt, &Attempt::seconds>},
-     {"model", [](const CaseSaid& one) { return one.model->source.path(); },
+     {"model", [](auto& one) { return one.model->source.path(); },
       "Where the first node of this case is."},
-     {"node", [](const CaseSaid& one) { return one.model->graph.node(one.it->node).name; }},
+     {"node", [](auto& one) { return one.model->graph.node(one.it->node).name; }},
      {"nodes", of_case<&ProbedCase::nodes>, "Nodes of this case in all models."},
      {"pinned", of_case<&ProbedCase::is_pinned>,
       "Refused with open shapes, and asked again with the sizes of the reference, or those "
       "assumed: the verdict is with these."},
-     {"known", [](const CaseSaid& one) { return one.it->help == CaseHelp::known; },
+     {"known", [](auto& one) { return one.it->help == CaseHelp::known; },
       "Refused as it is; with `--fold write` it is taken, or is no node any more."},
-     {"together", [](const CaseSaid& one) { return names_of(one.model->graph, one.it->together); },
+     {"together", [](auto& one) { return names_of(one.model->graph, one.it->together); },
       "Nodes with which it is taken, though refused alone: those of a learned pattern."}}};
 
 }  // namespace
@@ -973,40 +957,40 @@ namespace {
 
 const Fields<ReduceReport> kReduceFields = {
     kLines,
-    {{"model", [](const ReduceReport& report) { return report.input.model.source.path(); }},
-     {"backend", [](const ReduceReport& report) { return report.input.backends.front().name; }},
-     {"identity", [](const ReduceReport& report) { return report.outcome.identity; },
+    {{"model", [](auto& report) { return report.input.model.source.path(); }},
+     {"backend", [](auto& report) { return report.input.backends.front().name; }},
+     {"identity", [](auto& report) { return report.outcome.identity; },
       "What the backend says of its version."},
-     {"nodes", [](const ReduceReport& report) { return report.outcome.part.nodes.size(); },
+     {"nodes", [](auto& report) { return report.outcome.part.nodes.size(); },
       "That were asked about."},
-     {"lowered", [](const ReduceReport& report) { return report.outcome.part.is_lowered; },
+     {"lowered", [](auto& report) { return report.outcome.part.is_lowered; },
       "The backend takes them all: there is nothing to reduce."},
      {"verdict",
-      [](const ReduceReport& report) { return verdict_name(report.outcome.part.attempt.verdict); },
+      [](auto& report) { return verdict_name(report.outcome.part.attempt.verdict); },
       {.words_of = verdict_names}},
-     {"message", [](const ReduceReport& report) { return report.outcome.part.attempt.message; },
+     {"message", [](auto& report) { return report.outcome.part.attempt.message; },
       "The backend's own words."},
      {"culprits",
-      [](const ReduceReport& report) {
+      [](auto& report) {
         const auto& found = report.outcome.finding;
         return names_of(report.input.model.graph,
                         found ? found->finding.nodes : std::vector<NodeId>());
       },
       "Nodes that are to blame.", kOnOneLine},
      {"piece",
-      [](const ReduceReport& report) {
+      [](auto& report) {
         const auto& found = report.outcome.finding;
         return names_of(report.input.model.graph,
                         found ? found->finding.within : std::vector<NodeId>());
       },
       "Nodes of the smallest piece that was seen to fail."},
      {"minimal",
-      [](const ReduceReport& report) {
+      [](auto& report) {
         return report.outcome.finding && report.outcome.finding->finding.is_minimal;
       },
       "No node of the piece can be left out."},
-     {"compiler_runs", [](const ReduceReport& report) { return report.outcome.compiler_runs; }},
-     {"seconds", [](const ReduceReport& report) { return report.outcome.seconds; }}}};
+     {"compiler_runs", [](auto& report) { return report.outcome.compiler_runs; }},
+     {"seconds", [](auto& report) { return report.outcome.seconds; }}}};
 
 }  // namespace
 
