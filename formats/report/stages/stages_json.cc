@@ -31,6 +31,15 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
+// Names on a line each; those of a workload, which are numbers, on one.
+template <class List>
+void write_names(JsonText& json, const List& names, bool are_numbers) {
+  json.begin_list(are_numbers ? kOneLine : kLines);
+  for (const auto& name : names) json.text(name);
+  json.end_list();
+}
+std::string names_schema() { return R"({"type": "array", "items": {"type": "string"}})"; }
+
 // Fields of models only are left out of workloads.
 struct ModelOfStages {
   std::string path, format, name;
@@ -86,7 +95,7 @@ const Fields<StageCost> kCostFields = {
 
 struct StageSaid {
   std::string name;
-  std::optional<std::optional<std::string_view>> file = {};
+  std::optional<std::optional<std::string_view>> file = {};  // nullopt: of a workload
   Names nodes;
   std::vector<ValueSaid> inputs, outputs;
   Names parameters = {};
@@ -101,7 +110,9 @@ const Fields<StageSaid> kStageFields = {
      {"file", the<&StageSaid::file>,
       "The stage's file in the manifest's folder; null: none was written. Absent for workloads.",
       kLeftOut},
-     {"nodes", the<&StageSaid::nodes>},
+     {"nodes",
+      [](JsonText& json, const StageSaid& stage) { write_names(json, stage.nodes, !stage.file); },
+      FieldForm{.schema = names_schema}},
      {"inputs", the<&StageSaid::inputs>, kValueFields},
      {"outputs", the<&StageSaid::outputs>, kValueFields},
      {"parameters", the<&StageSaid::parameters>},
@@ -275,10 +286,11 @@ const Fields<StagesSaid> kStagesFields = {
     {{"model", the<&StagesSaid::model>, kModelOfStagesFields},
      {"stages", the<&StagesSaid::stages>, kStageFields},
      {"call_order",
-      [](auto& said) {
-        return each(said.stages,
-                    [](const StageSaid& stage) { return std::string_view(stage.name); });
-      }},
+      [](JsonText& json, const StagesSaid& said) {
+        write_names(json, each(said.stages, [](auto& stage) { return stage.name; }),
+                    !said.node_map);
+      },
+      FieldForm{.schema = names_schema}},
      {"node_map", the<&StagesSaid::node_map>,
       "The stage or partition of each node of a model, in model order; `--map` reads it.",
       kLeftOut},
@@ -785,16 +797,26 @@ StagesSaid tell(const WorkloadReport& report, const Graph& graph, const Crossing
   return said;
 }
 
-std::vector<std::string> stage_names(const WorkloadReport& report) {
-  std::vector<std::string> names;
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    names.push_back(workload_stage_name(stage));
-  }
-  return names;
-}
-
 std::string transfer_text(const StageBalance& balance, double amount) {
   return amount > 0 ? amount_text(balance, amount) : "-";
+}
+
+StagesInWords in_words(const WorkloadReport& report) {
+  StagesInWords said{"stage", &report.balance, {}};
+  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
+    const BalanceStage& made = report.result.stages[stage];
+    const StageLoad& load = report.balance.loads[stage];
+    said.stages.push_back({.name = workload_stage_name(stage),
+                           .device = report.problem.devices[made.device].name,
+                           .nodes = count_text(made.items.size()),
+                           .amount = load.load,
+                           .amount_text = amount_text(report.balance, load.load),
+                           .bar = share_bar(report.balance, load, 14),
+                           .memory = bytes_text(whole_bytes(load.memory_bytes.value_or(0))),
+                           .in = transfer_text(report.balance, load.in),
+                           .out = transfer_text(report.balance, load.out)});
+  }
+  return said;
 }
 
 std::string headline(const WorkloadReport& report) {
@@ -816,32 +838,14 @@ namespace {
 
 constexpr std::size_t kMostOnPage = 10'000;
 
-KeptTable stages_table(const WorkloadReport& report, CappedList& list) {
-  KeptTable table({"stage", "device", "nodes", "time", "of the bottleneck", "in", "out", "memory"},
-                  {Align::left, Align::left, Align::right, Align::right, Align::left, Align::right,
-                   Align::right, Align::right});
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    if (!list.shows_next()) continue;
-    const BalanceStage& made = report.result.stages[stage];
-    const StageLoad& load = report.balance.loads[stage];
-    table.add_row({workload_stage_name(stage), report.problem.devices[made.device].name,
-                   count_text(made.items.size()), amount_text(report.balance, load.load),
-                   share_bar(report.balance, load, 14), transfer_text(report.balance, load.in),
-                   transfer_text(report.balance, load.out),
-                   bytes_text(whole_bytes(load.memory_bytes.value_or(0)))});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report) {
   std::string text = wrapped(headline(report), 0, 2);
-  for (const std::string& line : balance_conclusions(report.balance, stage_names(report))) {
-    text += wrapped(line, 0, 2);
-  }
+  const StagesInWords said = in_words(report);
+  for (const std::string& line : conclusions_of(said)) text += wrapped(line, 0, 2);
   CappedList list(kMostStages);
-  KeptTable table = stages_table(report, list);
+  KeptTable table = stages_table(said, list);
   text += '\n' + table.text().text() + list.rest("... and # more (see --json)\n");
   const std::string curve = curve_text(report.balance);
   if (!curve.empty()) text += '\n' + curve;
@@ -853,32 +857,17 @@ std::string workload_text(const WorkloadReport& report) {
 
 HtmlPage workload_page(const WorkloadReport& report, const LayoutLimits& limits) {
   ContentPage page{.title = file_name(report.path), .text = workload_text(report)};
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    const double load = report.balance.loads[stage].load;
-    page.strip.push_back({.name = workload_stage_name(stage),
-                          .more = amount_text(report.balance, load),
-                          .amount = load,
-                          .is_marked = load > 0 && load == report.balance.objective});
-  }
+  const StagesInWords said = in_words(report);
+  page.strip = strip_of(said);
   add_stages_drawing(page, draw_workload(report), "stages", limits);
   CappedList all(kMostOnPage);
-  page.tables.push_back(stages_table(report, all).page());
+  page.tables.push_back(stages_table(said, all).page());
   return {.text = content_page(page), .notes = page.notes};
 }
 
 std::string draw_workload(const WorkloadReport& report) {
-  StagesDrawing drawing{.title = headline(report), .columns = {}, .flows = {}};
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    const BalanceStage& made = report.result.stages[stage];
-    const StageLoad& load = report.balance.loads[stage];
-    drawing.columns.push_back(
-        {.name = workload_stage_name(stage),
-         .lines = {report.problem.devices[made.device].name + ", " +
-                       counted(made.items.size(), "node"),
-                   amount_text(report.balance, load.load),
-                   bytes_text(whole_bytes(load.memory_bytes.value_or(0)))},
-         .share = report.balance.objective > 0 ? load.load / report.balance.objective : 0});
-  }
+  StagesDrawing drawing{
+      .title = headline(report), .columns = columns_of(in_words(report)), .flows = {}};
   Crossings(report).flows.each_edge([&](std::span<const Flow> nets) {
     double cost = 0;
     for (const Flow& net : nets) cost += report.problem.nets[index(net.value)].cost;

@@ -20,6 +20,7 @@
 #include "formats/lists/costs.h"
 #include "formats/lists/stage_tables.h"
 #include "formats/lists/tables.h"
+#include "formats/report/drawings/drawings.h"
 #include "formats/report/drawings/pages.h"
 
 namespace cleave {
@@ -76,6 +77,30 @@ std::string share_bar(const StageBalance& balance, const StageLoad& load, std::s
 // there is only one row. `what` is what the first column counts: "stages", or "devices" of a list, which
 // need not all have a stage.
 std::string curve_text(const StageBalance& balance, std::string_view what = "stages");
+
+// What text, page and drawing tell of a stage, of a model or of a workload. What is empty in the first stage is
+// no column of the table.
+struct StageInWords {
+  std::string name;
+  std::string device = {}, nodes = {};
+  double amount = 0;  // of the balance; without one, FLOPs
+  std::string amount_text = {}, bar = {}, parameters = {}, memory = {}, in = {}, out = {};
+  std::string needs = {};
+};
+struct StagesInWords {
+  std::string_view word;  // "partition", "stage"
+  const StageBalance* balance = nullptr;
+  std::vector<StageInWords> stages;
+};
+
+// balance_conclusions() of them.
+std::vector<std::string> conclusions_of(const StagesInWords& said);
+// As many rows as the list shows.
+KeptTable stages_table(const StagesInWords& said, CappedList& list);
+// As wide as the load, or else the work; the slowest is marked.
+std::vector<PageStripPart> strip_of(const StagesInWords& said);
+// The columns of the drawing, each as tall as its share of the slowest one's load.
+std::vector<StageColumn> columns_of(const StagesInWords& said);
 
 // "a stage takes compute + in + out (serial)"
 std::string comm_text(CommModel comm);
