@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/quantity.h"
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "core/measures/measures.h"
 #include "core/split/split.h"
