@@ -39,7 +39,6 @@ class SchemaWriter {
  private:
   // `document`: its name, for the fields that all documents have.
   void write_object(const FieldTable& table, bool is_nullable, std::string_view document) {
-    const std::vector<FieldRow> rows = rows_of(table);
     write_type("object", is_nullable);
     json_.flag("additionalProperties", false);
     json_.begin_list("required", kOneLine);
@@ -47,9 +46,7 @@ class SchemaWriter {
       json_.text("format");
       json_.text("version");
     }
-    for (const FieldRow& row : rows) {
-      if (!row.form.left_out) json_.text(row.key);
-    }
+    write_required(table);
     json_.end_list();
     json_.begin_object("properties");
     if (!document.empty()) {
@@ -60,18 +57,21 @@ class SchemaWriter {
       json_.number("const", 1);
       json_.end_object();
     }
-    for (const FieldRow& row : rows) write_row(row);
+    write_rows(table);
     json_.end_object();
   }
 
-  // With those of tables whose fields it has without an object around them.
-  static std::vector<FieldRow> rows_of(const FieldTable& table) {
-    std::vector<FieldRow> rows;
+  void write_required(const FieldTable& table) {
     for (const FieldRow& row : std::span(table.rows, table.count)) {
-      const auto inner = row.key.empty() ? rows_of(row.table(row.fields)) : std::vector{row};
-      rows.insert(rows.end(), inner.begin(), inner.end());
+      if (row.form.left_out) continue;
+      row.key.empty() ? write_required(row.table(row.fields)) : json_.text(row.key);
     }
-    return rows;
+  }
+
+  void write_rows(const FieldTable& table) {
+    for (const FieldRow& row : std::span(table.rows, table.count)) {
+      row.key.empty() ? write_rows(row.table(row.fields)) : write_row(row);
+    }
   }
 
   void write_row(const FieldRow& row) {

@@ -13,7 +13,6 @@
 // What the accessor returns decides the type: bool, integer, double, text, an std::optional (null), a
 // vector, span or array (a list), a pair (a list of two), Entries (an object by names of the user), or a struct with a table of
 // its own, which the row names last: {"cap", the<&Split::cap>, "What the limit costs.", kCapFields}.
-// A row without a key has the fields of such a struct, without an object around them.
 #pragma once
 
 #include <concepts>
@@ -73,6 +72,12 @@ struct Entries {
   std::vector<std::pair<Name, Value>> list;
 };
 
+// The value where something is so; else nothing.
+template <class Value>
+std::optional<Value> when(bool is_so, const Value& value) {
+  return is_so ? std::optional<Value>(value) : std::nullopt;
+}
+
 // A value that is JSON already; left_out where there is none.
 struct JsonValue {
   std::string text;
@@ -116,7 +121,7 @@ struct FieldType {
 
 // A row for any struct.
 struct FieldRow {
-  std::string_view key;
+  std::string_view key;    // empty: the fields of `fields` as rows here
   std::string_view about;  // for the schema; may be empty
   FieldForm form;
   FieldType type;
@@ -313,14 +318,20 @@ void write_value(JsonText& json, const void* object, const FieldRow& row) {
     Accessor{}(json, owner);
   } else if constexpr (!std::same_as<Accessor, WrittenElsewhere>) {
     const auto& value = Accessor{}(owner);
-    using Value = std::decay_t<decltype(value)>;
-    if constexpr (type_of<Value>().kind == FieldType::Kind::object && !is_optional<Value>) {
-      const auto* const fields = static_cast<const Fields<Value>*>(row.fields);
-      if (row.key.empty()) return write_fields(json, *fields, value);
-    }
     if (row.form.left_out && is_nothing(value)) return;
     json.key(row.key);
     put(json, value, row, row.form.one_line ? kOneLine : kLines);
+  }
+}
+
+template <class Accessor, class T, class Object>
+void write_group(JsonText& json, const void* object, const FieldRow& row) {
+  const auto& value = Accessor{}(*static_cast<const T*>(object));
+  const auto& fields = *static_cast<const Fields<Object>*>(row.fields);
+  if constexpr (is_optional<ValueOf<Accessor, T>>) {
+    if (value) write_fields(json, fields, *value);
+  } else {
+    write_fields(json, fields, value);
   }
 }
 
@@ -361,6 +372,17 @@ struct FieldOf : FieldRow {
   template <class Accessor>
   constexpr FieldOf(std::string_view key_, const Accessor& accessor, FieldForm form_)
       : FieldOf(key_, accessor, {}, form_) {}
+
+  // The fields of a struct as if they were rows here; all are left out where the accessor returns nullptr.
+  template <class Accessor, class Object>
+  constexpr FieldOf(const Accessor&, const Fields<Object>& of)
+      : FieldRow{.key = {},
+                 .about = {},
+                 .form = {.left_out = field::is_optional<field::ValueOf<Accessor, T>>},
+                 .type = {},
+                 .table = field::table_of<Object>,
+                 .fields = &of,
+                 .write = field::write_group<Accessor, T, Object>} {}
 
   // Of objects, or lists of them.
   template <class Accessor, class Object>

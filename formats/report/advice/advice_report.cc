@@ -192,7 +192,7 @@ const Fields<Setting> kKneeFields = {
      {"start", [](auto& setting) { return start_side_name(setting.start); },
       words("reference cpu acc")}}};
 const Fields<Setting> kSettingFields = {
-    kLines, {{"", Itself{}, kKneeFields}, {"outcome", the<&Setting::outcome>, kOutcomeFields}}};
+    kLines, {{Itself{}, kKneeFields}, {"outcome", the<&Setting::outcome>, kOutcomeFields}}};
 
 const Fields<OptionTrial> kTrialFields = {
     kLines,

@@ -496,9 +496,9 @@ const Fields<CheckRun> kWhoseFields = {
     kLines, {{"model", the<&CheckRun::model>}, {"list", the<&CheckRun::list>}}};
 
 const Fields<CheckRun> kRunFields = {kLines,
-                                     {{"", Itself{}, kWhoseFields},
+                                     {{Itself{}, kWhoseFields},
                                       {"passed", [](auto& run) { return run.passed(); }},
-                                      {"", the<&CheckRun::now>, kMeasureFields},
+                                      {the<&CheckRun::now>, kMeasureFields},
                                       {"baseline", [](auto& run) { return run.before.has_value(); },
                                        "It was compared with a baseline."},
                                       {"settings_changed", the<&CheckRun::settings>},
@@ -543,7 +543,7 @@ struct RunMoveSaid {
 const Fields<RunMoveSaid> kRunMoveFields = {kLines,
                                             {{"model", the<&RunMoveSaid::run, &CheckRun::model>},
                                              {"list", the<&RunMoveSaid::run, &CheckRun::list>},
-                                             {"", the<&RunMoveSaid::move>, kMoveFields}},
+                                             {the<&RunMoveSaid::move>, kMoveFields}},
                                             "move"};
 
 template <auto Moves>
@@ -907,8 +907,7 @@ std::string indented(std::string_view text, std::size_t columns) {
 }
 
 std::string gates_text(const CheckRun& run) {
-  TextTable table({"", "gate", "is", "must be"},
-                  {Align::left, Align::left, Align::left, Align::left});
+  TextTable table({"gate", "is", "must be"}, {Align::left, Align::left, Align::left, Align::left});
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
     table.add_row({std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate),
@@ -992,7 +991,7 @@ std::string errors_text(const Check& check) {
 // An overview of several runs.
 std::string overview_text(const Check& check) {
   TextTable table(
-      {"", "model", "list", "node coverage", "subgraphs", "gates"},
+      {"model", "list", "node coverage", "subgraphs", "gates"},
       {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   for (const CheckRun* const one : failing_first(check)) {
     const CheckRun& run = *one;

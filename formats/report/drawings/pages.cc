@@ -48,8 +48,7 @@ const Fields<PageDrawing> kDrawingFields = {
     kLines,
     {{"title", the<&PageDrawing::title>},
      {"legend", the<&PageDrawing::legend>},
-     {"svg", [](auto& one) { return one.split.empty() ? std::optional(one.svg) : std::nullopt; },
-      kLeftOut},
+     {"svg", [](auto& one) { return when(one.split.empty(), one.svg); }, kLeftOut},
      {"split", [](auto& one) { return JsonValue{one.split}; }, kLeftOut}}};
 
 const Fields<PageRow> kRowFields = {kOneLine,
@@ -361,7 +360,7 @@ const Fields<PartRow> kPartFields = {
       [](auto& row) {
         const TargetId target = row.report.split.partition.target(row.part);
         const bool has_it = !row.report.targets.empty() && target != kNone<TargetId>;
-        return has_it ? std::optional(index(target)) : std::nullopt;
+        return when(has_it, index(target));
       },
       kLeftOut},
      {"nodes", the<&PartRow::cells, &PartCells::nodes>},

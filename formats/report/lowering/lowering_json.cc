@@ -177,12 +177,20 @@ const Fields<Artefact> kArtefactFields = {
      {"bytes", the<&Artefact::bytes>},
      {"sha256", the<&Artefact::sha256>}}};
 
-// Left out where artefacts were not asked for.
-template <auto Member>
-auto artefacts_of(const OnePart& part) {
-  using Made = std::decay_t<decltype(std::declval<PartArtefacts>().*Member)>;
-  return part.it->artefacts ? std::optional<Made>(*part.it->artefacts.*Member) : std::nullopt;
-}
+const Fields<PartArtefacts> kMadeFields = {
+    kLines,
+    {{"artefacts", the<&PartArtefacts::files>,
+      "Files in the output folder that the backend made of the part; with -o, of lowered parts "
+      "only.",
+      kArtefactFields},
+     {"artefact_why", [](auto& made) { return unless_empty(made.why); },
+      "Why there are none; null: there are."},
+     {"artefact_inputs", the<&PartArtefacts::inputs>, "Of the main file, in its order.",
+      kOnOneLine},
+     {"artefact_outputs", the<&PartArtefacts::outputs>, kOnOneLine},
+     {"target", [](auto& made) { return entries(made.target); },
+      "What they were made for, as the worker says it: soc_model, precision, sdk, ...",
+      kOnOneLine}}};
 
 const Fields<OnePart> kPartFields = {
     kLines,
@@ -214,26 +222,7 @@ const Fields<OnePart> kPartFields = {
      {"remedies", Itself{}, kRemedyFields},
      {"finding", of_part<&LoweredPart::finding>,
       "Index of the first finding of it; null: there is none."},
-     {"artefacts", the<artefacts_of<&PartArtefacts::files>>,
-      "Files in the output folder that the backend made of the part; with -o, of lowered parts "
-      "only.",
-      kArtefactFields, kLeftOut},
-     {"artefact_why",
-      [](auto& part) {
-        const auto& made = part.it->artefacts;
-        return made ? std::optional(unless_empty(made->why)) : std::nullopt;
-      },
-      "Why there are none; null: there are.", kLeftOut},
-     {"artefact_inputs", the<artefacts_of<&PartArtefacts::inputs>>,
-      "Of the main file, in its order.", kLeftOutOnOneLine},
-     {"artefact_outputs", the<artefacts_of<&PartArtefacts::outputs>>, kLeftOutOnOneLine},
-     {"target",
-      [](auto& part) {
-        const auto& made = part.it->artefacts;
-        return made ? std::optional(entries(made->target)) : std::nullopt;
-      },
-      "What they were made for, as the worker says it: soc_model, precision, sdk, ...",
-      kLeftOutOnOneLine}}};
+     {of_part<&LoweredPart::artefacts>, kMadeFields}}};
 
 const Fields<OneFinding> kFindingFields = {
     kLines,

@@ -264,8 +264,7 @@ const Fields<OpRow> kOpRowFields = {
     kOneLine,
     {{"op", the<&OpRow::op>},
      {"nodes", the<&OpRow::nodes>},
-     {"flops",
-      [](auto& row) { return row.unknown_flops > 0 ? std::nullopt : std::optional(row.flops); }},
+     {"flops", [](auto& row) { return when(row.unknown_flops == 0, row.flops); }},
      {"makes", the<&OpRow::types>, "Element types of the tensors that the nodes make."}}};
 
 const Fields<ListCoverage> kListCoverageFields = {
@@ -300,7 +299,7 @@ const Fields<InspectSaid> kInspectFields = {
      {"flops",
       [](auto& said) {
         const Inspection& all = said.inspection;
-        return all.unknown_flops > 0 ? std::nullopt : std::optional(all.flops);
+        return when(all.unknown_flops == 0, all.flops);
       },
       "null: those of a node are not known."},
      {"open_sizes", the<&InspectSaid::sizes>,
@@ -421,7 +420,7 @@ SupportReport support_report(const Report& report) {
 }
 
 std::optional<std::string_view> dtype_of(DType dtype) {
-  return dtype == DType::unknown ? std::nullopt : std::optional(dtype_name(dtype));
+  return when(dtype != DType::unknown, dtype_name(dtype));
 }
 
 const Fields<SignatureCount> kSignatureFields = {

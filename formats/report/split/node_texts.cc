@@ -258,7 +258,7 @@ struct NodeSaid {
 };
 
 std::optional<std::string_view> code_name(ReasonCode code) {
-  return code == ReasonCode::none ? std::nullopt : std::optional(reason_code_name(code));
+  return when(code != ReasonCode::none, reason_code_name(code));
 }
 
 // A time; left out where none was asked for, null where it is not known.
@@ -312,8 +312,7 @@ const Fields<NodeSaid> kNodeFields = {
         return node.is_constant ? std::nullopt : std::optional(name());
       },
       "null for a constant."},
-     {"is_acc",
-      [](auto& node) { return node.is_constant ? std::nullopt : std::optional(node.is_acc); },
+     {"is_acc", [](auto& node) { return when(!node.is_constant, node.is_acc); },
       "null for a constant."},
      {"target",
       [](auto& node) -> std::optional<std::string_view> {
@@ -340,7 +339,7 @@ const Fields<NodeSaid> kNodeFields = {
                                         : std::optional(node.graph.node(because).name);
       },
       "The node to blame; null: none."},
-     {"try", [](auto& node) { return node.way.empty() ? std::nullopt : std::optional(node.way); },
+     {"try", [](auto& node) { return when(!node.way.empty(), node.way); },
       "An option with which a list accepts the node; null: none is known."},
      {"cpu_us",
       [](auto& node) -> std::optional<JsonValue> {

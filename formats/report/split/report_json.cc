@@ -258,9 +258,7 @@ const Fields<Machine> kCpuFields = {
      {"node_us", the<&Machine::cpu, &DeviceNumbers::node_us>, "Of any node."},
      {"energy", the<&Machine::cpu, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
      {"launch_us",
-      [](auto& machine) {
-        return machine.cpu_launch_us > 0 ? std::optional(machine.cpu_launch_us) : std::nullopt;
-      },
+      [](auto& machine) { return when(machine.cpu_launch_us > 0, machine.cpu_launch_us); },
       "Of a CPU partition.", kLeftOut}}};
 
 const Fields<Machine> kAccFields = {
@@ -306,7 +304,7 @@ const Fields<LatencySaid> kKeptFields = {
     {{"link_bytes",
       [](auto& one) {
         const bool is_known = one.latency.link_bytes.unknown == kNone<ValueId>;
-        return is_known ? std::optional(total_bytes(one.latency.link_bytes)) : std::nullopt;
+        return when(is_known, total_bytes(one.latency.link_bytes));
       },
       "In and out."},
      {"shared_qps", [](auto& one) { return shared_qps(one.time, one.latency); }},
@@ -329,7 +327,7 @@ const Fields<Said> kResidencyFields = {
      {"peak_bytes",
       [](auto& s) {  // the plan counts tensors of known size only
         const bool is_whole = s.time->without.link_bytes.unknown == kNone<ValueId>;
-        return is_whole ? std::optional(s.time->plan.peak_bytes) : std::nullopt;
+        return when(is_whole, s.time->plan.peak_bytes);
       },
       "The most bytes of values that it holds at once."},
      {"peak_partition",
@@ -376,10 +374,7 @@ const Fields<DirectLinkSaid> kDirectLinkFields = {
     kOneLine,
     {{"from", [](auto& one) { return one.time.basis.target_names[one.link.from]; }},
      {"to", [](auto& one) { return one.time.basis.target_names[one.link.to]; }},
-     {"bandwidth",
-      [](auto& one) {
-        return one.link.cost > 0 ? std::optional(1e6 / one.link.cost) : std::nullopt;
-      },
+     {"bandwidth", [](auto& one) { return when(one.link.cost > 0, 1e6 / one.link.cost); },
       "Bytes a second; null: no limit."},
      {"is_used",
       [](auto& one) {
@@ -477,7 +472,7 @@ struct TargetSaid {
   bool is_host = at == of.report.targets.size();
   const DeviceNumbersOfSplit& numbers = of.preview.by_device.devices[at];
 
-  const Target* target() const { return is_host ? nullptr : &of.report.targets[at]; }
+  const Target& target() const { return of.report.targets[at]; }
 };
 
 const Fields<TargetLatency> kTargetLatencyFields = {
@@ -486,8 +481,34 @@ const Fields<TargetLatency> kTargetLatencyFields = {
      {"link_us", the<&TargetLatency::link_us>},
      {"launch_us", the<&TargetLatency::launch_us>}}};
 
-template <class Value>
-using IfTarget = std::optional<Value>;  // nullopt: left out, for the CPU
+const Fields<TargetSaid> kTargetSettingFields = {
+    kLines,
+    {{"min_acc_module_size", [](auto& one) { return one.target().min_acc_size; }},
+     {"keep_acc_subgraphs",
+      [](auto& one) {
+        const std::size_t most = one.target().most_kept;
+        return when(most != SplitOptions::kUnlimited, most);
+      },
+      "The most partitions; null: no limit."},
+     {"bandwidth", [](auto& one) { return one.target().link.bytes_per_second; },
+      "Of its link, bytes per second, one direction."},
+     {"qps",
+      [](auto& one) { return one.numbers.has_unknown_bytes ? std::nullopt : one.numbers.qps; },
+      "Inferences per second that its link allows; null: unknown, or no bound."}}};
+
+const Fields<TargetSaid> kTargetTimeFields = {
+    kLines,
+    {{"peak_bytes",
+      [](auto& one) {
+        const DeviceUse& use = *one.of.time->use;
+        return when(use.is_peak_known[one.at], use.peak_bytes[one.at]);
+      },
+      "The most that it holds at once: weights, and values while they are used; null: sizes are "
+      "not known."},
+     {"machine", [](auto& one) { return one.of.time->basis.machine_with(one.at); }, kMachineAbout,
+      kMachineFields},
+     {"latency", [](auto& one) { return one.of.time->asked().targets[one.at]; },
+      "What its partitions take of an inference.", kTargetLatencyFields}}};
 
 const Fields<TargetSaid> kTargetFields = {
     kLines,
@@ -499,7 +520,7 @@ const Fields<TargetSaid> kTargetFields = {
       [](auto& one) {
         std::vector<std::size_t> lists;
         if (one.is_host) return lists;
-        for (std::size_t i = one.target()->first_list; i < one.target()->end_list; ++i) {
+        for (std::size_t i = one.target().first_list; i < one.target().end_list; ++i) {
           lists.push_back(i);
         }
         return lists;
@@ -507,59 +528,13 @@ const Fields<TargetSaid> kTargetFields = {
       "Its lists, by their places in support / files.", kOnOneLine},
      {"partitions", [](auto& one) { return one.numbers.parts; }},
      {"nodes", [](auto& one) { return one.numbers.nodes; }},
-     {"flops",
-      [](auto& one) {
-        return one.numbers.is_work_known() ? std::optional(one.numbers.flops) : std::nullopt;
-      },
+     {"flops", [](auto& one) { return when(one.numbers.is_work_known(), one.numbers.flops); },
       "Of nodes whose FLOPs are known; null: of none."},
      {"parameter_bytes", [](auto& one) { return one.numbers.parameter_bytes; },
       "Read by its partitions, each once."},
-     {"min_acc_module_size",
-      [](auto& one) {
-        return one.is_host ? std::nullopt : IfTarget<std::size_t>(one.target()->min_acc_size);
-      },
-      kLeftOut},
-     {"keep_acc_subgraphs",
-      [](auto& one) -> IfTarget<std::optional<std::size_t>> {
-        if (one.is_host) return std::nullopt;
-        const std::size_t most = one.target()->most_kept;
-        using Most = std::optional<std::size_t>;
-        return most == SplitOptions::kUnlimited ? Most() : Most(most);
-      },
-      "The most partitions; null: no limit.", kLeftOut},
-     {"bandwidth",
-      [](auto& one) {
-        return one.is_host ? std::nullopt : IfTarget<double>(one.target()->link.bytes_per_second);
-      },
-      "Of its link, bytes per second, one direction.", kLeftOut},
-     {"qps",
-      [](auto& one) -> IfTarget<std::optional<double>> {
-        if (one.is_host) return std::nullopt;
-        return one.numbers.has_unknown_bytes ? std::optional<double>() : one.numbers.qps;
-      },
-      "Inferences per second that its link allows; null: unknown, or no bound.", kLeftOut},
-     {"peak_bytes",
-      [](auto& one) -> IfTarget<std::optional<std::uint64_t>> {
-        if (one.is_host || one.of.time == nullptr) return std::nullopt;
-        const DeviceUse& use = *one.of.time->use;
-        using Peak = std::optional<std::uint64_t>;
-        return use.is_peak_known[one.at] ? Peak(use.peak_bytes[one.at]) : Peak();
-      },
-      "The most that it holds at once: weights, and values while they are used; null: sizes are "
-      "not known.",
-      kLeftOut},
-     {"machine",
-      [](auto& one) {
-        const bool has_it = !one.is_host && one.of.time != nullptr;
-        return has_it ? std::optional(one.of.time->basis.machine_with(one.at)) : std::nullopt;
-      },
-      kMachineAbout, kMachineFields, kLeftOut},
-     {"latency",
-      [](auto& one) {
-        const bool has_it = !one.is_host && one.of.time != nullptr;
-        return has_it ? &one.of.time->asked().targets[one.at] : nullptr;
-      },
-      "What its partitions take of an inference.", kTargetLatencyFields, kLeftOutOnOneLine},
+     {[](auto& one) { return one.is_host ? nullptr : &one; }, kTargetSettingFields},
+     {[](auto& one) { return one.is_host || one.of.time == nullptr ? nullptr : &one; },
+      kTargetTimeFields},
      {"bytes_to",
       [](auto& one) {
         Entries<std::optional<std::uint64_t>> bytes;
@@ -569,7 +544,7 @@ const Fields<TargetSaid> kTargetFields = {
           const bool is_known = devices.are_bytes_known(one.at, to);
           bytes.list.emplace_back(
               one.of.target_name(is_host ? kNone<TargetId> : id_at<TargetId>(to)),
-              is_known ? std::optional(devices.bytes_between(one.at, to)) : std::nullopt);
+              when(is_known, devices.bytes_between(one.at, to)));
         }
         return bytes;
       },
@@ -594,12 +569,34 @@ const Fields<PartLatency> kPartLatencyFields = {kOneLine,
                                                  {"launch_us", the<&PartLatency::launch_us>}}};
 
 template <auto Which>
-std::optional<Names> kept_names(const OnePart& part) {
-  if (part.of.time == nullptr) return std::nullopt;
+Names kept_names(const OnePart& part) {
   return names_of(part.of.graph, (part.of.time->plan.*Which)[part.id]);
 }
 
+const Fields<OnePart> kPartTimeFields = {
+    kLines,
+    {{"latency", [](auto& part) { return part.of.time->asked().parts[part.id]; },
+      "Of its nodes, of what crosses the link for it, of its launch.", kPartLatencyFields},
+     {"keep", the<kept_names<&ResidencyPlan::keep>>,
+      "With residency: values that stay on the accelerator after the partition.", kOnOneLine},
+     {"resident", the<kept_names<&ResidencyPlan::resident>>, "Inputs that are there already.",
+      kOnOneLine},
+     {"free", the<kept_names<&ResidencyPlan::free>>, "Values that no later partition there reads.",
+      kOnOneLine}}};
+
 const PartNumbers& numbers_of(const OnePart& part) { return part.of.preview.parts[part.id]; }
+
+const Fields<OnePart> kPartTargetFields = {
+    kLines,
+    {{"target", [](auto& part) { return part.of.target_name(part.of.partition.target(part.id)); },
+      "Several targets: the one that runs it, or cpu."},
+     {"after",
+      [](auto& part) {
+        return each(part.of.dependencies[part.id], [&](PartId before) {
+          return std::string_view(part.of.partition.name(before));
+        });
+      },
+      "Several targets: the partitions whose outputs it reads.", kOnOneLine}}};
 
 const Fields<OnePart> kPartFields = {
     kLines,
@@ -607,20 +604,7 @@ const Fields<OnePart> kPartFields = {
      {"file", [](auto& part) { return file_of(part.of.report.part_files, part.id); },
       "The partition's file in the manifest's folder; null: none was written."},
      {"is_acc", [](auto& part) { return part.of.partition.is_acc(part.id); }},
-     {"target",
-      [](auto& part) {
-        return part.of.has_targets() ? part.of.target_name(part.of.partition.target(part.id))
-                                     : std::string_view();
-      },
-      "Several targets: the one that runs it, or cpu.", kLeftOut},
-     {"after",
-      [](auto& part) -> std::optional<Names> {
-        if (!part.of.has_targets()) return std::nullopt;
-        return each(part.of.dependencies[part.id], [&](PartId before) {
-          return std::string_view(part.of.partition.name(before));
-        });
-      },
-      "Several targets: the partitions whose outputs it reads.", kLeftOutOnOneLine},
+     {[](auto& part) { return part.of.has_targets() ? &part : nullptr; }, kPartTargetFields},
      {"nodes",
       [](auto& part) { return names_of(part.of.graph, part.of.partition.nodes(part.id)); }},
      {"inputs",
@@ -643,19 +627,7 @@ const Fields<OnePart> kPartFields = {
       "Of nodes whose FLOPs are known."},
      {"qps", [](auto& part) { return known_qps(numbers_of(part)); },
       "null: on the CPU, or not limited by the link."},
-     {"latency",
-      [](auto& part) {
-        return part.of.time == nullptr ? nullptr : &part.of.time->asked().parts[part.id];
-      },
-      "Of its nodes, of what crosses the link for it, of its launch.", kPartLatencyFields,
-      kLeftOut},
-     {"keep", the<kept_names<&ResidencyPlan::keep>>,
-      "With residency: values that stay on the accelerator after the partition.",
-      kLeftOutOnOneLine},
-     {"resident", the<kept_names<&ResidencyPlan::resident>>, "Inputs that are there already.",
-      kLeftOutOnOneLine},
-     {"free", the<kept_names<&ResidencyPlan::free>>, "Values that no later partition there reads.",
-      kLeftOutOnOneLine},
+     {[](auto& part) { return part.of.time == nullptr ? nullptr : &part; }, kPartTimeFields},
      {"same_shape_as",
       [](auto& part) {
         const PartId like = part.of.shapes.like[part.id];
@@ -799,6 +771,35 @@ const Fields<OtherFile> kFileFields = {
 
 // ---- the whole ----
 
+const Fields<Said> kTimeFields = {
+    kLines,
+    {{"machine", [](auto& s) { return s.time->basis.machine; }, kMachineAbout, kMachineFields},
+     {"latency", [](auto& s) { return s.time->asked(); },
+      "Of one inference, part after part, with the residency of the settings.", kLatencyFields},
+     {"residency", Itself{},
+      "The accelerator keeps values until their last reader there has run (on), or is sent them "
+      "each time (off).",
+      kResidencyFields}}};
+
+const Fields<Said> kTargetsTimeFields = {
+    kLines,
+    {{"in_order_us", [](auto& s) { return in_order(s, PlaceGoal::latency); },
+      "Several targets that were placed for latency: with them asked in order instead; null: they "
+      "were not."},
+     {"energy", [](auto& s) { return s.time->use->total_mj() ? &s : nullptr; },
+      "Several targets: millijoules of one inference; null: not known.", kEnergyOfSplitFields},
+     {"direct_links",
+      [](auto& s) {
+        return each(s.time->basis.links, [&](const DirectLink& link) {
+          return DirectLinkSaid{*s.time, link};
+        });
+      },
+      "Several targets: links between two of them.", kDirectLinkFields},
+     {"schedule",
+      [](auto& s) { return s.time->is_overlap_asked && s.time->asked().total_us ? &s : nullptr; },
+      "With --overlap on: partitions of different devices run at the same time.", kScheduleFields,
+      kLeftOut}}};
+
 const Fields<Said> kReportFields = {
     kLines,
     {{"model",
@@ -888,46 +889,9 @@ const Fields<Said> kReportFields = {
       "null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates "
       "are inferences per second.",
       kLinkFields},
-     {"machine", [](auto& s) { return s.time == nullptr ? nullptr : &s.time->basis.machine; },
-      kMachineAbout, kMachineFields, kLeftOut},
-     {"latency", [](auto& s) { return s.time == nullptr ? nullptr : &s.time->asked(); },
-      "Of one inference, part after part, with the residency of the settings.", kLatencyFields,
-      kLeftOut},
-     {"residency", [](auto& s) { return s.time == nullptr ? nullptr : &s; },
-      "The accelerator keeps values until their last reader there has run (on), or is sent them "
-      "each time (off).",
-      kResidencyFields, kLeftOut},
-     {"in_order_us",
-      [](auto& s) -> std::optional<std::optional<double>> {
-        if (s.time == nullptr || !s.has_targets()) return std::nullopt;
-        return in_order(s, PlaceGoal::latency);
-      },
-      "Several targets that were placed for latency: with them asked in order instead; null: they "
-      "were not.",
-      kLeftOut},
-     {"energy",
-      [](auto& s) -> std::optional<const Said*> {
-        if (s.time == nullptr || !s.has_targets()) return std::nullopt;
-        return s.time->use->total_mj() ? &s : nullptr;
-      },
-      "Several targets: millijoules of one inference; null: not known.", kEnergyOfSplitFields,
-      kLeftOut},
-     {"direct_links",
-      [](auto& s) -> std::optional<std::vector<DirectLinkSaid>> {
-        if (s.time == nullptr || !s.has_targets()) return std::nullopt;
-        return each(s.time->basis.links, [&](const DirectLink& link) {
-          return DirectLinkSaid{*s.time, link};
-        });
-      },
-      "Several targets: links between two of them.", kDirectLinkFields, kLeftOut},
-     {"schedule",
-      [](auto& s) {
-        const bool has_it = s.time != nullptr && s.has_targets() && s.time->is_overlap_asked &&
-                            s.time->asked().total_us;
-        return has_it ? &s : nullptr;
-      },
-      "With --overlap on: partitions of different devices run at the same time.", kScheduleFields,
-      kLeftOut},
+     {[](auto& s) { return s.time == nullptr ? nullptr : &s; }, kTimeFields},
+     {[](auto& s) { return s.time == nullptr || !s.has_targets() ? nullptr : &s; },
+      kTargetsTimeFields},
      {"costs", the<costs_of>, "The files of --costs.", kCostFields, kLeftOut},
      {"cpu_reasons", the<cpu_nodes>, "Every node on the CPU.", kCpuReasonFields},
      {"target_reasons", the<target_reasons>,

@@ -59,39 +59,33 @@ const Fields<ModelOfStages> kModelOfStagesFields = {
      {"fingerprint", the<&ModelOfStages::fingerprint>, "16 digits; a workload has none.",
       kLeftOut}}};
 
-struct StageCost {
-  const PartNumbers* numbers = nullptr;
+// Numbers of models' stages.
+struct StageNumbers {
+  const PartNumbers* numbers;
   std::optional<std::uint64_t> input_bytes, output_bytes;
+};
+constexpr std::string_view kUnknownBytes = "null: the size of a tensor is not known.";
+const Fields<StageNumbers> kNumberFields = {
+    kLines,
+    {{"flops", the<&StageNumbers::numbers, &PartNumbers::flops>, "Of nodes whose FLOPs are known."},
+     {"unknown_flops", the<&StageNumbers::numbers, &PartNumbers::unknown_flops>,
+      "Number of nodes with unknown FLOPs."},
+     {"input_bytes", the<&StageNumbers::input_bytes>, kUnknownBytes},
+     {"output_bytes", the<&StageNumbers::output_bytes>, kUnknownBytes}}};
+
+const Fields<StageLoad> kLoadFields = {kLines,
+                                       {{"compute", the<&StageLoad::compute>},
+                                        {"in", the<&StageLoad::in>},
+                                        {"out", the<&StageLoad::out>},
+                                        {"load", the<&StageLoad::load>},
+                                        {"memory_bytes", the<&StageLoad::memory_bytes>}}};
+
+struct StageCost {
+  std::optional<StageNumbers> numbers = {};
   const StageLoad* load = nullptr;
 };
-
-template <auto Member>
-auto number_of(const StageCost& cost) {
-  return cost.numbers != nullptr ? std::optional(cost.numbers->*Member) : std::nullopt;
-}
-template <auto Member>
-auto load_of(const StageCost& cost) {
-  return cost.load != nullptr ? std::optional(cost.load->*Member) : std::nullopt;
-}
-template <auto Member>
-std::optional<std::optional<std::uint64_t>> bytes_of(const StageCost& cost) {
-  if (cost.numbers == nullptr) return std::nullopt;
-  return cost.*Member;
-}
-constexpr std::string_view kUnknownBytes = "null: the size of a tensor is not known.";
-
 const Fields<StageCost> kCostFields = {
-    kLines,
-    {{"flops", the<number_of<&PartNumbers::flops>>, "Of nodes whose FLOPs are known.", kLeftOut},
-     {"unknown_flops", the<number_of<&PartNumbers::unknown_flops>>,
-      "Number of nodes with unknown FLOPs.", kLeftOut},
-     {"input_bytes", the<bytes_of<&StageCost::input_bytes>>, kUnknownBytes, kLeftOut},
-     {"output_bytes", the<bytes_of<&StageCost::output_bytes>>, kUnknownBytes, kLeftOut},
-     {"compute", the<load_of<&StageLoad::compute>>, kLeftOut},
-     {"in", the<load_of<&StageLoad::in>>, kLeftOut},
-     {"out", the<load_of<&StageLoad::out>>, kLeftOut},
-     {"load", the<load_of<&StageLoad::load>>, kLeftOut},
-     {"memory_bytes", the<load_of<&StageLoad::memory_bytes>>, kLeftOut}}};
+    kLines, {{the<&StageCost::numbers>, kNumberFields}, {the<&StageCost::load>, kLoadFields}}};
 
 struct StageSaid {
   std::string name;
@@ -391,19 +385,20 @@ class StagesTeller {
     const PartNumbers& numbers = report_.numbers.parts[part];
     const auto& devices = report_.devices;
     const bool has_device = !devices.empty() && !devices[index(part)].empty();
-    return {.name = std::string(partition_.name(part)),
-            .file = file_of(report_.part_files, part),
-            .nodes = names_of(graph_, partition_.nodes(part)),
-            .inputs = values_of(graph_, boundaries_.inputs[part]),
-            .outputs = values_of(graph_, boundaries_.outputs[part]),
-            .parameters = names_of(graph_, boundaries_.parameters[part]),
-            .parameter_bytes = numbers.parameter_bytes,
-            .depends_on = each(report_.depends_on[part],
-                               [&](PartId other) { return std::string(partition_.name(other)); }),
-            .device = has_device ? std::optional(devices[index(part)]) : std::nullopt,
-            .cost = {&numbers, known_bytes(numbers.input_bytes, boundaries_.inputs[part]),
-                     known_bytes(numbers.output_bytes, boundaries_.outputs[part]),
-                     report_.balance ? &report_.balance->loads[index(part)] : nullptr}};
+    return {
+        .name = std::string(partition_.name(part)),
+        .file = file_of(report_.part_files, part),
+        .nodes = names_of(graph_, partition_.nodes(part)),
+        .inputs = values_of(graph_, boundaries_.inputs[part]),
+        .outputs = values_of(graph_, boundaries_.outputs[part]),
+        .parameters = names_of(graph_, boundaries_.parameters[part]),
+        .parameter_bytes = numbers.parameter_bytes,
+        .depends_on = each(report_.depends_on[part],
+                           [&](PartId other) { return std::string(partition_.name(other)); }),
+        .device = has_device ? std::optional(devices[index(part)]) : std::nullopt,
+        .cost = {StageNumbers{&numbers, known_bytes(numbers.input_bytes, boundaries_.inputs[part]),
+                              known_bytes(numbers.output_bytes, boundaries_.outputs[part])},
+                 report_.balance ? &report_.balance->loads[index(part)] : nullptr}};
   }
 
   // nullopt if the size of a tensor is not known.

@@ -71,7 +71,7 @@ const Fields<ValueSaid> kValueFields = {
      {"dtype",
       [](auto& said) {
         const DType dtype = said.graph.value(said.id).dtype;
-        return dtype == DType::unknown ? std::nullopt : std::optional(dtype_name(dtype));
+        return when(dtype != DType::unknown, dtype_name(dtype));
       }},
      {"shape",
       [](JsonText& json, const ValueSaid& said) {
@@ -260,10 +260,7 @@ const Fields<Coverages> kFlopsShareFields = {
     kOneLine,
     {{"acc", the<&Coverages::flops, &FlopsCoverage::acc>},
      {"total", the<&Coverages::flops, &FlopsCoverage::total>},
-     {"ratio",
-      [](auto& all) {
-        return all.flops.are_known() ? std::optional(all.flops.ratio()) : std::nullopt;
-      },
+     {"ratio", [](auto& all) { return when(all.flops.are_known(), all.flops.ratio()); },
       "1 where the total is 0; null where most FLOPs are not known."},
      {"unknown_ops", [](auto& all) { return all.unknown_flops_ops.size(); },
       "Op types without known FLOPs."},
