@@ -63,14 +63,13 @@ const Fields<Outcome> kOutcomeFields = {
      {"flops",
       [](auto& one) {
         const FlopsCoverage& flops = one.flops;
-        return ShareSaid{flops.acc, flops.total,
-                         flops.are_known() ? std::optional(flops.ratio()) : std::nullopt};
+        return ShareSaid{flops.acc, flops.total, when(flops.are_known(), flops.ratio())};
       },
       "Of nodes whose FLOPs are known.", kShareFields}},
     "outcome"};
 
 std::optional<std::string_view> dtype_of(DType dtype) {
-  return dtype == DType::unknown ? std::nullopt : std::optional(dtype_name(dtype));
+  return when(dtype != DType::unknown, dtype_name(dtype));
 }
 
 const Fields<Signature> kSignatureFields = {

@@ -38,8 +38,7 @@ constexpr std::string_view kSharesAbout = "Shares from 0 to 1.";
 
 template <class Shares>
 SharesSaid shares_of(const Shares& shares, bool are_flops_known) {
-  return {shares.nodes.ratio(),
-          are_flops_known ? std::optional(shares.flops.ratio()) : std::nullopt,
+  return {shares.nodes.ratio(), when(are_flops_known, shares.flops.ratio()),
           shares.parameter_bytes.ratio()};
 }
 
@@ -63,9 +62,7 @@ const Fields<Measures> kMeasureFields = {
      {"acc_subgraphs", the<&Measures::acc_subgraphs>},
      {"cpu_nodes", the<&Measures::cpu_nodes>},
      {"boundary_bytes",
-      [](auto& now) {
-        return now.is_any_boundary_known() ? std::optional(now.boundary_bytes) : std::nullopt;
-      },
+      [](auto& now) { return when(now.is_any_boundary_known(), now.boundary_bytes); },
       "Into and out of accelerator subgraphs, for tensors of known size. null: of none it is "
       "known."},
      {"boundary_known", the<&Measures::is_boundary_known>, "All sizes are known."},
@@ -95,7 +92,7 @@ const Fields<MoveSaid> kMoveFields = {
      {"code",
       [](auto& one) {
         const ReasonCode code = one.move->node.code;
-        return code == ReasonCode::none ? std::nullopt : std::optional(reason_code_name(code));
+        return when(code != ReasonCode::none, reason_code_name(code));
       },
       "Why it is on the CPU, or why the target that it left does not run it; null: there is none "
       "to give.",
@@ -105,7 +102,7 @@ const Fields<MoveSaid> kMoveFields = {
      {"because",
       [](auto& one) {
         const std::string& because = one.move->node.because;
-        return because.empty() ? std::nullopt : std::optional(because);
+        return when(!because.empty(), because);
       },
       "The node to blame; null: none."}},
     "move"};
@@ -521,8 +518,7 @@ const Fields<GateSaid> kGateFields = {
       [](auto& one) {
         // If the baseline had no rate, there is no limit.
         const Gate& gate = one.checked->gate;
-        const bool is_free = gate.kind == GateKind::qps_regression && !gate.baseline;
-        return is_free ? std::nullopt : std::optional(gate.limit);
+        return when(gate.kind != GateKind::qps_regression || gate.baseline, gate.limit);
       },
       "The minimum or maximum; null: the baseline has none."},
      {"actual", of_gate<&Gate::actual>, "null: unknown, unlimited, or there is no such node."},

@@ -697,7 +697,7 @@ namespace {
 
 template <auto Position>
 std::optional<std::uint32_t> position_of(const LintFinding& finding) {
-  return finding.line == 0 ? std::nullopt : std::optional(finding.*Position);
+  return when(finding.line != 0, finding.*Position);
 }
 
 std::vector<std::string> kind_names() {

@@ -48,8 +48,8 @@ std::vector<std::string> verdict_names() {
 
 constexpr std::string_view kStageNames = "check compile run";
 
-std::optional<std::string> unless_empty(std::string text) {
-  return text.empty() ? std::nullopt : std::optional(std::move(text));
+std::optional<std::string> unless_empty(const std::string& text) {
+  return when(!text.empty(), text);
 }
 
 template <class Value>
@@ -248,8 +248,7 @@ const Fields<OneFinding> kFindingFields = {
      {"max_nodes",
       [](auto& one) {
         const Finding& finding = one.it->finding;
-        const bool is_size = finding.kind == FindingKind::size;
-        return is_size ? std::optional(finding.most_nodes) : std::nullopt;
+        return when(finding.kind == FindingKind::size, finding.most_nodes);
       },
       "For the kind size: pieces of so many nodes pass. null: it is another."},
      {"blocked",
@@ -267,9 +266,8 @@ const Fields<OneFinding> kFindingFields = {
      {"folder",
       [](auto& one) {
         const auto& all = one.report->outcome.findings;
-        return one.report->folder.empty()
-                   ? std::nullopt
-                   : std::optional("findings/" + std::to_string(one.it - all.data() + 1));
+        return when(!one.report->folder.empty(),
+                    "findings/" + std::to_string(one.it - all.data() + 1));
       },
       "Beside lowering.json; null where it was not written."}}};
 

@@ -143,9 +143,7 @@ const Fields<CurvePoint> kCurveFields = {
     kOneLine,
     {{"stages", the<&CurvePoint::stages>},
      {"objective",
-      [](auto& point) {
-        return std::isfinite(point.objective) ? std::optional(point.objective) : std::nullopt;
-      },
+      [](auto& point) { return when(std::isfinite(point.objective), point.objective); },
       "The best objective with at most this many stages; null if none was found that fits."}}};
 
 struct StepSaid {
@@ -214,15 +212,9 @@ const Fields<ScheduleSaid> kComparedFields = {
     {{"name", [](auto& one) { return schedule_name(one.schedule->kind); }, words(kScheduleNames)},
      {"ranks", [](auto& one) { return one.schedule->ranks.size(); }},
      {"bubble",
-      [](auto& one) {
-        return takes_time(*one.report, *one.schedule) ? std::optional(one.schedule->bubble)
-                                                      : std::nullopt;
-      },
+      [](auto& one) { return when(takes_time(*one.report, *one.schedule), one.schedule->bubble); },
       "The share of all ranks' time without work; null: not known."},
-     {"batch_us",
-      [](auto& one) {
-        return one.report->has_times ? std::optional(one.schedule->makespan) : std::nullopt;
-      }},
+     {"batch_us", [](auto& one) { return when(one.report->has_times, one.schedule->makespan); }},
      {"microbatches_per_second", [](auto& one) { return throughput(*one.report, *one.schedule); }},
      {"peak_bytes", [](auto& one) { return each(one.schedule->peak_bytes, whole_bytes); },
       "By rank; null: not known.", kOnOneLine}}};
