@@ -133,6 +133,11 @@ bool has_unknown_bytes(const Preview& preview) {
                      [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });
 }
 
+std::string part_qps_text(const PartNumbers& numbers) {
+  if (has_unknown_bytes(numbers)) return "?";
+  return numbers.qps ? rate_text(*numbers.qps) : "-";
+}
+
 std::optional<double> known_qps(const PartNumbers& numbers) {
   return has_unknown_bytes(numbers) ? std::nullopt : numbers.qps;
 }
@@ -166,9 +171,7 @@ PartCells part_cells(const Report& report, PartId part, bool has_times) {
                      bytes_text(numbers.parameter_bytes)},
       .flops = {numbers.flops,
                 open != nullptr ? open_flops_cell(open->flops, *sizes) : work_text(numbers)},
-      .qps = {known_qps(numbers).value_or(-1), has_unknown_bytes(numbers) ? "?"
-                                               : numbers.qps              ? rate_text(*numbers.qps)
-                                                                          : "-"},
+      .qps = {known_qps(numbers).value_or(-1), part_qps_text(numbers)},
       .time = {}};
   if (has_times) {
     const PartLatency& time = report.time->asked().parts[part];

@@ -142,6 +142,9 @@ bool has_unknown_bytes(const Preview& preview);
 std::optional<double> known_qps(const PartNumbers& numbers);
 std::optional<LinkBound> known_bound(const Preview& preview);
 
+// The QPS that the link allows the part, for tables: "9,812", "?" when sizes are unknown, "-".
+std::string part_qps_text(const PartNumbers& numbers);
+
 // The cells of tables of partitions and of several devices: a number to sort by, -1 where it is not
 // known, and its text.
 using Amount = std::pair<double, std::string>;

@@ -27,7 +27,7 @@ const Fields<Part> kPartFields = {
     {{"name", the<&Part::name>, "", {.words = "first second"}},
      {"costs", the<&Part::costs>, "One a run.", kCostFields},
      {"whole", the<&Part::whole>, "null: none.", kCostFields},
-     {"first_us", [](const Part& part) { return part.costs.at(0).us; }},
+     {"first_us", [](auto& part) { return part.costs.at(0).us; }},
      {"is_marked", the<&Part::is_marked>, "", {.left_out = true}},
      {"notes", the<&Part::notes>, "", {.left_out = true, .one_line = true}},
      {"sizes",
@@ -61,7 +61,8 @@ TEST_CASE("fields: one row writes the JSON of a struct, of lists and of what may
  "own": "first!"
 }
 )");
-  const std::string least = document_text("part", kPartFields, {"second", {cost}});
+  const std::string least =
+      document_text("part", kPartFields, {"second", {cost}, nullptr, false, {}});
   CHECK(least.find("is_marked") == least.npos);
   CHECK(least.find("notes") == least.npos);
   CHECK(least.find("\"whole\": null") != least.npos);

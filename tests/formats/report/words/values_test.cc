@@ -168,12 +168,9 @@ TEST_CASE("the text on residency compares bytes, rates and latency with and with
   CHECK(residency_text(time, true) ==
         "15.3 MiB instead of 19.1 MiB cross the link if values stay on the accelerator (peak 11.4 "
         "MiB); 667 QPS, 1,000 with it; latency 3.72 ms, 3.22 ms with it");
-  JsonText json;
-  json.begin_object();
-  write_latency(json, time.asked());
-  write_residency(json, time, made.split.partition);
-  json.end_object();
-  const auto read = nlohmann::json::parse(std::move(json).finish());
+  Report report = made.report();
+  report.time = &time;
+  const auto read = nlohmann::json::parse(report_json(report));
   CHECK(read["latency"]["launches"] == 2);
   CHECK(read["latency"]["all_cpu_us"] == 3000);
   CHECK(read["latency"]["is_measured"] == true);

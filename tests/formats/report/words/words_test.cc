@@ -77,19 +77,19 @@ TEST_CASE("sizes in steps are told where the products hold for these only") {
 TEST_CASE("open numbers and dims in JSON have what is known") {
   OpenSizes sizes = sizes_of_two();
   sizes.pinned = {{"C", 3}};
-  JsonText json;
-  json.begin_object();
-  write_open_number(json, "a", {.at_first = 7, .exact = Polynomial{{{2, {1, 0}}}}}, sizes);
-  write_open_number(json, "b", {.at_first = 7, .is_partial = true}, sizes);
-  write_open_dims(json, sizes);
-  json.end_object();
-  const std::string text = std::move(json).finish();
-  CHECK(text.find("\"b\": {\"expression\": null, \"at_first\": 7, \"is_partial\": true}") !=
-        std::string::npos);
-  CHECK(text.find("\"at_first\": 7, \"is_partial\": false}") != std::string::npos);
-  CHECK(text.find("\"N\": {\"first\": 1, \"step\": 1}") != std::string::npos);
-  CHECK(text.find("\"H\": {\"first\": 32, \"step\": 8}") != std::string::npos);
-  CHECK(text.find("\"C\": {\"first\": 3, \"step\": 0}") != std::string::npos);
+  const OpenNumber exact{.at_first = 7, .exact = Polynomial{{{2, {1, 0}}}}};
+  const OpenNumber partial{.at_first = 7, .is_partial = true};
+  CHECK(json_text(kOpenNumberFields, {&sizes, &exact})
+            .find("\"at_first\": 7, \"is_partial\": false}") != std::string::npos);
+  CHECK(json_text(kOpenNumberFields, {&sizes, &partial}) ==
+        "{\"expression\": null, \"at_first\": 7, \"is_partial\": true}\n");
+  std::string dims;
+  for (const auto& [name, dim] : open_dims(sizes).list) {
+    dims += std::string(name) + ": " + json_text(kOpenDimFields, dim);
+  }
+  CHECK(dims ==
+        "N: {\"first\": 1, \"step\": 1}\nH: {\"first\": 32, \"step\": 8}\n"
+        "C: {\"first\": 3, \"step\": 0}\n");
 }
 
 }  // namespace
