@@ -13,9 +13,12 @@ class SchemaWriter {
   std::string write(const Document& document) && {
     json_.begin_object();
     json_.text("$schema", "https://json-schema.org/draft/2020-12/schema");
-    json_.text("title", "cleave." + std::string(document.name) + ", version 1");
+    json_.text("title", document.title.empty()
+                            ? "cleave." + std::string(document.name) + ", version 1"
+                            : std::string(document.title));
     json_.text("description", document.about);
-    write_object(document.fields, false, document.name);
+    write_object(document.fields, false,
+                 document.title.empty() ? document.name : std::string_view());
     if (!document.rules.empty()) {
       json_.key("allOf");
       json_.document(document.rules);

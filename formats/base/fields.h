@@ -406,12 +406,13 @@ struct FieldOf : FieldRow {
 // ---- documents ----
 
 // A kind of report, "cleave.NAME", version 1. Its schema, formats/report/schema/NAME.schema.json, is
-// made from the rows.
+// made from the rows. With a title: JSON that is no document of its own, without format and version.
 struct Document {
   std::string_view name;
   std::string_view about;
   FieldTable fields;
   std::string_view rules = {};  // JSON: conditions of the schema beside the rows, for "allOf"
+  std::string_view title = {};
 };
 
 // The schema as JSON. Each named table is written once, as a definition.

@@ -2,6 +2,7 @@
 #include "formats/report/advice/advice_report.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <span>
@@ -10,7 +11,7 @@
 #include "core/graph/graph.h"
 #include "core/lists/support.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/lists/settings.h"
 #include "formats/lists/support_file.h"
@@ -27,255 +28,256 @@ namespace cleave {
 
 namespace {
 
-using Layout = JsonText::Layout;
+struct ShareSaid {
+  double acc, total;
+  std::optional<double> ratio;
+};
+const Fields<ShareSaid> kShareFields = {
+    kLines,
+    {{"acc", the<&ShareSaid::acc>},
+     {"total", the<&ShareSaid::total>},
+     {"ratio", the<&ShareSaid::ratio>,
+      "1 where the total is 0; null where most FLOPs are not known."}},
+    "share"};
 
-std::string_view kind_name(Gap::Kind kind) {
-  switch (kind) {
-    case Gap::Kind::op:
-      return "op";
-    case Gap::Kind::condition:
-      return "condition";
-    case Gap::Kind::denied:
-      return "denied";
-  }
-  return {};
+const Fields<Outcome> kOutcomeFields = {
+    kOneLine,
+    {{"acc_subgraphs", the<&Outcome::acc_subgraphs>},
+     {"subgraphs", the<&Outcome::subgraphs>},
+     {"link_bytes", the<&Outcome::link_bytes>,
+      "Into and out of accelerator subgraphs, for tensors of known size."},
+     {"values_of_unknown_bytes", the<&Outcome::unknown_bytes>},
+     {"qps", [](auto& one) { return one.unknown_bytes > 0 ? std::nullopt : one.qps(); },
+      "The rate of running every model once; null: the link does not limit it."},
+     {"shared_qps",
+      [](auto& one) { return one.unknown_bytes > 0 ? std::nullopt : one.shared_qps(); },
+      "The same where all subgraphs of a model share the link; null: as for `qps`."},
+     {"latency_us", [](auto& one) { return one.latency(); },
+      "Of an inference of every model; null: not known."},
+     {"supported_nodes", the<&Outcome::supported>, "Nodes that the lists accept."},
+     {"nodes",
+      [](auto& one) {
+        return ShareSaid{one.nodes.acc, one.nodes.total, one.nodes.ratio()};
+      },
+      kShareFields},
+     {"flops",
+      [](auto& one) {
+        const FlopsCoverage& flops = one.flops;
+        return ShareSaid{flops.acc, flops.total, when(flops.are_known(), flops.ratio())};
+      },
+      "Of nodes whose FLOPs are known.", kShareFields}},
+    "outcome"};
+
+std::optional<std::string_view> dtype_of(DType dtype) {
+  return when(dtype != DType::unknown, dtype_name(dtype));
 }
 
-class AdviceWriter {
- public:
-  explicit AdviceWriter(const AdviceReport& report) : report_(report) {}
+const Fields<Signature> kSignatureFields = {
+    kOneLine,
+    {{"args", [](auto& one) { return each(one.args, dtype_of); }},
+     {"kwargs", [](auto& one) {
+        Entries<std::optional<std::string_view>> dtypes;
+        for (const auto& [name, dtype] : one.kwargs)
+          dtypes.list.emplace_back(name, dtype_of(dtype));
+        return dtypes;
+      }}}};
 
-  std::string write() {
-    json_.begin_object();
-    json_.text("format", "cleave.advice");
-    json_.number("version", 1);
-    write_models();
-    write_lists();
-    json_.begin_object("link", Layout::one_line);
-    json_.number("bandwidth", report_.link.bytes_per_second);
-    json_.text("name", report_.link.name);
-    json_.end_object();
-    json_.text("goal", goal_name(report_.options.goal));
-    json_.key("now");
-    write_outcome(report_.advice.now);
-    write_remedies("each", report_.advice.each);
-    json_.number("untried_gaps", report_.advice.untried);
-    write_remedies("steps", report_.advice.steps);
-    write_out_of_reach();
-    write_settings();
-    write_trials();
-    json_.end_object();
-    return std::move(json_).finish();
-  }
+const Fields<FailedPart> kFailedFields = {kOneLine,
+                                          {{"subject", the<&FailedPart::subject>},
+                                           {"expected", the<&FailedPart::expected>},
+                                           {"actual", the<&FailedPart::actual>}}};
 
- private:
-  void write_models() {
-    json_.begin_list("models");
-    for (const LoadedModel& model : report_.models) {
-      json_.begin_object(Layout::one_line);
-      json_.text("path", model.source.path());
-      json_.text("name", model.graph.name());
-      json_.number("nodes", model.graph.node_count());
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_lists() {
-    json_.begin_object("support");
-    json_.text("name", support_name(report_.lists));
-    if (!report_.target().empty()) json_.text("target", report_.target());
-    json_.begin_list("files", Layout::one_line);
-    for (const SupportList& list : report_.lists) json_.text(list.path);
-    json_.end_list();
-    json_.end_object();
-  }
-
-  void write_coverage_of(std::string_view key, const Coverage& coverage, bool is_known = true) {
-    json_.begin_object(key);
-    json_.number("acc", coverage.acc);
-    json_.number("total", coverage.total);
-    json_.number("ratio", is_known ? std::optional(coverage.ratio()) : std::nullopt);
-    json_.end_object();
-  }
-
-  void write_outcome(const Outcome& outcome) {
-    json_.begin_object(Layout::one_line);
-    json_.number("acc_subgraphs", outcome.acc_subgraphs);
-    json_.number("subgraphs", outcome.subgraphs);
-    json_.number("link_bytes", outcome.link_bytes);
-    json_.number("values_of_unknown_bytes", outcome.unknown_bytes);
-    json_.number("qps", outcome.unknown_bytes > 0 ? std::nullopt : outcome.qps());
-    json_.number("shared_qps", outcome.unknown_bytes > 0 ? std::nullopt : outcome.shared_qps());
-    json_.number("latency_us", outcome.latency());
-    json_.number("supported_nodes", outcome.supported);
-    write_coverage_of("nodes", outcome.nodes);
-    write_coverage_of("flops", outcome.flops, outcome.flops.are_known());
-    json_.end_object();
-  }
-
-  void write_dtype(DType dtype) {
-    dtype == DType::unknown ? json_.null() : json_.text(dtype_name(dtype));
-  }
-
-  void write_signature(const Signature& signature) {
-    json_.begin_object("signature", Layout::one_line);
-    json_.begin_list("args");
-    for (const DType dtype : signature.args) write_dtype(dtype);
-    json_.end_list();
-    json_.begin_object("kwargs");
-    for (const auto& [name, dtype] : signature.kwargs) {
-      json_.text_key(name);
-      write_dtype(dtype);
-    }
-    json_.end_object();
-    json_.end_object();
-  }
-
-  // The rule that refuses the nodes; null when none names the op.
-  void write_refusal(const Gap& gap) {
-    json_.key("refused_by");
-    if (gap.kind == Gap::Kind::op) return json_.null();
-    const SupportList& list = report_.lists[gap.list];
-    const auto& rules = gap.kind == Gap::Kind::denied ? list.deny : list.allow;
-    json_.begin_object(Layout::one_line);
-    json_.text("file", list.path);
-    json_.text("rules", gap.kind == Gap::Kind::denied ? "deny" : "allow");
-    json_.number("index", std::find(rules.begin(), rules.end(), gap.rule) - rules.begin());
-    json_.number("line", gap.rule.line);
-    json_.end_object();
-  }
-
-  void write_failed(const Gap& gap) {
-    json_.begin_list("failed");
-    for (const FailedPart& part : gap.failed) {
-      json_.begin_object(Layout::one_line);
-      json_.text("subject", part.subject);
-      json_.text("expected", part.expected);
-      json_.text("actual", part.actual);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // The fields of one gap, with the rule that closes it.
-  void write_gap(const Gap& gap) {
-    json_.text("kind", kind_name(gap.kind));
-    json_.text("op", gap.op);
-    json_.text("domain", gap.domain);
-    write_signature(gap.signature);
-    write_refusal(gap);
-    write_failed(gap);
-    const auto newer = newer_opset_of(gap.failed);
-    json_.key("newer_opset");
-    newer ? json_.number(*newer) : json_.null();
-    json_.key("remedy");
-    const bool has_rule = gap.kind != Gap::Kind::denied && !newer;
-    has_rule ? write_allow_rule(json_, gap.remedy) : json_.null();
-  }
-
-  void write_remedy(const Remedy& remedy) {
-    json_.begin_object();
-    write_gap(remedy.gap);
-    json_.begin_list("with");
-    for (const Gap& gap : remedy.with) {
-      json_.begin_object();
-      write_gap(gap);
-      json_.end_object();
-    }
-    json_.end_list();
-    json_.number("nodes", remedy.nodes);
-    json_.begin_list("models", Layout::one_line);
-    for (const std::size_t model : remedy.models) {
-      json_.text(report_.models[model].source.path());
-    }
-    json_.end_list();
-    json_.key("then");
-    write_outcome(remedy.then);
-    json_.end_object();
-  }
-
-  void write_remedies(std::string_view key, const std::vector<Remedy>& remedies) {
-    json_.begin_list(key);
-    for (const Remedy& remedy : remedies) write_remedy(remedy);
-    json_.end_list();
-  }
-
-  void write_out_of_reach() {
-    json_.begin_list("out_of_reach");
-    for (const OpOutOfReach& op : report_.advice.out_of_reach) {
-      json_.begin_object(Layout::one_line);
-      json_.text("op", op.op);
-      json_.text("domain", op.domain);
-      json_.number("nodes", op.nodes);
-      json_.number("flops", op.flops);
-      json_.number("nodes_of_unknown_flops", op.unknown_flops);
-      json_.number("bytes", op.bytes);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_setting(const Setting& setting) {
-    json_.number("min_acc_module_size", setting.min_acc_size);
-    json_.text("start", start_side_name(setting.start));
-  }
-
-  void write_settings() {
-    json_.begin_list("settings");
-    for (const Setting& setting : report_.sweep.settings) {
-      json_.begin_object();
-      write_setting(setting);
-      json_.key("outcome");
-      write_outcome(setting.outcome);
-      json_.end_object();
-    }
-    json_.end_list();
-    json_.key("knee");
-    if (report_.sweep.settings.empty()) return json_.null();
-    json_.begin_object(Layout::one_line);
-    write_setting(report_.sweep.settings[report_.sweep.knee]);
-    json_.end_object();
-  }
-
-  void write_trials() {
-    json_.begin_list("options");
-    if (report_.trials != nullptr) {
-      for (const OptionTrial& trial : report_.trials->trials) {
-        json_.begin_object();
-        json_.text("option", option_text(trial));
-        json_.flag("gains", trial.gains);
-        json_.key("outcome");
-        write_outcome(trial.then);
-        json_.end_object();
-      }
-    }
-    json_.end_list();
-  }
-
-  const AdviceReport& report_;
-  JsonText json_;
+template <class T>
+struct One {
+  const AdviceReport* report;
+  const T* it;
 };
+using OneGap = One<Gap>;
+using OneRemedy = One<Remedy>;
+template <auto Member>
+constexpr auto of_gap = the<&OneGap::it, Member>;
+
+// The rule that refuses the nodes.
+const Fields<OneGap> kRefusalFields = {
+    kOneLine,
+    {{"file", [](auto& gap) { return std::string_view(gap.report->lists[gap.it->list].path); }},
+     {"rules",
+      [](auto& gap) {
+        return std::string_view(gap.it->kind == Gap::Kind::denied ? "deny" : "allow");
+      },
+      words("allow deny")},
+     {"index",
+      [](auto& gap) {
+        const SupportList& list = gap.report->lists[gap.it->list];
+        const auto& rules = gap.it->kind == Gap::Kind::denied ? list.deny : list.allow;
+        return static_cast<std::size_t>(std::find(rules.begin(), rules.end(), gap.it->rule) -
+                                        rules.begin());
+      },
+      "Among these rules, from 0."},
+     {"line", the<&OneGap::it, &Gap::rule, &Rule::line>, "From 1; 0: not known."}}};
+
+constexpr std::array<std::string_view, 3> kKindNames = {"op", "condition", "denied"};
+
+const Fields<OneGap> kGapFields = {
+    kLines,
+    {{"kind", [](auto& gap) { return kKindNames[static_cast<std::size_t>(gap.it->kind)]; },
+      "No rule names the op; the conditions of a rule fail; a deny rule matches.",
+      words("op condition denied")},
+     {"op", of_gap<&Gap::op>, "The first node's signature."},
+     {"domain", of_gap<&Gap::domain>},
+     {"signature", of_gap<&Gap::signature>,
+      "Dtypes of the first node's inputs; null: none, or not a tensor.", kSignatureFields},
+     {"refused_by", [](auto& gap) { return gap.it->kind == Gap::Kind::op ? nullptr : &gap; },
+      "The rule that refuses the node; null: there is none.", kRefusalFields},
+     {"failed", of_gap<&Gap::failed>, "Conditions of that rule that fail for the first node.",
+      kFailedFields},
+     {"newer_opset", [](auto& gap) { return newer_opset_of(gap.it->failed); },
+      "The opset in which the list already accepts the nodes: `cleave convert --opset` converts "
+      "the "
+      "model. Null: the opset is not all that is in the way."},
+     {"remedy",
+      [](JsonText& json, const OneGap& gap) {
+        const bool has_rule = gap.it->kind != Gap::Kind::denied && !newer_opset_of(gap.it->failed);
+        has_rule ? write_allow_rule(json, gap.it->remedy) : json.null();
+      },
+      {.schema =
+           [] {
+             return std::string(R"({
+"description": "An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.",
+"type": ["object", "null"],
+"required": ["op"]
+})");
+           }}}},
+    "gap"};
+
+const Fields<OneRemedy> kRemedyFields = {
+    kLines,
+    {{"",
+      [](auto& remedy) {
+        return OneGap{remedy.report, &remedy.it->gap};
+      },
+      kGapFields},
+     {"with",
+      [](auto& remedy) {
+        return each(remedy.it->with, [&](const Gap& gap) { return OneGap{remedy.report, &gap}; });
+      },
+      "Closed together with it: the op in other types, or a second gap.", kGapFields},
+     {"nodes", the<&OneRemedy::it, &Remedy::nodes>, "Nodes that become accepted."},
+     {"models",
+      [](auto& remedy) {
+        return each(remedy.it->models,
+                    [&](std::size_t model) { return remedy.report->models[model].source.path(); });
+      },
+      "Models that have the gap.", kOnOneLine},
+     {"then", the<&OneRemedy::it, &Remedy::then>, kOutcomeFields}},
+    "remedy"};
+
+std::vector<OneRemedy> remedies(const AdviceReport& report, const std::vector<Remedy>& all) {
+  return each(all, [&](const Remedy& remedy) { return OneRemedy{&report, &remedy}; });
+}
+
+const Fields<OpOutOfReach> kOutOfReachFields = {
+    kOneLine,
+    {{"op", the<&OpOutOfReach::op>},
+     {"domain", the<&OpOutOfReach::domain>},
+     {"nodes", the<&OpOutOfReach::nodes>},
+     {"flops", the<&OpOutOfReach::flops>},
+     {"nodes_of_unknown_flops", the<&OpOutOfReach::unknown_flops>},
+     {"bytes", the<&OpOutOfReach::bytes>}}};
+
+const Fields<Setting> kKneeFields = {
+    kOneLine,
+    {{"min_acc_module_size", the<&Setting::min_acc_size>},
+     {"start", [](auto& setting) { return start_side_name(setting.start); },
+      words("reference cpu acc")}}};
+const Fields<Setting> kSettingFields = {
+    kLines, {{Itself{}, kKneeFields}, {"outcome", the<&Setting::outcome>, kOutcomeFields}}};
+
+const Fields<OptionTrial> kTrialFields = {
+    kLines,
+    {{"option", [](auto& trial) { return option_text(trial); }},
+     {"gains", the<&OptionTrial::gains>,
+      "Less time, more work on the accelerator, or fewer subgraphs or bytes."},
+     {"outcome", the<&OptionTrial::then>, kOutcomeFields}}};
+
+const Fields<One<LoadedModel>> kModelFields = {
+    kOneLine,
+    {{"path", [](auto& model) { return model.it->source.path(); }},
+     {"name", [](auto& model) { return model.it->graph.name(); }},
+     {"nodes", [](auto& model) { return model.it->graph.node_count(); }}}};
+
+const Fields<AdviceReport> kListFields = {
+    kLines,
+    {{"name", [](auto& report) { return support_name(report.lists); }},
+     {"target", [](auto& report) { return report.target(); },
+      "The one of several targets whose lists these are.", kLeftOut},
+     {"files",
+      [](auto& report) {
+        return each(report.lists,
+                    [](const SupportList& list) { return std::string_view(list.path); });
+      },
+      kOnOneLine}}};
+
+const Fields<Link> kLinkFields = {
+    kOneLine,
+    {{"bandwidth", the<&Link::bytes_per_second>, "Bytes per second, one direction."},
+     {"name", the<&Link::name>}}};
+
+constexpr std::array<std::string_view, 5> kGoalNames = {"subgraphs", "bytes", "qps", "flops",
+                                                        "latency"};
+
+const Fields<AdviceReport> kAdviceFields = {
+    kLines,
+    {{"models",
+      [](auto& report) {
+        return each(report.models, [&](const LoadedModel& model) {
+          return One<LoadedModel>{&report, &model};
+        });
+      },
+      kModelFields},
+     {"support", Itself{}, kListFields},
+     {"link", [](auto& report) { return report.link; }, kLinkFields},
+     {"goal", [](auto& report) { return goal_name(report.options.goal); },
+      words("subgraphs bytes qps flops latency")},
+     {"now", [](auto& report) { return report.advice.now; }, kOutcomeFields},
+     {"each", [](auto& report) { return remedies(report, report.advice.each); },
+      "Every gap of the lists that was tried, each closed alone, the best first.", kRemedyFields},
+     {"untried_gaps", [](auto& report) { return report.advice.untried; },
+      "Number of gaps that were not tried because there are too many: those of the fewest nodes."},
+     {"steps", [](auto& report) { return remedies(report, report.advice.steps); },
+      "Gaps closed one after the other, each time the best; outcomes after each.", kRemedyFields},
+     {"out_of_reach", [](auto& report) { return report.advice.out_of_reach; },
+      "Ops of the nodes that are refused after all steps; most FLOPs first.", kOutOfReachFields},
+     {"settings", [](auto& report) { return report.sweep.settings; },
+      "Results of the present lists under other settings, by minimum size, then by side.",
+      kSettingFields},
+     {"knee",
+      [](auto& report) {
+        const SettingsSweep& sweep = report.sweep;
+        return sweep.settings.empty() ? nullptr : &sweep.settings[sweep.knee];
+      },
+      "The setting beyond which fewer subgraphs cost too much of the work; null: of several "
+      "targets "
+      "no settings are tried.",
+      kKneeFields},
+     {"options",
+      [](auto& report) {
+        return report.trials != nullptr ? report.trials->trials : std::vector<OptionTrial>();
+      },
+      "Options of a split, each tried by itself, the best first.", kTrialFields}}};
 
 }  // namespace
 
-std::string_view goal_name(Goal goal) {
-  switch (goal) {
-    case Goal::subgraphs:
-      return "subgraphs";
-    case Goal::bytes:
-      return "bytes";
-    case Goal::qps:
-      return "qps";
-    case Goal::flops:
-      return "flops";
-    case Goal::latency:
-      return "latency";
-  }
-  return {};
+std::string_view goal_name(Goal goal) { return kGoalNames[static_cast<std::size_t>(goal)]; }
+
+Document advice_document() {
+  return {"advice", "What to support next: `advise --json`. Numbers are sums over the models.",
+          kAdviceFields.table()};
 }
 
-std::string advice_json(const AdviceReport& report) { return AdviceWriter(report).write(); }
+std::string advice_json(const AdviceReport& report) {
+  return document_text("advice", kAdviceFields, report);
+}
 
 // ---- advice text ----
 //
@@ -293,19 +295,11 @@ constexpr AdviceLimits kOnPage{.gaps = 2'000, .name_columns = 400};
 constexpr std::size_t kObstacleColumns = 250;  // of what refuses the nodes, below a row
 
 std::string_view goal_text(Goal goal) {
-  switch (goal) {
-    case Goal::subgraphs:
-      return "fewest accelerator subgraphs";
-    case Goal::bytes:
-      return "fewest bytes over the link";
-    case Goal::qps:
-      return "most inferences a second over the link";
-    case Goal::flops:
-      return "most FLOPs on the accelerator";
-    case Goal::latency:
-      return "least time of an inference";
-  }
-  return {};
+  static constexpr std::array<std::string_view, 5> kTexts = {
+      "fewest accelerator subgraphs", "fewest bytes over the link",
+      "most inferences a second over the link", "most FLOPs on the accelerator",
+      "least time of an inference"};
+  return kTexts[static_cast<std::size_t>(goal)];
 }
 
 // "+3", "-1", "=": the change of a count.
@@ -578,18 +572,33 @@ class AdviceText {
 
   bool is_for_latency() const { return report_.options.goal == Goal::latency; }
 
+  // The columns that tell an outcome, between others.
+  Table outcome_table(std::vector<std::string> first, std::vector<std::string> last = {}) const {
+    const std::size_t fixed = first.size();
+    for (const char* heading : {"subgraphs", "link bytes", "QPS", "shared", "nodes", "work"}) {
+      first.emplace_back(heading);
+    }
+    std::vector<Align> aligns(first.size(), Align::right);
+    std::fill_n(aligns.begin(), fixed, Align::left);
+    aligns.resize(first.size() + last.size(), Align::left);
+    first.insert(first.end(), last.begin(), last.end());
+    return {is_for_latency(), fixed, std::move(first), std::move(aligns)};
+  }
+
+  static std::vector<std::string> outcome_row(std::vector<std::string> first, const Outcome& one,
+                                              const std::vector<std::string>& last = {}) {
+    first.insert(first.end(), {count_text(one.acc_subgraphs), link_bytes_text(one), qps_text(one),
+                               shared_text(one), share_text(one.nodes), work_share_text(one)});
+    first.insert(first.end(), last.begin(), last.end());
+    return first;
+  }
+
   void write_steps() {
     if (advice_.steps.empty()) return;
-    Table table(is_for_latency(), 1,
-                {"best order", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work"},
-                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-                 Align::right});
+    Table table = outcome_table({"best order"});
     std::vector<std::string> obstacles(2);
     const auto add = [&](const std::string& title, const Outcome& outcome, std::string note = {}) {
-      table.add(
-          {title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome), qps_text(outcome),
-           shared_text(outcome), share_text(outcome.nodes), work_share_text(outcome)},
-          outcome, std::move(note));
+      table.add(outcome_row({title}, outcome), outcome, std::move(note));
     };
     add("    now", advice_.now);
     for (std::size_t i = 0; i < advice_.steps.size(); ++i) {
@@ -693,23 +702,17 @@ class AdviceText {
     const auto& settings = report_.sweep.settings;
     if (settings.empty()) return;
     const Setting& knee = settings[report_.sweep.knee];
-    Table table(
-        is_for_latency(), 2,
-        {"settings", "start", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work", ""},
-        {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
-         Align::right, Align::right, Align::left});
+    Table table = outcome_table({"settings", "start"}, {""});
     for (std::size_t first = 0; first < settings.size();) {
       std::size_t last = first;
       const std::size_t size = settings[first].min_acc_size;
       while (last < settings.size() && settings[last].min_acc_size == size) ++last;
       const bool is_knee = size == knee.min_acc_size;
       const Setting& setting = is_knee ? knee : best_side(first, last);
-      const Outcome& outcome = setting.outcome;
-      table.add({"  --min-acc-module-size " + count_text(size),
-                 std::string(start_side_name(setting.start)), count_text(outcome.acc_subgraphs),
-                 link_bytes_text(outcome), qps_text(outcome), shared_text(outcome),
-                 share_text(outcome.nodes), work_share_text(outcome), is_knee ? "<- knee" : ""},
-                outcome);
+      table.add(outcome_row({"  --min-acc-module-size " + count_text(size),
+                             std::string(start_side_name(setting.start))},
+                            setting.outcome, {is_knee ? "<- knee" : ""}),
+                setting.outcome);
       first = last;
     }
     show(table.made());
@@ -717,17 +720,11 @@ class AdviceText {
 
   void write_trials() {
     if (report_.trials == nullptr || report_.trials->trials.empty()) return;
-    Table table(
-        is_for_latency(), 1,
-        {"one option more", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work", ""},
-        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-         Align::right, Align::left});
+    Table table = outcome_table({"one option more"}, {""});
     for (const OptionTrial& trial : report_.trials->trials) {
-      const Outcome& then = trial.then;
-      table.add({"  " + option_text(trial), count_text(then.acc_subgraphs), link_bytes_text(then),
-                 qps_text(then), shared_text(then), share_text(then.nodes), work_share_text(then),
-                 &trial == report_.trials->best() ? "<- best" : ""},
-                then);
+      const bool is_best = &trial == report_.trials->best();
+      table.add(outcome_row({"  " + option_text(trial)}, trial.then, {is_best ? "<- best" : ""}),
+                trial.then);
     }
     show(table.made());
   }

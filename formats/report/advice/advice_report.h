@@ -7,6 +7,7 @@
 #include "core/lists/support.h"
 #include "core/measures/advice.h"
 #include "core/measures/measures.h"
+#include "formats/base/fields.h"
 #include "formats/base/model.h"
 
 namespace cleave {
@@ -40,5 +41,6 @@ std::string advice_page(const AdviceReport& report);
 
 // cleave.advice version 1, every gap and setting. A remedy is given as a rule for a support list.
 std::string advice_json(const AdviceReport& report);
+Document advice_document();
 
 }  // namespace cleave

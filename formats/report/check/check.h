@@ -16,7 +16,7 @@
 #include "core/measures/measures.h"
 #include "core/split/options.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/model.h"
 #include "formats/report/ci/ci_report.h"
 #include "formats/report/drawings/pages.h"
@@ -209,6 +209,7 @@ std::string check_table(const Check& check);
 // cleave.check version 1. Gates, regressions and improvements of all runs, each with its model and
 // list.
 std::string check_json(const Check& check);
+Document check_document();
 
 // ---- check words ----
 //
@@ -302,6 +303,7 @@ std::string diff_text(const Diff& diff);
 
 // cleave.diff version 1.
 std::string diff_json(const Diff& diff);
+Document diff_document();
 
 // ---- check pages ----
 //
@@ -315,16 +317,16 @@ HtmlPage diff_page(const Diff& diff, const Report& before, const Report& after,
 // models together.
 std::string check_page(const Check& check);
 
-// ---- move json ----
-//
-// Fields that the JSON of checks and diffs share.
+// ---- rows of checks and diffs ----
 
-// Writes coverage, acc_subgraphs, cpu_nodes, boundary_bytes, boundary_known and qps into the
-// current object; of several targets `targets`, too.
-void write_measures(JsonText& json, const Measures& measures);
+// Coverage, acc_subgraphs, cpu_nodes, boundary_bytes, boundary_known and qps; of several targets `targets`, too.
+extern const Fields<Measures> kMeasureFields;
 
-// Writes node, op, from, to, cause, code, detail and because into the current object. `targets`: the
-// names of places.
-void write_move(JsonText& json, const CheckedMove& move, const std::vector<std::string>& targets);
+// Node, op, from, to, cause, code, detail and because. `targets`: the names of places.
+struct MoveSaid {
+  const CheckedMove* move;
+  const std::vector<std::string>* targets;
+};
+extern const Fields<MoveSaid> kMoveFields;
 
 }  // namespace cleave

@@ -9,66 +9,103 @@
 
 #include "core/base/words.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/report/check/check.h"
 #include "formats/report/drawings/pages.h"
+#include "formats/report/split/split_texts.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
 
-// ---- move json ----
+// ---- rows of checks and diffs ----
 
 namespace {
 
 // Of all accelerators, or of one of several.
+struct SharesSaid {
+  double nodes;
+  std::optional<double> flops;
+  double parameter_bytes;
+};
+const Fields<SharesSaid> kSharesFields = {
+    kOneLine,
+    {{"nodes", the<&SharesSaid::nodes>},
+     {"flops", the<&SharesSaid::flops>, "null: no node's FLOPs are known."},
+     {"parameter_bytes", the<&SharesSaid::parameter_bytes>}},
+    "shares"};
+constexpr std::string_view kSharesAbout = "Shares from 0 to 1.";
+
 template <class Shares>
-void write_coverage(JsonText& json, const Shares& shares, bool are_flops_known) {
-  json.begin_object("coverage", JsonText::Layout::one_line);
-  json.number("nodes", shares.nodes.ratio());
-  json.number("flops", are_flops_known ? std::optional(shares.flops.ratio()) : std::nullopt);
-  json.number("parameter_bytes", shares.parameter_bytes.ratio());
-  json.end_object();
+SharesSaid shares_of(const Shares& shares, bool are_flops_known) {
+  return {shares.nodes.ratio(), when(are_flops_known, shares.flops.ratio()),
+          shares.parameter_bytes.ratio()};
 }
+
+struct TargetSaid {
+  const TargetMeasures* target;
+  bool are_flops_known;
+};
+const Fields<TargetSaid> kTargetFields = {
+    kLines,
+    {{"name", the<&TargetSaid::target, &TargetMeasures::name>},
+     {"coverage", [](auto& one) { return shares_of(*one.target, one.are_flops_known); },
+      kSharesAbout, kSharesFields},
+     {"partitions", the<&TargetSaid::target, &TargetMeasures::parts>}}};
 
 }  // namespace
 
-void write_measures(JsonText& json, const Measures& measures) {
-  const bool are_flops_known = measures.flops.are_known();
-  write_coverage(json, measures, are_flops_known);
-  json.number("acc_subgraphs", measures.acc_subgraphs);
-  json.number("cpu_nodes", measures.cpu_nodes);
-  json.key("boundary_bytes");
-  measures.is_any_boundary_known() ? json.number(measures.boundary_bytes) : json.null();
-  json.flag("boundary_known", measures.is_boundary_known);
-  json.number("qps", measures.is_boundary_known ? measures.qps : std::nullopt);
-  json.number("latency_us", measures.latency_us);
-  json.number("all_cpu_us", measures.all_cpu_us);
-  if (measures.targets.empty()) return;
-  json.begin_list("targets");
-  for (const TargetMeasures& target : measures.targets) {
-    json.begin_object();
-    json.text("name", target.name);
-    write_coverage(json, target, are_flops_known);
-    json.number("partitions", target.parts);
-    json.end_object();
-  }
-  json.end_list();
-}
+const Fields<Measures> kMeasureFields = {
+    kLines,
+    {{"coverage", [](auto& now) { return shares_of(now, now.flops.are_known()); }, kSharesAbout,
+      kSharesFields},
+     {"acc_subgraphs", the<&Measures::acc_subgraphs>},
+     {"cpu_nodes", the<&Measures::cpu_nodes>},
+     {"boundary_bytes",
+      [](auto& now) { return when(now.is_any_boundary_known(), now.boundary_bytes); },
+      "Into and out of accelerator subgraphs, for tensors of known size. null: of none it is "
+      "known."},
+     {"boundary_known", the<&Measures::is_boundary_known>, "All sizes are known."},
+     {"qps", [](auto& now) { return now.is_boundary_known ? now.qps : std::nullopt; },
+      "When all partitions share the link. null: it does not limit it, or sizes are not known."},
+     {"latency_us", the<&Measures::latency_us>},
+     {"all_cpu_us", the<&Measures::all_cpu_us>, "Without an accelerator; null: not known."},
+     {"targets",
+      [](auto& now) {
+        return each(now.targets, [&](const TargetMeasures& target) {
+          return TargetSaid{&target, now.flops.are_known()};
+        });
+      },
+      "Of several targets: what each has of the model.", kTargetFields, kLeftOut}}};
 
-void write_move(JsonText& json, const CheckedMove& move, const std::vector<std::string>& targets) {
-  const CheckedNode& node = move.node;
-  json.text("node", node.name);
-  json.text("op", node.op);
-  json.text("from", place_name(move.from, targets));
-  json.text("to", place_name(move.to, targets));
-  json.text("cause", change_name(move.change));
-  json.key("code");
-  node.code == ReasonCode::none ? json.null() : json.text(reason_code_name(node.code));
-  json.text("detail", node.detail);
-  json.key("because");
-  node.because.empty() ? json.null() : json.text(node.because);
-}
+const Fields<MoveSaid> kMoveFields = {
+    kLines,
+    {{"node", the<&MoveSaid::move, &CheckedMove::node, &CheckedNode::name>},
+     {"op", the<&MoveSaid::move, &CheckedMove::node, &CheckedNode::op>},
+     {"from", [](auto& one) { return place_name(one.move->from, *one.targets); },
+      "absent, cpu, acc, or the name of one of several targets."},
+     {"to", [](auto& one) { return place_name(one.move->to, *one.targets); },
+      "cpu, acc, or the name of one of several targets."},
+     {"cause", [](auto& one) { return change_name(one.move->change); },
+      "The change to blame; program: another version of cleave.",
+      words("model list settings model_or_list program")},
+     {"code",
+      [](auto& one) {
+        const ReasonCode code = one.move->node.code;
+        return when(code != ReasonCode::none, reason_code_name(code));
+      },
+      "Why it is on the CPU, or why the target that it left does not run it; null: there is none "
+      "to give.",
+      FieldForm{.words_of = reason_code_names}},
+     {"detail", the<&MoveSaid::move, &CheckedMove::node, &CheckedNode::detail>,
+      "Why it is, or was, on the CPU; empty: it never was."},
+     {"because",
+      [](auto& one) {
+        const std::string& because = one.move->node.because;
+        return when(!because.empty(), because);
+      },
+      "The node to blame; null: none."}},
+    "move"};
 
 // ---- check ci ----
 //
@@ -318,6 +355,28 @@ std::vector<CiFinding> findings_of(const Check& check) {
   return findings;
 }
 
+// The nodes that moved, by what became of them.
+std::vector<std::pair<std::string, std::vector<CheckedMove>>> moves_by_what(const CheckRun& run) {
+  if (run.targets.empty()) {
+    return {{"newly on the CPU", run.regressions}, {"newly on the accelerator", run.improvements}};
+  }
+  std::vector<std::pair<std::string, std::vector<CheckedMove>>> all;
+  for (const auto* const moves : {&run.regressions, &run.moved, &run.improvements}) {
+    for (MovesBetween& between : moves_between(*moves, run.targets)) {
+      const bool is_new = between.from == Place::absent;
+      all.emplace_back(is_new ? "newly on the CPU" : "moved " + between.text,
+                       std::move(between.moves));
+    }
+  }
+  return all;
+}
+
+// "87.1% in 3 FAIL": what a list takes of a model, for tables.
+std::string taken_text(const CheckRun& run) {
+  return percent_text(run.now.nodes.ratio()) + " in " + count_text(run.now.acc_subgraphs) +
+         (run.passed() ? "" : " FAIL");
+}
+
 // ---- Markdown ----
 
 std::string names_of(const MoveGroup& group) {
@@ -390,15 +449,8 @@ std::string ci_overview_text(const Check& check) {
 
 std::string ci_run_text(const CheckRun& run) {
   std::string text = "\n### " + markdown_code(run.model) + " with " + markdown_code(run.list) +
-                     "\n" + (run.gates.empty() ? "" : ci_gates_text(run)) +
-                     moves_text(run, run.regressions, "newly on the CPU");
-  if (run.targets.empty()) text += moves_text(run, run.improvements, "newly on the accelerator");
-  for (const std::vector<CheckedMove>* const moves : {&run.moved, &run.improvements}) {
-    if (run.targets.empty()) break;
-    for (const MovesBetween& between : moves_between(*moves, run.targets)) {
-      text += moves_text(run, between.moves, "moved " + between.text);
-    }
-  }
+                     "\n" + (run.gates.empty() ? "" : ci_gates_text(run));
+  for (const auto& [what, moves] : moves_by_what(run)) text += moves_text(run, moves, what);
   return text;
 }
 
@@ -433,103 +485,111 @@ CiReport ci_report(const Check& check) {
 
 // ---- check json ----
 //
-// cleave.check: the fields of the format's description; each entry also has its model and list.
+// cleave.check; each entry also has its model and list.
 
 namespace {
 
-class CheckWriter {
- public:
-  explicit CheckWriter(const Check& check) : check_(check) {}
+const Fields<CheckRun> kWhoseFields = {
+    kLines, {{"model", the<&CheckRun::model>}, {"list", the<&CheckRun::list>}}};
 
-  std::string write() {
-    json_.begin_object();
-    json_.text("format", "cleave.check");
-    json_.number("version", 1);
-    json_.flag("passed", check_.passed());
-    json_.begin_list("runs");
-    for (const CheckRun& run : check_.runs) write_run(run);
-    json_.end_list();
-    json_.begin_list("gates");
-    for (const CheckRun& run : check_.runs) {
-      for (const CheckedGate& checked : run.gates) write_gate(run, checked);
-    }
-    json_.end_list();
-    json_.begin_list("errors");
-    for (const CheckError& error : check_.errors) {
-      json_.begin_object(JsonText::Layout::one_line);
-      json_.text("model", error.model);
-      json_.text("message", error.message);
-      json_.end_object();
-    }
-    json_.end_list();
-    write_moves("regressions", &CheckRun::regressions);
-    write_moves("improvements", &CheckRun::improvements);
-    const bool has_targets = std::any_of(check_.runs.begin(), check_.runs.end(),
-                                         [](const auto& run) { return !run.now.targets.empty(); });
-    if (has_targets) write_moves("moved", &CheckRun::moved);
-    json_.end_object();
-    return std::move(json_).finish();
-  }
+const Fields<CheckRun> kRunFields = {kLines,
+                                     {{Itself{}, kWhoseFields},
+                                      {"passed", [](auto& run) { return run.passed(); }},
+                                      {the<&CheckRun::now>, kMeasureFields},
+                                      {"baseline", [](auto& run) { return run.before.has_value(); },
+                                       "It was compared with a baseline."},
+                                      {"settings_changed", the<&CheckRun::settings>},
+                                      {"removed_nodes", the<&CheckRun::removed>,
+                                       "Nodes of the baseline that the model no longer has."}}};
 
- private:
-  void write_whose(const CheckRun& run) {
-    json_.text("model", run.model);
-    json_.text("list", run.list);
-  }
-
-  void write_run(const CheckRun& run) {
-    json_.begin_object();
-    write_whose(run);
-    json_.flag("passed", run.passed());
-    write_measures(json_, run.now);
-    json_.flag("baseline", run.before.has_value());
-    json_.begin_list("settings_changed");
-    for (const std::string& setting : run.settings) json_.text(setting);
-    json_.end_list();
-    json_.number("removed_nodes", run.removed);
-    json_.end_object();
-  }
-
-  void write_gate(const CheckRun& run, const CheckedGate& checked) {
-    const Gate& gate = checked.gate;
-    json_.begin_object();
-    json_.text("name", gate_name(gate));
-    write_whose(run);
-    json_.number("limit", limit_of(gate));
-    json_.number("actual", gate.actual);
-    json_.number("baseline", gate.baseline);
-    json_.flag("passed", gate.passed());
-    json_.text("verdict", gate_verdict_name(gate.verdict));
-    json_.text("detail", checked.detail);
-    json_.end_object();
-  }
-
-  // If the baseline had no rate, there is no limit.
-  static std::optional<double> limit_of(const Gate& gate) {
-    if (gate.kind == GateKind::qps_regression && !gate.baseline) return std::nullopt;
-    return gate.limit;
-  }
-
-  void write_moves(std::string_view key, std::vector<CheckedMove> CheckRun::*moves) {
-    json_.begin_list(key);
-    for (const CheckRun& run : check_.runs) {
-      for (const CheckedMove& move : run.*moves) {
-        json_.begin_object();
-        write_whose(run);
-        write_move(json_, move, run.targets);
-        json_.end_object();
-      }
-    }
-    json_.end_list();
-  }
-
-  const Check& check_;
-  JsonText json_;
+struct GateSaid {
+  const CheckRun* run;
+  const CheckedGate* checked;
 };
+template <auto Member>
+constexpr auto of_gate = the<&GateSaid::checked, &CheckedGate::gate, Member>;
+
+const Fields<GateSaid> kGateFields = {
+    kLines,
+    {{"name", [](auto& one) { return gate_name(one.checked->gate); }},
+     {"model", the<&GateSaid::run, &CheckRun::model>},
+     {"list", the<&GateSaid::run, &CheckRun::list>},
+     {"limit",
+      [](auto& one) {
+        // If the baseline had no rate, there is no limit.
+        const Gate& gate = one.checked->gate;
+        return when(gate.kind != GateKind::qps_regression || gate.baseline, gate.limit);
+      },
+      "The minimum or maximum; null: the baseline has none."},
+     {"actual", of_gate<&Gate::actual>, "null: unknown, unlimited, or there is no such node."},
+     {"baseline", of_gate<&Gate::baseline>,
+      "The baseline's value that the limit comes from; null: none."},
+     {"passed", [](auto& one) { return one.checked->gate.passed(); }},
+     {"verdict", [](auto& one) { return gate_verdict_name(one.checked->gate.verdict); },
+      words("holds fails not_known not_applicable")},
+     {"detail", the<&GateSaid::checked, &CheckedGate::detail>}}};
+
+const Fields<CheckError> kErrorFields = {
+    kOneLine, {{"model", the<&CheckError::model>}, {"message", the<&CheckError::message>}}};
+
+struct RunMoveSaid {
+  const CheckRun* run;
+  MoveSaid move;
+};
+const Fields<RunMoveSaid> kRunMoveFields = {kLines,
+                                            {{"model", the<&RunMoveSaid::run, &CheckRun::model>},
+                                             {"list", the<&RunMoveSaid::run, &CheckRun::list>},
+                                             {the<&RunMoveSaid::move>, kMoveFields}},
+                                            "move"};
+
+template <auto Moves>
+std::vector<RunMoveSaid> moves_of_runs(const Check& check) {
+  std::vector<RunMoveSaid> all;
+  for (const CheckRun& run : check.runs) {
+    for (const CheckedMove& move : run.*Moves) all.push_back({&run, {&move, &run.targets}});
+  }
+  return all;
+}
+
+const Fields<Check> kCheckFields = {
+    kLines,
+    {{"passed", [](auto& check) { return check.passed(); },
+      "All gates hold, and all models were checked."},
+     {"runs", the<&Check::runs>, kRunFields},
+     {"gates",
+      [](auto& check) {
+        std::vector<GateSaid> all;
+        for (const CheckRun& run : check.runs) {
+          for (const CheckedGate& checked : run.gates) all.push_back({&run, &checked});
+        }
+        return all;
+      },
+      kGateFields},
+     {"errors", the<&Check::errors>, "Models that could not be read or split.", kErrorFields},
+     {"regressions", the<moves_of_runs<&CheckRun::regressions>>,
+      "On the CPU now, but not in the baseline.", kRunMoveFields},
+     {"improvements", the<moves_of_runs<&CheckRun::improvements>>,
+      "From the CPU to the accelerator.", kRunMoveFields},
+     {"moved",
+      [](auto& check) {
+        const bool has_targets =
+            std::any_of(check.runs.begin(), check.runs.end(),
+                        [](const CheckRun& run) { return !run.now.targets.empty(); });
+        return has_targets ? std::optional(moves_of_runs<&CheckRun::moved>(check)) : std::nullopt;
+      },
+      "From one of several targets to another; left out where there is one.", kRunMoveFields,
+      kLeftOut}}};
 
 }  // namespace
 
-std::string check_json(const Check& check) { return CheckWriter(check).write(); }
+Document check_document() {
+  return {"check",
+          "The output of `check --json`. A run is a model with a support list, named as on the "
+          "command line.",
+          kCheckFields.table()};
+}
+
+std::string check_json(const Check& check) { return document_text("check", kCheckFields, check); }
 
 // ---- check pages ----
 
@@ -647,11 +707,7 @@ PageTable models_of(const Check& check) {
           .fails = fails};
       for (const std::string& list : lists) {
         const auto found = runs.find(list);
-        row.cells.push_back(found == runs.end()
-                                ? "-"
-                                : percent_text(found->second->now.nodes.ratio()) + " in " +
-                                      count_text(found->second->now.acc_subgraphs) +
-                                      (found->second->passed() ? "" : " FAIL"));
+        row.cells.push_back(found == runs.end() ? "-" : taken_text(*found->second));
         if (found == runs.end()) continue;
         const std::string failures = failures_of(*found->second);
         if (!failures.empty()) row.note += (row.note.empty() ? "" : "\n") + failures;
@@ -847,8 +903,7 @@ std::string indented(std::string_view text, std::size_t columns) {
 }
 
 std::string gates_text(const CheckRun& run) {
-  TextTable table({"", "gate", "is", "must be"},
-                  {Align::left, Align::left, Align::left, Align::left});
+  TextTable table({"gate", "is", "must be"}, {Align::left, Align::left, Align::left, Align::left});
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
     table.add_row({std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate),
@@ -886,18 +941,8 @@ std::string run_text(const CheckRun& run) {
   if (!has_moves && !run.settings.empty()) {
     text += wrapped("no node moved; " + change_text(Change::settings, run.settings), 2, 4);
   }
-  if (run.targets.empty()) {
-    text += moves_text(run.regressions, "newly on the CPU", run.settings);
-    text += moves_text(run.improvements, "newly on the accelerator", run.settings);
-  }
-  for (const std::vector<CheckedMove>* const moves :
-       {&run.regressions, &run.moved, &run.improvements}) {
-    if (run.targets.empty()) break;
-    for (const MovesBetween& between : moves_between(*moves, run.targets)) {
-      const bool is_new = between.from == Place::absent;
-      text += moves_text(between.moves, is_new ? "newly on the CPU" : "moved " + between.text,
-                         run.settings);
-    }
+  for (const auto& [what, moves] : moves_by_what(run)) {
+    text += moves_text(moves, what, run.settings);
   }
   if (run.removed > 0) {
     text += "\n  " + counted(run.removed, "node") + " of the baseline no longer there\n";
@@ -942,7 +987,7 @@ std::string errors_text(const Check& check) {
 // An overview of several runs.
 std::string overview_text(const Check& check) {
   TextTable table(
-      {"", "model", "list", "node coverage", "subgraphs", "gates"},
+      {"model", "list", "node coverage", "subgraphs", "gates"},
       {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   for (const CheckRun* const one : failing_first(check)) {
     const CheckRun& run = *one;
@@ -1000,10 +1045,7 @@ std::string check_table(const Check& check) {
     std::vector<std::string> row = {path_end(model, 48)};
     for (const std::string& list : lists) {
       const auto found = runs.find({model, list});
-      row.push_back(found == runs.end() ? "-"
-                                        : percent_text(found->second->now.nodes.ratio()) + " in " +
-                                              count_text(found->second->now.acc_subgraphs) +
-                                              (found->second->passed() ? "" : " FAIL"));
+      row.push_back(found == runs.end() ? "-" : taken_text(*found->second));
       if (found != runs.end() && !found->second->open_sizes.empty()) {
         row.back() += " *";
         open.emplace(model, found->second->open_sizes);

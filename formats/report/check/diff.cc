@@ -8,7 +8,7 @@
 #include "core/graph/graph.h"
 #include "core/measures/check.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/lists/settings.h"
 #include "formats/models/models.h"
@@ -181,7 +181,7 @@ void add_target_rows(KeptTable& table, const Measures& before, const Measures& a
 KeptTable diff_numbers(const Diff& diff) {
   const Measures& before = diff.before.measures;
   const Measures& after = diff.after.measures;
-  KeptTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
+  KeptTable table({"before", "after"}, {Align::left, Align::right, Align::right});
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
   if (diff.before.opsets_text != diff.after.opsets_text) {
     table.add_row({"opset", diff.before.opsets_text, diff.after.opsets_text});
@@ -279,51 +279,58 @@ std::string diff_text(const Diff& diff) {
 
 namespace {
 
-using Layout = JsonText::Layout;
+const Fields<DiffSide> kSideFields = {
+    kLines,
+    {{"model", the<&DiffSide::model>},
+     {"list", the<&DiffSide::list>},
+     {"opsets", the<&DiffSide::opsets>, "Those that the model imports; the default domain is \"\".",
+      kOpsetFields},
+     {the<&DiffSide::measures>, kMeasureFields}},
+    "side"};
 
-void write_side(JsonText& json, std::string_view key, const DiffSide& side) {
-  json.begin_object(key);
-  json.text("model", side.model);
-  json.text("list", side.list);
-  write_opsets(json, side.opsets);
-  write_measures(json, side.measures);
-  json.end_object();
-}
+struct RemovedSaid {
+  std::string_view node, from;
+};
+const Fields<RemovedSaid> kRemovedFields = {
+    kOneLine,
+    {{"node", the<&RemovedSaid::node>},
+     {"from", the<&RemovedSaid::from>, "cpu, acc, or the name of one of several targets."}}};
+
+const Fields<Diff> kDiffFields = {
+    kLines,
+    {{"before", the<&Diff::before>, kSideFields},
+     {"after", the<&Diff::after>, kSideFields},
+     {"model_changed", [](auto& diff) { return !diff.is_same_model; }},
+     {"list_changed", [](auto& diff) { return !diff.is_same_list; }},
+     {"settings_changed", the<&Diff::settings>},
+     {"moves",
+      [](auto& diff) {
+        std::vector<MoveSaid> all;
+        for (const auto* const moves : {&diff.to_cpu, &diff.to_acc, &diff.moved, &diff.added}) {
+          for (const CheckedMove& move : *moves) all.push_back({&move, &diff.targets});
+        }
+        return all;
+      },
+      "Nodes moved to the CPU, then from it to an accelerator, then between targets, then added "
+      "nodes; each in model order.",
+      kMoveFields},
+     {"removed",
+      [](auto& diff) {
+        return each(diff.removed, [&](const Diff::Removed& removed) {
+          return RemovedSaid{removed.node, place_name(removed.from, diff.targets)};
+        });
+      },
+      "Nodes that only the first model has, by name.", kRemovedFields}}};
 
 }  // namespace
 
-std::string diff_json(const Diff& diff) {
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.diff");
-  json.number("version", 1);
-  write_side(json, "before", diff.before);
-  write_side(json, "after", diff.after);
-  json.flag("model_changed", !diff.is_same_model);
-  json.flag("list_changed", !diff.is_same_list);
-  json.begin_list("settings_changed");
-  for (const std::string& setting : diff.settings) json.text(setting);
-  json.end_list();
-  json.begin_list("moves");
-  for (const std::vector<CheckedMove>* const moves :
-       {&diff.to_cpu, &diff.to_acc, &diff.moved, &diff.added}) {
-    for (const CheckedMove& move : *moves) {
-      json.begin_object();
-      write_move(json, move, diff.targets);
-      json.end_object();
-    }
-  }
-  json.end_list();
-  json.begin_list("removed");
-  for (const Diff::Removed& removed : diff.removed) {
-    json.begin_object(Layout::one_line);
-    json.text("node", removed.node);
-    json.text("from", place_name(removed.from, diff.targets));
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
-  return std::move(json).finish();
+Document diff_document() {
+  return {"diff",
+          "The output of `diff --json`: nodes that moved between two splits, and the change to "
+          "blame.",
+          kDiffFields.table()};
 }
+
+std::string diff_json(const Diff& diff) { return document_text("diff", kDiffFields, diff); }
 
 }  // namespace cleave

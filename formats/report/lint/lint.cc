@@ -13,7 +13,7 @@
 #include "core/graph/graph.h"
 #include "core/lists/support.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/lists/support_file.h"
 #include "formats/onnx/infer/infer.h"
@@ -695,38 +695,45 @@ std::string lint_text(const Lint& lint) {
 
 namespace {
 
-void write_finding(JsonText& json, const LintFinding& finding) {
-  json.begin_object();
-  json.text("kind", lint_kind_name(finding.kind));
-  json.text("severity", severity_name(finding.severity));
-  json.key("line");
-  finding.line == 0 ? json.null() : json.number(finding.line);
-  json.key("column");
-  finding.line == 0 ? json.null() : json.number(finding.column);
-  json.text("message", finding.message);
-  json.text("note", finding.note);
-  json.end_object();
+template <auto Position>
+std::optional<std::uint32_t> position_of(const LintFinding& finding) {
+  return when(finding.line != 0, finding.*Position);
 }
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kLintKindCount; ++i) {
+    names.emplace_back(lint_kind_name(static_cast<LintKind>(i)));
+  }
+  return names;
+}
+
+const Fields<LintFinding> kFindingFields = {
+    kLines,
+    {{"kind", [](auto& one) { return lint_kind_name(one.kind); },
+      FieldForm{.words_of = kind_names}},
+     {"severity", [](auto& one) { return severity_name(one.severity); },
+      words("error warning note")},
+     {"line", the<position_of<&LintFinding::line>>, "From 1; null: it is of the whole list."},
+     {"column", the<position_of<&LintFinding::column>>, "From 1; null: as for `line`."},
+     {"message", the<&LintFinding::message>},
+     {"note", the<&LintFinding::note>}}};
+
+const Fields<Lint> kLintFields = {
+    kLines,
+    {{"list", the<&Lint::list>},
+     {"models", the<&Lint::models>, kOnOneLine},
+     {"onnx", the<&Lint::is_onnx>, "Names of ops were compared with ONNX's."},
+     {"errors", [](auto& lint) { return lint.count(Severity::error); }},
+     {"warnings", [](auto& lint) { return lint.count(Severity::warning); }},
+     {"findings", the<&Lint::findings>, "By line; those without a line last.", kFindingFields}}};
 
 }  // namespace
 
-std::string lint_json(const Lint& lint) {
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.lint");
-  json.number("version", 1);
-  json.text("list", lint.list);
-  json.begin_list("models", JsonText::Layout::one_line);
-  for (const std::string& model : lint.models) json.text(model);
-  json.end_list();
-  json.flag("onnx", lint.is_onnx);
-  json.number("errors", lint.count(Severity::error));
-  json.number("warnings", lint.count(Severity::warning));
-  json.begin_list("findings");
-  for (const LintFinding& finding : lint.findings) write_finding(json, finding);
-  json.end_list();
-  json.end_object();
-  return std::move(json).finish();
+Document lint_document() {
+  return {"lint", "The output of `lists lint --json`.", kLintFields.table()};
 }
+
+std::string lint_json(const Lint& lint) { return document_text("lint", kLintFields, lint); }
 
 }  // namespace cleave

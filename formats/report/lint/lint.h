@@ -11,6 +11,7 @@
 #include "core/lists/lint.h"
 #include "core/lists/support.h"
 #include "formats/base/faults.h"
+#include "formats/base/fields.h"
 
 namespace cleave {
 
@@ -66,5 +67,6 @@ std::string lint_text(const Lint& lint);
 
 // cleave.lint version 1.
 std::string lint_json(const Lint& lint);
+Document lint_document();
 
 }  // namespace cleave

@@ -4,15 +4,14 @@
 #include <array>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/words.h"
 #include "core/graph/graph.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/lists/support_file.h"
 #include "formats/models/models.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
 
 namespace cleave {
@@ -21,353 +20,364 @@ namespace cleave {
 
 namespace {
 
-using Layout = JsonText::Layout;
+// By FindingKind and by ValueVerdict.
+constexpr std::array<std::string_view, 7> kKindNames = {
+    "culprit", "together", "remedy", "flaky", "unexplained", "left out", "size"};
+constexpr std::array<std::string_view, 9> kValuesNames = {"culprit",
+                                                          "lower precision",
+                                                          "order of ties",
+                                                          "one quantisation step",
+                                                          "rounding decides an order",
+                                                          "errors add up",
+                                                          "together",
+                                                          "not finite",
+                                                          "unresolved"};
 
-std::string_view kind_name(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::culprit:
-      return "culprit";
-    case FindingKind::together:
-      return "together";
-    case FindingKind::remedy:
-      return "remedy";
-    case FindingKind::flaky:
-      return "flaky";
-    case FindingKind::unexplained:
-      return "unexplained";
-    case FindingKind::left_out:
-      return "left out";
-    case FindingKind::size:
-      return "size";
-  }
-  return {};
+template <const auto& Names>
+std::vector<std::string> all_of() {
+  return {Names.begin(), Names.end()};
 }
 
-std::string_view values_name(ValueVerdict verdict) {
-  switch (verdict) {
-    case ValueVerdict::culprit:
-      return "culprit";
-    case ValueVerdict::lower_precision:
-      return "lower precision";
-    case ValueVerdict::tie_order:
-      return "order of ties";
-    case ValueVerdict::one_step:
-      return "one quantisation step";
-    case ValueVerdict::rounding_decides:
-      return "rounding decides an order";
-    case ValueVerdict::errors_add_up:
-      return "errors add up";
-    case ValueVerdict::together:
-      return "together";
-    case ValueVerdict::not_finite:
-      return "not finite";
-    case ValueVerdict::unresolved:
-      return "unresolved";
+std::vector<std::string> verdict_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(LowerVerdict::driver); ++i) {
+    names.emplace_back(verdict_name(static_cast<LowerVerdict>(i)));
   }
-  return {};
+  return names;
 }
 
-class JsonWriter {
- public:
-  explicit JsonWriter(const LoweringReport& report)
-      : report_(report), graph_(report.model.graph), outcome_(report.outcome) {}
+constexpr std::string_view kStageNames = "check compile run";
 
-  std::string write() {
-    json_.begin_object();
-    json_.text("format", "cleave.lowering");
-    json_.number("version", 1);
-    json_.flag("clean", outcome_.is_clean);
-    json_.number("nodes", outcome_.nodes);
-    json_.number("nodes_lowered", outcome_.nodes_lowered);
-    json_.number("rounds", outcome_.rounds.size());
-    json_.number("compiler_runs", outcome_.compiler_runs);
-    json_.number("cache_hits", outcome_.cache_hits);
-    json_.number("rules", outcome_.learned.size());
-    json_.flag("eroding", outcome_.is_eroding);
-    json_.number("seconds", outcome_.seconds);
-    json_.number("backend_seconds", outcome_.backend_seconds);
-    json_.number("jobs", report_.pool.jobs);
-    write_backends();
-    json_.begin_list("parts");
-    for (const LoweredPart& part : outcome_.rounds.back().parts) write_part(part);
-    json_.end_list();
-    json_.begin_list("findings");
-    for (std::size_t i = 0; i < outcome_.findings.size(); ++i) write_finding(i);
-    json_.end_list();
-    json_.begin_list("learned");
-    write_learned();
-    json_.end_list();
-    json_.number("max_nodes", outcome_.most_nodes);
-    write_sizes();
-    json_.end_object();
-    return std::move(json_).finish();
-  }
+std::optional<std::string> unless_empty(const std::string& text) {
+  return when(!text.empty(), text);
+}
 
- private:
-  void write_backends() {
-    json_.text("model", report_.model.source.path());
-    write_bound();
-    json_.begin_list("backends");
-    for (std::size_t i = 0; i < report_.backends.size(); ++i) {
-      json_.begin_object(Layout::one_line);
-      json_.text("name", report_.backends[i].name);
-      json_.text("identity", outcome_.identities[i]);
-      const std::string& target = report_.backends[i].target;
-      if (!target.empty()) json_.text("target", target);
-      json_.end_object();
-    }
-    json_.end_list();
-    write_targets();
-    json_.key("reference");
-    outcome_.reference.empty() ? json_.null() : json_.text(outcome_.reference);
-    json_.text("reference_note", outcome_.lack_of_reference);
-    write_reference_sizes();
-    json_.number("samples_compared", outcome_.samples);
-    json_.number("seed", report_.pool.seed);
-  }
+template <class Value>
+Entries<Value, std::string> entries(std::vector<std::pair<std::string, Value>> list) {
+  return {std::move(list)};
+}
 
-  // What the model was given before it was split: a compiled partition holds for these only.
-  void write_bound() {
-    const ShapeBindings& bindings = report_.model.bindings;
-    json_.begin_object("bound", Layout::one_line);
-    json_.begin_object("dims");
-    for (const auto& [name, size] : bindings.dims) {
-      json_.text_key(name);
-      json_.number(size);
-    }
-    json_.end_object();
-    json_.begin_object("shapes");
-    for (const auto& [input, sizes] : bindings.inputs) {
-      json_.text_key(input);
-      json_.begin_list();
-      for (const std::int64_t size : sizes) json_.number(size);
-      json_.end_list();
-    }
-    json_.end_object();
-    json_.begin_object("values");
-    for (const auto& [input, text] : bindings.values) {
-      json_.text_key(input);
-      json_.text(text);
-    }
-    json_.end_object();
-    json_.end_object();
-  }
-
-  void write_targets() {
-    if (outcome_.targets.empty()) return;
-    json_.begin_list("targets");
-    for (const LoweredOfTarget& own : lowered_of_targets(report_)) {
-      json_.begin_object(Layout::one_line);
-      json_.text("name", own.target);
-      json_.number("partitions", own.parts);
-      json_.number("nodes", own.nodes);
-      json_.number("partitions_lowered", own.lowered_parts);
-      json_.number("nodes_lowered", own.lowered_nodes);
-      json_.flag("compiled", !own.backends.empty());
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_reference_sizes() {
-    json_.begin_list("reference_sizes");
-    for (const TakenSize& taken : outcome_.taken) {
-      json_.begin_object(Layout::one_line);
-      json_.text("input", taken.input);
-      json_.number("axis", taken.axis);
-      json_.number("size", taken.size);
-      json_.text("why", taken.why);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_nodes(std::string_view key, const std::vector<NodeId>& nodes) {
-    json_.begin_list(key, Layout::one_line);
-    for (const NodeId node : nodes) json_.text(graph_.node(node).name);
-    json_.end_list();
-  }
-
-  void write_left(const Attempt& attempt) {
-    json_.begin_list("left");
-    for (const LeftOut& one : attempt.left) {
-      json_.begin_object(Layout::one_line);
-      json_.text("node", one.node);
-      json_.text("op", one.op);
-      json_.text("why", one.why);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_compared(const Attempt& attempt) {
-    json_.begin_list("values");
-    for (const ComparedOutput& one : attempt.compared) {
-      json_.begin_object(Layout::one_line);
-      json_.text("output", one.name);
-      json_.number("largest_difference", one.most_apart);
-      json_.number("largest_value", one.largest);
-      json_.number("rms", one.rms);
-      json_.flag("tested", one.is_tested);
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_remedies(const LoweredPart& part) {
-    json_.begin_object("remedies", Layout::one_line);
-    json_.number("pinned_inputs", part.pinned.size());
-    json_.number("pinned_to_data", static_cast<std::uint64_t>(std::count_if(
-                                       part.pinned.begin(), part.pinned.end(),
-                                       [](const PinnedShape& one) { return one.is_of_data; })));
-    json_.number("frozen_inputs", part.frozen);
-    json_.key("opset");
-    part.remedies.opset ? json_.number(*part.remedies.opset) : json_.null();
-    json_.flag("needs_sizes", part.needs_sizes);
-    json_.flag("stated_inside", part.remedies.state_inside);
-    write_pinned(part);
-    json_.end_object();
-  }
-
-  void write_pinned(const LoweredPart& part) {
-    json_.begin_list("pinned", Layout::one_line);
-    for (const PinnedShape& pinned : part.pinned) {
-      json_.begin_object();
-      json_.text("input", graph_.value(pinned.input).name);
-      json_.text("type", type_text(graph_, pinned.input));
-      json_.begin_list("shape");
-      for (const std::int64_t size : pinned.shape) json_.number(size);
-      json_.end_list();
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // The sizes with which open inputs compiled, and what to do with them.
-  void write_sizes() {
-    json_.begin_list("size_options", Layout::one_line);
-    for (const std::string& word : size_options(outcome_.sizes)) json_.text(word);
-    json_.end_list();
-    json_.key("split_command");
-    const std::string command = split_command(report_);
-    command.empty() ? json_.null() : json_.text(command);
-    json_.begin_list("advice");
-    for (const std::string& text : advice_texts(report_)) json_.text(text);
-    json_.end_list();
-  }
-
-  void write_part(const LoweredPart& part) {
-    const Attempt& attempt = part.attempt;
-    json_.begin_object();
-    json_.text("name", part.name);
-    json_.text("backend", report_.backends[part.backend].name);
-    json_.number("nodes", part.nodes.size());
-    json_.flag("lowered", part.is_lowered);
-    json_.text("verdict", verdict_name(attempt.verdict));
-    json_.text("detail", attempt.detail);
-    json_.text("stage", lower_stage_name(attempt.stage));
-    json_.number("seconds", attempt.seconds);
-    json_.number("artefact_bytes", attempt.artefact_bytes);
-    json_.flag("cached", attempt.is_cached);
-    json_.text("message", attempt.message);
-    json_.text("before", attempt.before);
-    json_.text("hash", part.hash);
-    write_left(attempt);
-    write_compared(attempt);
-    write_remedies(part);
-    json_.number("finding", part.finding);
-    if (part.artefacts) write_artefacts(*part.artefacts);
-    json_.end_object();
-  }
-
-  void write_artefacts(const PartArtefacts& artefacts) {
-    json_.begin_list("artefacts");
-    for (const Artefact& one : artefacts.files) {
-      json_.begin_object(Layout::one_line);
-      json_.text("file", one.file);
-      json_.text("role", one.role);
-      json_.number("bytes", one.bytes);
-      json_.text("sha256", one.sha256);
-      json_.end_object();
-    }
-    json_.end_list();
-    json_.key("artefact_why");
-    artefacts.why.empty() ? json_.null() : json_.text(artefacts.why);
-    write_texts("artefact_inputs", artefacts.inputs);
-    write_texts("artefact_outputs", artefacts.outputs);
-    json_.begin_object("target", Layout::one_line);
-    for (const auto& [key, value] : artefacts.target) json_.text(key, value);
-    json_.end_object();
-  }
-
-  void write_texts(std::string_view key, const std::vector<std::string>& texts) {
-    json_.begin_list(key, Layout::one_line);
-    for (const std::string& text : texts) json_.text(text);
-    json_.end_list();
-  }
-
-  void write_finding(std::size_t index) {
-    const LowerFinding& found = outcome_.findings[index];
-    const Finding& finding = found.finding;
-    json_.begin_object();
-    json_.number("round", found.round);
-    json_.text("part", found.part);
-    json_.text("backend", report_.backends[found.backend].name);
-    json_.text("kind", kind_name(finding.kind));
-    json_.key("values");
-    found.values ? json_.text(values_name(*found.values)) : json_.null();
-    json_.text("culprit", culprit_text(graph_, found));
-    write_nodes("nodes", finding.nodes);
-    json_.number("nodes_within", finding.within.size());
-    json_.flag("minimal", finding.is_minimal);
-    json_.key("max_nodes");
-    finding.kind == FindingKind::size ? json_.number(finding.most_nodes) : json_.null();
-    json_.key("blocked");
-    const std::string blocked = blocked_text(graph_, finding);
-    blocked.empty() ? json_.null() : json_.text(blocked);
-    json_.text("signature", finding.signature);
-    json_.text("message", finding.message);
-    json_.number("runs", finding.runs);
-    json_.key("rule");
-    found.rule.empty() ? json_.null() : json_.text(found.rule);
-    json_.key("cases");
-    found.rule.empty() ? json_.null() : json_.number(found.cases);
-    json_.key("folder");
-    report_.folder.empty() ? json_.null() : json_.text("findings/" + std::to_string(index + 1));
-    json_.end_object();
-  }
-
-  void write_learned() {
-    if (outcome_.targets.empty()) {
-      for (const Rule& rule : outcome_.learned) write_rule(rule, {});
-    }
-    for (std::size_t i = 0; i < outcome_.targets.size(); ++i) {
-      for (const Rule& rule : outcome_.learned_by_target[i].rules) {
-        write_rule(rule, outcome_.targets[i]);
-      }
-    }
-  }
-
-  // `target`: of several, the one that it holds for.
-  void write_rule(const Rule& rule, std::string_view target) {
-    json_.begin_object(Layout::one_line);
-    if (!target.empty()) json_.text("target", target);
-    json_.text("op", rule.op);
-    json_.text("domain", rule.domain);
-    json_.text("name", rule.node_name);
-    json_.text("why", rule.why);
-    json_.end_object();
-  }
-
-  const LoweringReport& report_;
-  const Graph& graph_;
-  const LowerOutcome& outcome_;
-  JsonText json_;
+struct Said {
+  const LoweringReport* report;
+  const LowerOutcome* outcome;
 };
+template <auto Member>
+constexpr auto of_outcome = the<&Said::outcome, Member>;
+
+// One of several things of a lowering: a partition, a finding.
+template <class T>
+struct One {
+  const LoweringReport* report;
+  const T* it;
+};
+using OnePart = One<LoweredPart>;
+using OneFinding = One<LowerFinding>;
+template <auto... Members>
+constexpr auto of_part = the<&OnePart::it, Members...>;
+template <auto Member>
+constexpr auto of_attempt = the<&OnePart::it, &LoweredPart::attempt, Member>;
+template <auto... Members>
+constexpr auto of_found = the<&OneFinding::it, Members...>;
+template <auto Member>
+constexpr auto of_finding = the<&OneFinding::it, &LowerFinding::finding, Member>;
+
+// The partitions of the last round.
+const std::vector<LoweredPart>& parts_of(const LoweringReport& report) {
+  return report.outcome.rounds.back().parts;
+}
+
+const Fields<ShapeBindings> kBoundFields = {
+    kOneLine,
+    {{"dims", [](auto& bound) { return entries(bound.dims); }, "--dim"},
+     {"shapes", [](auto& bound) { return entries(bound.inputs); },
+      "--input-shape; below 0: left open."},
+     {"values", [](auto& bound) { return entries(bound.values); }, "--set-input"}}};
+
+struct BackendSaid {
+  const Backend* backend;
+  std::string identity;
+};
+const Fields<BackendSaid> kBackendFields = {
+    kOneLine,
+    {{"name", the<&BackendSaid::backend, &Backend::name>},
+     {"identity", the<&BackendSaid::identity>},
+     {"target", the<&BackendSaid::backend, &Backend::target>,
+      "The one of several targets that it compiles for.", kLeftOut}}};
+
+const Fields<LoweredOfTarget> kTargetFields = {
+    kOneLine,
+    {{"name", the<&LoweredOfTarget::target>},
+     {"partitions", the<&LoweredOfTarget::parts>},
+     {"nodes", the<&LoweredOfTarget::nodes>},
+     {"partitions_lowered", the<&LoweredOfTarget::lowered_parts>, "By each of its backends."},
+     {"nodes_lowered", the<&LoweredOfTarget::lowered_nodes>},
+     {"compiled", [](auto& own) { return !own.backends.empty(); }, "False: it has no backend."}}};
+
+const Fields<TakenSize> kTakenFields = {kOneLine,
+                                        {{"input", the<&TakenSize::input>},
+                                         {"axis", the<&TakenSize::axis>},
+                                         {"size", the<&TakenSize::size>},
+                                         {"why", the<&TakenSize::why>}}};
+
+const Fields<LeftOut> kLeftFields = {
+    kOneLine,
+    {{"node", the<&LeftOut::node>},
+     {"op", the<&LeftOut::op>, "The backend's name for it, or for the part of it that is left."},
+     {"why", the<&LeftOut::why>, "Empty when the backend does not say."}}};
+
+const Fields<ComparedOutput> kComparedFields = {
+    kOneLine,
+    {{"output", the<&ComparedOutput::name>},
+     {"largest_difference", the<&ComparedOutput::most_apart>},
+     {"largest_value", the<&ComparedOutput::largest>, "Of the reference."},
+     {"rms", the<&ComparedOutput::rms>, "Of the difference, as a share of the reference's."},
+     {"tested", the<&ComparedOutput::is_tested>,
+      "False: all that is wanted is within the tolerance of 0."}}};
+
+struct PinnedSaid {
+  const Graph* graph;
+  const PinnedShape* pinned;
+};
+const Fields<PinnedSaid> kPinnedFields = {
+    kOneLine,
+    {{"input", [](auto& one) { return one.graph->value(one.pinned->input).name; }},
+     {"type", [](auto& one) { return type_text(*one.graph, one.pinned->input); },
+      "In the model, as `float32[N, 3]`."},
+     {"shape", the<&PinnedSaid::pinned, &PinnedShape::shape>, "That it was pinned to."}}};
+
+const Fields<OnePart> kRemedyFields = {
+    kOneLine,
+    {{"pinned_inputs", [](auto& part) { return part.it->pinned.size(); }},
+     {"pinned_to_data",
+      [](auto& part) {
+        const auto& pinned = part.it->pinned;
+        return static_cast<std::uint64_t>(std::count_if(
+            pinned.begin(), pinned.end(), [](const PinnedShape& one) { return one.is_of_data; }));
+      },
+      "Of the pinned: inputs whose shape depends on data."},
+     {"frozen_inputs", of_part<&LoweredPart::frozen>},
+     {"opset", of_part<&LoweredPart::remedies, &Remedies::opset>, "null: the model's."},
+     {"needs_sizes", of_part<&LoweredPart::needs_sizes>,
+      "Refused as it is; compiles when the model gets sizes such as `size_options`."},
+     {"stated_inside", of_part<&LoweredPart::remedies, &Remedies::state_inside>,
+      "The shapes that the reference saw of values inside, and of bodies, are written into the "
+      "part."},
+     {"pinned",
+      [](auto& part) {
+        return each(part.it->pinned, [&](const PinnedShape& pinned) {
+          return PinnedSaid{&part.report->model.graph, &pinned};
+        });
+      },
+      kPinnedFields}}};
+
+const Fields<Artefact> kArtefactFields = {
+    kOneLine,
+    {{"file", the<&Artefact::file>},
+     {"role", the<&Artefact::role>, "main: the file to load; data: one that it refers to."},
+     {"bytes", the<&Artefact::bytes>},
+     {"sha256", the<&Artefact::sha256>}}};
+
+const Fields<PartArtefacts> kMadeFields = {
+    kLines,
+    {{"artefacts", the<&PartArtefacts::files>,
+      "Files in the output folder that the backend made of the part; with -o, of lowered parts "
+      "only.",
+      kArtefactFields},
+     {"artefact_why", [](auto& made) { return unless_empty(made.why); },
+      "Why there are none; null: there are."},
+     {"artefact_inputs", the<&PartArtefacts::inputs>, "Of the main file, in its order.",
+      kOnOneLine},
+     {"artefact_outputs", the<&PartArtefacts::outputs>, kOnOneLine},
+     {"target", [](auto& made) { return entries(made.target); },
+      "What they were made for, as the worker says it: soc_model, precision, sdk, ...",
+      kOnOneLine}}};
+
+const Fields<OnePart> kPartFields = {
+    kLines,
+    {{"name", of_part<&LoweredPart::name>},
+     {"backend", [](auto& part) { return part.report->backends[part.it->backend].name; }},
+     {"nodes", [](auto& part) { return part.it->nodes.size(); }},
+     {"lowered", of_part<&LoweredPart::is_lowered>},
+     {"verdict",
+      [](auto& part) { return verdict_name(part.it->attempt.verdict); },
+      {.words_of = verdict_names}},
+     {"detail", of_attempt<&Attempt::detail>,
+      "The signal or exit status; of a worker, the stage as it names it."},
+     {"stage", [](auto& part) { return lower_stage_name(part.it->attempt.stage); },
+      words(kStageNames)},
+     {"seconds", of_attempt<&Attempt::seconds>},
+     {"artefact_bytes", of_attempt<&Attempt::artefact_bytes>},
+     {"cached", of_attempt<&Attempt::is_cached>},
+     {"message", of_attempt<&Attempt::message>, "The backend's message."},
+     {"before", of_attempt<&Attempt::before>,
+      "How an earlier try failed, when this is the answer to a repeat."},
+     {"hash", of_part<&LoweredPart::hash>,
+      "Of the piece, the backend and its version: the key of the cache."},
+     {"left", of_attempt<&Attempt::left>,
+      "Of a partition that is partly lowered: the nodes that the backend leaves out, as it calls "
+      "them. Of one that is refused: nodes that the backend names, where it does.",
+      kLeftFields},
+     {"values", of_attempt<&Attempt::compared>,
+      "Outputs of floats that were compared with the reference's.", kComparedFields},
+     {"remedies", Itself{}, kRemedyFields},
+     {"finding", of_part<&LoweredPart::finding>,
+      "Index of the first finding of it; null: there is none."},
+     {of_part<&LoweredPart::artefacts>, kMadeFields}}};
+
+const Fields<OneFinding> kFindingFields = {
+    kLines,
+    {{"round", of_found<&LowerFinding::round>},
+     {"part", of_found<&LowerFinding::part>},
+     {"backend", [](auto& one) { return one.report->backends[one.it->backend].name; }},
+     {"kind",
+      [](auto& one) { return kKindNames[static_cast<std::size_t>(one.it->finding.kind)]; },
+      {.words_of = all_of<kKindNames>}},
+     {"values",
+      [](auto& one) {
+        return one.it->values
+                   ? std::optional(kValuesNames[static_cast<std::size_t>(*one.it->values)])
+                   : std::nullopt;
+      },
+      "null: values are not what is wrong.",
+      {.words_of = all_of<kValuesNames>}},
+     {"culprit", [](auto& one) { return culprit_text(one.report->model.graph, *one.it); }},
+     {"nodes", [](auto& one) { return names_of(one.report->model.graph, one.it->finding.nodes); },
+      kOnOneLine},
+     {"nodes_within", [](auto& one) { return one.it->finding.within.size(); }},
+     {"minimal", of_finding<&Finding::is_minimal>},
+     {"max_nodes",
+      [](auto& one) {
+        const Finding& finding = one.it->finding;
+        return when(finding.kind == FindingKind::size, finding.most_nodes);
+      },
+      "For the kind size: pieces of so many nodes pass. null: it is another."},
+     {"blocked",
+      [](auto& one) {
+        return unless_empty(blocked_text(one.report->model.graph, one.it->finding));
+      },
+      "The first cut that could not be run, and why; null: there was none."},
+     {"signature", of_finding<&Finding::signature>},
+     {"message", of_finding<&Finding::message>},
+     {"runs", of_finding<&Finding::runs>, "Of the backend, for the search up to here."},
+     {"rule", [](auto& one) { return unless_empty(one.it->rule); }, "null: none was learned."},
+     {"cases",
+      [](auto& one) { return one.it->rule.empty() ? std::nullopt : std::optional(one.it->cases); },
+      "How many kinds of node the rule is made of; null: there is none."},
+     {"folder",
+      [](auto& one) {
+        const auto& all = one.report->outcome.findings;
+        return when(!one.report->folder.empty(),
+                    "findings/" + std::to_string(one.it - all.data() + 1));
+      },
+      "Beside lowering.json; null where it was not written."}}};
+
+struct LearnedSaid {
+  std::string_view target;  // of several, the one that it holds for
+  const Rule* rule;
+};
+const Fields<LearnedSaid> kLearnedFields = {
+    kOneLine,
+    {{"target", the<&LearnedSaid::target>, "The one of several targets that it holds for.",
+      kLeftOut},
+     {"op", the<&LearnedSaid::rule, &Rule::op>},
+     {"domain", the<&LearnedSaid::rule, &Rule::domain>},
+     {"name", the<&LearnedSaid::rule, &Rule::node_name>},
+     {"why", the<&LearnedSaid::rule, &Rule::why>}}};
+
+std::vector<LearnedSaid> learned_of(const Said& said) {
+  const LowerOutcome& outcome = *said.outcome;
+  std::vector<LearnedSaid> all;
+  if (outcome.targets.empty()) {
+    for (const Rule& rule : outcome.learned) all.push_back({{}, &rule});
+  }
+  for (std::size_t i = 0; i < outcome.targets.size(); ++i) {
+    for (const Rule& rule : outcome.learned_by_target[i].rules) {
+      all.push_back({outcome.targets[i], &rule});
+    }
+  }
+  return all;
+}
+
+const Fields<Said> kLoweringFields = {
+    kLines,
+    {{"clean", of_outcome<&LowerOutcome::is_clean>,
+      "Every accelerator partition of the last round is lowered by every backend."},
+     {"nodes", of_outcome<&LowerOutcome::nodes>, "Of the model."},
+     {"nodes_lowered", of_outcome<&LowerOutcome::nodes_lowered>},
+     {"rounds", [](auto& said) { return said.outcome->rounds.size(); }},
+     {"compiler_runs", of_outcome<&LowerOutcome::compiler_runs>,
+      "Number of runs of a backend, including searches."},
+     {"cache_hits", of_outcome<&LowerOutcome::cache_hits>, "Verdicts that were known."},
+     {"rules", [](auto& said) { return said.outcome->learned.size(); }, "Rules that were learned."},
+     {"eroding", of_outcome<&LowerOutcome::is_eroding>,
+      "Stopped because in each round the readers of the last culprit fail."},
+     {"seconds", of_outcome<&LowerOutcome::seconds>},
+     {"backend_seconds", of_outcome<&LowerOutcome::backend_seconds>,
+      "Spent waiting for backends and the reference, by all jobs."},
+     {"jobs", [](auto& said) { return said.report->pool.jobs; },
+      "Compilers at once: above 1, they slow each other down."},
+     {"model", [](auto& said) { return said.report->model.source.path(); }},
+     {"bound", [](auto& said) { return said.report->model.bindings; },
+      "What the model was given before it was split; compiled partitions hold for these.",
+      kBoundFields},
+     {"backends",
+      [](auto& said) {
+        return each(said.report->backends, [&](const Backend& backend) {
+          const auto i = static_cast<std::size_t>(&backend - said.report->backends.data());
+          return BackendSaid{&backend, said.outcome->identities[i]};
+        });
+      },
+      kBackendFields},
+     {"targets", [](auto& said) { return lowered_of_targets(*said.report); },
+      "Several targets: what each has in the last round. Left out where there is one.",
+      kTargetFields, kLeftOut},
+     {"reference", [](auto& said) { return unless_empty(said.outcome->reference); },
+      "null: none was used."},
+     {"reference_note", of_outcome<&LowerOutcome::lack_of_reference>,
+      "Why the reference that is the default was not used."},
+     {"reference_sizes", of_outcome<&LowerOutcome::taken>,
+      "Sizes that the reference took for open dims of the model's inputs.", kTakenFields},
+     {"samples_compared", of_outcome<&LowerOutcome::samples>, "0: values were not compared."},
+     {"seed", [](auto& said) { return said.report->pool.seed; }},
+     {"parts",
+      [](auto& said) {
+        return each(parts_of(*said.report), [&](const LoweredPart& part) {
+          return OnePart{said.report, &part};
+        });
+      },
+      kPartFields},
+     {"findings",
+      [](auto& said) {
+        return each(said.outcome->findings, [&](const LowerFinding& found) {
+          return OneFinding{said.report, &found};
+        });
+      },
+      kFindingFields},
+     {"learned", the<learned_of>, kLearnedFields},
+     {"max_nodes", of_outcome<&LowerOutcome::most_nodes>,
+      "A limit that was learned, for the list; null: none was."},
+     {"size_options", [](auto& said) { return size_options(said.outcome->sizes); },
+      "Sizes of the open inputs with which partitions compiled: those of the reference's run, else "
+      "assumed ones.",
+      kOnOneLine},
+     {"split_command", [](auto& said) { return unless_empty(split_command(*said.report)); },
+      "Writes the partitions with the shapes that were pinned; null when no shape was, or no "
+      "command can."},
+     {"advice", [](auto& said) { return advice_texts(*said.report); },
+      "What to do next, in words."}}};
 
 }  // namespace
 
-std::string lowering_json(const LoweringReport& report) { return JsonWriter(report).write(); }
+Document lowering_document() {
+  return {"lowering",
+          "The output of `lower --json`, and lowering.json of `lower -o`. Partitions are those of "
+          "the last round.",
+          kLoweringFields.table()};
+}
+
+std::string lowering_json(const LoweringReport& report) {
+  return document_text("lowering", kLoweringFields, {&report, &report.outcome});
+}
 
 std::string with_lowering(std::string report, const LoweringReport& lowering) {
   constexpr std::string_view kEnd = "\n}\n";
@@ -399,24 +409,16 @@ void write_part(JsonText& json, const PartConditions& part) {
   json.end_object();
 }
 
-}  // namespace
-
-Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned) {
-  for (const Rule& rule : list.allow) {
-    if (rule.opset && rule.opset->same_schema) {
-      return Error{list.path +
-                   " asks for schema versions of operators, which a native list cannot: "
-                   "give a list in native JSON or plain text"};
-    }
-  }
+// A native list. Its rules hold no schema versions of operators.
+std::string list_json(const SupportList& list) {
   JsonText json;
   json.begin_object();
   json.text("format", "cleave.support");
   json.number("version", 1);
-  json.text("name", list.name + std::string(kLearnedSuffix));
+  json.text("name", list.name);
   if (!list.source.empty()) json.text("source", list.source);
   if (list.link) {
-    json.begin_object("link", Layout::one_line);
+    json.begin_object("link", kOneLine);
     json.text("bandwidth", list.link->name);
     json.end_object();
   }
@@ -429,7 +431,6 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   json.end_list();
   json.begin_list("deny");
   for (const Rule& rule : list.deny) write_deny_rule(json, rule);
-  for (const Rule& rule : learned.rules) write_deny_rule(json, rule);
   json.end_list();
   if (!list.patterns.empty()) {
     json.begin_list("patterns");
@@ -438,17 +439,33 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   }
   for (std::size_t i = 0; i < kPartLimitCount; ++i) {
     const auto limit = static_cast<PartLimit>(i);
-    std::optional<std::uint64_t> most = list.limits[limit];
-    if (limit == PartLimit::nodes && learned.most_nodes) {
-      most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
-    }
-    if (most) json.number(part_limit_name(limit), *most);
+    if (list.limits[limit]) json.number(part_limit_name(limit), *list.limits[limit]);
   }
   write_part(json, list.part);
   if (list.view != GraphView::model) json.text("as", graph_view_name(list.view));
   if (list.keeps_qdq) json.flag("keep_qdq", true);
   json.end_object();
   return std::move(json).finish();
+}
+
+}  // namespace
+
+Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned) {
+  for (const Rule& rule : list.allow) {
+    if (rule.opset && rule.opset->same_schema) {
+      return Error{list.path +
+                   " asks for schema versions of operators, which a native list cannot: "
+                   "give a list in native JSON or plain text"};
+    }
+  }
+  SupportList all = list;
+  all.name += kLearnedSuffix;
+  all.deny.insert(all.deny.end(), learned.rules.begin(), learned.rules.end());
+  auto& most = all.limits.most[static_cast<std::size_t>(PartLimit::nodes)];
+  if (learned.most_nodes) {
+    most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+  }
+  return list_json(all);
 }
 
 // ---- lowering ci ----
@@ -481,10 +498,6 @@ constexpr std::array<CiRule, 7> kRules = {{
 
 FilePlace place_of(const LoweringReport& report) {
   return {.file = report.model.source.path(), .has_lines = false};
-}
-
-const std::vector<LoweredPart>& parts_of(const LoweringReport& report) {
-  return report.outcome.rounds.back().parts;
 }
 
 // ---- tests: a suite for each backend ----
@@ -826,45 +839,62 @@ std::string probe_text(const ProbeReport& report) {
 }
 
 std::string probed_list_json(const ProbeReport& report) {
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.support");
-  json.number("version", 1);
-  json.text("name", backend_text(report) + " (probed)");
-  json.begin_list("allow");
-  for (const Rule& rule : report.outcome.allow) write_allow_rule(json, rule);
-  json.end_list();
-  json.begin_list("deny");
-  for (const Rule& rule : report.outcome.deny) write_deny_rule(json, rule);
-  json.end_list();
-  if (!report.outcome.patterns.empty()) {
-    json.begin_list("patterns");
-    for (const Pattern& pattern : report.outcome.patterns) write_pattern(json, pattern);
-    json.end_list();
-  }
-  json.end_object();
-  return std::move(json).finish();
+  SupportList list;
+  list.name = backend_text(report) + " (probed)";
+  list.allow = report.outcome.allow;
+  list.deny = report.outcome.deny;
+  list.patterns = report.outcome.patterns;
+  return list_json(list);
+}
+
+namespace {
+
+struct CaseSaid {
+  const ProbedCase* it;
+  const LoadedModel* model;
+};
+template <auto... Members>
+constexpr auto of_case = the<&CaseSaid::it, Members...>;
+
+const Fields<CaseSaid> kCaseFields = {
+    kOneLine,
+    {{"case", of_case<&ProbedCase::text>,
+      "Op, opset, dtypes and shapes of inputs, attributes, number of outputs."},
+     {"verdict",
+      [](auto& one) { return verdict_name(one.it->attempt.verdict); },
+      {.words_of = verdict_names}},
+     {"stage", [](auto& one) { return lower_stage_name(one.it->attempt.stage); },
+      words(kStageNames)},
+     {"message", of_case<&ProbedCase::attempt, &Attempt::message>,
+      "The backend's own words; empty when it takes the node."},
+     {"seconds", of_case<&ProbedCase::attempt, &Attempt::seconds>},
+     {"model", [](auto& one) { return one.model->source.path(); },
+      "Where the first node of this case is."},
+     {"node", [](auto& one) { return one.model->graph.node(one.it->node).name; }},
+     {"nodes", of_case<&ProbedCase::nodes>, "Nodes of this case in all models."},
+     {"pinned", of_case<&ProbedCase::is_pinned>,
+      "Refused with open shapes, and asked again with the sizes of the reference, or those "
+      "assumed: the verdict is with these."},
+     {"known", [](auto& one) { return one.it->help == CaseHelp::known; },
+      "Refused as it is; with `--fold write` it is taken, or is no node any more."},
+     {"together", [](auto& one) { return names_of(one.model->graph, one.it->together); },
+      "Nodes with which it is taken, though refused alone: those of a learned pattern."}}};
+
+}  // namespace
+
+Document evidence_document() {
+  return {.name = "evidence",
+          .about = "LIST.evidence.jsonl has one a line, for each distinct node of the models.",
+          .fields = kCaseFields.table(),
+          .title = "A line of the evidence of `cleave probe`"};
 }
 
 std::string probe_evidence(const ProbeReport& report) {
-  using Json = nlohmann::ordered_json;
   std::string text;
   for (const ProbedCase& probed : report.outcome.cases) {
-    const LoadedModel& model = report.input.models[probed.model];
-    Json together = Json::array();
-    for (const NodeId node : probed.together) together.push_back(model.graph.node(node).name);
-    const Json line = {{"case", probed.text},
-                       {"verdict", verdict_name(probed.attempt.verdict)},
-                       {"stage", lower_stage_name(probed.attempt.stage)},
-                       {"message", probed.attempt.message},
-                       {"seconds", probed.attempt.seconds},
-                       {"model", model.source.path()},
-                       {"node", model.graph.node(probed.node).name},
-                       {"nodes", probed.nodes},
-                       {"pinned", probed.is_pinned},
-                       {"known", probed.help == CaseHelp::known},
-                       {"together", std::move(together)}};
-    text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    JsonText line;
+    write(line, kCaseFields, {&probed, &report.input.models[probed.model]});
+    text += std::move(line).finish();
   }
   return text;
 }
@@ -910,35 +940,53 @@ std::string reduce_text(const ReduceReport& report) {
   return text + "\n";
 }
 
+namespace {
+
+const Fields<ReduceReport> kReduceFields = {
+    kLines,
+    {{"model", [](auto& report) { return report.input.model.source.path(); }},
+     {"backend", [](auto& report) { return report.input.backends.front().name; }},
+     {"identity", [](auto& report) { return report.outcome.identity; },
+      "What the backend says of its version."},
+     {"nodes", [](auto& report) { return report.outcome.part.nodes.size(); },
+      "That were asked about."},
+     {"lowered", [](auto& report) { return report.outcome.part.is_lowered; },
+      "The backend takes them all: there is nothing to reduce."},
+     {"verdict",
+      [](auto& report) { return verdict_name(report.outcome.part.attempt.verdict); },
+      {.words_of = verdict_names}},
+     {"message", [](auto& report) { return report.outcome.part.attempt.message; },
+      "The backend's own words."},
+     {"culprits",
+      [](auto& report) {
+        const auto& found = report.outcome.finding;
+        return names_of(report.input.model.graph,
+                        found ? found->finding.nodes : std::vector<NodeId>());
+      },
+      "Nodes that are to blame.", kOnOneLine},
+     {"piece",
+      [](auto& report) {
+        const auto& found = report.outcome.finding;
+        return names_of(report.input.model.graph,
+                        found ? found->finding.within : std::vector<NodeId>());
+      },
+      "Nodes of the smallest piece that was seen to fail."},
+     {"minimal",
+      [](auto& report) {
+        return report.outcome.finding && report.outcome.finding->finding.is_minimal;
+      },
+      "No node of the piece can be left out."},
+     {"compiler_runs", [](auto& report) { return report.outcome.compiler_runs; }},
+     {"seconds", [](auto& report) { return report.outcome.seconds; }}}};
+
+}  // namespace
+
+Document reduction_document() {
+  return {"reduction", "What `reduce --json` prints.", kReduceFields.table()};
+}
+
 std::string reduce_json(const ReduceReport& report) {
-  const ReduceOutcome& outcome = report.outcome;
-  const Graph& graph = report.input.model.graph;
-  JsonText json;
-  json.begin_object();
-  json.text("format", "cleave.reduction");
-  json.number("version", 1);
-  json.text("model", report.input.model.source.path());
-  json.text("backend", report.input.backends.front().name);
-  json.text("identity", outcome.identity);
-  json.number("nodes", outcome.part.nodes.size());
-  json.flag("lowered", outcome.part.is_lowered);
-  json.text("verdict", verdict_name(outcome.part.attempt.verdict));
-  json.text("message", outcome.part.attempt.message);
-  json.begin_list("culprits", JsonText::Layout::one_line);
-  if (outcome.finding) {
-    for (const NodeId node : outcome.finding->finding.nodes) json.text(graph.node(node).name);
-  }
-  json.end_list();
-  json.begin_list("piece");
-  if (outcome.finding) {
-    for (const NodeId node : outcome.finding->finding.within) json.text(graph.node(node).name);
-  }
-  json.end_list();
-  json.flag("minimal", outcome.finding && outcome.finding->finding.is_minimal);
-  json.number("compiler_runs", outcome.compiler_runs);
-  json.number("seconds", outcome.seconds);
-  json.end_object();
-  return std::move(json).finish();
+  return document_text("reduction", kReduceFields, report);
 }
 
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/base/fields.h"
 #include "formats/report/ci/ci_report.h"
 #include "formats/run/backend/backend.h"
 #include "formats/run/lowering/lowering_job.h"
@@ -33,6 +34,7 @@ struct LoweringReport {
 
 // cleave.lowering version 1. The verdicts of the last round, and the findings of all rounds.
 std::string lowering_json(const LoweringReport& report);
+Document lowering_document();
 
 // Adds the field "lowering", with the fields of lowering_json(), to the JSON of a report, which
 // must end in "\n}\n".
@@ -113,8 +115,9 @@ std::string probe_text(const ProbeReport& report);
 // A native support list.
 std::string probed_list_json(const ProbeReport& report);
 // The evidence, cleave.evidence version 1: one line of JSON for each case, with this start.
-inline constexpr std::string_view kEvidenceBegin = R"({"case":)";
+inline constexpr std::string_view kEvidenceBegin = R"({"case": )";
 std::string probe_evidence(const ProbeReport& report);
+Document evidence_document();
 
 struct ReduceReport {
   const ReduceInput& input;
@@ -127,5 +130,6 @@ struct ReduceReport {
 std::string reduce_text(const ReduceReport& report);
 // cleave.reduction version 1.
 std::string reduce_json(const ReduceReport& report);
+Document reduction_document();
 
 }  // namespace cleave

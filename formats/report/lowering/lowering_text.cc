@@ -1,6 +1,7 @@
 // Reports of lowering for people.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -279,22 +280,14 @@ std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
 }
 
 std::string how_found(FoundBy by) {
-  switch (by) {
-    case FoundBy::hypothesis:
-      return "by trying";
-    case FoundBy::known:
-      return "known before";
-    case FoundBy::named:
-    case FoundBy::hint:
-      return "named by the backend";
-    case FoundBy::prefix:
-      return "found by bisection";
-    case FoundBy::reduction:
-      return "found by reduction";
-    case FoundBy::probe:
-      return "found by trying each kind of node";
-  }
-  return {};
+  static constexpr std::array<std::string_view, 7> kTexts = {"by trying",
+                                                             "named by the backend",
+                                                             "known before",
+                                                             "named by the backend",
+                                                             "found by bisection",
+                                                             "found by reduction",
+                                                             "found by trying each kind of node"};
+  return std::string(kTexts[static_cast<std::size_t>(by)]);
 }
 
 std::string remedies_text(const Remedies& remedies) {

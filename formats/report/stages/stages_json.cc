@@ -10,9 +10,10 @@
 
 #include "core/base/words.h"
 #include "core/cost/cost.h"
+#include "core/graph/graph_builder.h"
 #include "core/stages/stages.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/models/models.h"
 #include "formats/report/drawings/drawings.h"
@@ -24,250 +25,163 @@ namespace cleave {
 
 // ---- stages report json ----
 //
-// cleave.stages, field by field in the order of the format's description.
+// cleave.stages, for the stages of a model and for those of a workload.
 
 namespace {
 
-using Layout = JsonText::Layout;
+using Names = std::vector<std::string_view>;
 
-class StagesWriter {
- public:
-  explicit StagesWriter(const StagesReport& report)
-      : report_(report),
-        graph_(report.graph),
-        partition_(report.partition),
-        boundaries_(report.boundaries),
-        numbers_(report.numbers),
-        depends_on_(report.depends_on) {}
+// Names on a line each; those of a workload, which are numbers, on one.
+template <class List>
+void write_names(JsonText& json, const List& names, bool are_numbers) {
+  json.begin_list(are_numbers ? kOneLine : kLines);
+  for (const auto& name : names) json.text(name);
+  json.end_list();
+}
+std::string names_schema() { return R"({"type": "array", "items": {"type": "string"}})"; }
 
-  std::string write() {
-    json_.begin_object();
-    json_.text("format", "cleave.stages");
-    json_.number("version", 1);
-    write_model(json_, report_.model, graph_, numbers_.coverage.model_parameter_bytes);
-    write_stages();
-    json_.begin_list("call_order");
-    for (const PartId part : partition_.parts()) json_.text(partition_.name(part));
-    json_.end_list();
-    write_node_map();
-    write_replicated();
-    write_qualname_map();
-    write_skips();
-    write_balance(json_, report_.balance);
-    if (report_.schedule) write_schedule(json_, *report_.schedule);
-    json_.flag("has_loss_and_backward", report_.backward != nullptr);
-    write_root();
-    if (!report_.chain.empty()) {
-      json_.key("chain");
-      json_.document(report_.chain);
-    }
-    write_notes(json_, report_.notes,
-                report_.balance ? std::span<const std::string>(report_.balance->caveats)
-                                : std::span<const std::string>());
-    json_.end_object();
-    return std::move(json_).finish();
-  }
-
- private:
-  // Markers are in no stage.
-  void write_node_map() {
-    json_.begin_object("node_map");
-    for (const NodeId node : graph_.nodes()) {
-      if (partition_.part_of[node] == kNone<PartId>) continue;
-      json_.text_key(graph_.node(node).name);
-      json_.text(partition_.name(partition_.part_of[node]));
-    }
-    json_.end_object();
-  }
-
-  // ---- stages ----
-
-  void write_stages() {
-    json_.begin_list("stages");
-    for (const PartId part : partition_.parts()) write_stage(part);
-    json_.end_list();
-  }
-
-  void write_stage(PartId part) {
-    json_.begin_object();
-    json_.text("name", partition_.name(part));
-    write_file(json_, report_.part_files, part);
-    json_.begin_list("nodes");
-    for (const NodeId node : partition_.nodes(part)) json_.text(graph_.node(node).name);
-    json_.end_list();
-    write_values(json_, "inputs", graph_, boundaries_.inputs[part]);
-    write_values(json_, "outputs", graph_, boundaries_.outputs[part]);
-    json_.begin_list("parameters");
-    for (const ValueId value : boundaries_.parameters[part]) json_.text(graph_.value(value).name);
-    json_.end_list();
-    json_.number("parameter_bytes", numbers_.parts[part].parameter_bytes);
-    json_.begin_list("depends_on", Layout::one_line);
-    for (const PartId other : depends_on_[part]) json_.text(partition_.name(other));
-    json_.end_list();
-    json_.key("device");
-    const std::vector<std::string>& devices = report_.devices;
-    devices.empty() || devices[index(part)].empty() ? json_.null()
-                                                    : json_.text(devices[index(part)]);
-    write_cost(part);
-    json_.end_object();
-  }
-
-  // nullopt if the size of a tensor is not known.
-  std::optional<std::uint64_t> known_bytes(std::uint64_t sum,
-                                           std::span<const ValueId> values) const {
-    const bool is_known = std::all_of(values.begin(), values.end(), [&](ValueId value) {
-      return !graph_.value(value).is_tensor() || value_bytes(graph_, value);
-    });
-    return is_known ? std::optional(sum) : std::nullopt;
-  }
-
-  void write_cost(PartId part) {
-    const PartNumbers& numbers = numbers_.parts[part];
-    json_.begin_object("cost");
-    json_.number("flops", numbers.flops);
-    json_.number("unknown_flops", numbers.unknown_flops);
-    json_.number("input_bytes", known_bytes(numbers.input_bytes, boundaries_.inputs[part]));
-    json_.number("output_bytes", known_bytes(numbers.output_bytes, boundaries_.outputs[part]));
-    if (report_.balance) write_load(json_, report_.balance->loads[index(part)]);
-    json_.end_object();
-  }
-
-  // ---- names ----
-
-  void write_replicated() {
-    json_.begin_list("replicated_parameters");
-    for (const SharedParameter& shared : find_shared_parameters(graph_, boundaries_)) {
-      json_.begin_object(Layout::one_line);
-      json_.text("fqn", parameter_path(report_.model, shared.parameter));
-      json_.begin_object("stages");
-      for (const auto& [part, name] : shared.copies) {
-        json_.text_key(partition_.name(part));
-        json_.text(name_in_part(name));
-      }
-      json_.end_object();
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  // `submod_1.sub_lin` -> `sub.lin` for each module of a part, each once; then the parameters that
-  // its nodes read directly, under their own names.
-  void write_qualname_map() {
-    json_.begin_object("qualname_map");
-    for (const PartId part : partition_.parts()) {
-      std::vector<NameId> targets;
-      for (const NodeId node : partition_.nodes(part)) {
-        const Node& record = graph_.node(node);
-        if (record.kind == NodeKind::call_module && !graph_.text(record.target).empty()) {
-          targets.push_back(record.target);
-        }
-      }
-      std::sort(targets.begin(), targets.end());
-      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-      for (const NameId target : targets) {
-        std::string flat(graph_.text(target));
-        std::replace(flat.begin(), flat.end(), '.', '_');
-        write_qualname(part, flat, graph_.text(target));
-      }
-      write_parameter_qualnames(part);
-    }
-    json_.end_object();
-  }
-
-  void write_parameter_qualnames(PartId part) {
-    std::vector<ValueId> owned;
-    for (const NodeId node : partition_.nodes(part)) {
-      const auto own = graph_.module_parameters(node);
-      owned.insert(owned.end(), own.begin(), own.end());
-    }
-    std::sort(owned.begin(), owned.end());
-    for (const ValueId parameter : boundaries_.parameters[part]) {
-      if (std::binary_search(owned.begin(), owned.end(), parameter)) continue;
-      write_qualname(part, name_in_part(parameter), parameter_path(report_.model, parameter));
-    }
-  }
-
-  // What a stage's module calls a parameter: archives of torch.export keep its path.
-  std::string name_in_part(ValueId parameter) const {
-    if (report_.model.format() == ModelFormat::pt2) return parameter_path(report_.model, parameter);
-    return std::string(graph_.value(parameter).name);
-  }
-
-  void write_qualname(PartId part, std::string_view name, std::string_view old) {
-    json_.text_key(partition_.name(part) + '.' + std::string(name));
-    json_.text(old);
-  }
-
-  void write_skips() {
-    json_.key("skip_connections");
-    if (!report_.skips) return json_.null();
-    const SkipCosts& costs = report_.skips->costs;
-    json_.begin_object();
-    json_.text("way", report_.skips->relayed ? "relay" : "direct");
-    json_.number("values", costs.values);
-    json_.number("direct_transfers", costs.direct_transfers);
-    json_.number("direct_bytes", costs.direct_bytes);
-    json_.number("relay_transfers", costs.relay_transfers);
-    json_.number("relay_bytes", costs.relay_bytes);
-    json_.end_object();
-  }
-
-  // ---- root ----
-
-  void write_root() {
-    json_.begin_object("root");
-    const IdRange<ValueId> inputs = graph_.inputs();
-    write_value_names(json_, graph_, "inputs", std::vector<ValueId>(inputs.begin(), inputs.end()));
-    json_.begin_list("calls");
-    for (const PartId part : partition_.parts()) {
-      json_.begin_object(Layout::one_line);
-      json_.text("call", partition_.name(part));
-      write_value_names(json_, graph_, "inputs", report_.root.inputs[part]);
-      write_value_names(json_, graph_, "outputs", report_.root.outputs[part]);
-      json_.end_object();
-    }
-    json_.end_list();
-    write_backward();
-    write_value_names(json_, graph_, "outputs", graph_.outputs());
-    json_.end_object();
-  }
-
-  void write_backward() {
-    if (report_.backward == nullptr) return;
-    json_.text("loss", graph_.value(report_.backward->loss).name);
-    json_.begin_list("backward");
-    for (const auto& step : report_.backward->steps) {
-      json_.begin_object(Layout::one_line);
-      if (const auto* const call = std::get_if<StageBackward>(&step)) {
-        json_.text("stage_backward", partition_.name(call->stage));
-        json_.begin_list("outputs_with_grads_idxs");
-        for (const std::uint32_t position : call->outputs_with_gradients) json_.number(position);
-        json_.end_list();
-      } else {
-        const auto& sum = std::get<AccumulateGradient>(step);
-        json_.text("null_coalesce_accumulate", graph_.value(sum.value).name);
-      }
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  const StagesReport& report_;
-  const Graph& graph_;
-  const Partition& partition_;
-  const Boundaries& boundaries_;
-  const Preview& numbers_;
-  const PerPartLists<PartId>& depends_on_;
-  JsonText json_;
+// Fields of models only are left out of workloads.
+struct ModelOfStages {
+  std::string path, format, name;
+  std::size_t nodes = 0, values = 0, parameters = 0;
+  std::uint64_t parameter_bytes = 0;
+  std::string fingerprint = {};
 };
+const Fields<ModelOfStages> kModelOfStagesFields = {
+    kLines,
+    {{"path", the<&ModelOfStages::path>},
+     {"format", the<&ModelOfStages::format>, words("json onnx pt2 tflite workload")},
+     {"name", the<&ModelOfStages::name>},
+     {"nodes", the<&ModelOfStages::nodes>},
+     {"values", the<&ModelOfStages::values>},
+     {"parameters", the<&ModelOfStages::parameters>},
+     {"parameter_bytes", the<&ModelOfStages::parameter_bytes>},
+     {"fingerprint", the<&ModelOfStages::fingerprint>, "16 digits; a workload has none.",
+      kLeftOut}}};
 
-}  // namespace
+// Numbers of models' stages.
+struct StageNumbers {
+  const PartNumbers* numbers;
+  std::optional<std::uint64_t> input_bytes, output_bytes;
+};
+constexpr std::string_view kUnknownBytes = "null: the size of a tensor is not known.";
+const Fields<StageNumbers> kNumberFields = {
+    kLines,
+    {{"flops", the<&StageNumbers::numbers, &PartNumbers::flops>, "Of nodes whose FLOPs are known."},
+     {"unknown_flops", the<&StageNumbers::numbers, &PartNumbers::unknown_flops>,
+      "Number of nodes with unknown FLOPs."},
+     {"input_bytes", the<&StageNumbers::input_bytes>, kUnknownBytes},
+     {"output_bytes", the<&StageNumbers::output_bytes>, kUnknownBytes}}};
 
-std::string stages_json(const StagesReport& report) { return StagesWriter(report).write(); }
+const Fields<StageLoad> kLoadFields = {kLines,
+                                       {{"compute", the<&StageLoad::compute>},
+                                        {"in", the<&StageLoad::in>},
+                                        {"out", the<&StageLoad::out>},
+                                        {"load", the<&StageLoad::load>},
+                                        {"memory_bytes", the<&StageLoad::memory_bytes>}}};
 
-// ---- schedule report ----
+struct StageCost {
+  std::optional<StageNumbers> numbers = {};
+  const StageLoad* load = nullptr;
+};
+const Fields<StageCost> kCostFields = {
+    kLines, {{the<&StageCost::numbers>, kNumberFields}, {the<&StageCost::load>, kLoadFields}}};
 
-namespace {
+struct StageSaid {
+  std::string name;
+  std::optional<std::optional<std::string_view>> file = {};  // nullopt: of a workload
+  Names nodes;
+  std::vector<ValueSaid> inputs, outputs;
+  Names parameters = {};
+  std::uint64_t parameter_bytes = 0;
+  std::vector<std::string> depends_on = {};
+  std::optional<std::string> device = {};
+  StageCost cost = {};
+};
+const Fields<StageSaid> kStageFields = {
+    kLines,
+    {{"name", the<&StageSaid::name>},
+     {"file", the<&StageSaid::file>,
+      "The stage's file in the manifest's folder; null: none was written. Absent for workloads.",
+      kLeftOut},
+     {"nodes",
+      [](JsonText& json, const StageSaid& stage) { write_names(json, stage.nodes, !stage.file); },
+      FieldForm{.schema = names_schema}},
+     {"inputs", the<&StageSaid::inputs>, kValueFields},
+     {"outputs", the<&StageSaid::outputs>, kValueFields},
+     {"parameters", the<&StageSaid::parameters>},
+     {"parameter_bytes", the<&StageSaid::parameter_bytes>},
+     {"depends_on", the<&StageSaid::depends_on>, kOnOneLine},
+     {"device", the<&StageSaid::device>, "null: none was named."},
+     {"cost", the<&StageSaid::cost>,
+      "The fields from `compute` on only if stages were balanced, and only these of a workload; "
+      "compute, in, out and load in `unit`.",
+      kCostFields}},
+    "stage"};
+
+struct ReplicatedSaid {
+  std::string fqn;
+  Entries<std::string> stages;
+};
+const Fields<ReplicatedSaid> kReplicatedFields = {
+    kOneLine,
+    {{"fqn", the<&ReplicatedSaid::fqn>,
+      "The parameter's path in the module that the model was made of."},
+     {"stages", the<&ReplicatedSaid::stages>, "Stage -> the parameter's name there."}}};
+
+const Fields<SkipReport> kSkipFields = {
+    kLines,
+    {{"way", [](auto& skips) { return std::string_view(skips.relayed ? "relay" : "direct"); },
+      words("direct relay")},
+     {"values", the<&SkipReport::costs, &SkipCosts::values>},
+     {"direct_transfers", the<&SkipReport::costs, &SkipCosts::direct_transfers>},
+     {"direct_bytes", the<&SkipReport::costs, &SkipCosts::direct_bytes>},
+     {"relay_transfers", the<&SkipReport::costs, &SkipCosts::relay_transfers>},
+     {"relay_bytes", the<&SkipReport::costs, &SkipCosts::relay_bytes>}}};
+
+const Fields<CurvePoint> kCurveFields = {
+    kOneLine,
+    {{"stages", the<&CurvePoint::stages>},
+     {"objective",
+      [](auto& point) { return when(std::isfinite(point.objective), point.objective); },
+      "The best objective with at most this many stages; null if none was found that fits."}}};
+
+struct StepSaid {
+  std::optional<std::string_view> stage = {};
+  std::optional<std::vector<std::uint32_t>> outputs = {};
+  std::optional<std::string_view> sum = {};
+};
+const Fields<StepSaid> kStepFields = {
+    kOneLine,
+    {{"stage_backward", the<&StepSaid::stage>, kLeftOut},
+     {"outputs_with_grads_idxs", the<&StepSaid::outputs>, kLeftOut},
+     {"null_coalesce_accumulate", the<&StepSaid::sum>, kLeftOut}}};
+
+struct CallSaid {
+  std::string call;
+  Names inputs, outputs;
+};
+const Fields<CallSaid> kCallFields = {kOneLine,
+                                      {{"call", the<&CallSaid::call>},
+                                       {"inputs", the<&CallSaid::inputs>},
+                                       {"outputs", the<&CallSaid::outputs>}}};
+
+struct RootSaid {
+  Names inputs = {};
+  std::vector<CallSaid> calls = {};
+  std::optional<std::string_view> loss = {};
+  std::optional<std::vector<StepSaid>> backward = {};
+  Names outputs = {};
+};
+const Fields<RootSaid> kRootFields = {
+    kLines,
+    {{"inputs", the<&RootSaid::inputs>, kOnOneLine},
+     {"calls", the<&RootSaid::calls>, kCallFields},
+     {"loss", the<&RootSaid::loss>, "Where there is a backward pass.", kLeftOut},
+     {"backward", the<&RootSaid::backward>,
+      "Its steps in order: a stage called backwards, or two gradients of a value added.",
+      kStepFields, kLeftOut},
+     {"outputs", the<&RootSaid::outputs>, kOnOneLine}}};
 
 constexpr double kMicroseconds = 1e6;
 
@@ -286,6 +200,306 @@ std::optional<std::uint64_t> whole_bytes(const std::optional<double>& bytes) {
   if (!bytes) return std::nullopt;
   return static_cast<std::uint64_t>(*bytes);
 }
+
+constexpr std::string_view kScheduleNames = "gpipe 1f1b interleaved zero-bubble";
+
+struct ScheduleSaid {
+  const ScheduleReport* report;
+  const Schedule* schedule;
+};
+const Fields<ScheduleSaid> kComparedFields = {
+    kLines,
+    {{"name", [](auto& one) { return schedule_name(one.schedule->kind); }, words(kScheduleNames)},
+     {"ranks", [](auto& one) { return one.schedule->ranks.size(); }},
+     {"bubble",
+      [](auto& one) { return when(takes_time(*one.report, *one.schedule), one.schedule->bubble); },
+      "The share of all ranks' time without work; null: not known."},
+     {"batch_us", [](auto& one) { return when(one.report->has_times, one.schedule->makespan); }},
+     {"microbatches_per_second", [](auto& one) { return throughput(*one.report, *one.schedule); }},
+     {"peak_bytes", [](auto& one) { return each(one.schedule->peak_bytes, whole_bytes); },
+      "By rank; null: not known.", kOnOneLine}}};
+
+const Fields<ScheduleReport> kScheduleFields = {
+    kLines,
+    {{"name", [](auto& report) { return schedule_name(report.schedules[report.chosen].kind); },
+      words(kScheduleNames)},
+     {"microbatches", the<&ScheduleReport::microbatches>},
+     {"best",
+      [](auto& report) {
+        return report.best ? std::optional(schedule_name(report.schedules[*report.best].kind))
+                           : std::nullopt;
+      },
+      "The fastest that fits into --memory; null where none is known to, or times are not known.",
+      words(kScheduleNames)},
+     {"compared",
+      [](auto& report) {
+        return each(report.schedules, [&](const Schedule& schedule) {
+          return ScheduleSaid{&report, &schedule};
+        });
+      },
+      kComparedFields}}};
+
+// What a manifest adds.
+struct OtherFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+const Fields<OtherFile> kFileFields = {
+    kOneLine, {{"name", the<&OtherFile::name>}, {"bytes", the<&OtherFile::bytes>}}};
+
+struct StagesSaid {
+  ModelOfStages model;
+  std::vector<StageSaid> stages;
+  std::optional<Entries<std::string_view>> node_map = {};
+  std::vector<ReplicatedSaid> replicated = {};
+  Entries<std::string, std::string> qualnames = {};
+  const SkipReport* skips = nullptr;
+  const StageBalance* balance = nullptr;
+  const ScheduleReport* schedule = nullptr;
+  bool has_backward = false;
+  RootSaid root = {};
+  std::string chain = {};
+  std::vector<std::string> notes = {};
+};
+
+template <auto Member>
+auto balance_of(const StagesSaid& said) {
+  return said.balance != nullptr ? std::optional(said.balance->*Member) : std::nullopt;
+}
+
+const Fields<StagesSaid> kStagesFields = {
+    kLines,
+    {{"model", the<&StagesSaid::model>, kModelOfStagesFields},
+     {"stages", the<&StagesSaid::stages>, kStageFields},
+     {"call_order",
+      [](JsonText& json, const StagesSaid& said) {
+        write_names(json, each(said.stages, [](auto& stage) { return stage.name; }),
+                    !said.node_map);
+      },
+      FieldForm{.schema = names_schema}},
+     {"node_map", the<&StagesSaid::node_map>,
+      "The stage or partition of each node of a model, in model order; `--map` reads it.",
+      kLeftOut},
+     {"replicated_parameters", the<&StagesSaid::replicated>,
+      "Parameters that several stages have copies of, which training must keep equal.",
+      kReplicatedFields},
+     {"qualname_map", the<&StagesSaid::qualnames>,
+      "New qualified name -> the old one, of modules and of parameters that nodes read "
+      "themselves."},
+     {"skip_connections", the<&StagesSaid::skips>,
+      "Values that skip stages, and their cost when sent directly and when relayed; null for "
+      "partitions.",
+      kSkipFields},
+     {"objective", the<balance_of<&StageBalance::objective>>,
+      "Load of the slowest stage, in `unit`; null if stages were not balanced."},
+     {"bound",
+      [](auto& said) {
+        const bool is_known = said.balance != nullptr && said.balance->bound > 0;
+        return is_known ? std::optional(said.balance->bound) : std::nullopt;
+      },
+      "No assignment has a lower objective."},
+     {"gap", the<balance_of<&StageBalance::gap>>,
+      "objective / bound - 1; null: not known, or stages were not balanced."},
+     {"certificate", the<balance_of<&StageBalance::certificate>>,
+      "The proof of the bound; null: there is none."},
+     {"unit", the<balance_of<&StageBalance::unit>>,
+      "us, ms, or the unit that is counted; null: none."},
+     {"curve",
+      [](auto& said) { return said.balance ? said.balance->curve : std::vector<CurvePoint>(); },
+      kCurveFields},
+     {"schedule", the<&StagesSaid::schedule>,
+      "What --schedule asked for, beside the other schedules that the stages can take.",
+      kScheduleFields, kLeftOut},
+     {"has_loss_and_backward", the<&StagesSaid::has_backward>},
+     {"root", the<&StagesSaid::root>, kRootFields},
+     {"chain", [](auto& said) { return JsonValue{said.chain}; },
+      FieldForm{.left_out = true, .schema = chain_schema}},
+     {"notes", the<&StagesSaid::notes>},
+     {"files", [](const StagesSaid&) { return std::vector<OtherFile>(); },
+      "Only in manifest.json: the other files in its folder. --force removes only files that are "
+      "listed here, by name and size.",
+      kFileFields, kLeftOut}}};
+
+// ---- stages of a model ----
+
+class StagesTeller {
+ public:
+  explicit StagesTeller(const StagesReport& report)
+      : report_(report),
+        graph_(report.graph),
+        partition_(report.partition),
+        boundaries_(report.boundaries) {}
+
+  StagesSaid tell() const {
+    StagesSaid said{.model = tell_model(),
+                    .stages = {},
+                    .node_map = node_map(),
+                    .replicated = replicated(),
+                    .qualnames = qualnames(),
+                    .skips = report_.skips ? &*report_.skips : nullptr,
+                    .balance = report_.balance ? &*report_.balance : nullptr,
+                    .schedule = report_.schedule ? &*report_.schedule : nullptr,
+                    .has_backward = report_.backward != nullptr,
+                    .root = tell_root(),
+                    .chain = report_.chain};
+    for (const PartId part : partition_.parts()) said.stages.push_back(tell_stage(part));
+    if (said.balance != nullptr) said.notes = said.balance->caveats;
+    said.notes.insert(said.notes.end(), report_.notes.begin(), report_.notes.end());
+    return said;
+  }
+
+ private:
+  ModelOfStages tell_model() const {
+    const auto parameters = graph_.parameters();
+    return {.path = report_.model.source.path(),
+            .format = std::string(model_format_name(report_.model.format())),
+            .name = std::string(graph_.name()),
+            .nodes = graph_.node_count(),
+            .values = graph_.value_count(),
+            .parameters = static_cast<std::size_t>(std::count_if(
+                parameters.begin(), parameters.end(),
+                [&](ValueId value) { return graph_.value(value).producer == kNone<NodeId>; })),
+            .parameter_bytes = report_.numbers.coverage.model_parameter_bytes,
+            .fingerprint = fingerprint_text(fingerprint(graph_))};
+  }
+
+  // Markers are in no stage.
+  Entries<std::string_view> node_map() const {
+    Entries<std::string_view> map;
+    for (const NodeId node : graph_.nodes()) {
+      if (partition_.part_of[node] == kNone<PartId>) continue;
+      map.list.emplace_back(graph_.node(node).name, partition_.name(partition_.part_of[node]));
+    }
+    return map;
+  }
+
+  StageSaid tell_stage(PartId part) const {
+    const PartNumbers& numbers = report_.numbers.parts[part];
+    const auto& devices = report_.devices;
+    const bool has_device = !devices.empty() && !devices[index(part)].empty();
+    return {
+        .name = std::string(partition_.name(part)),
+        .file = file_of(report_.part_files, part),
+        .nodes = names_of(graph_, partition_.nodes(part)),
+        .inputs = values_of(graph_, boundaries_.inputs[part]),
+        .outputs = values_of(graph_, boundaries_.outputs[part]),
+        .parameters = names_of(graph_, boundaries_.parameters[part]),
+        .parameter_bytes = numbers.parameter_bytes,
+        .depends_on = each(report_.depends_on[part],
+                           [&](PartId other) { return std::string(partition_.name(other)); }),
+        .device = has_device ? std::optional(devices[index(part)]) : std::nullopt,
+        .cost = {StageNumbers{&numbers, known_bytes(numbers.input_bytes, boundaries_.inputs[part]),
+                              known_bytes(numbers.output_bytes, boundaries_.outputs[part])},
+                 report_.balance ? &report_.balance->loads[index(part)] : nullptr}};
+  }
+
+  // nullopt if the size of a tensor is not known.
+  std::optional<std::uint64_t> known_bytes(std::uint64_t sum,
+                                           std::span<const ValueId> values) const {
+    const bool is_known = std::all_of(values.begin(), values.end(), [&](ValueId value) {
+      return !graph_.value(value).is_tensor() || value_bytes(graph_, value);
+    });
+    return is_known ? std::optional(sum) : std::nullopt;
+  }
+
+  // ---- names ----
+
+  std::vector<ReplicatedSaid> replicated() const {
+    std::vector<ReplicatedSaid> all;
+    for (const SharedParameter& shared : find_shared_parameters(graph_, boundaries_)) {
+      ReplicatedSaid& one = all.emplace_back();
+      one.fqn = parameter_path(report_.model, shared.parameter);
+      for (const auto& [part, name] : shared.copies) {
+        one.stages.list.emplace_back(partition_.name(part), name_in_part(name));
+      }
+    }
+    return all;
+  }
+
+  // `submod_1.sub_lin` -> `sub.lin` for each module of a part, each once; then the parameters that
+  // its nodes read directly, under their own names.
+  Entries<std::string, std::string> qualnames() const {
+    Entries<std::string, std::string> map;
+    for (const PartId part : partition_.parts()) {
+      const std::string prefix = std::string(partition_.name(part)) + '.';
+      std::vector<NameId> targets;
+      std::vector<ValueId> owned;
+      for (const NodeId node : partition_.nodes(part)) {
+        const Node& record = graph_.node(node);
+        if (record.kind == NodeKind::call_module && !graph_.text(record.target).empty()) {
+          targets.push_back(record.target);
+        }
+        const auto own = graph_.module_parameters(node);
+        owned.insert(owned.end(), own.begin(), own.end());
+      }
+      std::sort(targets.begin(), targets.end());
+      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+      for (const NameId target : targets) {
+        std::string flat(graph_.text(target));
+        std::replace(flat.begin(), flat.end(), '.', '_');
+        map.list.emplace_back(prefix + flat, graph_.text(target));
+      }
+      std::sort(owned.begin(), owned.end());
+      for (const ValueId parameter : boundaries_.parameters[part]) {
+        if (std::binary_search(owned.begin(), owned.end(), parameter)) continue;
+        map.list.emplace_back(prefix + name_in_part(parameter),
+                              parameter_path(report_.model, parameter));
+      }
+    }
+    return map;
+  }
+
+  // What a stage's module calls a parameter: archives of torch.export keep its path.
+  std::string name_in_part(ValueId parameter) const {
+    if (report_.model.format() == ModelFormat::pt2) return parameter_path(report_.model, parameter);
+    return std::string(graph_.value(parameter).name);
+  }
+
+  // ---- root ----
+
+  RootSaid tell_root() const {
+    RootSaid root{.inputs = names_of(graph_, graph_.inputs()),
+                  .outputs = names_of(graph_, graph_.outputs())};
+    for (const PartId part : partition_.parts()) {
+      root.calls.push_back({std::string(partition_.name(part)),
+                            names_of(graph_, report_.root.inputs[part]),
+                            names_of(graph_, report_.root.outputs[part])});
+    }
+    if (report_.backward == nullptr) return root;
+    root.loss = graph_.value(report_.backward->loss).name;
+    root.backward = each(report_.backward->steps, [&](const auto& step) {
+      const auto* const call = std::get_if<StageBackward>(&step);
+      if (call == nullptr) {
+        return StepSaid{.sum = graph_.value(std::get<AccumulateGradient>(step).value).name};
+      }
+      return StepSaid{.stage = partition_.name(call->stage),
+                      .outputs = call->outputs_with_gradients};
+    });
+    return root;
+  }
+
+  const StagesReport& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const Boundaries& boundaries_;
+};
+
+}  // namespace
+
+Document stages_document() {
+  return {"stages",
+          "The result of `stage`, `preview --map` and `split --map`: --json, and manifest.json of "
+          "-o. Nodes are in model order, stages in call order.",
+          kStagesFields.table()};
+}
+
+std::string stages_json(const StagesReport& report) {
+  return document_text("stages", kStagesFields, StagesTeller(report).tell());
+}
+
+// ---- schedule report ----
+
+namespace {
 
 std::string fullest_text(const Schedule& schedule) {
   const auto bytes = whole_bytes(schedule.most_bytes());
@@ -335,35 +549,6 @@ std::string schedule_text(const ScheduleReport& report) {
       ", * is written; " + best_schedule_line(report) + "\n" + schedule_table(report).text().text();
   for (const std::string& caveat : report.caveats) text += wrapped(caveat, 0, 2);
   return text;
-}
-
-void write_schedule(JsonText& json, const ScheduleReport& report) {
-  json.begin_object("schedule");
-  const Schedule& chosen = report.schedules[report.chosen];
-  json.text("name", schedule_name(chosen.kind));
-  json.number("microbatches", report.microbatches);
-  json.key("best");
-  if (report.best) {
-    json.text(schedule_name(report.schedules[*report.best].kind));
-  } else {
-    json.null();
-  }
-  json.begin_list("compared");
-  for (const Schedule& schedule : report.schedules) {
-    json.begin_object();
-    json.text("name", schedule_name(schedule.kind));
-    json.number("ranks", schedule.ranks.size());
-    const auto rate = throughput(report, schedule);
-    json.number("bubble", rate ? std::optional(schedule.bubble) : std::nullopt);
-    json.number("batch_us", report.has_times ? std::optional(schedule.makespan) : std::nullopt);
-    json.number("microbatches_per_second", rate);
-    json.begin_list("peak_bytes", JsonText::Layout::one_line);
-    for (const auto& bytes : schedule.peak_bytes) json.number(whole_bytes(bytes));
-    json.end_list();
-    json.end_object();
-  }
-  json.end_list();
-  json.end_object();
 }
 
 namespace {
@@ -551,133 +736,74 @@ class Crossings {
   FlowGraph flows;  // of nets, by stages
 };
 
-class WorkloadWriter {
- public:
-  explicit WorkloadWriter(const WorkloadReport& report) : report_(report), crossings_(report) {}
-
-  std::string write() && {
-    json_.begin_object();
-    json_.text("format", "cleave.stages");
-    json_.number("version", 1);
-    write_model();
-    json_.begin_list("stages");
-    for (std::size_t stage = 0; stage < report_.result.stages.size(); ++stage) write_stage(stage);
-    json_.end_list();
-    json_.begin_list("call_order", Layout::one_line);
-    for (std::size_t stage = 0; stage < report_.result.stages.size(); ++stage) {
-      json_.text(workload_stage_name(stage));
-    }
-    json_.end_list();
-    json_.begin_list("replicated_parameters");
-    json_.end_list();
-    json_.begin_object("qualname_map");
-    json_.end_object();
-    json_.key("skip_connections");
-    json_.null();
-    write_balance(json_, report_.balance);
-    json_.flag("has_loss_and_backward", false);
-    write_root();
-    write_notes(json_, report_.notes, report_.balance.caveats);
-    json_.end_object();
-    return std::move(json_).finish();
+// The values of a workload are those that its nodes make: tensors of which nothing is known.
+Graph graph_of(const Workload& workload) {
+  GraphBuilder builder;
+  for (const std::string& name : workload.names) {
+    builder.add_input({.name = builder.keep(name), .type = ValueType::tensor}, {});
   }
+  return *builder.finish();
+}
 
- private:
-  void write_model() {
-    double bytes = 0;
-    std::size_t with_bytes = 0;
-    for (const BalanceItem& item : report_.problem.items) {
-      bytes += item.bytes;
-      with_bytes += item.bytes > 0 ? 1 : 0;
-    }
-    json_.begin_object("model");
-    json_.text("path", report_.path);
-    json_.text("format", "workload");
-    json_.text("name", file_name(report_.path));
-    json_.number("nodes", report_.problem.items.size());
-    json_.number("values", report_.problem.nets.size());
-    json_.number("parameters", with_bytes);
-    json_.number("parameter_bytes", whole_bytes(bytes));
-    json_.end_object();
+StagesSaid tell(const WorkloadReport& report, const Graph& graph, const Crossings& crossings) {
+  double bytes = 0;
+  std::size_t with_bytes = 0;
+  for (const BalanceItem& item : report.problem.items) {
+    bytes += item.bytes;
+    with_bytes += item.bytes > 0 ? 1 : 0;
   }
-
-  void write_values(const char* key, const std::vector<std::uint32_t>& makers) {
-    json_.begin_list(key);
-    for (const std::uint32_t maker : makers) {
-      json_.begin_object(Layout::one_line);
-      json_.text("name", report_.workload.names[maker]);
-      json_.text("type", "tensor");
-      for (const char* unknown : {"dtype", "shape", "bytes"}) {
-        json_.key(unknown);
-        json_.null();
-      }
-      json_.end_object();
-    }
-    json_.end_list();
-  }
-
-  void write_stage(std::size_t stage) {
-    const BalanceStage& made = report_.result.stages[stage];
-    const StageLoad& load = report_.balance.loads[stage];
-    json_.begin_object();
-    json_.text("name", workload_stage_name(stage));
-    json_.begin_list("nodes", Layout::one_line);
-    for (const std::uint32_t item : made.items) json_.text(report_.workload.names[item]);
-    json_.end_list();
-    write_values("inputs", crossings_.inputs[stage]);
-    write_values("outputs", crossings_.outputs[stage]);
-    json_.begin_list("parameters");
-    json_.end_list();
-    json_.number("parameter_bytes", whole_bytes(made.parameter_bytes));
-    json_.begin_list("depends_on", Layout::one_line);
-    for (const std::uint32_t other : crossings_.depends_on[stage]) {
-      json_.text(workload_stage_name(other));
-    }
-    json_.end_list();
-    json_.text("device", report_.problem.devices[made.device].name);
-    json_.begin_object("cost");
-    write_load(json_, load);
-    json_.end_object();
-    json_.end_object();
-  }
-
-  void write_names(const char* key, const std::vector<std::uint32_t>& items) {
-    json_.begin_list(key, Layout::one_line);
-    for (const std::uint32_t item : items) json_.text(report_.workload.names[item]);
-    json_.end_list();
-  }
-
-  void write_root() {
-    json_.begin_object("root");
-    write_names("inputs", {});
-    json_.begin_list("calls");
-    for (std::size_t stage = 0; stage < report_.result.stages.size(); ++stage) {
-      json_.begin_object(Layout::one_line);
-      json_.text("call", workload_stage_name(stage));
-      write_names("inputs", crossings_.inputs[stage]);
-      write_names("outputs", crossings_.outputs[stage]);
-      json_.end_object();
-    }
-    json_.end_list();
-    write_names("outputs", {});
-    json_.end_object();
-  }
-
-  const WorkloadReport& report_;
-  const Crossings crossings_;
-  JsonText json_;
-};
-
-std::vector<std::string> stage_names(const WorkloadReport& report) {
-  std::vector<std::string> names;
+  StagesSaid said{.model = {.path = report.path,
+                            .format = "workload",
+                            .name = file_name(report.path),
+                            .nodes = report.problem.items.size(),
+                            .values = report.problem.nets.size(),
+                            .parameters = with_bytes,
+                            .parameter_bytes = whole_bytes(bytes)},
+                  .stages = {},
+                  .balance = &report.balance,
+                  .notes = report.balance.caveats};
+  said.notes.insert(said.notes.end(), report.notes.begin(), report.notes.end());
+  const auto name = [&](std::uint32_t item) {
+    return std::string_view(report.workload.names[item]);
+  };
+  const auto value = [&](std::uint32_t item) { return ValueSaid{graph, graph.inputs()[item]}; };
   for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    names.push_back(workload_stage_name(stage));
+    const BalanceStage& made = report.result.stages[stage];
+    const auto &inputs = crossings.inputs[stage], &outputs = crossings.outputs[stage];
+    said.stages.push_back({.name = workload_stage_name(stage),
+                           .nodes = each(made.items, name),
+                           .inputs = each(inputs, value),
+                           .outputs = each(outputs, value),
+                           .parameter_bytes = whole_bytes(made.parameter_bytes),
+                           .depends_on = each(crossings.depends_on[stage], workload_stage_name),
+                           .device = report.problem.devices[made.device].name,
+                           .cost = {.load = &report.balance.loads[stage]}});
+    said.root.calls.push_back(
+        {workload_stage_name(stage), each(inputs, name), each(outputs, name)});
   }
-  return names;
+  return said;
 }
 
 std::string transfer_text(const StageBalance& balance, double amount) {
   return amount > 0 ? amount_text(balance, amount) : "-";
+}
+
+StagesInWords in_words(const WorkloadReport& report) {
+  StagesInWords said{"stage", &report.balance, {}};
+  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
+    const BalanceStage& made = report.result.stages[stage];
+    const StageLoad& load = report.balance.loads[stage];
+    said.stages.push_back({.name = workload_stage_name(stage),
+                           .device = report.problem.devices[made.device].name,
+                           .nodes = count_text(made.items.size()),
+                           .amount = load.load,
+                           .amount_text = amount_text(report.balance, load.load),
+                           .bar = share_bar(report.balance, load, 14),
+                           .memory = bytes_text(whole_bytes(load.memory_bytes.value_or(0))),
+                           .in = transfer_text(report.balance, load.in),
+                           .out = transfer_text(report.balance, load.out)});
+  }
+  return said;
 }
 
 std::string headline(const WorkloadReport& report) {
@@ -690,38 +816,23 @@ std::string headline(const WorkloadReport& report) {
 
 std::string workload_stage_name(std::size_t stage) { return "stage_" + std::to_string(stage); }
 
-std::string workload_json(const WorkloadReport& report) { return WorkloadWriter(report).write(); }
+std::string workload_json(const WorkloadReport& report) {
+  const Graph graph = graph_of(report.workload);
+  return document_text("stages", kStagesFields, tell(report, graph, Crossings(report)));
+}
 
 namespace {
 
 constexpr std::size_t kMostOnPage = 10'000;
 
-KeptTable stages_table(const WorkloadReport& report, CappedList& list) {
-  KeptTable table({"stage", "device", "nodes", "time", "of the bottleneck", "in", "out", "memory"},
-                  {Align::left, Align::left, Align::right, Align::right, Align::left, Align::right,
-                   Align::right, Align::right});
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    if (!list.shows_next()) continue;
-    const BalanceStage& made = report.result.stages[stage];
-    const StageLoad& load = report.balance.loads[stage];
-    table.add_row({workload_stage_name(stage), report.problem.devices[made.device].name,
-                   count_text(made.items.size()), amount_text(report.balance, load.load),
-                   share_bar(report.balance, load, 14), transfer_text(report.balance, load.in),
-                   transfer_text(report.balance, load.out),
-                   bytes_text(whole_bytes(load.memory_bytes.value_or(0)))});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report) {
   std::string text = wrapped(headline(report), 0, 2);
-  for (const std::string& line : balance_conclusions(report.balance, stage_names(report))) {
-    text += wrapped(line, 0, 2);
-  }
+  const StagesInWords said = in_words(report);
+  for (const std::string& line : conclusions_of(said)) text += wrapped(line, 0, 2);
   CappedList list(kMostStages);
-  KeptTable table = stages_table(report, list);
+  KeptTable table = stages_table(said, list);
   text += '\n' + table.text().text() + list.rest("... and # more (see --json)\n");
   const std::string curve = curve_text(report.balance);
   if (!curve.empty()) text += '\n' + curve;
@@ -733,32 +844,17 @@ std::string workload_text(const WorkloadReport& report) {
 
 HtmlPage workload_page(const WorkloadReport& report, const LayoutLimits& limits) {
   ContentPage page{.title = file_name(report.path), .text = workload_text(report)};
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    const double load = report.balance.loads[stage].load;
-    page.strip.push_back({.name = workload_stage_name(stage),
-                          .more = amount_text(report.balance, load),
-                          .amount = load,
-                          .is_marked = load > 0 && load == report.balance.objective});
-  }
+  const StagesInWords said = in_words(report);
+  page.strip = strip_of(said);
   add_stages_drawing(page, draw_workload(report), "stages", limits);
   CappedList all(kMostOnPage);
-  page.tables.push_back(stages_table(report, all).page());
+  page.tables.push_back(stages_table(said, all).page());
   return {.text = content_page(page), .notes = page.notes};
 }
 
 std::string draw_workload(const WorkloadReport& report) {
-  StagesDrawing drawing{.title = headline(report), .columns = {}, .flows = {}};
-  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
-    const BalanceStage& made = report.result.stages[stage];
-    const StageLoad& load = report.balance.loads[stage];
-    drawing.columns.push_back(
-        {.name = workload_stage_name(stage),
-         .lines = {report.problem.devices[made.device].name + ", " +
-                       counted(made.items.size(), "node"),
-                   amount_text(report.balance, load.load),
-                   bytes_text(whole_bytes(load.memory_bytes.value_or(0)))},
-         .share = report.balance.objective > 0 ? load.load / report.balance.objective : 0});
-  }
+  StagesDrawing drawing{
+      .title = headline(report), .columns = columns_of(in_words(report)), .flows = {}};
   Crossings(report).flows.each_edge([&](std::span<const Flow> nets) {
     double cost = 0;
     for (const Flow& net : nets) cost += report.problem.nets[index(net.value)].cost;

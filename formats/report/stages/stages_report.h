@@ -10,16 +10,18 @@
 #include <vector>
 
 #include "core/base/quantity.h"
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "core/measures/measures.h"
 #include "core/split/split.h"
 #include "core/stages/balance.h"
 #include "core/stages/stages.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/model.h"
 #include "formats/lists/costs.h"
 #include "formats/lists/stage_tables.h"
 #include "formats/lists/tables.h"
+#include "formats/report/drawings/drawings.h"
 #include "formats/report/drawings/pages.h"
 
 namespace cleave {
@@ -77,11 +79,29 @@ std::string share_bar(const StageBalance& balance, const StageLoad& load, std::s
 // need not all have a stage.
 std::string curve_text(const StageBalance& balance, std::string_view what = "stages");
 
-// Writes the fields "objective", "bound", "gap", "certificate", "unit" and "curve" of
-// cleave.stages; null and empty without a balance.
-void write_balance(JsonText& json, const std::optional<StageBalance>& balance);
-// Writes the fields "compute" to "memory_bytes" of a stage's cost.
-void write_load(JsonText& json, const StageLoad& load);
+// What text, page and drawing tell of a stage, of a model or of a workload. What is empty in the first stage is
+// no column of the table.
+struct StageInWords {
+  std::string name;
+  std::string device = {}, nodes = {};
+  double amount = 0;  // of the balance; without one, FLOPs
+  std::string amount_text = {}, bar = {}, parameters = {}, memory = {}, in = {}, out = {};
+  std::string needs = {};
+};
+struct StagesInWords {
+  std::string_view word;  // "partition", "stage"
+  const StageBalance* balance = nullptr;
+  std::vector<StageInWords> stages;
+};
+
+// balance_conclusions() of them.
+std::vector<std::string> conclusions_of(const StagesInWords& said);
+// As many rows as the list shows.
+KeptTable stages_table(const StagesInWords& said, CappedList& list);
+// As wide as the load, or else the work; the slowest is marked.
+std::vector<PageStripPart> strip_of(const StagesInWords& said);
+// The columns of the drawing, each as tall as its share of the slowest one's load.
+std::vector<StageColumn> columns_of(const StagesInWords& said);
 
 // "a stage takes compute + in + out (serial)"
 std::string comm_text(CommModel comm);
@@ -149,9 +169,6 @@ std::string best_schedule_line(const ScheduleReport& report);
 // The table of all schedules, and which is best; lines of at most 100 columns.
 std::string schedule_text(const ScheduleReport& report);
 
-// Writes the field "schedule" of cleave.stages.
-void write_schedule(JsonText& json, const ScheduleReport& report);
-
 // A chart of the chosen schedule: one row a rank, one box a work.
 PageDrawing schedule_drawing(const ScheduleReport& report);
 
@@ -192,6 +209,7 @@ struct StagesReport {
 
 // cleave.stages version 1, as --json prints it and -o writes manifest.json.
 std::string stages_json(const StagesReport& report);
+Document stages_document();
 
 // The report for people, at most 100 columns, conclusion first.
 std::string stages_text(const StagesReport& report);

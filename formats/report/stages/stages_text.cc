@@ -55,38 +55,6 @@ std::vector<std::string> device_names(const BalanceProblem& problem, const Balan
   return names;
 }
 
-void write_balance(JsonText& json, const std::optional<StageBalance>& balance) {
-  if (!balance) {
-    for (const char* key : {"objective", "bound", "gap", "certificate", "unit"}) {
-      json.key(key);
-      json.null();
-    }
-    json.begin_list("curve");
-    return json.end_list();
-  }
-  json.number("objective", balance->objective);
-  json.number("bound", balance->bound > 0 ? std::optional(balance->bound) : std::nullopt);
-  json.number("gap", balance->gap);
-  json.text("certificate", balance->certificate);
-  json.text("unit", balance->unit);
-  json.begin_list("curve");
-  for (const CurvePoint& point : balance->curve) {
-    json.begin_object(JsonText::Layout::one_line);
-    json.number("stages", point.stages);
-    json.number("objective", point.objective);
-    json.end_object();
-  }
-  json.end_list();
-}
-
-void write_load(JsonText& json, const StageLoad& load) {
-  json.number("compute", load.compute);
-  json.number("in", load.in);
-  json.number("out", load.out);
-  json.number("load", load.load);
-  json.number("memory_bytes", load.memory_bytes);
-}
-
 namespace {
 
 constexpr std::size_t kMostDevices = 8;  // listed individually
@@ -241,6 +209,7 @@ std::vector<std::string> notes_of(const BalanceFacts& facts) {
 namespace {
 
 constexpr std::size_t kMostCurveRows = 20;
+constexpr std::size_t kWidestName = 24;  // in the tables
 constexpr std::size_t kCurveBar = 30;
 constexpr double kAsGood = 1.001;  // as for BalanceResult::enough_stages
 
@@ -411,6 +380,76 @@ std::string curve_text(const StageBalance& balance, std::string_view what) {
   return table.text();
 }
 
+std::vector<std::string> conclusions_of(const StagesInWords& said) {
+  return balance_conclusions(
+      *said.balance, each(said.stages, [](const StageInWords& stage) { return stage.name; }));
+}
+
+KeptTable stages_table(const StagesInWords& said, CappedList& list) {
+  struct Column {
+    std::string_view heading;
+    Align align;
+    std::string StageInWords::*text;
+  };
+  const std::array<Column, 10> columns = {
+      {{said.word, Align::left, &StageInWords::name},
+       {"device", Align::left, &StageInWords::device},
+       {"nodes", Align::right, &StageInWords::nodes},
+       {said.balance ? "load" : "work", Align::right, &StageInWords::amount_text},
+       {"of the bottleneck", Align::left, &StageInWords::bar},
+       {"parameters", Align::right, &StageInWords::parameters},
+       {"memory", Align::right, &StageInWords::memory},
+       {"in", Align::right, &StageInWords::in},
+       {"out", Align::right, &StageInWords::out},
+       {"needs", Align::left, &StageInWords::needs}}};
+  std::vector<std::string> headings;
+  std::vector<Align> aligns;
+  std::vector<std::string StageInWords::*> texts;
+  for (const Column& column : columns) {
+    if (said.stages.empty() || (said.stages.front().*column.text).empty()) continue;
+    headings.emplace_back(column.heading);
+    aligns.push_back(column.align);
+    texts.push_back(column.text);
+  }
+  KeptTable table(headings, aligns);
+  table.text().wrap_first(kWidestName);
+  for (const StageInWords& stage : said.stages) {
+    if (list.shows_next()) table.add_row(each(texts, [&](auto text) { return stage.*text; }));
+  }
+  return table;
+}
+
+std::vector<PageStripPart> strip_of(const StagesInWords& said) {
+  std::vector<PageStripPart> strip;
+  std::size_t most = 0;
+  for (const StageInWords& stage : said.stages) {
+    if (stage.amount > said.stages[most].amount) most = strip.size();
+    strip.push_back(
+        {.name = stage.name,
+         .more = stage.nodes + (stage.nodes == "1" ? " node, " : " nodes, ") + stage.amount_text,
+         .amount = stage.amount});
+  }
+  if (!strip.empty() && strip[most].amount > 0) strip[most].is_marked = true;
+  return strip;
+}
+
+std::vector<StageColumn> columns_of(const StagesInWords& said) {
+  double most = said.balance ? said.balance->objective : 0;
+  for (const StageInWords& stage : said.stages) {
+    if (said.balance == nullptr) most = std::max(most, stage.amount);
+  }
+  return each(said.stages, [&](const StageInWords& stage) {
+    StageColumn column{
+        .name = stage.name,
+        .lines = {stage.nodes + (stage.nodes == "1" ? " node" : " nodes"), stage.amount_text},
+        .share = most > 0 ? stage.amount / most : 0};
+    if (!stage.device.empty()) column.lines.insert(column.lines.begin(), stage.device);
+    column.lines.push_back(stage.parameters.empty() ? stage.memory
+                                                    : stage.parameters + " of parameters");
+    return column;
+  });
+}
+
 // ---- stages report text ----
 //
 // The report on parts or stages for people: the result, the table, then what they share.
@@ -419,8 +458,41 @@ namespace {
 
 constexpr std::size_t kMostStages = 64;
 constexpr std::size_t kMostOnPage = 10'000;
-constexpr std::size_t kWidestName = 24;  // in the tables
 constexpr std::size_t kMostShared = 10;
+
+// What several texts tell of the stages of a model.
+StagesInWords in_words(const StagesReport& report) {
+  const StageBalance* const balance = report.balance ? &*report.balance : nullptr;
+  StagesInWords said{report.part_word, balance, {}};
+  const bool has_devices = !report.devices.empty();
+  for (const PartId part : report.partition.parts()) {
+    const PartNumbers& numbers = report.numbers.parts[part];
+    const std::string device = has_devices ? escaped(report.devices[index(part)]) : "";
+    StageInWords& one = said.stages.emplace_back();
+    one.name = escaped(report.partition.name(part));
+    if (has_devices) one.device = device.empty() ? "-" : fitted(device, balance ? 12 : 16);
+    one.nodes = count_text(report.partition.nodes(part).size());
+    one.amount = numbers.flops;
+    one.amount_text = work_text(numbers);
+    one.parameters = bytes_text(numbers.parameter_bytes);
+    one.in = crossing_text(report.graph, report.boundaries.inputs[part], numbers.input_bytes);
+    one.out = crossing_text(report.graph, report.boundaries.outputs[part], numbers.output_bytes);
+    if (balance != nullptr) {
+      const StageLoad& load = balance->loads[index(part)];
+      one.amount = load.load;
+      one.amount_text = amount_text(*balance, load.load);
+      one.bar = share_bar(*balance, load, has_devices ? 8 : 14);
+      one.memory = bytes_text(static_cast<std::uint64_t>(load.memory_bytes.value_or(0)));
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const PartId other : report.depends_on[part]) {
+      names.push_back(fitted(escaped(report.partition.name(other)), 24));
+    }
+    one.needs = names.empty() ? "-" : some_of(names, 30);
+  }
+  return said;
+}
 
 class StagesText {
  public:
@@ -430,17 +502,12 @@ class StagesText {
         graph_(report.graph),
         partition_(report.partition),
         boundaries_(report.boundaries),
-        numbers_(report.numbers),
-        depends_on_(report.depends_on) {}
+        said_(in_words(report)) {}
 
   std::string write() {
     write_headline();
-    if (report_.balance) {
-      write_balanced_stages();
-      write_balance();
-    } else {
-      write_stages();
-    }
+    write_stages();
+    if (report_.balance) write_balance();
     if (report_.schedule) page_.add(schedule_text(*report_.schedule));
     write_unknown();
     write_skips();
@@ -459,109 +526,18 @@ class StagesText {
     const std::string word(report_.part_word);
     page_.line(model_name(report_.model) + ": " + counted(partition_.members.size(), "node") +
                " in " + counted(partition_.count(), word, word + "s"));
-    if (!report_.balance) return;
-    std::vector<std::string> names;
-    for (const PartId part : partition_.parts()) names.push_back(name_text(part));
-    page_.lines(balance_conclusions(*report_.balance, names));
+    if (report_.balance) page_.lines(conclusions_of(said_));
   }
 
   // ---- the table ----
 
-  std::string device_text(PartId part) const {
-    const std::string& device = report_.devices[index(part)];
-    return device.empty() ? "-" : fitted(escaped(device), 16);
-  }
-
-  std::string needs_text(PartId part) const {
-    std::vector<std::string> names;
-    for (const PartId other : depends_on_[part]) names.push_back(fitted(name_text(other), 24));
-    return names.empty() ? "-" : some_of(names, 30);
-  }
-
-  // The device follows the name if any stage has one.
-  std::vector<std::string> row_of(PartId part) const {
-    const PartNumbers& numbers = numbers_.parts[part];
-    std::vector<std::string> row = {name_text(part)};
-    if (!report_.devices.empty()) row.push_back(device_text(part));
-    row.push_back(count_text(partition_.nodes(part).size()));
-    row.push_back(work_text(numbers));
-    row.push_back(bytes_text(numbers.parameter_bytes));
-    row.push_back(crossing_text(graph_, boundaries_.inputs[part], numbers.input_bytes));
-    row.push_back(crossing_text(graph_, boundaries_.outputs[part], numbers.output_bytes));
-    row.push_back(needs_text(part));
-    return row;
-  }
-
   void write_stages() {
-    if (partition_.count() == 0) return;
-    std::vector<std::string> headings = {std::string(report_.part_word)};
-    std::vector<Align> aligns = {Align::left};
-    if (!report_.devices.empty()) {
-      headings.emplace_back("device");
-      aligns.push_back(Align::left);
-    }
-    for (const char* heading : {"nodes", "work", "parameters", "in", "out"}) {
-      headings.emplace_back(heading);
-      aligns.push_back(Align::right);
-    }
-    headings.emplace_back("needs");
-    aligns.push_back(Align::left);
-    KeptTable table(headings, aligns);
-    table.text().wrap_first(kWidestName);
+    if (said_.stages.empty()) return;
     CappedList list(most_stages_);
-    for (const PartId part : partition_.parts()) {
-      if (list.shows_next()) table.add_row(row_of(part));
-    }
+    KeptTable table = stages_table(said_, list);
     page_.table(table.text());
     tables_.push_back(table.page());
     page_.rest(list, "... and # more (see --json)");
-  }
-
-  void write_balanced_stages() {
-    if (partition_.count() == 0) return;
-    std::vector<std::string> headings = {std::string(report_.part_word),
-                                         "nodes",
-                                         "load",
-                                         "of the bottleneck",
-                                         "parameters",
-                                         "memory",
-                                         "in",
-                                         "out"};
-    std::vector<Align> aligns(headings.size(), Align::right);
-    aligns[0] = aligns[3] = Align::left;
-    if (!report_.devices.empty()) {
-      headings.insert(headings.begin() + 1, "device");
-      aligns.insert(aligns.begin() + 1, Align::left);
-    }
-    KeptTable table(headings, aligns);
-    table.text().wrap_first(kWidestName);
-    CappedList list(most_stages_);
-    for (const PartId part : partition_.parts()) {
-      if (list.shows_next()) table.add_row(balanced_row(part));
-    }
-    page_.table(table.text());
-    tables_.push_back(table.page());
-    page_.rest(list, "... and # more (see --json)");
-  }
-
-  std::vector<std::string> balanced_row(PartId part) const {
-    const StageBalance& balance = *report_.balance;
-    const StageLoad& load = balance.loads[index(part)];
-    const PartNumbers& numbers = numbers_.parts[part];
-    const bool has_devices = !report_.devices.empty();
-    std::vector<std::string> row = {
-        name_text(part),
-        count_text(partition_.nodes(part).size()),
-        amount_text(balance, load.load),
-        share_bar(balance, load, has_devices ? 8 : 14),
-        bytes_text(numbers.parameter_bytes),
-        bytes_text(static_cast<std::uint64_t>(load.memory_bytes.value_or(0))),
-        crossing_text(graph_, boundaries_.inputs[part], numbers.input_bytes),
-        crossing_text(graph_, boundaries_.outputs[part], numbers.output_bytes)};
-    if (has_devices) {
-      row.insert(row.begin() + 1, fitted(escaped(report_.devices[index(part)]), 12));
-    }
-    return row;
   }
 
   void write_balance() {
@@ -676,8 +652,7 @@ class StagesText {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
-  const Preview& numbers_;
-  const PerPartLists<PartId>& depends_on_;
+  const StagesInWords said_;
   Page page_;
   std::vector<PageTable> tables_;
 };
@@ -701,27 +676,6 @@ std::vector<PageTable> stages_tables(const StagesReport& report) {
 namespace {
 
 constexpr std::size_t kMostNodes = 50'000;
-
-// As wide as the load, or else the work; the slowest is marked, as in the drawing.
-std::vector<PageStripPart> strip_of(const StagesReport& report) {
-  std::vector<PageStripPart> strip;
-  double most = 0;
-  for (const PartId part : report.partition.parts()) {
-    const PartNumbers& numbers = report.numbers.parts[part];
-    const double amount = report.balance ? report.balance->loads[index(part)].load : numbers.flops;
-    const std::string text =
-        report.balance ? amount_text(*report.balance, amount) : work_text(numbers);
-    strip.push_back({.name = escaped(report.partition.name(part)),
-                     .more = counted(report.partition.nodes(part).size(), "node") + ", " + text,
-                     .amount = amount});
-    if (amount > most) {
-      for (PageStripPart& other : strip) other.is_marked = false;
-      strip.back().is_marked = true;
-      most = amount;
-    }
-  }
-  return strip;
-}
 
 PageTable nodes_of(const StagesReport& report) {
   PageTable table{.title = "Nodes",
@@ -754,8 +708,9 @@ void add_stages_drawing(ContentPage& page, const std::string& dot, const std::st
 }
 
 HtmlPage stages_page(const StagesReport& report, const LayoutLimits& limits) {
-  ContentPage page{
-      .title = model_name(report.model), .text = stages_text(report), .strip = strip_of(report)};
+  ContentPage page{.title = model_name(report.model),
+                   .text = stages_text(report),
+                   .strip = strip_of(in_words(report))};
   if (report.partition.count() > 0) {
     add_stages_drawing(page, stages_dot(report), std::string(report.part_word) + "s", limits);
   }
@@ -781,42 +736,22 @@ constexpr std::size_t kMostOps = 2;  // in a column
 
 class StagesDrawer {
  public:
-  explicit StagesDrawer(const StagesReport& report)
-      : report_(report), graph_(report.graph), numbers_(report.numbers) {
-    for (const PartId part : report.partition.parts()) {
-      most_flops_ = std::max(most_flops_, numbers_.parts[part].flops);
-    }
-  }
+  explicit StagesDrawer(const StagesReport& report) : report_(report), graph_(report.graph) {}
 
   std::string draw() {
     const std::string word(report_.part_word);
     drawing_.title =
         model_name(report_.model) + ": " + counted(report_.partition.count(), word, word + "s");
-    for (const PartId part : report_.partition.parts()) add_column(part);
+    drawing_.columns = columns_of(in_words(report_));
+    for (const PartId part : report_.partition.parts()) {
+      drawing_.columns[index(part)].lines.push_back(
+          ops_line(graph_, count_ops(graph_, report_.partition.nodes(part)), kMostOps));
+    }
     add_flows();
     return draw_stages(drawing_);
   }
 
  private:
-  void add_column(PartId part) {
-    const PartNumbers& numbers = numbers_.parts[part];
-    const auto nodes = report_.partition.nodes(part);
-    StageColumn column{.name = escaped(report_.partition.name(part)), .lines = {}, .share = 0};
-    if (!report_.devices.empty()) column.lines.push_back(escaped(report_.devices[index(part)]));
-    column.lines.push_back(counted(nodes.size(), "node"));
-    if (report_.balance) {
-      const StageLoad& load = report_.balance->loads[index(part)];
-      column.lines.push_back(amount_text(*report_.balance, load.load));
-      if (report_.balance->objective > 0) column.share = load.load / report_.balance->objective;
-    } else {
-      column.lines.push_back(work_text(numbers));
-      if (most_flops_ > 0) column.share = numbers.flops / most_flops_;
-    }
-    column.lines.push_back(bytes_text(numbers.parameter_bytes) + " of parameters");
-    column.lines.push_back(ops_line(graph_, count_ops(graph_, nodes), kMostOps));
-    drawing_.columns.push_back(std::move(column));
-  }
-
   // A value comes from the last stage before the reader that outputs it: with relays, the one just
   // before.
   void add_flows() {
@@ -853,8 +788,6 @@ class StagesDrawer {
 
   const StagesReport& report_;
   const Graph& graph_;
-  const Preview& numbers_;
-  double most_flops_ = 0;
   StagesDrawing drawing_;
 };
 

@@ -106,45 +106,6 @@ std::optional<std::string_view> file_of(std::span<const std::string> files, Part
   return files[index(part)];
 }
 
-void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
-                 std::uint64_t parameter_bytes) {
-  write(json, "model", kModelFields, {model, graph, parameter_bytes});
-}
-
-void write_opsets(JsonText& json, std::span<const OpsetImport> opsets) {
-  json.begin_list("opsets");
-  for (const OpsetImport& opset : opsets) write(json, kOpsetFields, opset);
-  json.end_list();
-}
-
-void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
-  const auto file = file_of(files, part);
-  json.key("file");
-  file ? json.text(*file) : json.null();
-}
-
-void write_notes(JsonText& json, std::span<const std::string> notes,
-                 std::span<const std::string> first) {
-  json.begin_list("notes");
-  for (const std::string& note : first) json.text(note);
-  for (const std::string& note : notes) json.text(note);
-  json.end_list();
-}
-
-void write_values(JsonText& json, std::string_view key, const Graph& graph,
-                  std::span<const ValueId> values) {
-  json.begin_list(key);
-  for (const ValueId value : values) write(json, kValueFields, {graph, value});
-  json.end_list();
-}
-
-void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
-                       std::span<const ValueId> values) {
-  json.begin_list(key, kOneLine);
-  for (const ValueId value : values) json.text(graph.value(value).name);
-  json.end_list();
-}
-
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known) {
   if (is_all_known) return bytes_text(bytes);
   return bytes == 0 ? "?" : bytes_text(bytes) + "+";

@@ -123,19 +123,6 @@ std::vector<std::string_view> names_of(const Graph& graph, const Ids& ids) {
 // The field "file": the entry of `files` (by part) for the part; null when none was written.
 std::optional<std::string_view> file_of(std::span<const std::string> files, PartId part);
 
-// For reports that are not told by rows yet: the fields "model", "opsets", "file", "notes", values and
-// names of values.
-void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
-                 std::uint64_t parameter_bytes);
-void write_opsets(JsonText& json, std::span<const OpsetImport> opsets);
-void write_file(JsonText& json, std::span<const std::string> files, PartId part);
-void write_notes(JsonText& json, std::span<const std::string> notes,
-                 std::span<const std::string> first = {});
-void write_values(JsonText& json, std::string_view key, const Graph& graph,
-                  std::span<const ValueId> values);
-void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
-                       std::span<const ValueId> values);
-
 // A sum of bytes: "?" or a trailing "+" when it leaves out what is unknown.
 std::string known_bytes_text(std::uint64_t bytes, bool is_all_known);
 

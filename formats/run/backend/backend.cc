@@ -34,45 +34,25 @@ bool LinePattern::matches(std::string_view line) const {
 // ---- lower verdict ----
 
 std::string_view verdict_name(LowerVerdict verdict) {
-  switch (verdict) {
-    case LowerVerdict::lowered:
-      return "lowered";
-    case LowerVerdict::nothing:
-      return "nothing to lower";
-    case LowerVerdict::partly:
-      return "partly lowered";
-    case LowerVerdict::refused:
-      return "refused";
-    case LowerVerdict::no_output:
-      return "no output";
-    case LowerVerdict::crashed:
-      return "crashed";
-    case LowerVerdict::timed_out:
-      return "timed out";
-    case LowerVerdict::out_of_memory:
-      return "out of memory";
-    case LowerVerdict::too_large:
-      return "too large";
-    case LowerVerdict::wrong_values:
-      return "wrong values";
-    case LowerVerdict::lower_precision:
-      return "lower precision";
-    case LowerVerdict::tie_order:
-      return "order of ties";
-    case LowerVerdict::one_step:
-      return "one quantisation step";
-    case LowerVerdict::not_run:
-      return "not run";
-    case LowerVerdict::flaky:
-      return "flaky";
-    case LowerVerdict::lost:
-      return "lost";
-    case LowerVerdict::no_room:
-      return "no room";
-    case LowerVerdict::driver:
-      return "driver";
-  }
-  return {};
+  static constexpr std::array<std::string_view, 18> kNames = {"lowered",
+                                                              "nothing to lower",
+                                                              "partly lowered",
+                                                              "refused",
+                                                              "no output",
+                                                              "crashed",
+                                                              "timed out",
+                                                              "out of memory",
+                                                              "too large",
+                                                              "wrong values",
+                                                              "lower precision",
+                                                              "order of ties",
+                                                              "one quantisation step",
+                                                              "not run",
+                                                              "flaky",
+                                                              "lost",
+                                                              "no room",
+                                                              "driver"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::optional<LowerVerdict> verdict_named(std::string_view name) {
@@ -218,15 +198,8 @@ double rounding_of(std::string_view compute) {
 }
 
 std::string_view lower_stage_name(LowerStage stage) {
-  switch (stage) {
-    case LowerStage::check:
-      return "check";
-    case LowerStage::compile:
-      return "compile";
-    case LowerStage::run:
-      return "run";
-  }
-  return {};
+  static constexpr std::array<std::string_view, 3> kNames = {"check", "compile", "run"};
+  return kNames[static_cast<std::size_t>(stage)];
 }
 
 std::optional<LowerStage> lower_stage_named(std::string_view name) {
