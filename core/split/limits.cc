@@ -412,25 +412,6 @@ LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
   return Limiter(graph, fusions, limits, std::move(merged)).run();
 }
 
-MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
-                                   MergedSubgraphs merged) {
-  if (!have_part_conditions(lists)) return merged;
-  Subgraphs& subgraphs = merged.subgraphs;
-  std::vector<std::vector<NodeId>> members(subgraphs.count());
-  for (const NodeId node : graph.nodes()) {
-    members[index(subgraphs.subgraph_of[node])].push_back(node);
-  }
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (subgraphs.devices[i] != Device::acc) continue;
-    const auto reason = failed_part_condition(graph, lists, members[i]);
-    if (!reason) continue;
-    subgraphs.devices[i] = Device::cpu;
-    for (const NodeId node : members[i]) merged.reasons[node] = *reason;
-  }
-  subgraphs = with_cpu_neighbours_merged(subgraphs);
-  return merged;
-}
-
 // Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,
 // the shares of its values are taken out; after it has moved, they are put in again.
 PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits)

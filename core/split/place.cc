@@ -174,14 +174,6 @@ Fusions without_moved_groups(const Graph& graph, Fusions fusions) {
   return kept;
 }
 
-Reason lacks_memory(const Machine& machine) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t kib = (machine.acc_memory.value_or(0) + 1023) / 1024;
-  return {.code = ReasonCode::costs_more,
-          .elsewhere = Elsewhere::memory,
-          .size = static_cast<std::uint32_t>(std::min(kib, kMost))};
-}
-
 std::optional<CapacityExceeded> unfit_of(const DeviceProblem& problem,
                                          const DevicePlacement& placement) {
   if (placement.score.penalty <= 0) return std::nullopt;
@@ -226,6 +218,14 @@ double gain_of(const DeviceProblem& untied, const DevicePlacement& placement) {
 }
 
 }  // namespace
+
+Reason lacks_memory(const Machine& machine) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t kib = (machine.acc_memory.value_or(0) + 1023) / 1024;
+  return {.code = ReasonCode::costs_more,
+          .elsewhere = Elsewhere::memory,
+          .size = static_cast<std::uint32_t>(std::min(kib, kMost))};
+}
 
 PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
                                 const PlaceRequest& request) {
@@ -284,12 +284,6 @@ namespace {
 bool may_run_on_any(const TargetPlaceRequest& request, NodeId node) {
   return std::any_of(request.alone.begin(), request.alone.end(),
                      [&](const Fusions& alone) { return alone.acc.nodes.contains(node); });
-}
-
-bool makes_non_tensor(const Graph& graph, NodeId node) {
-  const auto outputs = graph.outputs(node);
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](ValueId output) { return !graph.value(output).is_tensor(); });
 }
 
 // What moves as one, of all nodes.

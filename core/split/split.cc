@@ -1,944 +1,871 @@
-// The driver of a split, and how nodes become partitions.
+// The main job, for one target or several. Steps:
+// 1. judge each node by the lists of each target;
+// 2. ask the targets in order which of the nodes that are left they take, and what moves as one there; or
+//    place all by cost (place.cc);
+// 3. make groups free of cycles; one that lies on two devices goes to the first target that takes all
+//    of it;
+// 4. runs; those that are too small, beyond a limit or too many move on to the next target or the CPU;
+// 5. runs reach back for nodes that only they use; then they are the partitions, whose boundaries and
+//    reasons are gathered.
+//
+//   supported nodes > nodes of a target > groups > runs > partitions > boundaries
+//
+// One target differs where its answer is exact or that of the reference: runs alternate between two
+// sides, so that what moves on joins its neighbours on the CPU and no runs are found anew.
 #include "core/split/split.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <deque>
-#include <numeric>
+#include <limits>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
-#include "core/base/min_cut.h"
+#include "core/devices/devices.h"
 #include "core/lists/support.h"
 #include "core/split/groups.h"
 
 namespace cleave {
 
-// ---- partition ----
-
 namespace {
 
-// Nodes in no part go to a group after all parts.
-std::vector<std::uint32_t> groups_of(const PerNode<PartId>& part_of, std::size_t part_count) {
-  std::vector<std::uint32_t> result;
-  result.reserve(part_of.size());
-  for (const PartId part : part_of) {
-    const bool is_in_part = part != kNone<PartId>;
-    result.push_back(is_in_part ? index(part) : static_cast<std::uint32_t>(part_count));
-  }
-  return result;
-}
-
-}  // namespace
-
-Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names,
-                         std::vector<Device> devices, std::vector<TargetId> targets) {
-  const Adjacency members = members_of(groups_of(part_of, names.size()), names.size() + 1);
-  Partition result;
-  result.names = std::move(names);
-  result.devices = std::move(devices);
-  result.targets = std::move(targets);
-  result.part_of = std::move(part_of);
-  result.member_begin.assign(members.begin.begin(), members.begin.end() - 1);
-  const std::uint32_t member_count = result.member_begin.back();
-  result.members.reserve(member_count);
-  for (std::uint32_t i = 0; i < member_count; ++i) {
-    result.members.push_back(NodeId{members.items[i]});
-  }
-  return result;
-}
-
-namespace {
-
-Status<> check_pair(const std::string& one, const std::string& other, const std::string& sides) {
-  const std::string& shorter = one.size() < other.size() ? one : other;
-  const std::string& longer = one.size() < other.size() ? other : one;
-  if (!longer.starts_with(shorter)) return Done{};
-  const std::string rest = longer.substr(shorter.size());
-  if (rest.find_first_not_of("0123456789") != rest.npos) return Done{};
-  if (rest.empty()) {
-    return Error{sides + " partitions have the same name prefix, \"" + one + '"',
-                 std::nullopt,
-                 {"give the two sides different prefixes"}};
-  }
-  return Error{
-      "the name prefixes \"" + one + "\" and \"" + other + "\" differ only in digits",
-      std::nullopt,
-      {"two numbered partitions could get the same name: do not end the prefixes in digits"}};
-}
-
-}  // namespace
-
-Status<> check_prefixes(const SplitOptions& options) {
-  const std::vector<std::string>& targets = options.target_prefixes;
-  if (targets.empty()) {
-    return check_pair(options.acc_prefix, options.non_acc_prefix, "accelerator and CPU");
-  }
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (auto done = check_pair(targets[i], options.non_acc_prefix, "accelerator and CPU"); !done) {
-      return done;
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (auto done = check_pair(targets[j], targets[i], "two targets'"); !done) return done;
-    }
-  }
-  return Done{};
-}
-
-std::string acc_name(PartId subgraph, const SplitOptions& options) {
-  return options.acc_prefix + std::to_string(index(subgraph));
-}
-
-Partition make_partition(const Subgraphs& subgraphs, const SplitOptions& options) {
-  std::vector<PartId> part_of_subgraph(subgraphs.count(), kNone<PartId>);
-  std::vector<std::string> names;
-  std::vector<Device> devices;
-  std::vector<TargetId> targets;
-  const auto prefix_of = [&](std::size_t i) -> const std::string& {
-    if (subgraphs.devices[i] == Device::cpu) return options.non_acc_prefix;
-    if (subgraphs.targets.empty()) return options.acc_prefix;
-    return options.target_prefixes[index(subgraphs.targets[i])];
-  };
-  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    if (subgraphs.sizes[i] == 0) continue;
-    part_of_subgraph[i] = id_at<PartId>(names.size());
-    names.push_back(prefix_of(i) + std::to_string(i));
-    devices.push_back(subgraphs.devices[i]);
-    if (!subgraphs.targets.empty()) targets.push_back(subgraphs.targets[i]);
-  }
-  PerNode<PartId> part_of = subgraphs.subgraph_of;
-  for (std::size_t n = 0; n < part_of.size(); ++n) {
-    PartId& part = part_of[id_at<NodeId>(n)];
-    part = part_of_subgraph[index(part)];
-  }
-  return make_partition(std::move(part_of), std::move(names), std::move(devices),
-                        std::move(targets));
-}
-
-Status<> check_partition(const Graph& graph, const Partition& partition, const NodeSet* acc) {
-  const auto node_text = [&](NodeId node) {
-    return "node \"" + std::string(graph.node(node).name) + '"';
-  };
-  for (const NodeId node : graph.nodes()) {
-    const PartId part = partition.part_of[node];
-    if (index(part) >= partition.count()) {
-      return Error{node_text(node) + " is in no partition", node};
-    }
-    if (acc != nullptr && partition.is_acc(part) && !acc->contains(node)) {
-      return Error{node_text(node) +
-                       " cannot run on the accelerator, but is in accelerator partition \"" +
-                       partition.name(part) + '"',
-                   node};
-    }
-    for (const NodeId reader : graph.readers(node)) {
-      if (partition.part_of[reader] >= part) continue;
-      return Error{node_text(node) + " in partition \"" + partition.name(part) + "\" is read by " +
-                       node_text(reader) + " in the earlier partition \"" +
-                       partition.name(partition.part_of[reader]) + '"',
-                   node};
-    }
-    for (const NodeId follower : graph.followers(node)) {
-      if (partition.part_of[follower] >= part) continue;
-      return Error{node_text(node) + " in partition \"" + partition.name(part) +
-                       "\" must run before " + node_text(follower) +
-                       " in the earlier partition \"" +
-                       partition.name(partition.part_of[follower]) + '"',
-                   node};
-    }
-  }
-  return Done{};
-}
-
-// ---- subgraphs ----
-
-// Steps:
-// 1. choose the side to start on;
-// 2. alternate between the sides, each time taking all units that are ready;
-// 3. merge_small_subgraphs(): small accelerator subgraphs join the CPU.
-
-namespace {
-
-Device other(Device device) { return device == Device::acc ? Device::cpu : Device::acc; }
-
-// Takes ready units in the current mode until none is left, then flips. A unit is ready when every
-// unit that it reads from, or that must run before it, has been taken.
-class Alternation {
- public:
-  Alternation(const Graph& graph, const Contraction& units, const NodeSet& acc)
-      : graph_(graph), units_(units), acc_(acc), waits_(units.unit_count(), 0) {
-    for (const NodeId node : graph.nodes()) {
-      for (const NodeId reader : graph.readers(node)) {
-        if (units.unit_of(reader) != units.unit_of(node)) ++waits_[units.unit_of(reader)];
-      }
-      for (const NodeId follower : graph.followers(node)) {
-        if (units.unit_of(follower) != units.unit_of(node)) ++waits_[units.unit_of(follower)];
-      }
-    }
-  }
-
-  Device reference_start() const {
-    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
-      if (waits_[unit] == 0 && device_of(unit) == Device::cpu && reads_input_or_parameter(unit)) {
-        return Device::cpu;
-      }
-    }
-    return Device::acc;
-  }
-
-  Subgraphs run(Device start) {
-    std::vector<std::uint32_t> waits = waits_;
-    std::array<std::vector<std::uint32_t>, 2> ready;  // by Device
-    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
-      if (waits[unit] == 0) queue(ready, unit);
-    }
-    Subgraphs result;
-    result.subgraph_of = PerNode<PartId>(graph_.node_count(), kNone<PartId>);
-    for (Device mode = start; !ready[0].empty() || !ready[1].empty(); mode = other(mode)) {
-      auto& now = ready[static_cast<std::size_t>(mode)];
-      if (now.empty()) continue;  // only at the start
-      result.devices.push_back(mode);
-      result.sizes.push_back(0);
-      while (!now.empty()) {
-        const std::uint32_t unit = now.back();
-        now.pop_back();
-        take(unit, result, waits, ready);
-      }
-    }
-    return result;
-  }
-
- private:
-  using Ready = std::array<std::vector<std::uint32_t>, 2>;
-
-  Device device_of(std::uint32_t unit) const {
-    return acc_.contains(units_.first(unit)) ? Device::acc : Device::cpu;
-  }
-  void queue(Ready& ready, std::uint32_t unit) const {
-    ready[static_cast<std::size_t>(device_of(unit))].push_back(unit);
-  }
-  bool reads_input_or_parameter(std::uint32_t unit) const {
-    for (const NodeId node : units_.nodes(unit)) {
-      for (const Operand& operand : graph_.operands(node)) {
-        if (graph_.value(operand.value).kind != ValueKind::node_output) return true;
-      }
-    }
-    return false;
-  }
-
-  void take(std::uint32_t unit, Subgraphs& result, std::vector<std::uint32_t>& waits,
-            Ready& ready) const {
-    for (const NodeId node : units_.nodes(unit)) {
-      result.subgraph_of[node] = id_at<PartId>(result.devices.size() - 1);
-      ++result.sizes.back();
-      for (const NodeId reader : graph_.readers(node)) {
-        const std::uint32_t to = units_.unit_of(reader);
-        if (to != unit && --waits[to] == 0) queue(ready, to);
-      }
-      for (const NodeId follower : graph_.followers(node)) {
-        const std::uint32_t to = units_.unit_of(follower);
-        if (to != unit && --waits[to] == 0) queue(ready, to);
-      }
-    }
-  }
-
-  const Graph& graph_;
-  const Contraction& units_;
-  const NodeSet& acc_;
-  std::vector<std::uint32_t> waits_;  // by unit: number of reads from units not yet taken
-};
-
-}  // namespace
-
-SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
-                               const SplitOptions& options) {
-  const Contraction units(graph, fusions);
-  Alternation alternation(graph, units, fusions.acc.nodes);
-  Device start = alternation.reference_start();
-  if (options.start == StartSide::cpu) start = Device::cpu;
-  if (options.start == StartSide::acc) start = Device::acc;
-  Subgraphs chosen = alternation.run(start);
-  Subgraphs opposite = alternation.run(other(start));
-  if (options.start == StartSide::fewest && opposite.count() < chosen.count()) {
-    std::swap(chosen, opposite);
-  }
-  return {std::move(chosen), opposite.count()};
-}
-
-MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
-                                      PerNode<Reason> reasons, const SplitOptions& options) {
-  Subgraphs merged;
-  std::vector<PartId> new_id(subgraphs.count());
-  std::vector<bool> was_small(subgraphs.count(), false);
-  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    const Device device = subgraphs.devices[i];
-    const bool small = device == Device::acc && subgraphs.sizes[i] < options.min_acc_size;
-    const bool follows_cpu = !merged.devices.empty() && merged.devices.back() == Device::cpu;
-    const bool joins = small ? !merged.devices.empty() : device == Device::cpu && follows_cpu;
-    if (!joins) {
-      merged.devices.push_back(small ? Device::cpu : device);
-      merged.sizes.push_back(0);
-    }
-    merged.sizes.back() += subgraphs.sizes[i];
-    new_id[i] = id_at<PartId>(merged.count() - 1);
-    was_small[i] = small;
-  }
-  merged.subgraph_of = PerNode<PartId>(graph.node_count(), kNone<PartId>);
-  for (const NodeId node : graph.nodes()) {
-    const std::uint32_t before = index(subgraphs.subgraph_of[node]);
-    merged.subgraph_of[node] = new_id[before];
-    if (was_small[before] && merged.devices[index(new_id[before])] == Device::cpu) {
-      reasons[node] = {.code = ReasonCode::small_subgraph, .size = subgraphs.sizes[before]};
-    }
-  }
-  return {std::move(merged), std::move(reasons)};
-}
-
-namespace {
-
-class NonTensorMoves {
- public:
-  NonTensorMoves(const Graph& graph, Fusions& fusions, Subgraphs& subgraphs)
-      : graph_(graph), fusions_(fusions), subgraphs_(subgraphs) {}
-
-  void run() {
-    std::vector<std::vector<NodeId>> candidates(subgraphs_.count());
-    for (const NodeId node : graph_.nodes()) {
-      const PartId home = subgraphs_.subgraph_of[node];
-      const bool is_acc = subgraphs_.devices[index(home)] == Device::acc;
-      if (is_acc && makes_non_tensor(node) && has_readers_outside(node)) {
-        candidates[index(home)].push_back(node);
-      }
-    }
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      move_from(id_at<PartId>(i), {candidates[i].begin(), candidates[i].end()});
-    }
-  }
-
- private:
-  bool makes_non_tensor(NodeId node) const {
-    const auto outputs = graph_.outputs(node);
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [&](ValueId output) { return !graph_.value(output).is_tensor(); });
-  }
-
-  bool has_readers_outside(NodeId node) const {
-    const auto readers = graph_.readers(node);
-    return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-      return subgraphs_.subgraph_of[reader] != subgraphs_.subgraph_of[node];
-    });
-  }
-
-  void move_from(PartId home, std::deque<NodeId> queue) {
-    NodeSet looked_at(graph_.node_count());
-    while (!queue.empty()) {
-      const NodeId node = queue.front();
-      queue.pop_front();
-      if (!looked_at.insert(node) || subgraphs_.subgraph_of[node] != home) continue;
-      const auto target = only_target(node);
-      if (!target || !move_with_dependents(node, home, *target)) continue;
-      for (const Operand& operand : graph_.operands(node)) {
-        if (graph_.value(operand.value).kind != ValueKind::node_output) continue;
-        const NodeId maker = graph_.value(operand.value).producer;
-        if (subgraphs_.subgraph_of[maker] == home && makes_non_tensor(maker)) {
-          queue.push_back(maker);
-        }
-      }
-    }
-  }
-
-  // The subgraph of all readers outside the node's own; nullopt: there are several.
-  std::optional<PartId> only_target(NodeId node) const {
-    std::optional<PartId> target;
-    for (const NodeId reader : graph_.readers(node)) {
-      const PartId part = subgraphs_.subgraph_of[reader];
-      if (part == subgraphs_.subgraph_of[node]) continue;
-      if (target && *target != part) return std::nullopt;
-      target = part;
-    }
-    return target;
-  }
-
-  // False, and nothing moves, if a dependent has a reader in a third subgraph or is in a fusion
-  // group.
-  bool move_with_dependents(NodeId node, PartId home, PartId target) {
-    NodeSet found(graph_.node_count());
-    std::vector<NodeId> moved = {node};
-    found.insert(node);
-    for (std::size_t i = 0; i < moved.size(); ++i) {
-      if (fusions_.group_of[moved[i]] != kNone<GroupId>) return false;
-      if (!graph_.followers(moved[i]).empty()) return false;
-      for (const NodeId reader : graph_.readers(moved[i])) {
-        const PartId part = subgraphs_.subgraph_of[reader];
-        if (part == target) continue;
-        if (part != home) return false;
-        if (found.insert(reader)) moved.push_back(reader);
-      }
-    }
-    for (const NodeId each : moved) put(each, node, home, target);
-    return true;
-  }
-
-  void put(NodeId node, NodeId because, PartId home, PartId target) {
-    subgraphs_.subgraph_of[node] = target;
-    --subgraphs_.sizes[index(home)];
-    ++subgraphs_.sizes[index(target)];
-    if (subgraphs_.devices[index(target)] == Device::acc) return;
-    fusions_.acc.nodes.erase(node);
-    fusions_.acc.reasons[node] =
-        node == because
-            ? Reason{.code = ReasonCode::non_tensor_output, .because = reader_in(node, target)}
-            : Reason{.code = ReasonCode::fusion_group, .because = because};
-  }
-
-  NodeId reader_in(NodeId node, PartId target) const {
-    for (const NodeId reader : graph_.readers(node)) {
-      if (subgraphs_.subgraph_of[reader] == target) return reader;
-    }
-    return kNone<NodeId>;
-  }
-
-  const Graph& graph_;
-  Fusions& fusions_;
-  Subgraphs& subgraphs_;
-};
-
-}  // namespace
-
-NonTensorsMoved move_non_tensor_nodes(const Graph& graph, Fusions fusions, Subgraphs subgraphs) {
-  NonTensorMoves(graph, fusions, subgraphs).run();
-  return {std::move(fusions), std::move(subgraphs)};
-}
-
-Subgraphs with_cpu_neighbours_merged(const Subgraphs& subgraphs) {
-  Subgraphs merged;
-  std::vector<PartId> new_id;
-  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    const Device device = subgraphs.devices[i];
-    const bool joins =
-        device == Device::cpu && !merged.devices.empty() && merged.devices.back() == Device::cpu;
-    if (!joins) {
-      merged.devices.push_back(device);
-      merged.sizes.push_back(0);
-    }
-    merged.sizes.back() += subgraphs.sizes[i];
-    new_id.push_back(id_at<PartId>(merged.count() - 1));
-  }
-  merged.subgraph_of = subgraphs.subgraph_of;
-  for (std::size_t n = 0; n < merged.subgraph_of.size(); ++n) {
-    PartId& subgraph = merged.subgraph_of[id_at<NodeId>(n)];
-    subgraph = new_id[index(subgraph)];
-  }
-  return merged;
-}
-
-// ---- boundary ----
-//
-// Steps:
-// 1. for each partition, list what its nodes read: inputs, parameters, and constants with what they
-//    need in turn;
-// 2. list the values that cross, and give each to the partition that makes it, as its output.
-
-namespace {
-
-// Walks what a constant is made of: depth first, with an explicit stack. Calls leave(node) for each
-// constant after those that it uses, and read(parameter) for each parameter of the file that it
-// reads. A constant that enter(node) refuses is passed over.
-template <class Enter, class Read, class Leave>
-void walk_constants(const Graph& graph, NodeId constant, const Enter& enter, const Read& read,
-                    const Leave& leave) {
-  struct Visit {
-    NodeId node;
-    std::size_t next;
-  };
-  std::vector<Visit> stack{{constant, 0}};
-  while (!stack.empty()) {
-    const NodeId node = stack.back().node;
-    const auto operands = graph.operands(node);
-    if (stack.back().next == operands.size()) {
-      leave(node);
-      stack.pop_back();
-      continue;
-    }
-    const ValueId value = operands[stack.back().next++].value;
-    const NodeId maker = graph.value(value).producer;
-    if (maker == kNone<NodeId>) {
-      read(value);
-    } else if (enter(maker)) {
-      stack.push_back({maker, 0});
-    }
-  }
-}
-
-// Collects what the nodes of each part read, part by part; a stamp keeps each value once a part.
-class Readings {
- public:
-  Readings(const Graph& graph, const Partition& partition, const BoundaryOptions& options)
-      : graph_(graph),
-        partition_(partition),
-        pass_parameters_(options.pass_parameters),
-        value_seen_(graph.value_count(), kNone<PartId>),
-        owned_(options.pass_parameters ? graph.value_count() : 0, kNone<PartId>),
-        constant_seen_(graph.constants().size(), kNone<PartId>) {
-    for (const PartId part : partition.parts()) {
-      inputs.begin.push_back(static_cast<std::uint32_t>(inputs.items.size()));
-      parameters.begin.push_back(static_cast<std::uint32_t>(parameters.items.size()));
-      constants.begin.push_back(static_cast<std::uint32_t>(constants.items.size()));
-      part_ = part;
-      if (pass_parameters_) mark_owned();
-      for (const NodeId node : partition.nodes(part)) read_by(node);
-    }
-    inputs.begin.push_back(static_cast<std::uint32_t>(inputs.items.size()));
-    parameters.begin.push_back(static_cast<std::uint32_t>(parameters.items.size()));
-    constants.begin.push_back(static_cast<std::uint32_t>(constants.items.size()));
-  }
-
-  PerPartLists<ValueId> inputs, parameters;
-  PerPartLists<NodeId> constants;
-  std::size_t constant_copies = 0;
-
- private:
-  void mark_owned() {
-    for (const NodeId node : partition_.nodes(part_)) {
-      for (const ValueId parameter : graph_.module_parameters(node)) owned_[parameter] = part_;
-    }
-  }
-
-  void read_by(NodeId node) {
-    for (const Operand& operand : graph_.operands(node)) read(operand.value);
-    for (const ValueId parameter : graph_.module_parameters(node)) read(parameter);
-  }
-
-  void read(ValueId id) {
-    if (value_seen_[id] == part_) return;
-    value_seen_[id] = part_;
-    const Value& value = graph_.value(id);
-    if (value.kind == ValueKind::parameter) {
-      if (value.producer != kNone<NodeId>) {
-        need(value.producer);
-      } else if (pass_parameters_ && owned_[id] != part_) {
-        inputs.items.push_back(id);
-      } else {
-        parameters.items.push_back(id);
-      }
-    } else if (value.kind == ValueKind::input || partition_.part_of[value.producer] != part_) {
-      inputs.items.push_back(id);
-    }
-  }
-
-  bool is_new(NodeId constant) {
-    PartId& seen = constant_seen_[index(constant) - graph_.node_count()];
-    if (seen == part_) return false;
-    seen = part_;
-    return true;
-  }
-
-  // Lists the constant, and counts it with those that it is made of, whose parameters are listed.
-  void need(NodeId constant) {
-    if (!is_new(constant)) return;
-    constants.items.push_back(constant);
-    walk_constants(
-        graph_, constant, [&](NodeId maker) { return is_new(maker); },
-        [&](ValueId parameter) {
-          if (value_seen_[parameter] == part_) return;
-          value_seen_[parameter] = part_;
-          parameters.items.push_back(parameter);
-        },
-        [&](NodeId) { ++constant_copies; });
-  }
-
-  const Graph& graph_;
-  const Partition& partition_;
-  const bool pass_parameters_;
-  PartId part_ = kNone<PartId>;
-  PerValue<PartId> value_seen_;
-  PerValue<PartId> owned_;  // by a module of the part; only where parameters are passed
-  std::vector<PartId> constant_seen_;
-};
-
-// Values that cross, in the order in which a read from another part, or last the graph's output, is
-// first met.
-std::vector<ValueId> crossing_values(const Graph& graph, const Partition& partition) {
-  std::vector<ValueId> crossing;
-  ValueSet seen(graph.value_count());
-  const auto made_by_node = [&](ValueId value) {
-    return graph.value(value).kind == ValueKind::node_output;
-  };
-  for (const NodeId node : graph.nodes()) {
-    if (partition.part_of[node] == kNone<PartId>) continue;
-    for (const Operand& operand : graph.operands(node)) {
-      const ValueId value = operand.value;
-      if (!made_by_node(value)) continue;
-      const PartId from = partition.part_of[graph.value(value).producer];
-      if (from != partition.part_of[node] && seen.insert(value)) crossing.push_back(value);
-    }
-  }
-  for (const ValueId value : graph.outputs()) {
-    if (made_by_node(value) && seen.insert(value)) crossing.push_back(value);
-  }
-  return crossing;
-}
-
-// Distributes the values to the parts that make them and keeps their order.
-PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
-                               const std::vector<ValueId>& values) {
-  const auto part_of = [&](ValueId value) {
-    return index(partition.part_of[graph.value(value).producer]);
-  };
-  PerPartLists<ValueId> result;
-  result.begin.assign(partition.count() + 1, 0);
-  for (const ValueId value : values) ++result.begin[part_of(value) + 1];
-  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
-  result.items.resize(values.size());
-  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
-  for (const ValueId value : values) result.items[fill[part_of(value)]++] = value;
-  return result;
-}
-
-// Puts what the piece was asked for in the places of the inputs and outputs that were found.
-void put_ends(Boundaries& piece, const PieceEnds& ends) {
-  std::vector<ValueId>& inputs = piece.inputs.items;
-  std::erase_if(inputs, [&](ValueId value) {
-    return std::find(ends.from.begin(), ends.from.end(), value) != ends.from.end();
-  });
-  std::sort(inputs.begin(), inputs.end());
-  inputs.insert(inputs.begin(), ends.from.begin(), ends.from.end());
-  piece.inputs.begin = {0, static_cast<std::uint32_t>(inputs.size())};
-  piece.outputs.items = ends.to;
-  piece.outputs.begin = {0, static_cast<std::uint32_t>(ends.to.size())};
-}
-
-}  // namespace
-
-Boundaries find_boundaries(const Graph& graph, const Partition& partition,
-                           const BoundaryOptions& options) {
-  Readings readings(graph, partition, options);
-  Boundaries result;
-  result.inputs = std::move(readings.inputs);
-  result.parameters = std::move(readings.parameters);
-  result.constants = std::move(readings.constants);
-  result.constant_copies = readings.constant_copies;
-  result.outputs = by_maker(graph, partition, crossing_values(graph, partition));
-  return result;
-}
-
-Boundaries find_piece_boundary(const Graph& graph, const Partition& piece, const PieceEnds* ends) {
-  Readings readings(graph, piece, BoundaryOptions{});
-  Boundaries result;
-  result.inputs = std::move(readings.inputs);
-  result.parameters = std::move(readings.parameters);
-  result.constants = std::move(readings.constants);
-  result.constant_copies = readings.constant_copies;
-  if (ends != nullptr) {
-    put_ends(result, *ends);
-    return result;
-  }
-  const auto is_outside = [&](NodeId node) { return piece.part_of[node] == kNone<PartId>; };
-  for (const NodeId node : piece.members) {
-    for (const ValueId value : graph.outputs(node)) {
-      const auto users = graph.users(value);
-      if (graph.is_graph_output(value) || std::any_of(users.begin(), users.end(), is_outside)) {
-        result.outputs.items.push_back(value);
-      }
-    }
-  }
-  result.outputs.begin = {0, static_cast<std::uint32_t>(result.outputs.items.size())};
-  return result;
-}
-
-std::vector<NodeId> needed_constants(const Graph& graph, const Boundaries& boundaries,
-                                     PartId part) {
-  std::vector<NodeId> needed;
-  std::unordered_set<NodeId> seen;
-  const auto is_new = [&](NodeId node) { return seen.insert(node).second; };
-  for (const NodeId constant : boundaries.constants[part]) {
-    if (!is_new(constant)) continue;
-    walk_constants(
-        graph, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed.push_back(node); });
-  }
-  return needed;
-}
-
-NeededConstants::NeededConstants(const Graph& graph, const Boundaries& boundaries)
-    : graph_(graph), boundaries_(boundaries), seen_(graph.constants().size(), 0) {}
-
-std::span<const NodeId> NeededConstants::of(PartId part) {
-  ++calls_;
-  needed_.clear();
-  const auto is_new = [&](NodeId node) {
-    return std::exchange(seen_[index(node) - graph_.node_count()], calls_) != calls_;
-  };
-  for (const NodeId constant : boundaries_.constants[part]) {
-    if (!is_new(constant)) continue;
-    walk_constants(
-        graph_, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed_.push_back(node); });
-  }
-  return needed_;
-}
-
-PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries) {
-  const std::size_t count = boundaries.inputs.begin.size() - 1;
-  PerValue<PartId> source(graph.value_count(), kNone<PartId>);
-  PerPart<PartId> last_user(count, kNone<PartId>);
-  PerPartLists<PartId> result;
-  for (const PartId part : IdRange<PartId>(0, count)) {
-    result.begin.push_back(static_cast<std::uint32_t>(result.items.size()));
-    for (const ValueId value : boundaries.inputs[part]) {
-      const PartId from = source[value];
-      if (from == kNone<PartId> || last_user[from] == part) continue;
-      last_user[from] = part;
-      result.items.push_back(from);
-    }
-    for (const ValueId value : boundaries.outputs[part]) source[value] = part;
-  }
-  result.begin.push_back(static_cast<std::uint32_t>(result.items.size()));
-  return result;
-}
-
-// ---- split ----
-//
-// The main job, as one page. Data flows one way: each step returns a value that it made of the
-// results of the steps above. What no later step needs is moved on, not copied.
-//
-//   supported nodes > accelerator nodes > groups > runs > partitions > boundaries
-
-namespace {
-
-constexpr std::uint64_t kPasses = 6;  // the number of steps that progress reports
 using Sets = std::span<const std::vector<NodeId>>;
 
-// Tells progress after each step.
+// Reports progress after each step.
 class Passed {
  public:
   explicit Passed(const Progress& progress) : progress_(progress) { (*this)(0); }
   void operator()(std::uint64_t passes) const {
-    tell(progress_, {"splitting", "passes", passes, kPasses});
+    tell(progress_, {"splitting", "passes", passes, 6});
   }
 
  private:
   const Progress& progress_;
 };
 
-// The times that options decide by: the caller's, else those of the machine's rates.
-struct DecidingTimes {
-  Machine machine;
-  TargetTimes own;
-  const TargetTimes* given;
-
-  LatencyInput input(Residency residency) const {
-    return {given != nullptr ? *given : own, machine, residency};
-  }
-};
-
-DecidingTimes deciding_times(const SplitInput& input, const SplitOptions& options) {
-  DecidingTimes times{options.machine, {}, input.times};
-  times.machine.link_bytes_per_second = input.link.bytes_per_second;
-  if (asks_for_latency(options) && input.times == nullptr) {
-    times.own = target_times(input.graph, times.machine, {}, {});
-  }
-  return times;
+std::span<const SupportList> lists_of(const SplitInput& input, const Target& target) {
+  return input.lists.subspan(target.first_list, target.end_list - target.first_list);
 }
 
-Status<> check_options(const SplitOptions& options, const LatencyInput& latency) {
-  if (auto usable = check_prefixes(options); !usable) return usable;
-  return asks_for_latency(options) ? check_latency_input(latency) : Status<>(Done{});
+// What the lists of each target say. Reasons name lists by their place among those of one target, and then
+// among those of all.
+Result<std::vector<Support>> judge_for_each(const SplitInput& input,
+                                            std::span<const Target> targets) {
+  std::vector<Support> supports;
+  for (const Target& target : targets) {
+    auto support = judge_by_lists(input.graph, lists_of(input, target), input.facts);
+    if (!support) return std::move(support).error();
+    const auto add = static_cast<std::uint16_t>(target.first_list);
+    const auto shift = [&](std::uint16_t& list) { list = static_cast<std::uint16_t>(list + add); };
+    if (add > 0) {
+      for (const NodeId node : input.graph.nodes()) shift(support->reasons[node].list);
+      for (UncheckedNode& node : support->unchecked) shift(node.list);
+      for (PatternMatch& match : support->patterns.matches) shift(match.list);
+    }
+    supports.push_back(*std::move(support));
+  }
+  return supports;
 }
 
-struct Placed {
-  Fusions fusions;
-  std::optional<PlacementNumbers> numbers = {};  // with --place cost
-  std::optional<CapacityExceeded> unfit = {};
+// What the ways to make a split have in common.
+struct Request {
+  const SplitInput& input;
+  const SplitOptions& options;
+  std::span<const Target> targets;
+  // The only one that takes part; nullopt: there are several, or what is asked for needs the numbers of all.
+  std::optional<std::size_t> only;
+  const LatencyInput& latency;  // of all targets, or of the only one
+
+  bool is_for_one() const { return only.has_value(); }
+  // The place of a target in `latency`.
+  std::size_t place(std::size_t target) const { return is_for_one() ? 0 : target; }
 };
 
 // The least gain for which nodes move: what was asked for, else none where all times are measured.
-double min_gain_of(const Graph& graph, const Fusions& groups, const SplitOptions& options,
-                   const TargetTimes& times) {
+double min_gain_of(const Request& request, const NodeSet& acc) {
   constexpr double kOfEstimates = 0.03;
-  if (options.min_gain) return *options.min_gain;
-  const auto nodes = graph.nodes();
-  const bool is_measured = std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+  if (request.options.min_gain) return *request.options.min_gain;
+  const TargetTimes& times = request.latency.times;
+  const bool is_measured = std::ranges::all_of(request.input.graph.nodes(), [&](NodeId node) {
     return times.cpu.origins[node] == TimeOrigin::measured &&
-           (!groups.acc.nodes.contains(node) || times.acc.origins[node] == TimeOrigin::measured);
+           (!acc.contains(node) || times.acc.origins[node] == TimeOrigin::measured);
   });
   return is_measured ? 0 : kOfEstimates;
 }
 
-// With --place cost, only those nodes stay on the accelerator that make an inference faster. Then
-// the sets that an earlier split divided become groups.
-Placed place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
-             const HostShapes& host_shapes, Fusions groups, Sets sets) {
-  Placed placed{std::move(groups)};
-  if (options.place == PlaceBy::cost) {
-    const double min_gain = min_gain_of(input.graph, placed.fusions, options, latency.times);
-    PlacedByCost by_cost =
-        place_by_cost(input.graph, std::move(placed.fusions),
-                      {.latency = latency,
-                       .allow_non_tensor = options.allow_non_tensor,
-                       .required = input.required,
-                       .shape_computations = options.host_shapes ? &host_shapes.nodes : nullptr,
+class Splitter {
+ public:
+  Splitter(const Request& request, std::vector<Support> supports, Sets sets)
+      : request_(request),
+        input_(request.input),
+        graph_(request.input.graph),
+        options_(request.options),
+        sets_(sets),
+        host_(static_cast<DeviceIndex>(request.targets.size())),
+        device_of_(graph_.node_count(), host_),
+        qdq_groups_(qdq_groups_asked_for(
+            graph_, options_,
+            request.only ? lists_of(input_, request.targets[*request.only]) : input_.lists)) {
+    acc_found_.nodes = NodeSet(graph_.node_count());
+    host_shapes_.nodes = NodeSet(graph_.node_count());
+    for (std::size_t target = 0; target < host_; ++target) {
+      if (!request.only || *request.only == target) asked_.push_back(target);
+      verdicts_.push_back({std::move(supports[target]), {}, request.targets[target].min_acc_size});
+      if (asked_.empty() || asked_.back() != target) {
+        verdicts_.back().reasons = verdicts_.back().support.reasons;
+      }
+    }
+  }
+
+  // Nodes go where an inference takes the least time or energy if `is_by_cost`; else the first target
+  // that takes them has them.
+  Result<Split> run(bool is_by_cost, const Passed* passed) && {
+    std::optional<NodeRounds> rounds;  // that the placement has found
+    if (is_by_cost && !request_.is_for_one()) {
+      rounds = place_on_all();
+    } else {
+      for (const std::size_t target : asked_) ask(target);
+    }
+    if (passed != nullptr) (*passed)(2);
+    if (request_.is_for_one()) {
+      if (is_by_cost) place_on_only();
+      close_groups_of_only();
+    } else if (!rounds) {
+      close_groups();
+    }
+    if (passed != nullptr) (*passed)(3);
+    rounds ? take_rounds(*rounds) : make_runs();
+    if (options_.move_non_tensor) move_non_tensors();
+    found_.subgraphs = subgraphs_;
+    if (!request_.is_for_one()) found_.count_from_other_side = subgraphs_.count();
+    find_min_sizes();
+    move_small_runs();
+    for (bool is_settled = false; !is_settled;) {
+      cut_at_limits();
+      pack();
+      if (move_failing_runs() && !request_.is_for_one()) continue;
+      run_count_ = subgraphs_.count();
+      // If the number of runs is limited, the most valuable stay. This comes before the extension, in which
+      // runs reach back for nodes that only they use: it may bring back some of the others.
+      is_settled = !move_runs_beyond_number() || request_.is_for_one();
+    }
+    if (passed != nullptr) (*passed)(4);
+    if (auto extended = extend(); !extended) return std::move(extended).error();
+    if (passed != nullptr) (*passed)(5);
+    return finish();
+  }
+
+ private:
+  // ---- step 2 ----
+
+  // The nodes that the target may run, with their groups, of those that `support` accepts. With
+  // --host-shapes, shape computations follow their users first. Which nodes can run there without
+  // non-tensor data crossing a link comes last: it depends on where the makers and readers of sizes are.
+  Fusions run_alone(const Support& support) {
+    HostShapes shapes;
+    if (options_.host_shapes) {
+      shapes = follow_shape_users(graph_, support);
+      host_shapes_.to_acc += shapes.to_acc;
+      host_shapes_.to_cpu += shapes.to_cpu;
+    }
+    AccNodes acc =
+        find_acc_nodes(graph_, options_.host_shapes ? shapes.support : support, options_);
+    for (const NodeId node : graph_.nodes()) {
+      if (options_.host_shapes && shapes.nodes.contains(node)) host_shapes_.nodes.insert(node);
+      if (acc.nodes.contains(node)) acc_found_.nodes.insert(node);
+    }
+    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns}, options_);
+  }
+
+  void ask(std::size_t target) {
+    const Support& all = verdicts_[target].support;
+    if (target == asked_.front()) {
+      fusions_ = run_alone(all);
+    } else {
+      Support left = all;  // what no target before has taken
+      for (const NodeId node : graph_.nodes()) {
+        if (device_of_[node] == host_) continue;
+        left.supported.erase(node);
+        left.reasons[node] = {};
+      }
+      fusions_ = run_alone(left);
+    }
+    if (request_.is_for_one()) return;
+    for (const NodeId node : graph_.nodes()) {
+      if (fusions_.acc.nodes.contains(node)) device_of_[node] = static_cast<DeviceIndex>(target);
+    }
+    verdicts_[target].reasons = std::move(fusions_.acc.reasons);
+    add_groups_of(fusions_);
+  }
+
+  void add_groups_of(const Fusions& fusions) {
+    for (std::size_t i = 0; i < fusions.group_count(); ++i) {
+      const auto members = fusions.group(id_at<GroupId>(i));
+      groups_.emplace_back(members.begin(), members.end());
+    }
+  }
+
+  // Of the nodes that the only target may run, those stay that make an inference faster.
+  void place_on_only() {
+    NodeSet required = input_.required == nullptr ? NodeSet(graph_.node_count()) : *input_.required;
+    if (*request_.only < input_.required_on.size()) {
+      for (const NodeId node : input_.required_on[*request_.only]) required.insert(node);
+    }
+    const double min_gain = min_gain_of(request_, fusions_.acc.nodes);
+    PlacedByCost placed =
+        place_by_cost(graph_, std::move(fusions_),
+                      {.latency = request_.latency,
+                       .allow_non_tensor = options_.allow_non_tensor,
+                       .required = &required,
+                       .shape_computations = options_.host_shapes ? &host_shapes_.nodes : nullptr,
                        .min_gain = min_gain,
-                       .found = input.found});
-    placed = {std::move(by_cost.fusions), by_cost.numbers, std::move(by_cost.unfit)};
+                       .found = input_.found});
+    fusions_ = std::move(placed.fusions);
+    placement_ = placed.numbers;
+    unfit_ = std::move(placed.unfit);
   }
-  if (!sets.empty()) {
-    placed.fusions = keep_sets_whole(input.graph, sets, std::move(placed.fusions));
-  }
-  return placed;
-}
 
-struct Runs {
-  Fusions fusions;  // its reasons have moved to `merged`
-  SubgraphsFound found;
-  std::size_t min_acc_size;
-  MergedSubgraphs merged;
-  LimitCuts cuts;
-};
-
-// Alternating runs, as long as possible; they start on the side that the placement assumes, unless
-// the user chose one. Runs too small to be worth a transfer are merged away, and those beyond the
-// lists' limits on partitions are cut. Then nodes that fit in two of them may move where fewer bytes
-// cross. What then fails a list's conditions on a whole partition goes to the CPU.
-Runs find_runs(const SplitInput& input, Placed placed, SplitOptions options,
-               const LatencyInput& latency, const LimitsOfLists& limits) {
-  const Graph& graph = input.graph;
-  if (placed.numbers && options.start == StartSide::reference) {
-    options.start = placed.numbers->start;
+  // Returns the rounds of the placement if no group keeps it from being made.
+  std::optional<NodeRounds> place_on_all() {
+    const LatencyInput& latency = request_.latency;
+    std::vector<Fusions> alone;
+    for (const TargetVerdicts& verdicts : verdicts_) alone.push_back(run_alone(verdicts.support));
+    const bool is_for_energy = options_.place_goal == PlaceGoal::energy;
+    const std::vector<EnergyNumbers> energy =
+        is_for_energy ? energy_numbers(latency) : std::vector<EnergyNumbers>();
+    TargetsPlaced placed =
+        place_on_targets(graph_, {.latency = latency,
+                                  .energy = energy,
+                                  .targets = request_.targets,
+                                  .alone = alone,
+                                  .sets = sets_,
+                                  .required = input_.required,
+                                  .required_on = input_.required_on,
+                                  .allow_non_tensor = options_.allow_non_tensor});
+    device_of_ = std::move(placed.device_of);
+    groups_ = std::move(placed.groups);
+    placement_ = placed.numbers;
+    unfit_ = std::move(placed.unfit);
+    for (std::size_t target = 0; target < host_; ++target) {
+      verdicts_[target].reasons = std::move(alone[target].acc.reasons);
+      for (const NodeId node : graph_.nodes()) {
+        const DeviceIndex device = device_of_[node];
+        if (device == target || !alone[target].acc.nodes.contains(node)) continue;
+        const bool wants_memory =
+            placed.without_limits.size() > 0 && placed.without_limits[node] == target;
+        Reason& reason = verdicts_[target].reasons[node];
+        reason = {.code = ReasonCode::costs_more,
+                  .elsewhere = is_for_energy ? Elsewhere::less_energy : Elsewhere::less_time};
+        if (wants_memory) reason = lacks_memory(latency.machine_with(target));
+      }
+    }
+    for (std::size_t other = 0; other < input_.required_on.size(); ++other) {
+      for (const NodeId node : input_.required_on[other]) {
+        if (device_of_[node] != other) continue;
+        for (TargetVerdicts& verdicts : verdicts_) {
+          Reason& reason = verdicts.reasons[node];
+          if (reason.code == ReasonCode::costs_more) reason.elsewhere = Elsewhere::required;
+        }
+      }
+    }
+    const std::size_t placed_groups = groups_.size();
+    close_groups();
+    const bool is_as_placed =
+        fusions_.group_count() == placed_groups && groups_.size() == placed_groups &&
+        std::ranges::none_of(groups_,
+                             [&](const auto& group) { return device_of_[group.front()] == host_; });
+    if (!is_as_placed) return std::nullopt;
+    return std::move(placed.rounds);
   }
-  Fusions fusions = std::move(placed.fusions);
-  SubgraphsFound found = split_subgraphs(graph, fusions, options);
-  if (options.move_non_tensor) {
+
+  // ---- step 3 ----
+
+  // Groups of one target are free of cycles; sets may join some of them.
+  void close_groups_of_only() {
+    if (!sets_.empty()) fusions_ = keep_sets_whole(graph_, sets_, std::move(fusions_));
+    verdicts_[*request_.only].reasons = std::move(fusions_.acc.reasons);
+    for (const NodeId node : graph_.nodes()) {
+      if (fusions_.acc.nodes.contains(node))
+        device_of_[node] = static_cast<DeviceIndex>(*request_.only);
+    }
+  }
+
+  // Groups that are on the CPU need not stay together, unless they are sets: so each step may free
+  // nodes. It ends, since groups only grow, and what is on the CPU stays there.
+  void close_groups() {
+    const ReasonCode code = sets_.empty() ? ReasonCode::fusion_group : ReasonCode::shared_memory;
+    for (bool is_closed = false; !is_closed;) {
+      NodeGroups joined(graph_);
+      for (const auto& group : groups_) {
+        if (device_of_[group.front()] != host_) joined.add_group(group);
+      }
+      for (const auto& set : sets_) joined.add_group(set);
+      fusions_ = std::move(joined).settle_all();
+      is_closed = true;
+      for (std::size_t i = 0; i < fusions_.group_count(); ++i) {
+        const auto members = fusions_.group(id_at<GroupId>(i));
+        const auto is_with_first = [&](NodeId node) {
+          return device_of_[node] == device_of_[members.front()];
+        };
+        if (std::ranges::all_of(members, is_with_first)) continue;
+        is_closed = false;
+        gather(members, code);
+        groups_.emplace_back(members.begin(), members.end());
+      }
+    }
+  }
+
+  // Puts a group that lies on several devices on the first that takes all of it.
+  void gather(std::span<const NodeId> members, ReasonCode code) {
+    const DeviceIndex to = first_to_take(members, 0);
+    for (const NodeId member : members) {
+      const DeviceIndex from = device_of_[member];
+      if (from == to || from == host_) continue;
+      const auto other =
+          std::ranges::find_if(members, [&](NodeId node) { return device_of_[node] != from; });
+      verdicts_[from].reasons[member] = {
+          .code = code, .because = other == members.end() ? members.front() : *other};
+    }
+    for (const NodeId member : members) device_of_[member] = to;
+  }
+
+  // The first target from `first` on that takes all of the nodes, else the host.
+  DeviceIndex first_to_take(std::span<const NodeId> nodes, std::size_t first) const {
+    for (std::size_t target = first; target < host_ && !request_.is_for_one(); ++target) {
+      if (takes_all(verdicts_[target].support, nodes)) return static_cast<DeviceIndex>(target);
+    }
+    return host_;
+  }
+
+  // ---- step 4 ----
+
+  // Runs in which each node is on its device. With one target they alternate, as long as possible, and
+  // start on the side that the placement assumes, unless the user chose one.
+  void make_runs() {
+    if (request_.is_for_one()) {
+      SplitOptions options = options_;
+      if (placement_ && options.start == StartSide::reference) options.start = placement_->start;
+      found_ = split_subgraphs(graph_, fusions_, options);
+      subgraphs_ = std::move(found_.subgraphs);
+      for (const Device device : subgraphs_.devices) {
+        subgraphs_.targets.push_back(device == Device::acc ? id_at<TargetId>(*request_.only)
+                                                           : kNone<TargetId>);
+      }
+      return;
+    }
+    const Contraction units(graph_, fusions_);
+    const auto count = static_cast<std::uint32_t>(units.unit_count());
+    Adjacency readers;
+    std::vector<DeviceIndex> devices;
+    std::vector<std::uint32_t> seen(count, count);
+    for (std::uint32_t unit = 0; unit < count; ++unit) {
+      devices.push_back(device_of_[units.first(unit)]);
+      for (const NodeId node : units.nodes(unit)) {
+        const auto add = [&](NodeId later) {
+          const std::uint32_t to = units.unit_of(later);
+          if (to == unit || std::exchange(seen[to], unit) == unit) return;
+          readers.add(to);
+        };
+        for (const NodeId reader : graph_.readers(node)) add(reader);
+        for (const NodeId follower : graph_.followers(node)) add(follower);
+      }
+      readers.end_list();
+    }
+    const RoundsGraph graph(readers);
+    const Rounds rounds = find_rounds({graph, devices, std::size_t{host_} + 1});
+    take_rounds(rounds_by_node(graph_, units, rounds));
+  }
+
+  void take_rounds(const NodeRounds& rounds) {
+    subgraphs_ = Subgraphs();
+    subgraphs_.subgraph_of = PerNode<PartId>(graph_.node_count(), kNone<PartId>);
+    for (const DeviceIndex device : rounds.devices) add_subgraph(device);
+    for (const NodeId node : graph_.nodes()) put(node, PartId{rounds.part_of[node]});
+    least_acc_parts_ = rounds.least_acc_parts;
+  }
+
+  TargetId target_id(DeviceIndex device) const {
+    return device == host_ ? kNone<TargetId> : id_at<TargetId>(device);
+  }
+
+  void add_subgraph(DeviceIndex device) {
+    subgraphs_.devices.push_back(device == host_ ? Device::cpu : Device::acc);
+    subgraphs_.targets.push_back(target_id(device));
+    subgraphs_.sizes.push_back(0);
+  }
+
+  void put(NodeId node, PartId run) {
+    subgraphs_.subgraph_of[node] = run;
+    ++subgraphs_.sizes[index(run)];
+  }
+
+  DeviceIndex device_of_run(PartId run) const {
+    const TargetId target = subgraphs_.targets[index(run)];
+    return target == kNone<TargetId> ? host_ : static_cast<DeviceIndex>(target);
+  }
+
+  // Nodes whose non-tensor data leaves a run go to the run that reads it. They only move on: to the CPU, or
+  // to a target that is asked after their own. So runs that moved on do not draw them back, and finding
+  // runs anew comes to an end.
+  void move_non_tensors() {
     NonTensorsMoved moved =
-        move_non_tensor_nodes(graph, std::move(fusions), std::move(found.subgraphs));
-    fusions = std::move(moved.fusions);
-    found.subgraphs = std::move(moved.subgraphs);
+        move_non_tensor_nodes(graph_, fusions_, std::move(subgraphs_),
+                              [&](std::span<const NodeId> nodes, TargetId from, TargetId to) {
+                                return from < to && takes_all(verdicts_[index(to)].support, nodes);
+                              });
+    subgraphs_ = std::move(moved.subgraphs);
+    for (const auto& [node, to, reason] : moved.left) {
+      verdicts_[device_of_[node]].reasons[node] = reason;
+      device_of_[node] = device_of_run(to);
+      if (device_of_[node] == host_) fusions_.acc.nodes.erase(node);
+    }
   }
-  if (options.is_min_automatic) {
-    options.min_acc_size = fastest_min_size(graph, found.subgraphs, latency);
+
+  std::vector<std::vector<NodeId>> members_of_runs() const {
+    std::vector<std::vector<NodeId>> members(subgraphs_.count());
+    for (const NodeId node : graph_.nodes()) {
+      members[index(subgraphs_.subgraph_of[node])].push_back(node);
+    }
+    return members;
   }
-  MergedSubgraphs merged =
-      merge_small_subgraphs(graph, found.subgraphs, std::move(fusions.acc.reasons), options);
-  LimitedSubgraphs limited = limit_parts(graph, fusions, limits, std::move(merged));
-  if (options.pack == PackBy::bytes) {
-    Subgraphs& subgraphs = limited.merged.subgraphs;
-    subgraphs = pack_for_fewest_bytes(graph, fusions, std::move(subgraphs), options.min_acc_size,
-                                      limits.limits)
-                    .subgraphs;
+
+  // Why runs leave their target, by run; only of those that do.
+  using Leaving = std::vector<std::pair<std::uint32_t, Reason>>;
+
+  // The whole run goes to the next target that takes it, else to the CPU. True if there is any.
+  bool move_on(const Leaving& leaving) {
+    if (leaving.empty()) return false;
+    const auto members = members_of_runs();
+    for (const auto& [run, reason] : leaving) {
+      const TargetId from = subgraphs_.targets[run];
+      const DeviceIndex to = first_to_take(members[run], index(from) + 1);
+      for (const NodeId node : members[run]) {
+        verdicts_[index(from)].reasons[node] = reason;
+        device_of_[node] = to;
+      }
+      subgraphs_.devices[run] = Device::cpu;
+      subgraphs_.targets[run] = kNone<TargetId>;
+    }
+    if (request_.is_for_one()) {
+      subgraphs_ = with_cpu_neighbours_merged(subgraphs_);
+    } else {
+      make_runs();
+      if (options_.move_non_tensor) move_non_tensors();
+    }
+    return true;
   }
-  limited.merged = drop_failing_parts(graph, input.lists, std::move(limited.merged));
-  return {std::move(fusions), std::move(found), options.min_acc_size, std::move(limited.merged),
-          limited.cuts};
-}
 
-// The number of subgraphs that the lists' own verdicts lead to: the measure of --host-shapes; 0
-// without that option.
-std::size_t count_without_host_shapes(const Graph& graph, const Support& support,
-                                      const Whole& whole, const SplitOptions& options) {
-  if (!options.host_shapes) return 0;
-  const Fusions groups =
-      find_groups(graph, find_acc_nodes(graph, support, options), whole, options);
-  const SubgraphsFound found = split_subgraphs(graph, groups, options);
-  return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options)
-      .subgraphs.count();
-}
+  void find_min_sizes() {
+    if (!options_.is_min_automatic) return;
+    for (const std::size_t target : asked_) {
+      const OwnTimes own = own_times(target);
+      verdicts_[target].min_acc_size =
+          fastest_min_size(graph_, seen_by(target), own.input(options_.residency));
+    }
+  }
 
-// Nodes that the extension moved are on the accelerator now. A subgraph that lost nodes to another may
-// fail a condition on a whole partition.
-MergedSubgraphs after_extension(const SplitInput& input, PerNode<Reason> reasons,
-                                ExtendedSubgraphs& extended) {
-  for (const NodeId node : extended.moved) reasons[node] = {};
-  MergedSubgraphs merged = drop_failing_parts(input.graph, input.lists,
-                                              {std::move(extended.subgraphs), std::move(reasons)});
-  std::erase_if(extended.moved,
-                [&](NodeId node) { return merged.reasons[node].code != ReasonCode::none; });
-  return merged;
-}
+  void move_small_runs() {
+    for (Leaving small = {{}}; !small.empty(); move_on(small)) {
+      small.clear();
+      for (std::uint32_t run = 0; run < subgraphs_.count(); ++run) {
+        const TargetId target = subgraphs_.targets[run];
+        const std::uint32_t size = subgraphs_.sizes[run];
+        if (target == kNone<TargetId> || size >= verdicts_[index(target)].min_acc_size) continue;
+        if (size == 0 && !request_.is_for_one()) continue;
+        small.emplace_back(run, Reason{.code = ReasonCode::small_subgraph, .size = size});
+      }
+    }
+  }
 
-struct Judged {
-  Support support;
-  HostShapes host_shapes;
-  AccNodes acc;
+  // The runs as one target sees them: its own are on the accelerator, all others on the other side.
+  Subgraphs seen_by(std::size_t target) const {
+    Subgraphs seen = subgraphs_;
+    seen.targets.clear();
+    for (std::size_t i = 0; i < seen.count(); ++i) {
+      const bool is_own = subgraphs_.targets[i] == id_at<TargetId>(target);
+      seen.devices[i] = is_own ? Device::acc : Device::cpu;
+    }
+    return seen;
+  }
+
+  LimitsOfLists limits_of(std::size_t target) const {
+    LimitsOfLists limits = limits_of_lists(lists_of(input_, request_.targets[target]));
+    for (std::uint16_t& list : limits.list) {
+      list = static_cast<std::uint16_t>(list + request_.targets[target].first_list);
+    }
+    return limits;
+  }
+
+  // Runs beyond the limits of their target's lists are cut. What is beyond a limit by itself goes to
+  // the CPU.
+  void cut_at_limits() {
+    cuts_.subgraphs = cuts_.pieces = 0;  // runs that are found anew join the pieces of earlier cuts
+    for (const std::size_t target : asked_) {
+      const LimitsOfLists limits = limits_of(target);
+      if (!limits.limits.is_any()) continue;
+      LimitedSubgraphs limited = limit_parts(
+          graph_, fusions_, limits, {seen_by(target), std::move(verdicts_[target].reasons)});
+      verdicts_[target].reasons = std::move(limited.merged.reasons);
+      cuts_.subgraphs += limited.cuts.subgraphs;
+      cuts_.pieces += limited.cuts.pieces;
+      cuts_.nodes += limited.cuts.nodes;
+      if (limited.cuts.subgraphs > 0) number_anew(target, limited.merged.subgraphs);
+    }
+  }
+
+  // `cut` has the runs of the target in pieces, and neighbours on the other side as one: these are
+  // told apart by the run that they were in before.
+  void number_anew(std::size_t target, const Subgraphs& cut) {
+    using Place = std::pair<std::uint32_t, std::uint32_t>;  // in `cut`, before
+    const Subgraphs before = std::exchange(subgraphs_, Subgraphs());
+    const auto place_of = [&](NodeId node) {
+      return Place{index(cut.subgraph_of[node]), index(before.subgraph_of[node])};
+    };
+    std::vector<Place> places;
+    for (const NodeId node : graph_.nodes()) {
+      const Place place = place_of(node);
+      places.push_back(place);
+      const bool was_own = before.targets[place.second] == id_at<TargetId>(target);
+      if (was_own && cut.devices[place.first] == Device::cpu) device_of_[node] = host_;
+    }
+    std::ranges::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    std::vector<DeviceIndex> devices(places.size(), host_);
+    std::vector<std::uint32_t> run_of;
+    for (const NodeId node : graph_.nodes()) {
+      const auto at = std::ranges::lower_bound(places, place_of(node));
+      run_of.push_back(static_cast<std::uint32_t>(at - places.begin()));
+      devices[run_of.back()] = device_of_[node];
+    }
+    for (const DeviceIndex device : devices) add_subgraph(device);
+    subgraphs_.subgraph_of = PerNode<PartId>(graph_.node_count(), kNone<PartId>);
+    for (const NodeId node : graph_.nodes()) put(node, PartId{run_of[index(node)]});
+    if (request_.is_for_one()) subgraphs_ = with_cpu_neighbours_merged(subgraphs_);
+  }
+
+  // Nodes that fit in two neighbouring runs of a target go where fewer bytes cross.
+  void pack() {
+    if (options_.pack != PackBy::bytes) return;
+    for (const std::size_t target : asked_) {
+      Subgraphs packed =
+          pack_for_fewest_bytes(graph_, fusions_, seen_by(target), verdicts_[target].min_acc_size,
+                                limits_of(target).limits)
+              .subgraphs;
+      subgraphs_.subgraph_of = std::move(packed.subgraph_of);
+      subgraphs_.sizes = std::move(packed.sizes);
+    }
+  }
+
+  // Runs that lack what the lists of their target ask of a whole partition.
+  Leaving failing_runs() const {
+    Leaving failing;
+    if (!have_part_conditions(input_.lists)) return failing;
+    const auto members = members_of_runs();
+    for (std::uint32_t run = 0; run < members.size(); ++run) {
+      if (subgraphs_.targets[run] == kNone<TargetId> || members[run].empty()) continue;
+      const Target& target = request_.targets[index(subgraphs_.targets[run])];
+      auto reason = failed_part_condition(graph_, lists_of(input_, target), members[run]);
+      if (!reason) continue;
+      reason->list = static_cast<std::uint16_t>(reason->list + target.first_list);
+      failing.emplace_back(run, *reason);
+    }
+    return failing;
+  }
+
+  bool move_failing_runs() { return move_on(failing_runs()); }
+
+  // Of the runs of a target beyond its number, those that are worth least move on.
+  bool move_runs_beyond_number() {
+    for (const std::size_t target : asked_) {
+      SplitOptions options = options_;
+      options.most_kept = request_.targets[target].most_kept;
+      const OwnTimes own = own_times(target);
+      const LatencyInput latency = own.input(options_.residency);
+      const KeptSubgraphs kept = keep_best_subgraphs(
+          graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())}, options,
+          {.link = request_.targets[target].link,
+           .latency = asks_for_latency(options_) ? &latency : nullptr});
+      if (kept.cost.subgraphs == 0) continue;
+      std::vector<std::uint8_t> is_seen(subgraphs_.count(), 0);
+      Leaving dropped;
+      for (const NodeId node : graph_.nodes()) {
+        const std::uint32_t run = index(subgraphs_.subgraph_of[node]);
+        if (std::exchange(is_seen[run], std::uint8_t{1}) != 0) continue;
+        const bool is_own = subgraphs_.targets[run] == id_at<TargetId>(target);
+        const Reason& reason = kept.reasons[node];
+        if (is_own && reason.code != ReasonCode::none) dropped.emplace_back(run, reason);
+      }
+      cap_.subgraphs += kept.cost.subgraphs;
+      cap_.nodes += kept.cost.nodes;
+      cap_.flops += kept.cost.flops;
+      cap_.link_bytes += kept.cost.link_bytes;
+      return move_on(dropped);
+    }
+    return false;
+  }
+
+  // The times of one target as if it were the only one.
+  struct OwnTimes {
+    TargetTimes times;
+    Machine machine;
+    LatencyInput input(Residency residency) const { return {times, machine, residency}; }
+  };
+
+  OwnTimes own_times(std::size_t target) const {
+    if (!asks_for_latency(options_)) return {};
+    const std::size_t place = request_.place(target);
+    const LatencyInput& latency = request_.latency;
+    return {{latency.times.cpu, latency.times.on_target(place)}, latency.machine_with(place)};
+  }
+
+  // ---- step 5 ----
+
+  // Runs of each target reach back for nodes of its earlier runs; those of an only target, for nodes that it
+  // gave up, too. If one of them then lacks what lists ask of a whole partition, it goes to the CPU, or
+  // with several targets all stay as they were.
+  Status<> extend() {
+    if (options_.extend.which == ExtendOptions::Which::none) return Done{};
+    const bool is_one = options_.extend.which == ExtendOptions::Which::one;
+    const std::size_t number = options_.extend.subgraph;
+    const Subgraphs before = subgraphs_;
+    const bool is_there = number < before.count() && before.devices[number] == Device::acc;
+    for (const std::size_t target : asked_) {
+      if (is_one && is_there && before.targets[number] != id_at<TargetId>(target)) continue;
+      if (!request_.is_for_one()) {
+        fusions_.acc.nodes = NodeSet(graph_.node_count());
+        for (const NodeId node : graph_.nodes()) {
+          if (device_of_[node] == target) fusions_.acc.nodes.insert(node);
+        }
+      }
+      auto made = extend_subgraphs(graph_, fusions_, is_there || !is_one ? seen_by(target) : before,
+                                   options_.extend, limits_of(target).limits);
+      if (!made) return std::move(made).error();
+      subgraphs_.subgraph_of = std::move(made->subgraphs.subgraph_of);
+      subgraphs_.sizes = std::move(made->subgraphs.sizes);
+      for (const NodeId node : made->moved) {
+        device_of_[node] = static_cast<DeviceIndex>(target);
+        verdicts_[target].reasons[node] = {};
+      }
+      extended_.insert(extended_.end(), made->moved.begin(), made->moved.end());
+      extensions_left_out_.insert(extensions_left_out_.end(), made->left_out.begin(),
+                                  made->left_out.end());
+    }
+    std::ranges::sort(extended_);
+    if (request_.is_for_one()) {
+      move_failing_runs();
+      std::erase_if(extended_, [&](NodeId node) { return device_of_[node] == host_; });
+    } else if (!failing_runs().empty()) {
+      subgraphs_ = before;
+      extended_.clear();
+    }
+    return Done{};
+  }
+
+  // What the target that runs a node says about it, for all nodes.
+  Support joined_support() const {
+    Support joined{NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
+    for (std::size_t target = 0; target < host_; ++target) {
+      const Support& support = verdicts_[target].support;
+      for (const NodeId node : graph_.nodes()) {
+        if (support.supported.contains(node)) joined.supported.insert(node);
+      }
+      for (const UncheckedNode& node : support.unchecked) {
+        if (device_of_[node.node] == target) joined.unchecked.push_back(node);
+      }
+      for (std::size_t i = 0; i < support.patterns.count(); ++i) {
+        const auto nodes = support.patterns.nodes_of(i);
+        const bool runs =
+            std::ranges::all_of(nodes, [&](NodeId node) { return device_of_[node] == target; });
+        if (runs) joined.patterns.add(support.patterns.matches[i], nodes);
+      }
+    }
+    std::ranges::sort(joined.unchecked, {}, &UncheckedNode::node);
+    return joined;
+  }
+
+  // Of a node on the CPU: what the last target says that has something to say. A node that one target gave
+  // up has not been judged by those that were asked for what it left.
+  PerNode<Reason> joined_reasons() {
+    PerNode<Reason> reasons(graph_.node_count());
+    fusions_.acc = {NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
+    for (const NodeId node : graph_.nodes()) {
+      const DeviceIndex device = device_of_[node];
+      for (std::size_t target = 0; target < device; ++target) {
+        Reason& reason = verdicts_[target].reasons[node];
+        if (reason.code == ReasonCode::none) reason = verdicts_[target].support.reasons[node];
+        if (device == host_ && reason.code != ReasonCode::none) reasons[node] = reason;
+      }
+      if (device == host_) continue;
+      verdicts_[device].reasons[node] = {};
+      fusions_.acc.nodes.insert(node);
+    }
+    return reasons;
+  }
+
+  Split finish() {
+    Split split;
+    cap_.kept = cap_.subgraphs == 0
+                    ? 0
+                    : static_cast<std::size_t>(std::ranges::count(subgraphs_.devices, Device::acc));
+    if (request_.targets.size() == 1) subgraphs_.targets.clear(), found_.subgraphs.targets.clear();
+    if (request_.is_for_one()) {
+      TargetVerdicts& only = verdicts_[*request_.only];
+      split.min_acc_size = only.min_acc_size;
+      split.support = only.support;
+      split.reasons = only.reasons;
+    } else {
+      split.support = joined_support();
+      split.reasons = joined_reasons();
+    }
+    split.partition = make_partition(subgraphs_, options_);
+    assert(check_partition(graph_, split.partition, nullptr).has_value());
+    split.boundaries = find_boundaries(graph_, split.partition);
+    split.acc_found = std::move(acc_found_);
+    split.host_shapes = std::move(host_shapes_);
+    split.qdq_groups = std::move(qdq_groups_);
+    split.fusions = std::move(fusions_);
+    split.placement = placement_;
+    split.found = std::move(found_);
+    split.limit_cuts = cuts_;
+    split.merged_count = run_count_;
+    split.least_acc_parts = least_acc_parts_;
+    split.cap = cap_;
+    split.extended = std::move(extended_);
+    split.extensions_left_out = std::move(extensions_left_out_);
+    split.unfit = std::move(unfit_);
+    if (request_.targets.size() > 1) split.targets = std::move(verdicts_);
+    return split;
+  }
+
+  const Request& request_;
+  const SplitInput& input_;
+  const Graph& graph_;
+  const SplitOptions& options_;
+  const Sets sets_;  // that must be whole
+  const DeviceIndex host_;
+  std::vector<std::size_t> asked_;        // targets, in order
+  std::vector<TargetVerdicts> verdicts_;  // by target
+  PerNode<DeviceIndex> device_of_;
+  AccNodes acc_found_;
+  QdqGroups qdq_groups_;
+  HostShapes host_shapes_;
+  std::vector<std::vector<NodeId>> groups_;  // of several targets, some no longer on one
+  Fusions fusions_;                          // .acc: what the only target may run
+  std::optional<PlacementNumbers> placement_;
+  std::optional<CapacityExceeded> unfit_;
+  Subgraphs subgraphs_;
+  SubgraphsFound found_;
+  std::size_t run_count_ = 0;
+  std::size_t least_acc_parts_ = 0;
+  LimitCuts cuts_;
+  CapCost cap_;
+  std::vector<NodeId> extended_;
+  std::vector<ExtensionLeftOut> extensions_left_out_;
 };
 
-// Which nodes the lists accept, each judged by itself. With --host-shapes, shape computations then
-// follow their users. Which of these nodes can run on the accelerator without non-tensor data
-// crossing the link comes last: it depends on where the makers and readers of sizes are.
-Result<Judged> judge_nodes(const SplitInput& input, const SplitOptions& options,
-                           const Passed& passed) {
-  auto support = judge_by_lists(input.graph, input.lists, input.facts);
-  if (!support) return std::move(support).error();
-  passed(1);
-  const bool follows = options.host_shapes;
-  HostShapes host_shapes = follows ? follow_shape_users(input.graph, *support) : HostShapes();
-  AccNodes acc = find_acc_nodes(input.graph, follows ? host_shapes.support : *support, options);
-  passed(2);
-  return Judged{*std::move(support), std::move(host_shapes), std::move(acc)};
+// What the targets hold and run, where that is more than they can.
+std::optional<CapacityExceeded> find_unfit(const Graph& graph, const Split& split,
+                                           const LatencyInput& latency) {
+  CapacityExceeded used{device_use(graph, split.partition, latency).peak_bytes,
+                        std::vector<std::size_t>(latency.target_count(), 0)};
+  for (const PartId part : split.partition.parts()) {
+    if (split.partition.is_acc(part)) ++used.parts[index(split.partition.target(part))];
+  }
+  for (std::size_t i = 0; i < latency.target_count(); ++i) {
+    const Machine& machine = latency.machine_with(i);
+    if (used.bytes[i] > machine.acc_memory.value_or(used.bytes[i])) return used;
+    if (used.parts[i] > machine.most_acc_parts.value_or(used.parts[i])) return used;
+  }
+  return std::nullopt;
 }
 
-Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& options,
-                              const Progress& progress, Sets sets) {
-  const Graph& graph = input.graph;
-  const DecidingTimes times = deciding_times(input, options);
-  const LatencyInput latency = times.input(options.residency);
-  if (auto usable = check_options(options, latency); !usable) return std::move(usable).error();
-  const Passed passed(progress);
+// Whether required nodes are where they must be, wherever `other` has them so.
+bool keeps_required(const SplitInput& input, const Split& split, const Split& other) {
+  const auto target_in = [](const Split& of, NodeId node) {
+    return of.partition.target(of.partition.part_of[node]);
+  };
+  for (const NodeId node : input.graph.nodes()) {
+    if (input.required == nullptr || !input.required->contains(node)) continue;
+    const bool is_on_cpu = target_in(split, node) == kNone<TargetId>;
+    if (is_on_cpu && target_in(other, node) != kNone<TargetId>) return false;
+  }
+  for (std::size_t i = 0; i < input.required_on.size(); ++i) {
+    const auto own = id_at<TargetId>(i);
+    for (const NodeId node : input.required_on[i]) {
+      if (target_in(split, node) != own && target_in(other, node) == own) return false;
+    }
+  }
+  return true;
+}
 
-  // Which nodes may run on the accelerator.
-  auto judged = judge_nodes(input, options, passed);
-  if (!judged) return std::move(judged).error();
-  auto& [support, host_shapes, acc] = *judged;
+// What the goal is counted in must be known of each device.
+Status<> check_numbers(const SplitInput& input, PlaceGoal goal, const LatencyInput& latency) {
+  if (goal == PlaceGoal::energy) {
+    if (!energy_numbers(latency).empty()) return Done{};
+    std::size_t unknown = 0;  // the first device that has no numbers; the host last
+    while (unknown < input.targets.size() && latency.machine_with(unknown).acc.energy) ++unknown;
+    const std::string name = unknown < input.targets.size() ? input.targets[unknown].name : "cpu";
+    return Error{"--place-goal energy: what " + name + " draws is not known",
+                 std::nullopt,
+                 {"give --target " + name + ":energy=2pJ/FLOP+30pJ/byte"}};
+  }
+  for (std::size_t i = 0; i < input.targets.size(); ++i) {
+    const TargetTimes times{latency.times.cpu, latency.times.on_target(i)};
+    auto known = check_latency_input({times, latency.machine_with(i), latency.residency});
+    if (known) continue;
+    Error error = std::move(known).error();
+    error.message = input.targets[i].name + ": " + error.message;
+    return error;
+  }
+  return Done{};
+}
 
-  // Which nodes must stay together: because they exchange non-tensor data, then, if asked for, Q/DQ
-  // groups, then the matches of patterns: a group counts only if all its nodes stay.
-  QdqGroups qdq_groups = qdq_groups_asked_for(graph, options, input.lists);
-  const Whole whole{qdq_groups, support.patterns};
-  Fusions groups = find_groups(graph, acc, whole, options);
-  const std::size_t count_without = count_without_host_shapes(graph, support, whole, options);
-  passed(3);
+// The split; one that divides a set is made again with the sets as groups.
+Result<Split> split_whole(const Request& request, std::vector<Support> supports, bool is_by_cost,
+                          const Passed* passed) {
+  const Sets sets = request.input.facts.whole;
+  std::vector<Support> again = sets.empty() ? std::vector<Support>() : supports;
+  Result<Split> split = Splitter(request, std::move(supports), {}).run(is_by_cost, passed);
+  if (!split || !divides_a_set(sets, split->partition.part_of)) return split;
+  return Splitter(request, std::move(again), sets).run(is_by_cost, passed);
+}
 
-  // Which of these nodes go to the accelerator, and in which runs.
-  Placed placed = place(input, options, latency, host_shapes, std::move(groups), sets);
-  const auto placement = placed.numbers;
-  std::optional<CapacityExceeded> unfit = std::move(placed.unfit);
-  const LimitsOfLists limits = limits_of_lists(input.lists);
-  Runs runs = find_runs(input, std::move(placed), options, latency, limits);
-  const std::size_t merged_count = runs.merged.subgraphs.count();
-  passed(4);
-
-  // If the number of runs is limited, the most valuable stay. This comes before the extension, in
-  // which runs reach back for nodes that only they use: it may bring back some of the others.
-  const KeepBasis basis{input.link, asks_for_latency(options) ? &latency : nullptr};
-  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(runs.merged), options, basis);
-  auto extended = extend_subgraphs(graph, runs.fusions, std::move(kept.subgraphs), options.extend,
-                                   limits.limits);
-  if (!extended) return std::move(extended).error();
-  passed(5);
-
-  // From here on the partitions are fixed. What crosses between them follows.
-  MergedSubgraphs last = after_extension(input, std::move(kept.reasons), *extended);
-  Partition partition = make_partition(last.subgraphs, options);
-  assert(check_partition(graph, partition, nullptr).has_value());
-  Boundaries boundaries = find_boundaries(graph, partition);
-  return Split{.support = std::move(support),
-               .host_shapes = std::move(host_shapes),
-               .acc_found = std::move(acc),
-               .qdq_groups = std::move(qdq_groups),
-               .fusions = std::move(runs.fusions),
-               .placement = placement,
-               .found = std::move(runs.found),
-               .min_acc_size = runs.min_acc_size,
-               .limit_cuts = runs.cuts,
-               .merged_count = merged_count,
-               .count_without_host_shapes = count_without,
-               .cap = kept.cost,
-               .reasons = std::move(last.reasons),
-               .extended = std::move(extended->moved),
-               .extensions_left_out = std::move(extended->left_out),
-               .partition = std::move(partition),
-               .boundaries = std::move(boundaries),
-               .unfit = std::move(unfit)};
+// A split in which each node goes to the first target that takes it has been made. Returns the one by cost,
+// unless that costs more, gains too little, or does not fit where the other does.
+Result<Split> better_by_cost(const Request& request, std::vector<Support> supports, Split in_order,
+                             const Passed& passed) {
+  const Graph& graph = request.input.graph;
+  const SplitOptions& options = request.options;
+  const LatencyInput& latency = request.latency;
+  auto placed = split_whole(request, std::move(supports), true, &passed);
+  if (!placed) return placed;
+  Split& by_cost = *placed;
+  by_cost.count_without_host_shapes = in_order.count_without_host_shapes;
+  const auto cost = [&](const Split& split) {
+    if (options.place_goal == PlaceGoal::energy) {
+      return device_use(graph, split.partition, latency).total_mj();
+    }
+    return cleave::latency(graph, split.partition, split.boundaries, latency).total_us;
+  };
+  by_cost.in_order_cost = cost(in_order);
+  if (by_cost.unfit) return placed;
+  // Steps after the placement move runs.
+  by_cost.unfit = find_unfit(graph, by_cost, latency);
+  const auto found = cost(by_cost);
+  const bool costs_more = found && by_cost.in_order_cost && *found > *by_cost.in_order_cost;
+  PlacementNumbers& numbers = *by_cost.placement;
+  if (found && by_cost.in_order_cost && *by_cost.in_order_cost > 0) {
+    numbers.gain = 1 - *found / *by_cost.in_order_cost;
+  }
+  numbers.is_too_little = numbers.gain < options.min_gain.value_or(0);
+  const bool is_worse = by_cost.unfit || costs_more || numbers.is_too_little;
+  const bool stays = is_worse && !find_unfit(graph, in_order, latency) &&
+                     keeps_required(request.input, in_order, by_cost);
+  numbers.is_too_little = numbers.is_too_little && stays && options.min_gain;
+  if (!stays) return placed;
+  in_order.placement = by_cost.placement;
+  in_order.in_order_cost = by_cost.in_order_cost;
+  return in_order;
 }
 
 }  // namespace
@@ -960,13 +887,83 @@ Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> 
                          "attribute, or fewer rules"}};
 }
 
+bool takes_all(const Support& support, std::span<const NodeId> nodes) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    if (!support.supported.contains(node)) return false;
+    const auto match = support.patterns.match_of(node);
+    if (!match) return true;
+    const auto members = support.patterns.nodes_of(*match);
+    return std::all_of(members.begin(), members.end(), [&](NodeId member) {
+      return std::binary_search(nodes.begin(), nodes.end(), member);
+    });
+  });
+}
+
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress) {
-  if (input.targets.size() > 1) return split_for_targets(input, options, progress);
-  const Sets sets = input.facts.whole;
-  auto split = split_with_sets(input, options, progress, {});
-  if (!split || !divides_a_set(sets, split->partition.part_of)) return split;
-  return split_with_sets(input, options, progress, sets);
+  const Passed passed(progress);
+  if (auto usable = check_prefixes(options); !usable) return std::move(usable).error();
+  const Target all{.name = std::string(kOnlyTarget),
+                   .end_list = input.lists.size(),
+                   .min_acc_size = options.min_acc_size,
+                   .most_kept = options.most_kept,
+                   .link = input.link};
+  const bool is_named = input.targets.size() > 1;
+  const std::span<const Target> targets = is_named ? input.targets : std::span(&all, 1);
+  auto supports = judge_for_each(input, targets);
+  if (!supports) return std::move(supports).error();
+  passed(1);
+
+  // Targets whose lists accept no node take no part. If one is left it is the only one, with its own
+  // machine; energy alone is counted for all devices.
+  const bool is_by_cost = options.place == PlaceBy::cost;
+  const bool is_for_energy = is_by_cost && options.place_goal == PlaceGoal::energy;
+  std::vector<std::size_t> taking;
+  for (std::size_t target = 0; target < targets.size(); ++target) {
+    if ((*supports)[target].supported.count() > 0) taking.push_back(target);
+  }
+  std::optional<std::size_t> only;
+  if (!is_named || (taking.size() < 2 && !is_for_energy))
+    only = taking.empty() ? 0 : taking.front();
+  TargetTimes times;
+  Machine machine = options.machine;
+  if (only) {
+    if (*only > 0 && *only <= options.later.size()) machine = options.later[*only - 1];
+    machine.link_bytes_per_second = targets[*only].link.bytes_per_second;
+    if (input.times != nullptr) {
+      times = {input.times->cpu, input.times->on_target(*only)};
+    } else if (asks_for_latency(options)) {
+      times = target_times(input.graph, machine, {}, {});
+    }
+  }
+  LatencyInput latency{only || input.times == nullptr ? times : *input.times, machine,
+                       options.residency};
+  if (!only) latency.later = options.later;
+  if (!only) latency.links = options.links;
+  const Request request{input, options, targets, only, latency};
+  if (asks_for_latency(options)) {
+    auto known =
+        only ? check_latency_input(latency) : check_numbers(input, options.place_goal, latency);
+    if (!known) return std::move(known).error();
+  }
+
+  std::size_t without_host_shapes = 0;
+  if (options.host_shapes) {
+    SplitOptions plain = options;
+    plain.host_shapes = false;
+    plain.extend = {};
+    auto made = split_whole({input, plain, targets, only, latency}, *supports, false, nullptr);
+    if (!made) return made;
+    without_host_shapes = made->merged_count;
+  }
+  const bool is_compared = is_by_cost && !only;
+  std::vector<Support> again = is_compared ? *supports : std::vector<Support>();
+  auto split = split_whole(request, *std::move(supports), is_by_cost && only,
+                           is_compared ? nullptr : &passed);
+  if (!split) return split;
+  split->count_without_host_shapes = without_host_shapes;
+  if (!is_compared) return split;
+  return better_by_cost(request, std::move(again), *std::move(split), passed);
 }
 
 }  // namespace cleave

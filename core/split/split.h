@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -84,13 +85,23 @@ Subgraphs with_cpu_neighbours_merged(const Subgraphs& subgraphs);
 // readers elsewhere. Then the nodes that make the non-tensors it reads are looked at.
 // Method: FX splitter, move_non_tensor_nodes_on_boundary; but a fusion group stays where it is.
 struct NonTensorsMoved {
-  Fusions
-      fusions;  // nodes that moved to a CPU subgraph have left the accelerator set, with a reason
-  Subgraphs subgraphs;  // some may be empty
+  struct Left {
+    NodeId node;
+    PartId to;
+    Reason reason;
+  };
+  Subgraphs subgraphs;     // some may be empty
+  std::vector<Left> left;  // nodes that moved to another device, in the order in which they did
 };
 
-// Linear in the graph for each node that is looked at.
-NonTensorsMoved move_non_tensor_nodes(const Graph& graph, Fusions fusions, Subgraphs subgraphs);
+// Whether nodes, in model order, may move from one target to another.
+using TargetTakes = std::function<bool(std::span<const NodeId>, TargetId from, TargetId to)>;
+
+// Linear in the graph for each node that is looked at. `takes` is asked only where subgraphs have targets.
+NonTensorsMoved move_non_tensor_nodes(const Graph& graph, const Fusions& fusions,
+                                      Subgraphs subgraphs, const TargetTakes& takes = {});
+
+bool makes_non_tensor(const Graph& graph, NodeId node);
 
 // ---- partition ----
 //
@@ -439,6 +450,9 @@ struct CapacityExceeded {
   std::vector<std::size_t> parts;
 };
 
+// Of a node that would be on the accelerator if its memory were larger.
+Reason lacks_memory(const Machine& machine);
+
 struct PlacedByCost {
   Fusions fusions;  // what stays on the accelerator, with groups and reasons
   PlacementNumbers numbers;
@@ -497,11 +511,6 @@ struct LimitedSubgraphs {
 // each may be looked at that often.
 LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
                              const LimitsOfLists& limits, MergedSubgraphs merged);
-
-// Puts the subgraphs that fail a list's condition on a whole partition on the CPU, with that reason. Consecutive CPU subgraphs are merged.
-// The same subgraphs if no list has conditions. Linear, times the conditions.
-MergedSubgraphs drop_failing_parts(const Graph& graph, std::span<const SupportList> lists,
-                                   MergedSubgraphs merged);
 
 // What the limits count in each subgraph, updated while nodes move from one to another.
 class PartCounts {
@@ -668,6 +677,9 @@ struct SplitInput {
   // In the order in which they are asked. Fewer than two: all lists are of one accelerator.
   std::span<const Target> targets = {};
   FoundPlacements* found = nullptr;  // of PlaceBy::cost, by earlier splits; null: they are searched
+  // By target: nodes that PlaceBy::cost leaves on it, if its lists take them. Fewer than targets: the
+  // others have none.
+  std::span<const std::vector<NodeId>> required_on = {};
 };
 
 // True when an option decides by the time of an inference.
@@ -679,8 +691,10 @@ Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> 
 
 // Refuses only options that cannot be met: prefixes that give two partitions one name, an extension
 // of a subgraph that does not exist or is not on the accelerator, a choice by times that are
-// unknown. Linear, except for the moves that `automatic` extension tries and takes back. A split
-// that divides a set of input.facts.whole is made again with these sets as groups.
+// unknown. Linear in nodes + edges for each target, and for each time that runs of several move on, except
+// for the moves that `automatic` extension tries and takes back. A split that divides a set of
+// input.facts.whole is made again with these sets as groups. Targets whose lists accept no node take no
+// part: if one is left, the split is the one for it alone.
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress = {});
 
@@ -688,30 +702,20 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
 //
 // A split for several targets, such as an NPU and a GPU beside the CPU.
 //
-// Targets are asked in order, each for what is left (--place order): the passes of one accelerator run
-// once a target, with every other node as the other side. So a group is on one device, and data that
-// is no tensor crosses between no two devices. Rounds (core/devices/rounds.h) make parts of it.
+// Targets are asked in order, each for what is left (--place order), with every other node as the other
+// side. So a group is on one device, and data that is no tensor crosses between no two devices. Rounds
+// (core/devices/devices.h) make runs of it.
 //
 //   npu takes Conv, gpu takes Conv and Resize:
 //   Conv -> Resize -> Conv -> NonMaxSuppression       npu {Conv} gpu {Resize} npu {Conv} cpu {...}
 //
-// A part that is too small for its target, or one too many, goes to the next target that takes all
+// A run that is too small for its target, or one too many, goes to the next target that takes all
 // of its nodes, else to the CPU; then the rounds are made again.
 
 // The name of the target where none is named.
 inline constexpr std::string_view kOnlyTarget = "acc";
 // More than any machine has.
 inline constexpr std::size_t kMostTargets = 16;
-
-// By target: nodes that PlaceBy::cost leaves on it, if its lists take them. Fewer than targets: the
-// others have none.
-using RequiredOn = std::span<const std::vector<NodeId>>;
-
-// The split for input.targets, of which there are at least two. Targets whose lists accept no node
-// take no part: if one is left, the split is the one for it alone. Refuses options that are for one
-// accelerator only. Linear in nodes + edges for each target, and for each time that parts move on.
-Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& options,
-                                const Progress& progress = {}, RequiredOn required_on = {});
 
 // True when the target takes all of these nodes: its lists accept each, and a match of a pattern lies
 // within them as a whole or not at all.

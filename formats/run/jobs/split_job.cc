@@ -783,11 +783,11 @@ class SplitJobMaker {
                            .required = job_.required(),
                            .targets = has_targets() ? std::span<const Target>(job_.targets_)
                                                     : std::span<const Target>(),
-                           .found = job_.found_placements()};
+                           .found = job_.found_placements(),
+                           .required_on = required_on_};
     warn_of_lists(input);
     warn_of_view();
-    auto split = has_targets() ? split_for_targets(input, job_.options_, progress_, required_on_)
-                               : split_graph(input, job_.options_, progress_);
+    auto split = split_graph(input, job_.options_, progress_);
     auto open = open_times_fault(*job_.model_, input.graph, split ? &*split : nullptr,
                                  job_.options_, basis.times);
     if (!split && (!open || !have_all_rates(basis))) {

@@ -760,8 +760,9 @@ Moved moved(std::string_view text, std::string_view cpu) {
       graph, {std::move(support.supported), std::move(support.reasons)}, {.skip_fusion = true});
   const Subgraphs subgraphs = split_subgraphs(graph, fusions, {}).subgraphs;
   const NonTensorsMoved after = move_non_tensor_nodes(graph, fusions, subgraphs);
-  return {describe(graph, subgraphs), describe(graph, after.subgraphs),
-          describe(graph, after.fusions.acc.reasons)};
+  PerNode<Reason> reasons = fusions.acc.reasons;
+  for (const auto& [node, to, reason] : after.left) reasons[node] = reason;
+  return {describe(graph, subgraphs), describe(graph, after.subgraphs), describe(graph, reasons)};
 }
 
 TEST_CASE("A node moves to the subgraph that reads its non-tensor, with what depends on it") {

@@ -25,13 +25,14 @@ class Devices {
 
   Result<Split> try_split(const Graph& graph, const TargetTimes* times = nullptr,
                           const NodeSet* required = nullptr) const {
-    return split_for_targets({.graph = graph,
-                              .lists = lists_,
-                              .facts = {},
-                              .times = times,
-                              .required = required,
-                              .targets = targets},
-                             options, {}, required_on);
+    return split_graph({.graph = graph,
+                        .lists = lists_,
+                        .facts = {},
+                        .times = times,
+                        .required = required,
+                        .targets = targets,
+                        .required_on = required_on},
+                       options);
   }
   Split split(const Graph& graph, const TargetTimes* times = nullptr,
               const NodeSet* required = nullptr) const {
@@ -351,15 +352,46 @@ TEST_CASE("Where one of several targets takes part, its parts have its name befo
   CHECK(split.partition.targets == std::vector{TargetId{1}, kNone<TargetId>, TargetId{1}});
 }
 
-TEST_CASE("Options for one accelerator are refused for several") {
-  const Graph graph = graph_from_text("input x\na = f(x)\nb = g(a)\noutput b");
+TEST_CASE(
+    "A node whose non-tensor data leaves a target's partition moves on to the one that reads it") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    s: scalar = size(a)
+    b = f(a, s)
+    c = h(s)
+    output b, c)");
   Devices devices;
-  devices.add("npu", {"f"});
-  devices.add("gpu", {"g"});
+  devices.options.non_acc_prefix = "cpu_";
+  devices.options.allow_non_tensor = true;
+  devices.options.skip_fusion = true;
+  devices.add("npu", {"f", "size"});
+  devices.add("gpu", {"f", "size", "h"});
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a s b | gpu_1: c");
   devices.options.move_non_tensor = true;
-  const auto split = devices.try_split(graph);
-  REQUIRE(!split.has_value());
-  CHECK(split.error().message == "--move-non-tensor is for one target, and there are several");
+  const Split split = devices.split(graph);
+  CHECK(parts_of(graph, split) == "npu_0: a | gpu_1: s b c");
+  CHECK(split.targets[0].reasons[node_named(graph, "s")].code == ReasonCode::non_tensor_output);
+  CHECK(split.targets[0].reasons[node_named(graph, "b")].code == ReasonCode::fusion_group);
+  CHECK(split.targets[1].reasons[node_named(graph, "s")].code == ReasonCode::none);
+
+  // To the CPU, and not to a target that does not take all that would move there.
+  Devices others;
+  others.options = devices.options;
+  others.options.target_prefixes.clear();
+  others.add("npu", {"f", "size"});
+  others.add("gpu", {"h", "g"});
+  CHECK(parts_of(graph, others.split(graph)) == "npu_0: a s b | gpu_1: c");
+  const Graph on_cpu = graph_from_text(R"(
+    input x
+    g0 = g(x)
+    a = f(g0)
+    s: scalar = size(a)
+    c = other(s)
+    output c)");
+  const Split moved = others.split(on_cpu);
+  CHECK(parts_of(on_cpu, moved) == "gpu_0: g0 | npu_1: a | cpu_2: s c");
+  CHECK(moved.targets[0].reasons[node_named(on_cpu, "s")].code == ReasonCode::non_tensor_output);
 }
 
 // Each node takes 10 us on the CPU, 1 on the first target and 2 on the others; a byte takes 1 ns.
