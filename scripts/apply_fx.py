@@ -43,7 +43,7 @@ try:
 
     import export_fx
     from exported_graph import AUTOCAST, REGIONS
-    from run_torch_split import is_same
+    from torch_chain import is_same
 except ImportError as error:
     guard.missing(__name__, "apply_fx.py", error, "torch", __doc__)
 
