@@ -143,7 +143,7 @@ def run(options):
     facts = [(f"output {name}", type_text(content)) for name, content in made.items()]
     if options.outputs:
         write_outputs(options, made)
-    return Report([deployed.row], len(made), f"ran: {text}", options.times or 1, facts)
+    return Report([deployed.row], len(made), f"ran: {text}", options.times or 1, "`cleave verify MODEL DIR` does that", facts)
 
 
 def verify(options):

@@ -6,7 +6,7 @@ conclusion, which comes first. It needs no package.
     Report([row], outputs=1).lines()
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 from guard import counted, equal_words, listed, shown
 
@@ -47,6 +47,7 @@ class Report:
     outputs: int = 0  # of the model
     ran: str = ""  # what `run` says it ran; "" where the purpose is to compare
     calls: int = 1
+    why_alone: str = ""  # why it is compared with nothing
     facts: list = field(default_factory=list)  # pairs of a name and a text
     notes: list = field(default_factory=list)
 
@@ -56,7 +57,8 @@ class Report:
         return Report(**{**content, "rows": [Row(**row) for row in content["rows"]]})
 
     def content(self):
-        return asdict(self)
+        names = {one.name for one in fields(Report)}
+        return {name: value for name, value in asdict(self).items() if name in names}
 
     def all_faults(self):
         return [(kind, row.what, text) for row in self.rows for kind, text in row.faults]
@@ -90,7 +92,7 @@ class Report:
         calls = f", {self.calls} calls" if self.calls > 1 else ""
         ran = f"{self.ran}{calls}"
         if self.ran and not sources:
-            return ran
+            return f"not compared: {self.why_alone}; {ran}"
         how = "; ".join(f"{how}, from {' and '.join(names)}" for how, names in ways.items())
         text = equal_words(compared, how, left_out)
         return f"{ran}; {text}" if self.ran else f"{text}{calls}"

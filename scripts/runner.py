@@ -99,6 +99,8 @@ def work(options, module):
     """In the child: the content of the Report."""
     try:
         report = getattr(__import__(module), options.command)(options)
+    except guard.WrongUsage as error:  # of what a file holds: 2 is for words of the command line alone
+        raise guard.BadFile(str(error)) from error
     except ImportError as error:
         ours = {name.replace("-", "_") for name in PACKAGES[module].split()}
         is_ours = (error.name or "").partition(".")[0] in ours
@@ -118,7 +120,7 @@ def report_of(options, arguments, module):
     ended = child.run_in_child(__file__, arguments)
     if ended.fault:
         fault = guard.Fault(ended.fault)
-        fault.status = 3 if ended.status == guard.WrongUsage.status else ended.status
+        fault.status = ended.status
         raise fault
     if ended.death and ("original" in ended.doing or ended.doing == "starting"):
         raise guard.CannotRun(f"{ended.doing}: {ended.death}")

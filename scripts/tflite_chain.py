@@ -92,6 +92,7 @@ class Chain:
 
     def __init__(self, folder, xnnpack):
         self.chain, self.folder, self.xnnpack = read_chain(folder), folder, xnnpack
+        self.seconds = []  # of each call, by partition
         self.bundles = {}
         self.parts = [self.open(part) for part in self.chain["order"]]
         self.state = {}
@@ -125,11 +126,11 @@ class Chain:
 
     def __call__(self, inputs):
         values = self.given(inputs)
-        self.seconds = []
+        self.seconds.append([])
         for i in range(len(self.parts)):
             begin = time.perf_counter()
             values.update(self.call(i, values))
-            self.seconds.append(time.perf_counter() - begin)
+            self.seconds[-1].append(time.perf_counter() - begin)
         kept = {held["target"]: held["name"] for held in self.chain["state"]}
         changed = [one for one in self.chain["mutations"] if one["target"] in kept]
         self.state = {**self.state, **{kept[one["target"]]: values[one["value"]] for one in changed}}
@@ -305,6 +306,10 @@ def run_original(load, calls):
         raise CannotRun(first_line(error)) from error
 
 
+def refusal(error):
+    return f"{LITERT} refuses it: {first_line(error)}" if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
+
+
 def row_of(what, where, source, load, names, wanted, calls, tolerance):
     row = Row(f"{what}, {where}", source=source)
     child.tell(f"running {row.what}")
@@ -312,7 +317,7 @@ def row_of(what, where, source, load, names, wanted, calls, tolerance):
         compare_calls(row, names, wanted, load(), calls, tolerance)
     except Exception as error:  # whatever a runtime raises
         row.ran = "no"
-        row.fault(NOT_RUN, f"{type(error).__name__}: {first_line(error)}")
+        row.fault(NOT_RUN, refusal(error))
     return row
 
 
@@ -393,35 +398,43 @@ def run(options):
     """The Report of `cleave run`: the chain against root.tflite; a bundle has none, and is run only."""
     refuse_provider(options)
     folder, root, times = options.folder, options.folder / "root.tflite", options.times or 1
-    if unmade := unmade_outputs(read_chain(folder)):
-        raise CannotRun(unmade_text(unmade))
-    child.tell("running the chain")
     manifest = guard.read_manifest(folder, guard.CHAIN, *([OF_TARGETS] if options.overlap else []))
-    chain, made = Chain(folder, False), Inputs(options, times)
-    order, names = chain.chain["order"], chain.chain["outputs"]
-    whole = Model(root, False) if root.exists() else None
-    calls = made.of(chain.chain["inputs"], whole.inputs() if whole else chain.inputs())
-    given, results, taken = chain.given(calls[0]), [], []
-    for inputs in calls:
-        results.append(chain(inputs))
-        taken.append(chain.seconds)
+    order, names = read_chain(folder)["order"], manifest["chain"]["outputs"]
+    made, whole = Inputs(options, times), None
+    if root.exists():
+        child.tell("running the original, root.tflite")
+        calls, wanted = run_original(lambda: Model(root, False), lambda model: made.of(manifest["chain"]["inputs"], model.inputs()))
+        whole = iter(wanted)
+    child.tell("running the chain")
     parts = counted(len(order), "partition")
-    rows = [Row(part["name"], ran="yes", time=time_text(statistics.median(seconds))) for part, seconds in zip(order, zip(*taken))]
-    row = Row(f"chain of {parts}", ran="yes", time=time_text(statistics.median(map(sum, taken))))
-    report = Report([*rows, row], len(names), f"ran: {parts}", times)
+    row = Row(f"chain of {parts}", ran="no")
+    report = Report([row], len(names), f"ran: {parts}", times)
+    if unmade := unmade_outputs(manifest["chain"]):
+        row.fault(NOT_RUN, unmade_text(unmade))
+        return report
+    try:
+        chain = Chain(folder, False)
+        calls = calls if whole else made.of(manifest["chain"]["inputs"], chain.inputs())
+        results = [chain(inputs) for inputs in calls]
+    except guard.Fault:
+        raise
+    except Exception as error:  # whatever a runtime raises
+        row.fault(NOT_RUN, refusal(error))
+        return report
+    row.ran, row.time = "yes", time_text(statistics.median(map(sum, chain.seconds)))
+    report.rows[:0] = [Row(part["name"], ran="yes", time=time_text(statistics.median(seconds)))
+                       for part, seconds in zip(order, zip(*chain.seconds))]  # fmt: skip
     first = contents(names, results[0])
     if whole:
-        child.tell("running root.tflite")
         row.source = "root.tflite and the chain"
         again = iter(results)
-        compare_calls(row, names, [whole(inputs) for inputs in calls], lambda _: next(again), calls, chosen(options))
+        compare_calls(row, names, whole, lambda _: next(again), calls, chosen(options))
     else:
-        report.ran += "; a bundle has no root to compare with"
+        report.why_alone = "a bundle has no root"
     if options.overlap:
-        steps = {part["name"]: partial(chain.call, i) for i, part in enumerate(order)}
-        has_state = any(part.get("variables") for part in order)  # which would go on
-        report.rows.append(overlap_row(manifest["partitions"], steps, given, {} if has_state else first, content_of_array,
-                                       report.facts))  # fmt: skip
+        new = Chain(folder, False)
+        steps = {part["name"]: partial(new.call, i) for i, part in enumerate(order)}
+        report.rows.append(overlap_row(manifest["partitions"], steps, new.given(calls[0]), first, content_of_array, report.facts))
     if options.outputs:
         write_outputs(options, first)
     report.facts += [(f"output {name}", type_text(content)) for name, content in first.items()]

@@ -24,6 +24,7 @@ import tempfile
 import time
 import warnings
 import zipfile
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -353,10 +354,12 @@ def with_other_sizes(program, inputs, factor):
     return pytree.tree_unflatten(leaves, tree) if is_changed else None
 
 
+@dataclass
 class Checked(Report):
-    """The Report on a split of torch; `sizes`: how often it ran with other sizes than the traced ones."""
+    """The Report on a split of torch."""
 
-    sizes = 0
+    parts: int = 0
+    sizes: int = 0  # how often it ran with other sizes than the traced ones
 
 
 def chain_row(folder, chain_json, program, inputs, wanted, tolerance):
@@ -395,7 +398,7 @@ def check_split(folder, model=None, calls=CALLS, with_root=True, sizes=0, tolera
     original.time = time_text(statistics.median(seconds for *_, seconds in wanted))
     row, chain, _ = chain_row(folder, chain_json, program, inputs, wanted, tolerance)
     rows = [original, *([root_row(folder, chain_json, inputs, wanted, tolerance)] if with_root and model else []), row]
-    report = Checked(rows, len(chain_json["outputs"]), calls=calls)
+    report = Checked(rows, len(chain_json["outputs"]), calls=calls, parts=len(chain_json["order"]))
     for factor in range(1, sizes + 1):
         other = with_other_sizes(program, inputs, factor)
         if other is not None and chain:
@@ -451,10 +454,10 @@ def run(options):
                        for part, seconds in zip(order, zip(*chain.seconds))]  # fmt: skip
     first = contents(names_of(chain_json), got[0][0])
     if options.overlap:
-        steps = {part["name"]: partial(chain.call, i) for i, part in enumerate(order)}
-        given = {**chain.state, **chain.given(pytree.tree_leaves(copy.deepcopy(inputs)))}
-        has_state = chain_json["mutations"] or any(part["writes_inputs"] for part in order)  # which would go on
-        compared = {} if has_state else {name: one for name, one in first.items() if name in chain_json["outputs"]}
+        again = Chain(folder, chain_json, load_root(folder)["model"])
+        steps = {part["name"]: partial(again.call, i) for i, part in enumerate(order)}
+        given = {**again.state, **again.given(pytree.tree_leaves(copy.deepcopy(inputs)))}
+        compared = {name: one for name, one in first.items() if name in chain_json["outputs"]}
         report.rows.append(overlap_row(manifest["partitions"], steps, given, compared, content_of, report.facts))
     if options.outputs:
         write_outputs(options, first)
