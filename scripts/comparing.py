@@ -104,10 +104,10 @@ EXACT = Tolerance()
 
 
 def chosen(options, otherwise=EXACT):
-    """The tolerance of a command line."""
+    """The tolerance of a command line; `otherwise` where it has none."""
     if options.rtol is None and options.atol is None:
         return otherwise
-    return Tolerance(options.rtol or 0.0, options.atol or 0.0, otherwise.rounding)
+    return Tolerance(options.rtol or 0.0, options.atol or 0.0, otherwise.rounding if otherwise else None)
 
 
 def wide(array):
