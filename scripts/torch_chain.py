@@ -310,7 +310,7 @@ def root_row(folder, chain, inputs, wanted, tolerance):
             row.fault(DIFFERS, f"unflattened it has {counted(len(children), 'submodule')} for {len(chain['order'])} partitions")
     except Exception as error:
         row.ran = "no"
-        row.fault(NOT_RUN, f"torch refuses it: {type(error).__name__}: {guard.first_line(error)}")
+        row.fault(NOT_RUN, refusal(error))
     return row
 
 
@@ -362,23 +362,39 @@ class Checked(Report):
     sizes: int = 0  # how often it ran with other sizes than the traced ones
 
 
-def chain_row(folder, chain_json, program, inputs, wanted, tolerance):
-    """The row about the chain; the Chain, and its runs: None and none where it does not run."""
-    parts = counted(len(chain_json["order"]), "partition")
-    row = Row(f"chain of {parts}", source=f"the chain of {parts}")
+def open_chain(folder, chain_json, program):
+    """The Chain, or why torch refuses it. Before the program runs, which may change the state that the chain begins with."""
     child.tell("running the chain")
     try:
-        chain = Chain(folder, chain_json, program)
-        got = [run_once(chain, inputs, True) for _ in wanted]
-        row.time = time_text(statistics.median(seconds for *_, seconds in got))
-        compare_calls(row, wanted, got, names_of(chain_json), tolerance)
-        return row, chain, got
+        return Chain(folder, chain_json, program)
     except guard.Fault:
         raise
     except Exception as error:
-        row.ran = "no"
-        row.fault(NOT_RUN, f"torch refuses it: {type(error).__name__}: {guard.first_line(error)}")
-        return row, None, []
+        return refusal(error)
+
+
+def refusal(error):
+    return f"torch refuses it: {type(error).__name__}: {guard.first_line(error)}"
+
+
+def chain_row(chain_json, chain, inputs, wanted, tolerance):
+    """The row about what open_chain() gave; and its runs, none where it does not run."""
+    parts = counted(len(chain_json["order"]), "partition")
+    row, got = Row(f"chain of {parts}", source=f"the chain of {parts}", ran="no"), []
+    if isinstance(chain, str):
+        row.fault(NOT_RUN, chain)
+        return row, got
+    child.tell("running the chain")
+    try:
+        got = [run_once(chain, inputs, True) for _ in wanted]
+    except guard.Fault:
+        raise
+    except Exception as error:
+        row.fault(NOT_RUN, refusal(error))
+        return row, got
+    row.time = time_text(statistics.median(seconds for *_, seconds in got))
+    compare_calls(row, wanted, got, names_of(chain_json), tolerance)
+    return row, got
 
 
 def check_split(folder, model=None, calls=CALLS, with_root=True, sizes=0, tolerance=EXACT, options=None):
@@ -389,19 +405,21 @@ def check_split(folder, model=None, calls=CALLS, with_root=True, sizes=0, tolera
     child.tell("running the original")
     program = program_of(model, folder) if model else load_root(folder)["model"]
     check_original(program, chain_json, model or folder)
+    chain = open_chain(folder, chain_json, program)
     whole, inputs = program.module(), inputs_of(program, options)
     original = Row("original", ran="yes")
+    child.tell("running the original")
     try:
         wanted = [run_once(whole, inputs, False) for _ in range(calls)]
     except Exception as error:
         raise CannotRun(f"torch does not run it: {type(error).__name__}: {guard.first_line(error)}") from error
     original.time = time_text(statistics.median(seconds for *_, seconds in wanted))
-    row, chain, _ = chain_row(folder, chain_json, program, inputs, wanted, tolerance)
+    row, got = chain_row(chain_json, chain, inputs, wanted, tolerance)
     rows = [original, *([root_row(folder, chain_json, inputs, wanted, tolerance)] if with_root and model else []), row]
     report = Checked(rows, len(chain_json["outputs"]), calls=calls, parts=len(chain_json["order"]))
     for factor in range(1, sizes + 1):
         other = with_other_sizes(program, inputs, factor)
-        if other is not None and chain:
+        if other is not None and got:
             report.sizes += 1
             row = Row(f"chain, other sizes {factor}")
             compare_calls(row, [run_once(whole, other, False)], [run_once(chain, other, True)], names_of(chain_json), tolerance)
@@ -440,15 +458,17 @@ def run(options):
     folder, times = options.folder, options.times or 1
     chain_json = guard.read_chain(folder, guard.TORCH)
     manifest = guard.read_manifest(folder, guard.CHAIN, *([OF_TARGETS] if options.overlap else []))
-    child.tell("running the root")
+    child.tell("running the original, the root")
     program = load_root(folder)["model"]
     inputs = inputs_of(program, options)
+    chain = open_chain(folder, chain_json, program)
     whole, order = program.module(), chain_json["order"]
+    child.tell("running the original, the root")
     wanted = [run_once(whole, inputs, False) for _ in range(times)]
-    row, chain, got = chain_row(folder, chain_json, program, inputs, wanted, chosen(options))
+    row, got = chain_row(chain_json, chain, inputs, wanted, chosen(options))
     row.source = "the root and the chain"
     report = Report([row], len(chain_json["outputs"]), f"ran: {counted(len(order), 'partition')}", times)
-    if chain is None:
+    if not got:
         return report
     report.rows[:0] = [Row(part["name"], ran="yes", time=time_text(statistics.median(seconds)))
                        for part, seconds in zip(order, zip(*chain.seconds))]  # fmt: skip
