@@ -103,6 +103,12 @@ class WrongUsage(Fault):
     status = 2
 
 
+class Missing(Fault):
+    """A Python package is not there."""
+
+    status = 77
+
+
 class NotWritten(Fault):
     """A folder is not written or not replaced."""
 

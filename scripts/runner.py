@@ -89,12 +89,6 @@ def parse_options(arguments):
     return options
 
 
-class Missing(guard.Fault):
-    """A Python package is not there."""
-
-    status = 77
-
-
 def work(options, module):
     """In the child: the content of the Report."""
     try:
@@ -104,7 +98,7 @@ def work(options, module):
     except ImportError as error:
         ours = {name.replace("-", "_") for name in PACKAGES[module].split()}
         is_ours = (error.name or "").partition(".")[0] in ours
-        raise Missing(guard.module_text(error, PACKAGES[module] if is_ours else "")) from error
+        raise guard.Missing(guard.module_text(error, PACKAGES[module] if is_ours else "")) from error
     return report.content()
 
 

@@ -92,6 +92,10 @@ def load_archive(path):
     except guard.Fault:
         raise
     except Exception as error:  # whatever torch raises
+        lacking = torch_programs.lacking(path)
+        if lacking:
+            raise guard.Missing(f"{path}: needs the Python module {lacking[0]} (pip install {' '.join(lacking)}; --import MODULE "
+                                "registers classes and operators of your own)") from error  # fmt: skip
         raise BadFile(f"{path}: torch does not load it: {type(error).__name__}: {guard.first_line(error)}; if it has operators or "
                       "classes of your own: --import MODULE names the Python module that registers them") from error  # fmt: skip
 

@@ -5,6 +5,7 @@ Tensors travel as TensorProto, ONNX's, which is read and written here without th
 
 import contextlib
 import importlib
+import importlib.util
 import logging
 import os
 import re
@@ -146,6 +147,12 @@ def import_named(path):
     for name in names_in(path):
         with contextlib.suppress(Exception):  # whatever the import of a package raises; then torch says what it lacks
             importlib.import_module(name)
+
+
+def lacking(path):
+    """The packages that the archive names and that are not installed."""
+    tops = sorted({name.partition(".")[0] for name in names_in(path)})
+    return [name for name in tops if importlib.util.find_spec(name) is None]
 
 
 def load(path):
