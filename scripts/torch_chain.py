@@ -377,6 +377,13 @@ def open_chain(folder, chain_json, program):
         return refusal(error)
 
 
+def call_in_thread(chain, i, values):
+    """Chain.call() in any thread: each has settings of its own, by which kernels are chosen."""
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        return chain.call(i, values)
+
+
 def refusal(error):
     return f"torch refuses it: {type(error).__name__}: {guard.first_line(error)}"
 
@@ -479,7 +486,7 @@ def run(options):
     first = contents(names_of(chain_json), got[0][0])
     if options.overlap:
         again = Chain(folder, chain_json, load_root(folder)["model"])
-        steps = {part["name"]: partial(again.call, i) for i, part in enumerate(order)}
+        steps = {part["name"]: partial(call_in_thread, again, i) for i, part in enumerate(order)}
         given = {**again.state, **again.given(pytree.tree_leaves(copy.deepcopy(inputs)))}
         compared = {name: one for name, one in first.items() if name in chain_json["outputs"]}
         report.rows.append(overlap_row(manifest["partitions"], steps, given, compared, content_of, report.facts))

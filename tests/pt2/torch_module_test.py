@@ -62,7 +62,7 @@ def check_program_and_folder():
             assert (out / "_run_on_acc_0.pt2").is_file()
             done = subprocess.run([sys.executable, "-m", "cleave", "run", str(out)], capture_output=True, text=True,
                                   env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
-            assert done.returncode == 0 and "; equal: 1 output, bit for bit" in done.stdout, done.stdout + done.stderr
+            assert done.returncode == 0 and "; equal: 2 outputs, bit for bit" in done.stdout, done.stdout + done.stderr
         done = subprocess.run([sys.executable, "-m", "cleave.torch", "walk"], capture_output=True, text=True,
                               env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
         assert done.returncode == 1 and "apply|export|capture" in done.stderr, done.stderr
