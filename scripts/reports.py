@@ -93,7 +93,7 @@ class Report:
         ran = f"{self.ran}{calls}"
         if self.ran and not sources:
             return f"not compared: {self.why_alone}; {ran}"
-        how = "; ".join(f"{how}, from {' and '.join(names)}" for how, names in ways.items())
+        how = "; ".join(f"{how}, from {joined(names)}" for how, names in ways.items())
         text = equal_words(compared, how, left_out)
         return f"{ran}; {text}" if self.ran else f"{text}{calls}"
 
@@ -111,6 +111,11 @@ class Report:
         for block in blocks:
             lines += ["", *block] if block else []
         return [shown(line) for line in lines]
+
+
+def joined(names):
+    """a, b and c"""
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
 
 
 def aligned(rows, right=()):
