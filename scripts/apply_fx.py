@@ -43,7 +43,7 @@ try:
 
     import export_fx
     from exported_graph import AUTOCAST, REGIONS
-    from run_torch_split import is_same
+    from torch_chain import is_same
 except ImportError as error:
     guard.missing(__name__, "apply_fx.py", error, "torch", __doc__)
 
@@ -223,13 +223,13 @@ class Root:
         return self.graph
 
 
-def split_module(module, manifest, leaf_patterns=(), with_devices=True, return_tuple=False):
+def split_module(module, manifest, leaf_patterns=(), with_devices=True, return_tuple=False, inputs=()):
     """A torch.fx.GraphModule that calls a child for each partition, as cleave's root does.
 
-    `module` is a torch.nn.Module, a traced one, or an exported program. Raises DoesNotFit, and
+    `module` is a torch.nn.Module, a traced one, or an exported program; `inputs`: as for export_fx.trace(). Raises DoesNotFit, and
     export_fx.ExportError where the module cannot be traced.
     """
-    traced = export_fx.trace(module, leaf_patterns)
+    traced = export_fx.trace(module, leaf_patterns, inputs)
     originals = {node.name: node for node in traced.graph.nodes}
     check_nodes(traced, manifest, originals)
     root = Root(traced, originals, with_devices, return_tuple)
@@ -346,7 +346,7 @@ def apply(options):
     if options.pipe:
         split = pipeline(module, manifest, options.leaf)
     else:
-        split = split_module(module, manifest, options.leaf, return_tuple=options.return_tuple)
+        split = split_module(module, manifest, options.leaf, return_tuple=options.return_tuple, inputs=inputs)
     whole = module
     keywords = None
     if export_fx.exported_graph.is_program(module):

@@ -35,12 +35,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import guard
-from guard import WrongUsage, counted, first_line, parse_dim
+from guard import counted, first_line, parse_dim
+from reports import aligned, size_text
 
 try:
     import onnx
     import onnxruntime as ort
 
+    from onnx_chain import passed_parameters, read_inputs, read_split
     from ort_inputs import bound_dims, find_inputs, set_inputs
     from ort_values import (
         UNOPTIMISED,
@@ -51,7 +53,6 @@ try:
         read_value,
         run,
     )
-    from verify_split import passed_parameters, read_inputs
 except ImportError as error:
     guard.missing(__name__, "capture_inputs.py", error, "onnx onnxruntime numpy", __doc__)
 
@@ -158,14 +159,6 @@ def files_of(parts):
     return [part["file"] for part in parts if part["file"] is not None]
 
 
-def size_text(size):
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} GiB"
-
-
 def table(captured, out):
     """Lines."""
     faulty = [one for one in captured if one.faults]
@@ -174,14 +167,7 @@ def table(captured, out):
     for one in captured:
         size = size_text(one.data_bytes)
         rows.append((guard.shown(one.name), str(one.inputs), str(one.outputs), size, one.same))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if 0 < i < 4 else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = aligned(rows, right=(1, 2, 3))
     faults = [f"fault: {one.name}: {fault}" for one in faulty for fault in one.faults]
     return [head, "", *lines, *([""] if faults else []), *faults]
 
@@ -203,19 +189,11 @@ def parse_options():
 
 def find_values(options, manifest):
     """Values of the inputs of root.onnx, by name. Raises CannotRun, WrongUsage."""
-    root, parts = options.folder / "root.onnx", manifest["partitions"]
+    root = options.folder / "root.onnx"
     given = read_inputs(options.inputs, root) if options.inputs else {}
-    dims = {**bound_dims(root, parts), **dict(options.dim)}
+    dims = {**bound_dims(root, manifest), **dict(options.dim)}
     given = {**set_inputs(root, manifest), **given}
     return find_inputs(root, given, dims, options.seed)[0]
-
-
-def read_split(folder, *wanted):
-    """The manifest of the split of an ONNX model."""
-    root = folder / "root.onnx"
-    if not root.is_file():
-        raise WrongUsage(f"{root}: there is no such file: DIR is not a split of an ONNX model")
-    return guard.read_manifest(folder, guard.PARTS, *wanted)
 
 
 def inputs_of_run(options, files):

@@ -34,7 +34,7 @@ try:
     import torch
 
     import torch_programs
-    from run_torch_split import Chain, be_quiet, copied, is_same, load_archive
+    from torch_chain import Chain, be_quiet, copied, is_same, load_archive
 except ImportError as error:
     guard.missing(__name__, "capture_torch.py", error, "torch numpy", __doc__)
 

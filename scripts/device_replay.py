@@ -1,12 +1,9 @@
-"""What the devices of a split for several targets hold, and how long its partitions take at the same time.
+"""What the devices of a split for several targets hold.
 
-run_split.py calls this for manifests that have "targets". It knows nothing of how cleave counts: sizes are those of
+onnx_chain.py calls this for manifests that have "targets". It knows nothing of how cleave counts: sizes are those of
 tensors that ONNX Runtime made, lifetimes those of the partitions' own files.
 """
 
-import statistics
-import threading
-import time
 from collections import defaultdict
 
 import onnx
@@ -102,58 +99,3 @@ def peaks_by_target(folder, manifest, values, keeps):
             most = max(most, held)
         peaks[target] = most
     return peaks
-
-
-def run_parts(parts, runners, values, threads):
-    """Seconds that the partitions take; each device has a thread where `threads` is set."""
-    store, done = dict(values), {part["name"]: threading.Event() for part in parts}
-    faults = []
-
-    def run_some(some):
-        try:
-            for part in some:
-                for before in part["after"]:
-                    done[before].wait()
-                if not faults:
-                    store.update(runners[part["name"]](store))
-                done[part["name"]].set()
-        except Exception as error:  # whatever ONNX Runtime raises; the others must not wait for ever
-            faults.append(error)
-            for event in done.values():
-                event.set()
-
-    begin = time.perf_counter()
-    if threads:
-        by_device = defaultdict(list)
-        for part in parts:
-            by_device[part["target"]].append(part)
-        running = [threading.Thread(target=run_some, args=(some,)) for some in by_device.values()]
-        for thread in running:
-            thread.start()
-        for thread in running:
-            thread.join()
-    else:
-        run_some(parts)
-    took = time.perf_counter() - begin
-    if faults:
-        raise faults[0]
-    return took, store
-
-
-def overlap_times(folder, manifest, values, wanted, runs=5):
-    """The median of `runs` of the time one after the other, and of the time with a thread a device, in seconds; and the
-    outputs that the latter made."""
-    parts, runners = manifest["partitions"], {}
-    for part in parts:
-        session = open_session(folder / part["file"], UNOPTIMISED)
-        names = [value.name for value in session.get_inputs()]
-
-        def run_part(store, session=session, names=names):
-            return run(session, {name: store[name] for name in names}, output_names(session))
-
-        runners[part["name"]] = run_part
-    run_parts(parts, runners, values, False)  # the first run also allocates
-    alone = statistics.median(run_parts(parts, runners, values, False)[0] for _ in range(runs))
-    at_once = [run_parts(parts, runners, values, True) for _ in range(runs)]
-    store = at_once[-1][1]
-    return alone, statistics.median(took for took, _ in at_once), {name: store.get(name) for name in wanted}

@@ -33,18 +33,21 @@ Its guards are removed, and the bodies of autocast and no-grad regions become no
 place there; use this script for the structure alone, and for apply_fx.py.
 
 Needs PyTorch 1.13 or newer (Debian: python3-torch, python3-torchvision).
-Exit status: 0 done; 1 the model cannot be loaded, traced, run or written; 2 wrong usage.
+Exit status: 0 done; 1 the model cannot be loaded, traced or run; 2 wrong usage; 4 FILE cannot be written, or is there already
+(--force).
 """
 
 import argparse
+import contextlib
 import dis
 import fnmatch
 import importlib.util
+import inspect
 import json
+import keyword
 import math
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import guard
@@ -81,6 +84,7 @@ for _newer in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"):
     if hasattr(torch, _newer):
         DTYPES[getattr(torch, _newer)] = _newer
 
+NAMED_OR_REST = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
 SCALARS = (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
 SYMBOLIC = {"SymInt": "int", "SymFloat": "float", "SymBool": "bool"}
 PLAIN_CONTAINERS = (tuple, list, dict, immutable_list, immutable_dict)
@@ -150,15 +154,47 @@ class ScopeTracer(torch.fx.Tracer):
         return UnpackingProxy(node, self)
 
 
-def trace(module, leaf_patterns=()):
-    """The module as a torch.fx.GraphModule whose nodes know their scope."""
+@contextlib.contextmanager
+def named_keywords(module, inputs):
+    """While this lasts, the forward() of the module has an argument for each of the inputs, a dict, that it takes as **kw:
+    torch.fx passes none of these on."""
+    forward, kind = type(module).forward, type(module)
+    parameters = inspect.signature(forward).parameters.values()
+    kinds = {one.kind for one in parameters}
+    if inspect.Parameter.VAR_KEYWORD not in kinds or not kinds <= NAMED_OR_REST or not isinstance(inputs, dict):
+        yield
+        return
+    named = {one.name: one.default for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+    own, *names = named
+    names += [name for name in inputs if name not in named]
+    defaults = {name: value for name, value in named.items() if value is not inspect.Parameter.empty}
+    names.sort(key=lambda name: name in defaults)  # those are last
+    wrong = [name for name in names if not str(name).isidentifier() or keyword.iskeyword(name)]
+    if wrong:
+        raise ExportError(f'"{wrong[0]}" is no name of an argument')
+    known = {"_forward": forward}
+    exec(f"def forward({', '.join([own, *names])}): return _forward({', '.join([own, *(f'{n}={n}' for n in names)])})", known)
+    known["forward"].__defaults__ = tuple(defaults[name] for name in names if name in defaults)
+    module.__class__ = type(kind.__name__, (kind,), {"forward": known["forward"], "__module__": kind.__module__,
+                                                     "__qualname__": kind.__qualname__})  # fmt: skip
+    try:
+        yield
+    finally:
+        module.__class__ = kind
+
+
+def trace(module, leaf_patterns=(), inputs=()):
+    """The module as a torch.fx.GraphModule whose nodes know their scope. `inputs`: a dict names those that it takes as **kw."""
     if exported_graph.is_program(module) or isinstance(module, torch.fx.GraphModule):
         try:
             return exported_graph.flat_module(module)
         except exported_graph.NotFlat as refusal:
             raise ExportError(str(refusal)) from refusal
     try:
-        graph = ScopeTracer(leaf_patterns).trace(module)
+        with named_keywords(module, inputs):
+            graph = ScopeTracer(leaf_patterns).trace(module)
+    except ExportError:
+        raise
     except Exception as cause:  # tracing runs the user's code: anything may come out of it
         mend = "mark the module that branches on data as a leaf with --leaf CLASS, or wrap it"
         if "code()" in str(cause):  # PyTorch 1.13 rebuilds such functions, in a way 3.11 refuses
@@ -212,6 +248,7 @@ def arguments_in_order(graph_module, sample_inputs):
     if unknown:
         raise ExportError(
             f'the model has no argument "{unknown[0]}"; it has {", ".join(sorted(known))}'
+            + ("\n  mend: give trace() the inputs, or write a forward() without **kw" if "**" in "".join(known) else "")
         )
     args = []
     for node in placeholders:
@@ -570,21 +607,10 @@ def one_line(value):
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def write_graph(graph, path):
-    """Writes the graph to a file, which appears whole or not at all."""
-    path = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as cause:
-        raise ExportError(f"{path}: cannot write here: {cause.strerror}") from cause
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(graph_text(graph))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def write_graph(graph, path, force=True, inputs=()):
+    """Writes the graph to a file, which appears whole or not at all. Without `force` none is replaced, and no `inputs` ever."""
+    with guard.new_file(path, force, inputs) as out:
+        out.write(graph_text(graph).encode())
 
 
 # ---- command line --------------------------------------------------------------------------------
@@ -645,11 +671,12 @@ def image_shape(text):
 def parse_options(argv):
     parser = argparse.ArgumentParser(
         description="Trace a PyTorch model with torch.fx and write native graph JSON.",
-        epilog="Exit status: 0 done, 1 the model cannot be exported, 2 wrong usage.",
+        epilog="Exit status: 0 done, 1 the model cannot be exported, 2 wrong usage, 4 FILE is not written.",
     )
     parser.add_argument("model", nargs="?", help="built-in sample, or torchvision classifier")
     parser.add_argument("--module", metavar="FILE:CALLABLE", help="returns (module, inputs)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
+    parser.add_argument("--force", action="store_true", help="replace FILE")
     parser.add_argument("--name", help="the graph's name; default: the model's")
     parser.add_argument("--shape", type=image_shape, help="input shape of an image model")
     parser.add_argument(
@@ -684,7 +711,13 @@ def set_mode(module, is_training):
         raise UsageError("--train: an exported program keeps the mode that it was exported in")
 
 
+def inputs_of(options):
+    return [options.module.rpartition(":")[0]] if options.module else []
+
+
 def run(options):
+    if options.output != "-":
+        guard.check_new_file(options.output, options.force, inputs_of(options))
     if options.list:
         import sample_models
 
@@ -695,12 +728,12 @@ def run(options):
     else:
         module, inputs = load_builtin(options.model, options.shape)
     set_mode(module, options.train)
-    graph = export_graph(trace(module, options.leaf), inputs, default_name(options))
+    graph = export_graph(trace(module, options.leaf, inputs), inputs, default_name(options))
     if options.output == "-":
         sys.stdout.write(graph_text(graph))
         sys.stdout.flush()
     else:
-        write_graph(graph, options.output)
+        write_graph(graph, options.output, options.force, inputs_of(options))
 
 
 def main(argv=None):
@@ -709,9 +742,9 @@ def main(argv=None):
         run(options)
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ExportError, UsageError, OSError) as error:
+    except (ExportError, UsageError, OSError, guard.NotWritten) as error:
         guard.say(*f"export_fx.py: error: {error}".splitlines(), to_errors=True)
-        return 2 if isinstance(error, UsageError) else 1
+        return 2 if isinstance(error, UsageError) else getattr(error, "status", 1)
     return 0
 
 

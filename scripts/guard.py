@@ -103,6 +103,12 @@ class WrongUsage(Fault):
     status = 2
 
 
+class Missing(Fault):
+    """A Python package is not there."""
+
+    status = 77
+
+
 class NotWritten(Fault):
     """A folder is not written or not replaced."""
 
@@ -114,11 +120,6 @@ def stop(script, text, status):
     sys.exit(status)
 
 
-def without_module(script, error, packages):
-    """Ends a script that lacks a Python module."""
-    stop(script, f"skipped: needs the Python module {error.name or first_line(error)} (pip install {packages})", 77)
-
-
 def missing(name, script, error, packages, text=""):
     """For the ImportError of a script's imports: the script ends with status 77, or prints its help, `text`, where that is
     asked for. A library, whose `name` is not "__main__", raises it on."""
@@ -127,25 +128,44 @@ def missing(name, script, error, packages, text=""):
     if text and {"-h", "--help"} & set(sys.argv[1:]):
         say(*text.splitlines())
         sys.exit(0)
-    without_module(script, error, packages)
+    stop(script, module_text(error, packages), 77)
+
+
+def module_text(error, packages=""):
+    """What says that a Python module is missing."""
+    name = error.name or first_line(error)
+    return f"skipped: needs the Python module {name} (pip install {packages or name})"
+
+
+def fault_of(error, subject=None):
+    """The text and the status that a script ends with for what was raised. `subject`: as for told()."""
+    about = f"{subject}: " if subject else ""
+    if isinstance(error, Fault):
+        return f"{about if isinstance(error, CannotRun) else ''}{error}", error.status
+    if isinstance(error, ImportError):
+        return module_text(error), 77
+    is_bare = isinstance(error, (LookupError, TypeError, AttributeError, AssertionError))  # its text alone says little
+    return f"{about}{f'{type(error).__name__}: ' if is_bare else ''}{first_line(error)}", 3  # whatever a runtime raises
 
 
 @contextlib.contextmanager
 def told(script, subject=None):
     """Ends the script with a line and a status where the block raises. `subject`: the file that fails where a runtime does."""
-    about = f"{subject}: " if subject else ""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that new_folder() leaves nothing
     try:
         yield
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
-    except Fault as error:
-        stop(script, f"{about if isinstance(error, CannotRun) else ''}{error}", error.status)
-    except ImportError as error:
-        without_module(script, error, error.name or "")
-    except Exception as error:  # whatever a runtime raises
-        is_bare = isinstance(error, (LookupError, TypeError, AttributeError, AssertionError))  # its text alone says little
-        stop(script, f"{about}{f'{type(error).__name__}: ' if is_bare else ''}{first_line(error)}", 3)
+    except Exception as error:
+        stop(script, *fault_of(error, subject))
+
+
+def parse_value(text):
+    """NAME=VALUE of a command line."""
+    name, _, value = text.rpartition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError(f'"{text}" is not NAME=VALUE')
+    return name, value
 
 
 def parse_dim(text):
@@ -347,6 +367,45 @@ def read_chain(folder, *more):
         if one["target"] in held and one["value"] not in known:
             raise BadFile(f'{path}: chain.mutations[{i}].value: nothing makes "{one["value"]}"')
     return chain
+
+
+# ---- files that are written ----
+
+
+def check_new_file(path, force, inputs=()):
+    """Refuses a file that is there already, but for `force`, and one that the run reads. `inputs`: files and folders."""
+    if not os.path.lexists(path):
+        return
+    for one in inputs:
+        if Path(path).resolve().is_relative_to(Path(one).resolve()):
+            raise NotWritten(f'"{path}" is an input of this run, "{one}": give another')
+    if not force:
+        raise NotWritten(f'"{path}" is there already: give another, or --force')
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise NotWritten(f'"{path}" is no regular file')
+
+
+@contextlib.contextmanager
+def new_file(path, force, inputs=()):
+    """A binary file to write, which becomes `path` when the block ends: until then, and where it raises, `path` stays as it was."""
+    check_new_file(path, force, inputs)
+    path = Path(path)
+    scratch = None
+    try:
+        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as out:
+            yield out
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(scratch, 0o666 & ~mask)
+        check_new_file(path, force, inputs)  # what others have written in the meantime
+        os.replace(scratch, path)
+        scratch = None
+    except OSError as error:
+        raise NotWritten(f'"{path}" cannot be written: {why(error)}') from error
+    finally:
+        if scratch:
+            os.unlink(scratch)
 
 
 # ---- folders ----

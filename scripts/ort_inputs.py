@@ -15,17 +15,9 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto
 
-import ort_child
+import child
 from guard import CannotRun, WrongUsage, first_line, size_of_draw
-from ort_values import (
-    NUMPY_TYPES,
-    UNOPTIMISED,
-    Value,
-    open_session,
-    output_names,
-    read_value,
-    run,
-)
+from ort_values import NUMPY_TYPES, UNOPTIMISED, Value, open_whole, output_names, read_value, run
 
 # Types that numpy does not have: the ONNX number, and the integers that hold their bits. Bits below
 # `most` stand for small numbers, in any of these types.
@@ -180,11 +172,18 @@ def dims_of_shapes(inputs, shapes):
     return dims
 
 
-def bound_dims(path, parts):
-    """The sizes that a split was made for, of the free dims of the model's inputs: the parts of the
-    manifest state their inputs with them."""
-    shapes = {value["name"]: value["shape"] for part in parts for value in part["inputs"]}
-    return dims_of_shapes(open_original(path).get_inputs(), shapes)
+def bound_dims(path, manifest):
+    """The sizes that a split was made for, of the free dims of the model's inputs: the parts of the manifest
+    state their inputs with them, and its settings have those that no part reads any more."""
+    inputs = open_original(path).get_inputs()
+    settings = manifest.get("settings", {})
+    shapes = {value["name"]: value["shape"] for part in manifest["partitions"] for value in part["inputs"]}
+    symbols = {dim for one in inputs for dim in one.shape or []}
+    named = dims_by_place(inputs, settings.get("dims", {}))
+    return {
+        **dims_of_shapes(inputs, {**shapes, **settings.get("input_shapes", {})}),
+        **{name: size for name, size in named.items() if isinstance(name, tuple) or name in symbols},
+    }
 
 
 def values_of_texts(path, texts):
@@ -201,15 +200,15 @@ def values_of_texts(path, texts):
     return values
 
 
-def set_inputs(path, manifest):
-    """The inputs that the split set (--set-input), as Values by name."""
-    return values_of_texts(path, manifest.get("settings", {}).get("set_inputs", {}))
+def set_inputs(path, manifest, more=()):
+    """The inputs that the split set (--set-input), and `more` pairs, as Values by name."""
+    return values_of_texts(path, {**manifest.get("settings", {}).get("set_inputs", {}), **dict(more)})
 
 
-def open_original(path):
+def open_original(path, settings=None):
     try:
         ort.set_seed(0)
-        return open_session(path, UNOPTIMISED)
+        return open_whole(path, UNOPTIMISED, settings)[0]
     except Exception as error:
         raise CannotRun(f"does not load: {first_line(error)}") from error
 
@@ -241,18 +240,19 @@ def dims_by_place(inputs, dims):
     return placed
 
 
-def find_inputs(path, given, dims, seed, shapes=None, *, is_positive=False):
+def find_inputs(path, given, dims, seed, shapes=None, *, is_positive=False, settings=None):
     """Inputs that the model takes, and what it makes of them. `given`: Values by input name.
     `dims`: sizes by a dim's name or by (input, axis); `shapes`: by input name, below 0: open; `is_positive`:
-    floats are drawn above 0, for models that take a root or a logarithm of them. Raises CannotRun, WrongUsage."""
-    session = open_original(path)
+    floats are drawn above 0, for models that take a root or a logarithm of them; `settings`: of the session.
+    Raises CannotRun, WrongUsage."""
+    session = open_original(path, settings)
     inputs = session.get_inputs()
     dims = {**dims_of_shapes(inputs, shapes or {}), **dims_by_place(inputs, dims)}
     check_names(session, given, dims)
     names = output_names(session)
     failure: Exception | None = None
     is_all_given = all(declared.name in given for declared in inputs)
-    deadly = ort_child.deadly_draws()
+    deadly = child.deadly_draws()
     tried = set()
     for number, draw in enumerate(DRAWS[:1] if is_all_given else DRAWS):
         if number in deadly:
@@ -267,7 +267,7 @@ def find_inputs(path, given, dims, seed, shapes=None, *, is_positive=False):
                 continue
             tried.add(key)
             feeds = draw_inputs(session, given, dims, draw, seed)
-            ort_child.tell(f"{ort_child.DRAWING}{number}")
+            child.tell(f"{child.DRAWING}{number}")
             return feeds, run(session, feeds, names)
         except Exception as error:
             failure = failure or error

@@ -14,29 +14,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, inliner, numpy_helper
 
-from guard import regular
+from comparing import NUMPY_TYPES
+from guard import first_line, regular
 
 UNOPTIMISED = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 OPTIMISED = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-
-# ONNX Runtime's names of element types, for the types that numpy has.
-NUMPY_TYPES = {
-    "float": np.float32,
-    "double": np.float64,
-    "float16": np.float16,
-    "bool": np.bool_,
-    "int8": np.int8,
-    "int16": np.int16,
-    "int32": np.int32,
-    "int64": np.int64,
-    "uint8": np.uint8,
-    "uint16": np.uint16,
-    "uint32": np.uint32,
-    "uint64": np.uint64,
-}
-
+CPU = "CPUExecutionProvider"
 
 class CannotWrite(Exception):
     """ONNX has no file for such a value."""
@@ -189,9 +174,10 @@ def exact(model, folder):
     return loaded.SerializeToString(), Path(model).parent if is_path and folder is None else folder
 
 
-def open_session(model, level, folder=None, settings=None):
+def open_session(model, level, folder=None, settings=None, provider=None):
     """A session on the CPU, one thread, nothing logged. `model`: a path, or the bytes of one whose
-    external data lie in `folder`; `settings`: session options of ONNX Runtime, by key."""
+    external data lie in `folder`; `settings`: session options of ONNX Runtime, by key; `provider`: the
+    name of one that is asked before the CPU."""
     options = ort.SessionOptions()
     options.graph_optimization_level = level
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -202,7 +188,22 @@ def open_session(model, level, folder=None, settings=None):
         options.add_session_config_entry(key, str(Path(folder).resolve()))
     for key, value in (settings or {}).items():
         options.add_session_config_entry(key, value)
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    names = [provider] if provider and provider != CPU else []
+    return ort.InferenceSession(model, options, providers=[*names, CPU])
+
+
+def open_whole(path, level, settings=None):
+    """A session, and "": ONNX Runtime refuses some operators inside of functions, as QLinearConcat. Then they are inlined, and
+    the text says so."""
+    try:
+        return open_session(path, level, settings=settings), ""
+    except Exception as error:
+        model = onnx.load(str(path), load_external_data=False)
+        if not model.functions:
+            raise
+        inlined = inliner.inline_local_functions(model).SerializeToString()
+        text = f"ONNX Runtime takes it with its functions inlined only: {first_line(error)}"
+        return open_session(inlined, level, Path(path).parent, settings), text
 
 
 def open_graph(graph):
@@ -232,7 +233,7 @@ def run(session, feeds, names):
 
 def run_model(path, level, feeds, seed=0, settings=None):
     ort.set_seed(seed)
-    session = open_session(path, level, settings=settings)
+    session, _ = open_whole(path, level, settings)
     return run(session, feeds, output_names(session))
 
 

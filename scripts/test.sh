@@ -166,6 +166,8 @@ if [ $torch = yes ]; then
   step measure "reading and splitting, measured beside cp and torch" \
     "$torch_python" tests/pt2/measure.py build/release/cleave --folder "${folders[0]}"
   cat "$logs/measure.log"
+  step run "splits of torch are equal, and planted faults are told" \
+    "$torch_python" tests/run/run_test.py "$root" build/release/cleave torch
   step export-fx "exported modules become native graphs" \
     "$torch_python" tests/pt2/export_fx_test.py "$root"
   step apply-fx "native splits are done to torch modules" \

@@ -1,5 +1,5 @@
-"""Runs split TensorFlow Lite models in LiteRT (pip install ai-edge-litert) and compares them with the model that
-was split, bit for bit. run_split.py and verify_split.py call this for folders of .tflite files.
+"""Runs split TensorFlow Lite models in LiteRT (pip install ai-edge-litert), and compares them with the model that was split, bit
+for bit: `cleave run` and `cleave verify`.
 
 The chain is run as manifest.json describes it ("chain"):
 
@@ -8,39 +8,33 @@ The chain is run as manifest.json describes it ("chain"):
        one with "model" is that signature of its file, a bundle
     3. after the last one, each variable of `state` becomes the value that `mutations` names
 
-run_chain() below is all that a driver needs. Where LiteRT for Microcontrollers is installed (tflite-micro on PyPI), it
-is a second judge: of models that it runs at all, the chain must give what the whole gives there. A crash of a runtime
-ends only the child process in which it happens.
+Chain below is all that a driver needs. verify() calls all without and with XNNPACK, three times one after the other, so that
+state shows. Where LiteRT for Microcontrollers is installed (tflite-micro on PyPI), it is a second judge, in a process of its own:
+of models that it runs at all, the chain must give what the whole gives there.
 """
-import argparse
+
 import os
-import subprocess
-import sys
+import statistics
+import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+import child
 import guard
-from guard import CannotRun, WrongUsage, counted, parse_dim, read_chain
+from comparing import chosen, compare, content_of_array, type_text, write_outputs
+from guard import BadFile, CannotRun, WrongUsage, counted, read_chain
+from overlap import WANTED as OF_TARGETS
+from overlap import overlap_row
+from reports import DIFFERS, NOT_RUN, Report, Row, time_text
 
-CHILD = "CLEAVE_TFLITE_CHILD"
 LITERT, MICRO = "LiteRT", "tflite-micro"
 CALLS = 3  # so that state shows
-NOTHING = "nothing was compared: the model has no output"
-
-
-def missing_module():
-    """The name of a module that is not there, else None."""
-    try:
-        import ai_edge_litert.interpreter  # noqa: F401
-        import numpy  # noqa: F401
-    except ImportError as error:
-        return error.name
-    return None
 
 
 def interpreter_of(path, xnnpack):
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
     resolver = OpResolverType.AUTO if xnnpack else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     return Interpreter(model_path=str(path), num_threads=1, experimental_op_resolver_type=resolver)
 
@@ -86,19 +80,6 @@ class Signature:
         return [made[name] for name in self.outputs]
 
 
-def is_split(folder):
-    """Whether it is the folder of a split TensorFlow Lite model."""
-    return any((Path(folder) / name).is_file() for name in ("root.tflite", "bundle.tflite"))
-
-
-def refuse_torch_split(script):
-    """Ends a script that was given the split of a torch program, or the program: another one runs these."""
-    for argument in sys.argv[1:]:
-        if argument.endswith(".pt2") or any((Path(argument) / name).is_file() for name in ("root.pt2", "bundle.pt2")):
-            guard.stop(Path(script).name, f"{argument}: is of torch: run_torch_split.py DIR [MODEL.pt2] runs the partitions and "
-                       "compares them", 2)
-
-
 def unmade_outputs(chain):
     """Outputs of the model that no partition makes, and that are no inputs and no state: constants of the file."""
     made = {name for part in chain["order"] for name in part["outputs"]} | set(chain["inputs"])
@@ -111,6 +92,7 @@ class Chain:
 
     def __init__(self, folder, xnnpack):
         self.chain, self.folder, self.xnnpack = read_chain(folder), folder, xnnpack
+        self.seconds = []  # of each call, by partition
         self.bundles = {}
         self.parts = [self.open(part) for part in self.chain["order"]]
         self.state = {}
@@ -133,21 +115,38 @@ class Chain:
             found.update(zip(entry["inputs"], part.inputs()))
         return [found.get(name) for name in self.chain["inputs"]]
 
+    def call(self, i, values):
+        """What partition number i of the order makes of the values, by name."""
+        entry = self.chain["order"][i]
+        return dict(zip(entry["outputs"], self.parts[i]([values[name] for name in entry["inputs"]])))
+
+    def given(self, inputs):
+        """The values before the first partition, by name."""
+        return {**self.state, **dict(zip(self.chain["inputs"], inputs))}
+
     def __call__(self, inputs):
-        results, self.state = run_chain(self.chain, self.parts, inputs, self.state)
-        return results
+        values = self.given(inputs)
+        self.seconds.append([])
+        for i in range(len(self.parts)):
+            begin = time.perf_counter()
+            values.update(self.call(i, values))
+            self.seconds[-1].append(time.perf_counter() - begin)
+        kept = {held["target"]: held["name"] for held in self.chain["state"]}
+        changed = [one for one in self.chain["mutations"] if one["target"] in kept]
+        self.state = {**self.state, **{kept[one["target"]]: values[one["value"]] for one in changed}}
+        return [values[name] for name in self.chain["outputs"]]
 
 
 def check_same(path, what, details, names):
-    """Raises WrongUsage when the model's values are not those of the chain, so that it is another model. Empty and
+    """Raises BadFile when the model's values are not those of the chain, so that it is another model. Empty and
     repeated names are made unique in a chain, and an output may be a variable under another name."""
     if len(details) != len(names):
-        raise WrongUsage(f"{path}: has {counted(len(details), what)}, and the model that was split has {len(names)}: "
+        raise BadFile(f"{path}: has {counted(len(details), what)}, and the model that was split has {len(names)}: "
                          "it is another model")
     for detail, name in zip(details, names if what == "input" else []):
         own = detail["name"]
         if own and own != name and not name.startswith(own + "#"):
-            raise WrongUsage(f'{path}: its {what} is "{own}", and that of the model that was split is "{name}": '
+            raise BadFile(f'{path}: its {what} is "{own}", and that of the model that was split is "{name}": '
                              "it is another model")
 
 
@@ -161,7 +160,7 @@ def open_original(path, chain, xnnpack):
         return model
     one = chain.get("signature")
     if one is None or one["key"] not in interpreter.get_signature_list():
-        raise WrongUsage(f"{path}: has no signature that was split: it is another model")
+        raise BadFile(f"{path}: has no signature that was split: it is another model")
     names = {side: {tensor["value"]: tensor["name"] for tensor in one[side]} for side in ("inputs", "outputs")}
     return Signature(interpreter, one["key"], [names["inputs"][name] for name in chain["inputs"]],
                      [names["outputs"][name] for name in chain["outputs"]])
@@ -181,7 +180,6 @@ class MicroModel:
         return [self.interpreter.get_input_details(i) | {"shape_signature": []} for i in range(count)]
 
     def __call__(self, values):
-        import numpy as np
         for i, value in enumerate(values):
             self.interpreter.set_input(np.asarray(value, order="C"), i)
         self.interpreter.invoke()
@@ -195,22 +193,6 @@ class MicroChain(Chain):
         if part["file"] == self.chain.get("init", {}).get("file"):
             return super().open(part)
         return MicroModel(self.folder / part["file"], part["outputs"])
-
-
-def run_chain(chain, parts, inputs, state):
-    """Calls `parts`, one for each entry of the chain's order. Returns the model's outputs and the new state. The chain
-    must make them all: see unmade_outputs()."""
-    values = dict(state)
-    values.update(zip(chain["inputs"], inputs))
-    for entry, part in zip(chain["order"], parts):
-        made = part([values[name] for name in entry["inputs"]])
-        values.update(zip(entry["outputs"], made))
-    kept = {held["target"]: held["name"] for held in chain["state"]}
-    after = dict(state)
-    for mutation in chain["mutations"]:
-        if mutation["target"] in kept:
-            after[kept[mutation["target"]]] = values[mutation["value"]]
-    return [values[name] for name in chain["outputs"]], after
 
 
 def first_line(error):
@@ -243,7 +225,6 @@ def bound_dims(folder):
 
 
 def drawn(detail, dims, generator):
-    import numpy as np
     shape, kind = guard.size_of_draw(detail["name"], shape_of(detail, dims)), detail["dtype"]
     if kind == np.bool_:
         return generator.integers(0, 2, shape).astype(kind)
@@ -255,25 +236,64 @@ def drawn(detail, dims, generator):
     return generator.random(shape).astype(kind)
 
 
-def is_same(left, right):
-    return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+class Inputs:
+    """The inputs of calls: the given ones in each, others drawn, anew for each call."""
+
+    def __init__(self, options, times):
+        self.dims = bound_dims(options.folder) | dict(options.dim)
+        self.seed, self.times = options.seed, times
+        self.given = {}
+        if options.inputs and options.inputs.is_dir():
+            raise WrongUsage(f"{options.inputs}: a folder of .pb files is for ONNX: give a .npz file")
+        if options.inputs:
+            with np.load(guard.regular(options.inputs)) as arrays:
+                self.given = {name: arrays[name] for name in arrays.files}
+        self.texts = guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("set_inputs", {})
+        self.texts = {**self.texts, **dict(options.set_input)}
+
+    def of(self, names, details):
+        """For each call the inputs with these names and details, those of a file; None: nothing reads it."""
+        for name in self.given:
+            if name not in names:
+                raise WrongUsage(f'the model has no input "{name}" (it has: {", ".join(names)})')
+        generator = np.random.default_rng(self.seed)
+        return [[self.one(name, detail, generator) for name, detail in zip(names, details)] for _ in range(self.times)]
+
+    def one(self, name, detail, generator):
+        if name in self.given:
+            value = self.given[name]
+            if detail is not None and value.dtype != detail["dtype"]:
+                raise WrongUsage(f'input "{name}" is {value.dtype.name}, and must be {np.dtype(detail["dtype"]).name}')
+            return value
+        if detail is None:
+            return None
+        if name in self.texts:
+            text = {"true": "1", "false": "0"}.get(self.texts[name], self.texts[name])
+            return np.full(shape_of(detail, self.dims), float(text)).astype(detail["dtype"])
+        return drawn(detail, self.dims, generator)
 
 
-def compare(whole, other, calls):
-    """"equal", or which outputs of which call differ; what says so where the model has no output."""
-    for number, (inputs, wanted) in enumerate(zip(calls, whole)):
-        got = other(inputs)
-        wrong = [i for i, (a, b) in enumerate(zip(wanted, got)) if not is_same(a, b)]
-        if wrong or len(wanted) != len(got):
-            return f"call {number}: outputs {wrong} of {len(wanted)} differ"
-    return "equal" if whole and whole[0] else NOTHING
+def contents(names, values):
+    """Contents by name; a name that is there twice gets a number."""
+    found = {}
+    for i, (name, value) in enumerate(zip(names, values)):
+        found[f"{name}#{i}" if name in found else name] = content_of_array(value)
+    return found
 
 
-def draw_calls(details, dims, seed):
-    """Inputs of CALLS calls."""
-    import numpy as np
-    generator = np.random.default_rng(seed)
-    return [[drawn(detail, dims, generator) for detail in details] for _ in range(CALLS)]
+def compare_calls(row, names, wanted, model, calls, tolerance):
+    """Calls the model, and compares what it makes in each call."""
+    row.ran = "yes"
+    for number, (inputs, want) in enumerate(zip(calls, wanted)):
+        made = model(inputs)
+        if len(made) != len(want):
+            row.fault(DIFFERS, f"makes {counted(len(made), 'output')}, and must make {len(want)}")
+            return
+        row.random.clear()
+        compare(row, contents(names, want), contents(names, made), tolerance)
+        if row.faults:
+            row.faults[-1] = (DIFFERS, f"call {number + 1}: {row.faults[-1][1]}")
+            return
 
 
 def run_original(load, calls):
@@ -286,35 +306,55 @@ def run_original(load, calls):
         raise CannotRun(first_line(error)) from error
 
 
-def verdict_on(load, calls, whole):
+def refusal(error):
+    return f"{LITERT} refuses it: {first_line(error)}" if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
+
+
+def row_of(what, where, source, load, names, wanted, calls, tolerance):
+    row = Row(f"{what}, {where}", source=source)
+    child.tell(f"running {row.what}")
     try:
-        return compare(whole, load(), calls)
-    except (RuntimeError, ValueError) as error:
-        return first_line(error)
+        compare_calls(row, names, wanted, load(), calls, tolerance)
+    except Exception as error:  # whatever a runtime raises
+        row.ran = "no"
+        row.fault(NOT_RUN, refusal(error))
+    return row
 
 
-def verify(original, folder, dims, seed, tell=lambda doing: None):
-    """Rows (what, where, verdict) of LiteRT, without and with XNNPACK. Raises CannotRun when it refuses the original."""
-    chain = read_chain(folder)
-    unmade = unmade_outputs(chain)
+def verify(options):
+    """The Report of `cleave verify`. Raises CannotRun when LiteRT refuses the original."""
+    refuse_provider(options)
+    if os.environ.get(child.JUDGE) == MICRO:
+        return verify_micro(options)
+    chain, folder, tolerance = read_chain(options.folder), options.folder, chosen(options)
+    unmade, rows = unmade_outputs(chain), []
+    made = Inputs(options, options.times or CALLS)
+    parts = counted(len(chain["order"]), "partition")
     for xnnpack in (False, True):
         where = f"XNNPACK {'on' if xnnpack else 'off'}"
-        tell(f"running the original, {where}")
-        calls, whole = run_original(partial(open_original, original, chain, xnnpack),
-                                    lambda model: draw_calls(model.inputs(), dims, seed))
-        others: list[tuple[str, Callable]] = [("chain", partial(Chain, folder, xnnpack))]
+        child.tell(f"running the original, {where}")
+        calls, whole = run_original(partial(open_original, options.model, chain, xnnpack),
+                                    lambda model: made.of(chain["inputs"], model.inputs()))
+        others: list[tuple[str, str, Callable]] = [("chain", f"the chain of {parts}", partial(Chain, folder, xnnpack))]
         if unmade:
-            yield "chain", where, unmade_text(unmade)
+            rows.append(Row(f"chain, {where}", faults=[(NOT_RUN, unmade_text(unmade))]))
             others = []
         if (folder / "root.tflite").exists():  # a bundle has no root
-            others.append(("root.tflite", partial(Model, folder / "root.tflite", xnnpack)))
-        for what, load in others:
-            tell(f"running {what}, {where}")
-            yield what, where, verdict_on(load, calls, whole)
+            others.append(("root.tflite", "root.tflite", partial(Model, folder / "root.tflite", xnnpack)))
+        for what, source, load in others:
+            rows.append(row_of(what, where, source, load, chain["outputs"], whole, calls, tolerance))
+    return Report(rows, len(chain["outputs"]), calls=made.times)
 
 
 def unmade_text(names):
     return f'no partition makes "{names[0]}", a constant of the model: root.tflite gives it'
+
+
+def refuse_provider(options):
+    if options.ep:
+        raise WrongUsage("--ep is for ONNX Runtime, and this is a TensorFlow Lite model")
+    if options.modules:
+        raise WrongUsage("--import is for torch.export archives, and this is a TensorFlow Lite model")
 
 
 def signature_count(path):
@@ -335,131 +375,67 @@ def has_outside_weights(path):
         return is_elsewhere or any(model.Buffers(i).Offset() > 1 for i in range(model.BuffersLength()))
 
 
-def verify_micro(original, folder, seed, tell=lambda doing: None):
+def verify_micro(options):
     """The row of LiteRT for Microcontrollers. Raises CannotRun when it refuses the original."""
-    chain = read_chain(folder)
-    if has_outside_weights(original):
+    chain = read_chain(options.folder)
+    if has_outside_weights(options.model):
         raise CannotRun("its weights are not inside the flatbuffer, so it would compute with zeros")
     if any("model" in part for part in chain["order"]):
         raise CannotRun("it sees only the first partition of a bundle")
-    if signature_count(original) > 1:
+    if signature_count(options.model) > 1:
         raise CannotRun("it runs the first subgraph, and no signature by its key")
     if unmade := unmade_outputs(chain):
         raise CannotRun(unmade_text(unmade))
-    tell("running the original")
-    calls, whole = run_original(partial(MicroModel, original, chain["outputs"]),
-                                lambda model: draw_calls(model.inputs(len(chain["inputs"])), {}, seed))
-    tell("running chain")
-    yield "chain", MICRO, verdict_on(partial(MicroChain, folder, False), calls, whole)
+    child.tell("running the original")
+    made = Inputs(options, options.times or CALLS)
+    calls, whole = run_original(partial(MicroModel, options.model, chain["outputs"]),
+                                lambda model: made.of(chain["inputs"], model.inputs(len(chain["inputs"]))))
+    load = partial(MicroChain, options.folder, False)
+    return Report([row_of("chain", MICRO, "", load, chain["outputs"], whole, calls, chosen(options))])
 
 
-def supervised(script, judge):
-    """Runs the script in a child process. Returns its status, 3 also where the judge crashed on the original."""
-    child = subprocess.run([sys.executable, script, *sys.argv[1:]], env=os.environ | {CHILD: judge},
-                           stderr=subprocess.PIPE, text=True, errors="replace", check=False)
-    steps = [line[len(CHILD):].strip() for line in child.stderr.splitlines() if line.startswith(CHILD)]
-    name = Path(script).name
-    step = steps[-1] if steps else "starting"
-    if child.returncode >= 0:
-        told = [line for line in child.stderr.splitlines() if line.startswith(name)]
-        if child.returncode != 0 and not told and "Traceback" in child.stderr:
-            told = [f"{name}: {step}: {child.stderr.strip().splitlines()[-1]}"]
-        guard.say(*told, to_errors=True)
-        return child.returncode
-    guard.say(f"{name}: {step}: {judge} crashed (signal {-child.returncode})", to_errors=True)
-    return 3 if "original" in step else 1
-
-
-def begin(script, judges=(LITERT,)):
-    """Ends the process when a module is missing; in the parent, runs a child for each judge and ends, too: with 1 if
-    one of them finds a difference, with 3 if none runs the original."""
-    module = missing_module()
-    name = Path(script).name
-    if module:
-        guard.without_module(name, ImportError(name=module), "ai-edge-litert numpy")
-    if CHILD in os.environ:
-        return
-    statuses = []
-    for judge in judges:
-        statuses.append(supervised(script, judge))
-        if statuses[-1] not in (0, 1, 3):
-            sys.exit(statuses[-1])
-    sys.exit(next(status for status in (1, 0, 3) if status in statuses))
-
-
-def has_micro():
-    from importlib.util import find_spec
-    return find_spec("tflite_micro") is not None
-
-
-def tell_parent(doing):
-    guard.say(f"{CHILD} {doing}", to_errors=True)
-
-
-def verify_main(script):
-    """verify_split.py MODEL.tflite DIR [--dim N=8]... [--seed N]"""
-    name = Path(script).name
-    parser = argparse.ArgumentParser(prog=name, description="Runs a split .tflite model beside the original.")
-    parser.add_argument("original", metavar="ORIGINAL", type=Path)
-    parser.add_argument("folder", metavar="DIR", type=Path)
-    parser.add_argument("--dim", type=parse_dim, action="append", default=[])
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    begin(script, (LITERT, MICRO) if has_micro() else (LITERT,))
-    judge = os.environ[CHILD]
-    verdicts = []
+def run(options):
+    """The Report of `cleave run`: the chain against root.tflite; a bundle has none, and is run only."""
+    refuse_provider(options)
+    folder, root, times = options.folder, options.folder / "root.tflite", options.times or 1
+    manifest = guard.read_manifest(folder, guard.CHAIN, *([OF_TARGETS] if options.overlap else []))
+    order, names = read_chain(folder)["order"], manifest["chain"]["outputs"]
+    made, whole = Inputs(options, times), None
+    if root.exists():
+        child.tell("running the original, root.tflite")
+        calls, wanted = run_original(lambda: Model(root, False), lambda model: made.of(manifest["chain"]["inputs"], model.inputs()))
+        whole = iter(wanted)
+    child.tell("running the chain")
+    parts = counted(len(order), "partition")
+    row = Row(f"chain of {parts}", ran="no")
+    report = Report([row], len(names), f"ran: {parts}", times)
+    if unmade := unmade_outputs(manifest["chain"]):
+        row.fault(NOT_RUN, unmade_text(unmade))
+        return report
     try:
-        rows = (verify(options.original, options.folder, bound_dims(options.folder) | dict(options.dim), options.seed,
-                       tell_parent)
-                if judge == LITERT else verify_micro(options.original, options.folder, options.seed, tell_parent))
-        for what, where, verdict in rows:
-            guard.say(f"{what:12} {where:12}  {verdict}")
-            verdicts.append(verdict)
-    except CannotRun as error:
-        guard.stop(name, f"{options.original}: {judge} cannot run it: {error}", 3)
-    except guard.Fault as error:
-        guard.stop(name, error, error.status)
-    except (OSError, ValueError) as error:
-        guard.stop(name, error, 2)
-    sys.exit(0 if all(verdict in ("equal", NOTHING) for verdict in verdicts) else 1)
-
-
-def run_main(script):
-    """run_split.py DIR [--dim N=8]... [--seed N]"""
-    name = Path(script).name
-    parser = argparse.ArgumentParser(prog=name, description="Runs the chain of a split .tflite model.")
-    parser.add_argument("folder", metavar="DIR", type=Path)
-    parser.add_argument("--dim", type=parse_dim, action="append", default=[])
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    begin(script)
-    import numpy as np
-    folder, root = options.folder, options.folder / "root.tflite"
-    try:
-        dims = bound_dims(folder) | dict(options.dim)
-        if unmade := unmade_outputs(read_chain(folder)):
-            raise CannotRun(f"{folder}: {unmade_text(unmade)}")
         chain = Chain(folder, False)
-        if root.exists():
-            whole = Model(root, False)
-            calls = draw_calls(whole.inputs(), dims, options.seed)
-            wanted = [whole(inputs) for inputs in calls]
-            verdict = compare(wanted, chain, calls)
-        else:  # a bundle
-            generator = np.random.default_rng(options.seed)
-            calls = [[None if detail is None else drawn(detail, dims, generator) for detail in chain.inputs()]
-                     for _ in range(CALLS)]
-            wanted, verdict = [chain(inputs) for inputs in calls], None
-    except guard.Fault as error:
-        guard.stop(name, error, error.status)
-    except (RuntimeError, ValueError, OSError) as error:
-        guard.stop(name, f"{folder}: {first_line(error)}", 3)
-    parts = f"{counted(len(chain.parts), 'partition')}, {CALLS} calls"
-    if verdict is None:
-        guard.say(f"ran: {parts}; a bundle has no root to compare with")
+        calls = calls if whole else made.of(manifest["chain"]["inputs"], chain.inputs())
+        results = [chain(inputs) for inputs in calls]
+    except guard.Fault:
+        raise
+    except Exception as error:  # whatever a runtime raises
+        row.fault(NOT_RUN, refusal(error))
+        return report
+    row.ran, row.time = "yes", time_text(statistics.median(map(sum, chain.seconds)))
+    report.rows[:0] = [Row(part["name"], ran="yes", time=time_text(statistics.median(seconds)))
+                       for part, seconds in zip(order, zip(*chain.seconds))]  # fmt: skip
+    first = contents(names, results[0])
+    if whole:
+        row.source = "root.tflite and the chain"
+        again = iter(results)
+        compare_calls(row, names, whole, lambda _: next(again), calls, chosen(options))
     else:
-        agrees = verdict in ("equal", NOTHING)
-        guard.say(f"{'replayed' if agrees else 'differs'}: {parts}, against root.tflite: {verdict}")
-    for output, value in zip(chain.chain["outputs"], wanted[-1]):
-        guard.say(f"{output}  {value.dtype}{list(value.shape)}")
-    sys.exit(0 if verdict in ("equal", NOTHING, None) else 1)
+        report.why_alone = "a bundle has no root"
+    if options.overlap:
+        new = Chain(folder, False)
+        steps = {part["name"]: partial(new.call, i) for i, part in enumerate(order)}
+        report.rows.append(overlap_row(manifest["partitions"], steps, new.given(calls[0]), first, content_of_array, report.facts))
+    if options.outputs:
+        write_outputs(options, first)
+    report.facts += [(f"output {name}", type_text(content)) for name, content in first.items()]
+    return report

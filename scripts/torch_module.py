@@ -23,7 +23,7 @@ class SplitModule(torch.nn.Module):
     """The partitions in `folder`, called in order. `report` is that of the split."""
 
     def __init__(self, program, folder, report):
-        from run_torch_split import Chain  # it imports packages that saving a program does not need
+        from torch_chain import Chain  # it imports packages that saving a program does not need
 
         super().__init__()
         self.folder = Path(folder)

@@ -214,7 +214,7 @@ def keep_in_place(words):
 
 
 def feeds_of(model, original, values):
-    """Inputs for the deployed model that the original takes, as random as run_split.py's; None when it takes none."""
+    """Inputs for the deployed model that the original takes, as random as those of `cleave run`; None when it takes none."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     from ort_inputs import CannotRun, find_inputs, values_of_texts
 

@@ -5,10 +5,14 @@ Tensors travel as TensorProto, ONNX's, which is read and written here without th
 
 import contextlib
 import importlib
+import importlib.util
 import logging
 import os
+import re
 import shutil
+import sys
 import warnings
+import zipfile
 from pathlib import Path
 
 import torch
@@ -117,8 +121,43 @@ def import_known(modules=()):
         importlib.import_module(name)
 
 
+# Names of classes in the descriptions of inputs and outputs, and of operators.
+NAMED = re.compile(rb'type\\*"\s*:\s*\\*"([A-Za-z_][\w.]*)\.\w+\\*"')
+OPERATORS = re.compile(rb'"torch\.ops\.(\w+)\.')
+# Modules whose operators have another name.
+REGISTERED_BY = {"pippy": "torch.distributed.pipelining", "quantized_decomposed": "torch.ao.quantization.fx._decomposed",
+                 "fbgemm": "fbgemm_gpu"}  # fmt: skip
+OF_PYTHON = {*sys.stdlib_module_names, "aten", "prim", "prims", "higher_order"}
+
+
+def names_in(path):
+    """The modules of the classes and operators that the archive names."""
+    names = set()
+    with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        for record in archive.infolist():
+            if record.filename.endswith(("models/model.json", "serialized_exported_program.json")) or "/models/" in record.filename:
+                text = archive.read(record)
+                names |= {name.decode() for name in NAMED.findall(text)}
+                names |= {REGISTERED_BY.get(name.decode(), name.decode()) for name in set(OPERATORS.findall(text))}
+    return sorted(name for name in names if name.partition(".")[0] not in OF_PYTHON)
+
+
+def import_named(path):
+    """Imports what is installed of the modules that an archive names, which register its classes and operators."""
+    for name in names_in(path):
+        with contextlib.suppress(Exception):  # whatever the import of a package raises; then torch says what it lacks
+            importlib.import_module(name)
+
+
+def lacking(path):
+    """The packages that the archive names and that are not installed."""
+    tops = sorted({name.partition(".")[0] for name in names_in(path)})
+    return [name for name in tops if importlib.util.find_spec(name) is None]
+
+
 def load(path):
     """A program is loaded for each request: what is made of one shares its state."""
+    import_named(path)
     return in_stage("compile", torch.export.load, path)
 
 
@@ -258,12 +297,15 @@ def find_inputs(request, program):
     for i, node in enumerate(nodes):
         kind = node.meta.get("val")
         example = examples[i] if len(examples) == len(nodes) else None
+        text = request.get("texts", {}).get(node.name)
         if not isinstance(kind, torch.Tensor):
-            values.append(example if example is not None else made_input(node))
+            made = example if example is not None else made_input(node)
+            values.append(made if text is None else type(made)(float(text)))
             continue
         shape, more = sizes_taken(node, request, example)
         taken += more
         value = given.pop(node.name, given.pop(i, None))
+        value = torch.full(shape, float(text)).to(kind.dtype) if value is None and text is not None else value
         if value is None and example is not None and list(example.shape) == shape:
             value = example
         values.append(random_input(node, shape, rng) if value is None else value)

@@ -27,8 +27,8 @@ import tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-SCRIPTS = ("apply_fx.py", "export_fx.py", "exported_graph.py", "sample_models.py", "run_split.py",
-           "device_replay.py", "run_hetero.py", "torch_module.py")  # more than are installed
+SCRIPTS = ("apply_fx.py", "export_fx.py", "exported_graph.py", "sample_models.py", "run_hetero.py",
+           "torch_module.py")  # more than are installed
 EVERYWHERE = re.compile(r"(?:libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\b|linux-vdso")
 NO_TIME = "315532800"  # 1980, the first year of ZIP archives
 

@@ -38,7 +38,7 @@ import onnx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import guard
-import verify_split
+import onnx_chain
 from ort_inputs import CannotRun, read_data_set
 
 RANDOM_WITHOUT_SEED = {
@@ -150,21 +150,21 @@ def check_nodes(model, folder, manifest):
 
 
 def faults_of(rows):
-    return [f"{row.what}: {fault}" for row in rows for fault in row.faults]
+    return [f"{row.what}: {fault}" for row in rows for _, fault in row.faults]
 
 
 def check_files(original_path, folder, manifest):
     """The checker's say on each file, where the original cannot be run."""
-    takes_original = verify_split.checker_says(original_path) is None
+    takes_original = onnx_chain.checker_says(original_path) is None
     rows = []
     for name in ["root", *(part["name"] for part in manifest["partitions"])]:
         path = folder / f"{name}.onnx"
         if name == "root" and not path.exists():
             continue
-        facts = verify_split.FileFacts(path)
-        rows.append(verify_split.Row(path.name))
+        facts = onnx_chain.FileFacts(path)
+        rows.append(onnx_chain.Row(path.name))
         if name == "root" or not facts.unranked:
-            verify_split.check(rows[-1], path, facts, takes_original)
+            onnx_chain.check(rows[-1], path, facts, takes_original)
     return rows
 
 
@@ -197,7 +197,7 @@ class Model:
     def run_original(self):
         data = self.path.parent / "test_data_set_0"
         inputs = read_data_set(data, self.path) if data.is_dir() else {}
-        self.original = verify_split.Original(self.path, inputs=inputs)
+        self.original = onnx_chain.Original(self.path, inputs=inputs)
 
     def test_split(self, kind, support_text, scratch):
         """The names of the nodes; raises Failed."""
@@ -210,10 +210,10 @@ class Model:
         if self.original is None:
             rows = check_files(self.path, folder, manifest)
         else:
-            rows = verify_split.Verification(self.original, folder, manifest).rows()
+            rows = onnx_chain.Verification(self.original, folder, manifest).rows()
         if faults_of(rows):
             raise Failed(f"{kind} split: {'; '.join(faults_of(rows)[:3])}")
-        self.outcome.is_rounded |= any(row.is_rounded for row in rows)
+        self.outcome.is_rounded |= any("rounding" in row.how for row in rows)
         self.outcome.remarks += [f"{kind}: {row.what}: {text}" for row in rows for text in row.remarks]
         return [name for part in manifest["partitions"] for name in part["nodes"]]
 

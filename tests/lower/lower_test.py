@@ -783,9 +783,9 @@ def test_split_writes_another_opset_that_computes_the_same(place):
     assert "parts and root are of opset 18, the model of 12" in done.stdout, done.stdout
     for path in (place.folder / "out").glob("*.onnx"):
         equal([one.version for one in onnx.load(path).opset_import if one.domain == ""], [18])
-    verify = [sys.executable, PROJECT / "scripts" / "verify_split.py", model, place.folder / "out"]
+    verify = [sys.executable, PROJECT / "scripts" / "runner.py", "verify", model, place.folder / "out"]
     done = subprocess.run(verify, capture_output=True, text=True, check=False)
-    equal((done.returncode, done.stdout.count("differ")), (0, 0))
+    equal((done.returncode, done.stdout.count("differs")), (0, 0))
     # Nothing is written where a part cannot be converted, and the part is named.
     for opset, said in (("999", "knows opsets 1 to"), ("6", "_run_on_")):
         done = place.run(*split, "none", "--opset", opset, env=env)

@@ -5,7 +5,7 @@ usage: fold_test.py PROJECT_FOLDER CLEAVE [MODEL INPUT=VALUE]...
 
 For a sample and models made here (Ifs beside and within each other, with equal names, with weights and
 captures in branches, with a weight as a result; shape computations), for each --fold: `cleave split`
-with --annotate and scripts/verify_split.py, which feeds the value that was set. Where an If is decided,
+with --annotate and `cleave verify`, which feeds the value that was set. Where an If is decided,
 no file of the split may have one, unless --fold off. More models may be given, with what they set.
 
 Exit status 1 if a split is not equal, or an If stays.
@@ -87,7 +87,7 @@ def faults_of(project, cleave, model, options, fold, folder):
     done = subprocess.run(split, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [f"split: {done.stderr.strip()}"]
-    verify = [sys.executable, project / "scripts" / "verify_split.py", model, folder]
+    verify = [sys.executable, project / "scripts" / "runner.py", "verify", model, folder]
     done = subprocess.run(verify, capture_output=True, text=True, check=False)
     return [] if done.returncode == 0 else [(done.stdout + done.stderr).strip()]
 

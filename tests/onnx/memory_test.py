@@ -4,7 +4,7 @@
 usage: memory_test.py PROJECT_FOLDER CLEAVE [--cases N] [MODEL.onnx[:NAME=SIZE]...]...
 
 Of N random models (15), and of each MODEL at half and at a quarter, the split without a limit says what the targets
-hold. The same split with less memory is then replayed by scripts/run_split.py, which counts for itself what was held.
+hold. The same split with less memory is then replayed by `cleave run`, which counts for itself what was held.
 Sizes bind open dims. Exit status: 0 never more than the memory; 1 more, or a script failed.
 """
 
@@ -116,8 +116,8 @@ class Splits:
         return {target["name"]: target for target in json.loads((out / "manifest.json").read_text())["targets"]}
 
     def replay(self, model):
-        script = self.project / "scripts" / "run_split.py"
-        done = subprocess.run([sys.executable, script, self.folder / "split"], capture_output=True, text=True)
+        script = self.project / "scripts" / "runner.py"
+        done = subprocess.run([sys.executable, script, "run", self.folder / "split"], capture_output=True, text=True)
         assert done.returncode == 0, f"{model}: {done.stdout}{done.stderr}"
 
     def try_one(self, model, lists, share, bound=(), more=()):

@@ -4,7 +4,7 @@
 usage: pitfalls_test.py CLEAVE       exit status 1 if a result is not the expected one
 
 pitfall_models.py makes the models. Each is split by the operators named here. A model that is not
-valid is refused with the words here. Every other one passes verify_split.py: the split makes the same
+valid is refused with the words here. Every other one passes `cleave verify`: the split makes the same
 bits as the original, as root.onnx and as a chain of partitions, and ONNX's checker accepts the files;
 except the four that ONNX Runtime itself cannot run. Further tests of a model are in its function.
 """
@@ -19,8 +19,8 @@ import numpy as np
 import onnx
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "scripts")]
+import onnx_chain
 import pitfall_models
-import verify_split
 from ort_inputs import CannotRun
 from ort_values import UNOPTIMISED, Value, run_model
 
@@ -425,11 +425,11 @@ def check_refused(split, words):
 def check_equal(split, name):
     """Compares bit for bit in ONNX Runtime, unless the original is known not to run."""
     try:
-        verdict = verify_split.verify(split.path, split.folder)
+        verdict = onnx_chain.check_split(split.path, split.folder)
     except CannotRun as error:
         holds(name in NOT_RUN, str(error))
         return
-    holds(verdict.passed, verdict.table())
+    holds(verdict.passed, "\n".join(verdict.lines()))
 
 
 def check_model(cleave, path, folder):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the output, files and exit codes of scripts/verify_split.py and scripts/capture_inputs.py.
+"""Tests the output, files and exit codes of `cleave run`, `cleave verify` and scripts/capture_inputs.py.
 
 usage: scripts_test.py PROJECT_FOLDER CLEAVE       exit status 1 if a test fails
 """
@@ -23,8 +23,10 @@ import pitfall_models
 PROJECT, CLEAVE = (Path(argument).resolve() for argument in sys.argv[1:3])
 
 
-def run(script, *arguments):
-    command = [sys.executable, PROJECT / "scripts" / script, *arguments]
+def run(what, *arguments):
+    """A script, or a command of the runner."""
+    words = [what] if str(what).endswith(".py") else ["runner.py", what]
+    command = [sys.executable, PROJECT / "scripts" / words[0], *words[1:], *arguments]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -62,7 +64,7 @@ def runs_alone(part):
 
 def test_verify_tells_a_changed_part(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
-    expect(run("verify_split.py", model, mobile), 0, "equal: 1 output, bit for bit, from root.onnx")
+    expect(run("verify", model, mobile), 0, "equal: 1 output, bit for bit, from root.onnx and the chain of 8 partitions\n")
     part = mobile / "_run_on_cpu_1.onnx"
     before = part.read_bytes()
     changed = onnx.load_from_string(before)
@@ -72,26 +74,25 @@ def test_verify_tells_a_changed_part(folder, mobile):
         node.output[:] = ["was" if name == last else name for name in node.output]
     graph.node.append(onnx.helper.make_node("Neg", ["was"], [last]))
     part.write_bytes(changed.SerializeToString())
-    expect(run("verify_split.py", model, mobile), 1, "NOT equal, or not valid: chain of 8 partitions")
+    expect(run("verify", model, mobile), 1, 'differs: chain of 8 partitions: output "scores": 10 of 10 numbers differ')
     part.write_bytes(before)
 
 
 def test_a_split_is_replayed_with_what_the_accelerator_keeps(folder, mobile):
-    expect(run("run_split.py", mobile), 0, "the manifest says nothing of it")  # N is not bound
+    expect(run("run", mobile), 0, "the manifest says nothing of it")  # N is not bound
     ops = (PROJECT / "samples" / "tiny_npu.txt").read_text().splitlines()
     model = PROJECT / "samples" / "mobile_block.onnx"
     mobile = split(model, ops, folder / "of_one", "--dim", "N=1")
-    expect(run("run_split.py", mobile), 0, "as the manifest says")
-    expect(run("run_split.py", mobile, "--off"), 0, "as the manifest says")
+    expect(run("run", mobile), 0, "as the manifest says")
     manifest = mobile / "manifest.json"
     before = manifest.read_text()
     said = json.loads(before)
     part = next(part for part in said["partitions"] if part["keep"])
     part["free"], part["keep"] = part["free"] + part["keep"], []
     manifest.write_text(json.dumps(said))
-    expect(run("run_split.py", mobile), 1, "which is not on the accelerator")
+    expect(run("run", mobile), 1, "not as the manifest says: residency: with residency on: ")
     manifest.write_text(before)
-    expect(run("run_split.py", folder), 2, "there is no such file")
+    expect(run("run", folder), 3, "there is no root.onnx, root.pt2, root.tflite or bundle")
 
 
 def test_what_each_of_several_targets_holds_is_replayed(folder, mobile):
@@ -101,41 +102,46 @@ def test_what_each_of_several_targets_holds_is_replayed(folder, mobile):
     model, out = PROJECT / "samples" / "mobile_block.onnx", folder / "of_targets"
     command = [CLEAVE, "-q", "split", model, "-s", f"npu={npu}", "-s", f"gpu={gpu}", "--dim", "N=1", "-o", out]
     subprocess.run([*command, "--link", "npu-gpu=shared", "--residency", "on"], check=True, capture_output=True)
-    for more in ([], ["--off"], ["--overlap"]):
-        expect(run("run_split.py", out, *more), 0, "as the manifest says")
-    expect(run("run_split.py", out, "--overlap"), 0, "with a thread a device")
-    expect(run("run_split.py", mobile, "--overlap"), 2, "--overlap is for several targets")
+    for more in ([], ["--overlap"]):
+        expect(run("run", out, *more), 0, "as the manifest says")
+    expect(run("run", out, "--overlap"), 0, "a thread a device")
+    expect(run("run", mobile, "--overlap"), 3, "--overlap is for a split for several targets")
     manifest = out / "manifest.json"
     said = json.loads(manifest.read_text())
     assert any(target["bytes_to"].get("gpu") for target in said["targets"]), "nothing crosses the direct link"
     said["targets"][0]["peak_bytes"] -= 1
     manifest.write_text(json.dumps(said))
-    expect(run("run_split.py", out), 1, "fault: npu held")
+    expect(run("run", out), 1, "not as the manifest says: memory of targets: npu held")
 
 
 def test_sizes_that_a_split_was_made_for_are_taken(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
     bound = split(model, ["Conv", "Relu"], folder / "bound", "--dim", "N=3")
-    expect(run("verify_split.py", model, bound), 0, "equal")
+    expect(run("verify", model, bound), 0, "equal")
     expect(run("capture_inputs.py", bound), 0, "captured")
 
 
 def test_names_that_the_model_does_not_have_are_refused(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
     np.savez(folder / "other.npz", y=np.zeros((1, 8), np.float32))
-    for script in (["verify_split.py", model, mobile], ["capture_inputs.py", mobile]):
-        expect(run(*script, "--dim", "Q=3"), 2, 'no symbolic dim "Q" (it has: N)')
-        expect(run(*script, "--inputs", folder / "other.npz"), 2, 'no input "y"')
+    for script in (["verify", model, mobile], ["capture_inputs.py", mobile]):
+        status = 2 if script[0] == "capture_inputs.py" else 3
+        expect(run(*script, "--dim", "Q=3"), status, 'no symbolic dim "Q" (it has: N)')
+        expect(run(*script, "--inputs", folder / "other.npz"), status, 'no input "y"')
 
 
 def test_verify_tells_what_it_cannot_do(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
-    expect(run("verify_split.py", folder / "none.onnx", mobile), 2, "there is no such file")
-    expect(run("verify_split.py", model, folder), 2, "manifest.json")
+    expect(run("verify", folder / "none.onnx", mobile), 3, "none.onnx: is no file: give the model")
+    expect(run("verify", mobile, model), 3, "is no folder: give one that cleave wrote")
+    expect(run("verify", model), 2, "the following arguments are required: DIR")
+    (folder / "root.onnx").touch()
+    expect(run("verify", model, folder), 3, "manifest.json: there is no such file")
+    (folder / "root.onnx").unlink()
     unknown = pitfall_models.make_model("41_domain_unknown")
     (folder / "unknown.onnx").write_bytes(unknown.SerializeToString())
     parts = split(folder / "unknown.onnx", ["Relu"], folder / "unknown")
-    expect(run("verify_split.py", folder / "unknown.onnx", parts), 3, "acme:MyOp")
+    expect(run("verify", folder / "unknown.onnx", parts), 3, "acme:MyOp")
 
 
 def test_capture_writes_parts_that_run_alone(folder, mobile):
@@ -167,7 +173,7 @@ def test_capture_is_the_same_again_and_takes_inputs(folder, mobile):
     taken = onnx.TensorProto.FromString((data / "input_0.pb").read_bytes())
     assert taken.name == declared.name and numpy_helper.to_array(taken).tobytes() == given.tobytes()
     # the inputs captured for the first partition also serve the whole model
-    expect(run("verify_split.py", PROJECT / "samples/mobile_block.onnx", mobile, "--inputs", data), 0)
+    expect(run("verify", PROJECT / "samples/mobile_block.onnx", mobile, "--inputs", data), 0)
 
 
 def test_capture_writes_sequences_and_optionals(folder, mobile):
@@ -196,14 +202,14 @@ def test_parts_are_found_by_the_files_that_the_manifest_names(folder, mobile):
     manifest = json.loads((folder / "odd" / "manifest.json").read_text())
     files = [part["file"] for part in manifest["stages"]]
     assert files == ["submod_a_b_2.onnx", "submod_a_b.onnx", "submod_A_B_3.onnx"], files
-    expect(run("verify_split.py", model, folder / "odd"), 0, "chain of 3 partitions")
+    expect(run("verify", model, folder / "odd"), 0, "chain of 3 partitions")
     expect(run("capture_inputs.py", folder / "odd"), 0, "captured: 3 partitions of 3")
     assert (folder / "odd" / "captured" / "submod_A_B_3" / "model.onnx").is_file()
 
 
 def test_a_reader_that_stops_early_is_no_fault(folder, mobile):
-    script = PROJECT / "scripts" / "verify_split.py"
-    command = [sys.executable, script, PROJECT / "samples" / "mobile_block.onnx", mobile]
+    script = PROJECT / "scripts" / "runner.py"
+    command = [sys.executable, script, "verify", PROJECT / "samples" / "mobile_block.onnx", mobile]
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
@@ -221,27 +227,27 @@ def test_inputs_that_kill_the_runtime_are_left_out(folder, mobile):
     dies = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-import ort_child
-if not ort_child.is_child():
-    status, death = ort_child.run_in_child(__file__)
-    print(death)
-    sys.exit(status if death is None else 1)
+import child
+if not child.is_child():
+    ended = child.run_in_child(__file__, sys.argv[1:])
+    print(ended)
+    sys.exit(1 if ended.death else 0)
 for draw in range(3):
-    if draw in ort_child.deadly_draws():
+    if draw in child.deadly_draws():
         continue
-    ort_child.tell(f"{ort_child.DRAWING}{draw}")
+    child.tell(f"{child.DRAWING}{draw}")
     if draw < 2:
         os.kill(os.getpid(), signal.SIGFPE)
-print("draw 2 runs", flush=True)
 if len(sys.argv) > 2:
-    ort_child.tell("running part_1.onnx")
+    child.tell("running part_1.onnx")
     os.kill(os.getpid(), signal.SIGSEGV)
+child.work(lambda: {"draw 2": "runs"}, "")
 """
     script = folder / "dies.py"
     script.write_text(dies)
-    expect(run(script, PROJECT / "scripts"), 0, "draw 2 runs")
+    expect(run(script, PROJECT / "scripts"), 0, "{'draw 2': 'runs'}")
     died = run(script, PROJECT / "scripts", "later")
-    expect(died, 1, "running part_1.onnx: ONNX Runtime crashed: SIGSEGV")
+    expect(died, 1, "doing='running part_1.onnx', result=None, fault='', status=0, death='crashed: SIGSEGV'")
 
 
 def test_pictures_are_tried(folder, mobile):
@@ -252,7 +258,7 @@ def test_pictures_are_tried(folder, mobile):
     graph = onnx.helper.make_graph(nodes, "picture", [picture], [out], [weights])
     model = save_model(graph, folder / "picture.onnx")
     parts = split(model, ["Conv"], folder / "picture")
-    expect(run("verify_split.py", model, parts), 0, "equal: 1 output, bit for bit")
+    expect(run("verify", model, parts), 0, "equal: 1 output, bit for bit")
 
 
 def test_the_first_part_that_drifts_is_named(folder, mobile):
@@ -269,9 +275,10 @@ def test_the_first_part_that_drifts_is_named(folder, mobile):
     changed.graph.initializer.append(factor)
     changed.graph.node.append(onnx.helper.make_node("Mul", ["before", "factor"], [name]))
     onnx.save(changed, drifting / part["file"])
-    says = run("verify_split.py", model, drifting)
+    says = run("verify", model, drifting)
     expect(says, 1, f'{part["name"]} is the first to differ: its "{name}"')
-    expect(run("verify_split.py", model, drifting, "--rtol", "0.1", "--atol", "0.1"), 0, "tolerance")
+    wanted = "bit for bit, from root.onnx; within rtol 0.1, atol 0.1, from the"
+    expect(run("verify", model, drifting, "--rtol", "0.1", "--atol", "0.1"), 0, wanted)
 
 
 def test_capture_refuses_what_is_no_split(folder, mobile):

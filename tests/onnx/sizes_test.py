@@ -4,7 +4,7 @@
 usage: sizes_test.py PROJECT_FOLDER CLEAVE
 
 Two models made here. One takes pictures that are 48 high only: `cleave MODEL` proposes such a size, and gives the work at it.
-The other takes 91 elements only, which nobody guesses: verify_split.py names --inputs, with which it runs.
+The other takes 91 elements only, which nobody guesses: `cleave verify` names --inputs, with which it runs.
 
 Exit status 1 if one of these does not hold.
 """
@@ -58,7 +58,7 @@ def unguessable(project, cleave, folder):
     (folder / "list.txt").write_text("Relu\n", encoding="utf-8")
     subprocess.run([cleave, "split", model, "-s", folder / "list.txt", "-o", parts], check=True, capture_output=True)
     np.savez(inputs, x=np.ones(91, np.float32))
-    verify = [sys.executable, os.path.join(project, "scripts", "verify_split.py"), model, parts]
+    verify = [sys.executable, os.path.join(project, "scripts", "runner.py"), "verify", model, parts]
     refused = subprocess.run(verify, capture_output=True, text=True, check=False)
     assert refused.returncode != 0 and "--inputs FILE.npz" in refused.stdout + refused.stderr, refused
     subprocess.run([*verify, "--inputs", inputs], check=True, capture_output=True)

@@ -3,7 +3,7 @@
 
 Each sample is split by its own support list and by one of every other op type, so that partitions
 alternate often, with each kind of `--weights`, and annotated; by a partition map, with parameters from
-the root and copied; and in stages. verify_split.py checks each split.
+the root and copied; and in stages. `cleave verify` checks each split.
 
 usage: verify_samples.py PROJECT_FOLDER CLEAVE      exit status 1 when a split differs
 """
@@ -61,7 +61,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     project, cleave = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    verify = project / "scripts" / "verify_split.py"
+    runner = project / "scripts" / "runner.py"
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         for number, (what, model, command) in enumerate(cuts(project, cleave, Path(tmp))):
@@ -70,7 +70,7 @@ def main():
                 folder.mkdir()
                 command[1] = shutil.copy(model, folder)
             subprocess.run([cleave, *command, "-o", folder, "-q"], check=True, capture_output=True)
-            result = subprocess.run([sys.executable, verify, model, folder], capture_output=True,
+            result = subprocess.run([sys.executable, runner, "verify", model, folder], capture_output=True,
                                     text=True)
             good = result.returncode == 0
             passed += good

@@ -20,8 +20,9 @@ FILES = ["usr/bin/cleave", "usr/share/bash-completion/completions/cleave",
 PROJECT = Path(__file__).resolve().parent.parent.parent
 # Compilers that `lower` knows, and the scripts that talk to them.
 BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/capture_inputs.py", "scripts/capture_torch.py",
-            "scripts/convert_opset.py", "scripts/guard.py", "scripts/ort_child.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
-            "scripts/run_torch_split.py", "scripts/tflite_chain.py", "scripts/verify_split.py"]
+            "scripts/child.py", "scripts/comparing.py", "scripts/convert_opset.py", "scripts/device_replay.py", "scripts/guard.py",
+            "scripts/onnx_chain.py", "scripts/onnx_deployed.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
+            "scripts/overlap.py", "scripts/reports.py", "scripts/runner.py", "scripts/tflite_chain.py", "scripts/torch_chain.py"]
 
 
 class Test:

@@ -80,7 +80,7 @@ class Test:
         self.expect((self.scratch / "from_command/manifest.json").is_file(), "the command writes no manifest.json")
         self.expect("coreml" in self.run(command, "lists", "show"), "lists that are known by name")
         self.expect("tract" in self.run(command, "backend", "list"), "backends that are known by name")
-        said = self.run(python, "-m", "cleave.verify", SPLIT[1], "from_command", code=77)
+        said = self.run(python, "-m", "cleave", "verify", SPLIT[1], "from_command", code=77)
         self.expect("pip install onnx onnxruntime numpy" in said, said)
         [package] = (self.scratch / "env/lib").glob("python*/site-packages/cleave")
         self.libraries_are_inside(package / "program/bin/cleave", package.parent / "cleave.libs", BESIDE_PYTHON)

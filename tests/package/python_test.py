@@ -101,7 +101,7 @@ class PackageTest(unittest.TestCase):
 
     def test_scripts_run_as_modules(self):
         environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}
-        for module in ("verify", "capture", "export"):
+        for module in ("capture", "export"):
             done = subprocess.run([sys.executable, "-m", f"cleave.{module}", "--help"], env=environment,
                                   capture_output=True, text=True)
             said = done.stdout + done.stderr
@@ -110,6 +110,9 @@ class PackageTest(unittest.TestCase):
                 self.assertEqual(said.count("usage:"), 1, said)
             else:
                 self.assertRegex(said, "needs the Python module|pip install 'cleave\\[torch\\]'")
+        for command in ("run", "verify"):
+            done = subprocess.run([sys.executable, "-m", "cleave", command, "--help"], env=environment, capture_output=True, text=True)
+            self.assertTrue(done.returncode == 0 and done.stdout.startswith(f"usage: cleave {command} "), done)
         done = subprocess.run([sys.executable, "-m", "cleave", "--version"], env=environment, capture_output=True, text=True)
         self.assertTrue(done.stdout.startswith("cleave 0."), done)
 

@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[2] / "scripts"), str(Path(__file__).parent)]
 import torch
 
-import run_torch_split
+import torch_chain
 
 
 class Tally:
@@ -75,11 +75,11 @@ def check(cleave, label, arguments, reference, tally, folder):
             tally.refused += 1
             print(f"  {label}: refused: {out.splitlines()[0][:150]}")
             return
-        outcome = run_torch_split.check_split(out, reference, sizes=2)
+        outcome = torch_chain.check_split(out, reference, sizes=2)
         tally.parts.append(outcome.parts)
         tally.sizes += outcome.sizes
-        tally.faults += [f"{label}: {fault}" for fault in outcome.faults]
-        tally.equal += not outcome.faults
+        tally.faults += [f"{label}: {fault}" for fault in outcome.all_faults()]
+        tally.equal += outcome.passed
     except Exception as cause:  # torch's own failures, too: each is said
         tally.faults.append(f"{label}: {type(cause).__name__}: {str(cause).strip().splitlines()[-1:]}")
     if tally.faults and tally.faults[-1].startswith(label):
@@ -89,8 +89,8 @@ def check(cleave, label, arguments, reference, tally, folder):
 def is_loadable(model):
     """False for what torch itself does not load again, or not run."""
     try:
-        program = run_torch_split.load_archive(model)["model"]
-        run_torch_split.run(program.module(), run_torch_split.example_inputs(program), False)
+        program = torch_chain.load_archive(model)["model"]
+        torch_chain.run_once(program.module(), torch_chain.inputs_of(program), False)
         return True
     except Exception:
         return False
@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--ir", type=lambda text: text.split(","), default=["train"])
     args = parser.parse_intermixed_args()
-    run_torch_split.be_quiet()
+    torch_chain.be_quiet()
     tally = Tally()
     with tempfile.TemporaryDirectory() as scratch:
         for folder in args.folders:

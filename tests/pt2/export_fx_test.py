@@ -7,6 +7,7 @@ usage: export_fx_test.py ROOT_OF_THE_PROJECT
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 root = Path(sys.argv[1])
@@ -111,8 +112,52 @@ def modules_of_forward_code_are_traced_as_before():
     assert json.loads(export_fx.graph_text(graph)) == graph
 
 
+class Keywords(torch.nn.Module):
+    """Takes the rest of its arguments by keyword, one that may lack among them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x, scale=2.0, **more):
+        return torch.sigmoid(self.layer(x)) * scale + more["shift"] - more.get("less", 0.0)
+
+
+def keywords_of_any_name_are_passed_on():
+    module, inputs = Keywords().eval(), {"x": torch.randn(2, 4), "shift": torch.ones(4)}
+    for more in ({}, {"less": torch.ones(1)}, {"scale": 3.0}):
+        given = {**inputs, **more}
+        traced = export_fx.trace(module, (), given)
+        graph = export_fx.export_graph(traced, given, "keywords")
+        assert {entry["name"] for entry in graph["inputs"]} == {"scale", *given}, graph["inputs"]
+        assert torch.equal(traced(**given), module(**given))
+        assert type(module) is Keywords and any(one.get("target") == "layer" for one in graph["nodes"]), graph["nodes"]
+    try:
+        export_fx.export_graph(export_fx.trace(module), inputs, "keywords")
+    except export_fx.ExportError as refusal:
+        assert "mend: give trace() the inputs" in str(refusal), refusal
+    else:
+        raise AssertionError("keywords that are lost are not refused")
+
+
+def a_file_is_replaced_by_force_alone():
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        out.write_text("mine")
+        command = [sys.executable, str(root / "scripts/export_fx.py"), "dlrm", "-o", out]
+        result = subprocess.run(command, capture_output=True, text=True)
+        assert result.returncode == 4 and "is there already" in result.stderr and out.read_text() == "mine", result
+        result = subprocess.run([*command, "--force"], capture_output=True, text=True)
+        assert result.returncode == 0 and json.loads(out.read_text())["format"] == "cleave.graph", result
+        made = Path(folder) / "made.py"
+        made.write_text("import torch\ndef make():\n    return torch.nn.ReLU(), (torch.ones(2),)\n")
+        before = made.read_text()
+        result = subprocess.run([*command[:2], "--module", f"{made}:make", "-o", made, "--force"], capture_output=True, text=True)
+        assert result.returncode == 4 and "is an input of this run" in result.stderr and made.read_text() == before, result
+
+
 CASES = [value for value in list(globals().values()) if getattr(value, "__module__", "") == "__main__"]
 for case in CASES:
-    if case not in (graph_of, node):
+    if case not in (graph_of, node, Keywords):
         case()
         print(f"ok  {case.__name__}")

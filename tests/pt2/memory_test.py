@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[2] / "scripts"), str(Path(__file__).parent)]
 import torch
 
-import run_torch_split
+import torch_chain
 from chains_test import graph_of, is_loadable, targets_of
 
 VIEWS = {  # of two dims; each gives a tensor or several
@@ -146,10 +146,10 @@ def check(cleave, seed, model, folder, tally, faults):
                 faults.append(f"{label}: {done.stderr.strip()[:300]}")
             continue
         try:
-            outcome = run_torch_split.check_split(out, model, with_root=number == 0)
-            faults += [f"{label}: {fault}" for fault in outcome.faults]
-            tally[f"{kind}s equal"] += not outcome.faults
-            tally["of several parts"] += not outcome.faults and outcome.parts > 1
+            outcome = torch_chain.check_split(out, model, with_root=number == 0)
+            faults += [f"{label}: {fault}" for fault in outcome.all_faults()]
+            tally[f"{kind}s equal"] += outcome.passed
+            tally["of several parts"] += outcome.passed and outcome.parts > 1
         except Exception as cause:  # torch's own failures, too: each is said
             faults.append(f"{label}: {type(cause).__name__}: {str(cause).strip().splitlines()[-1:]}")
 
@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    run_torch_split.be_quiet()
+    torch_chain.be_quiet()
     tally, faults = Counter(), []
     seed = args.seed * 1_000_000
     with tempfile.TemporaryDirectory() as scratch:

@@ -11,7 +11,7 @@ flow or shape computation, convolutional nets, and a list that takes every secon
 
 One row per model: runs and crashes of all commands, the longest processor time and its command, the
 share of the values between partitions whose bytes are known, and whether the split computes the same
-bits as the model (root.onnx and the chain of partitions, by scripts/verify_split.py).
+bits as the model (root.onnx and the chain of partitions, by `cleave verify`).
 
 Exit status: 0 all is well; 1 a command crashed or took too long, or a split is not equal; 77 there are
 no models, or onnx, onnxruntime and numpy are not there (of --small runs: skipped).
@@ -167,7 +167,7 @@ class Runner:
             row.verdicts[support.stem] = self.verify(model, folder)
 
     def verify(self, model, folder):
-        command = [sys.executable, PROJECT / "scripts" / "verify_split.py", model, folder]
+        command = [sys.executable, PROJECT / "scripts" / "runner.py", "verify", model, folder]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=VERIFY_LIMIT)
         except subprocess.TimeoutExpired:

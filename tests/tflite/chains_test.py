@@ -12,18 +12,19 @@ is not ended; 77 when ai-edge-litert is not there.
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "scripts"))
 import package_models
-import tflite_chain
 
 DENSE = ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "RELU", "RELU6", "PRELU", "MAX_POOL_2D", "AVERAGE_POOL_2D",
          "LOGISTIC", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"]
+MICRO_EQUAL = re.compile(r"^chain, tflite-micro +yes +(\d+) of \1 ", re.M)
 MORE = [*DENSE, "ADD", "MUL", "PAD", "CONCATENATION", "RESHAPE", "QUANTIZE", "STRIDED_SLICE", "MEAN", "SOFTMAX"]
 
 
@@ -69,7 +70,7 @@ class Count:
         self.faults, self.ratios, self.models = [], [], set()
 
     def add(self, model, which, what, checked):
-        """Counts one run of verify_split.py; None: it was ended."""
+        """Counts one run of `cleave verify`; None: it was ended."""
         place = f"{model.name} {which} {what}"
         if checked is None:
             self.faults.append(f"{place}: not ended within the budget")
@@ -78,7 +79,7 @@ class Count:
         elif checked.returncode == 0:
             self.equal += 1
             self.models.add(model)
-            self.micro += f"{tflite_chain.MICRO}  equal" in checked.stdout
+            self.micro += bool(MICRO_EQUAL.search(checked.stdout))
         else:
             self.faults.append(f"{place}: {checked.stdout}{checked.stderr}".strip())
 
@@ -91,7 +92,7 @@ class Count:
 
 
 def verify(model, folder, budget):
-    command = [sys.executable, PROJECT / "scripts" / "verify_split.py", model, folder,
+    command = [sys.executable, PROJECT / "scripts" / "runner.py", "verify", model, folder,
                *package_models.SIZES.get(model.name, [])]
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=budget, check=False)
@@ -100,8 +101,8 @@ def verify(model, folder, budget):
 
 
 def main():
-    if tflite_chain.missing_module():
-        print(f"skipped: needs {tflite_chain.missing_module()}")
+    if not find_spec("ai_edge_litert"):
+        print("skipped: needs ai_edge_litert")
         sys.exit(77)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cleave", type=Path)

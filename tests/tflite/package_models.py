@@ -27,7 +27,7 @@ TARBALLS = {
     "@mediapipe/selfie_segmentation": "0.1.1675465747",
 }
 
-# Options of verify_split.py for models that do not run in the sizes that they were converted with.
+# Options of `cleave verify` for models that do not run in the sizes that they were converted with.
 SIZES = {"pyopen_wakeword__melspectrogram.tflite": ["--dim", "serving_default_input:0:1=1760"]}
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run_split.py and verify_split.py say why they fail, whatever happens in the runtime, and what they do before they need one.
+"""`cleave run` and `cleave verify` say why they fail on TensorFlow Lite models, whatever happens in the runtime, and what they do
+before they need one.
 
 usage: words_test.py
 
@@ -24,9 +25,9 @@ class Interpreter:
             raise KeyError("an unexpected key")
         if self.what == "custom":
             raise RuntimeError("Encountered unresolved custom op: Mystery.")
-        if self.what == "aborts":
+        if self.what in ("aborts", "leaves"):
             import os
-            os.abort()
+            os.abort() if self.what == "aborts" else os._exit(9)
     def get_signature_list(self):
         return {}
     def get_input_details(self):
@@ -61,11 +62,11 @@ class Place:
         text = json.dumps({"chain": chain}) if manifest is None else manifest
         (self.out / "manifest.json").write_text(text, encoding="utf-8")
 
-    def run(self, script):
+    def run(self, command):
         """The status, and what is printed."""
-        arguments = [self.folder / "m.tflite", self.out] if script == "verify_split.py" else [self.out]
+        arguments = [self.folder / "m.tflite", self.out] if command == "verify" else [self.out]
         done = subprocess.run(
-            [sys.executable, SCRIPTS / script, *arguments], capture_output=True, text=True, check=False,
+            [sys.executable, SCRIPTS / "runner.py", command, *arguments], capture_output=True, text=True, check=False,
             env=os.environ | {"PYTHONPATH": str(self.folder / "modules")})  # fmt: skip
         return done.returncode, done.stdout + done.stderr
 
@@ -77,21 +78,25 @@ def expect(faults, what, got, status, words):
 
 def check_runs(place, faults):
     cases = [
-        ({}, (0, "equal"), (0, "against root.tflite: equal")),
-        ({"order": []}, (1, 'no partition makes "y"'), (3, 'no partition makes "y"')),
-        ({"model": "two inputs"}, (2, "has 2 inputs, and the model that was split has 1"), (0, "equal")),
-        ({"model": "other input"}, (2, 'its input is "z", and that of the model that was split is "x"'), (0, "equal")),
-        ({"part": "raises"}, (1, "running chain, XNNPACK off: KeyError: 'an unexpected key'"), (1, "KeyError")),
+        ({}, (0, "equal: 1 output, bit for bit, from the chain of 1 partition and root.tflite, 3 calls"),
+         (0, "equal: 1 output, bit for bit, from root.tflite and the chain")),
+        ({"order": []}, (1, 'no partition makes "y"'), (1, 'no partition makes "y"')),
+        ({"model": "two inputs"}, (3, "has 2 inputs, and the model that was split has 1"), (0, "equal")),
+        ({"model": "other input"}, (3, 'its input is "z", and that of the model that was split is "x"'), (0, "equal")),
+        ({"part": "raises"}, (1, "not run: chain, XNNPACK off: KeyError: 'an unexpected key'"), (1, "KeyError")),
         ({"model": "custom"}, (3, "unresolved custom op: Mystery.; what is before and behind"), (0, "equal")),
-        ({"part": "aborts"}, (1, "running chain, XNNPACK off: LiteRT crashed"), (1, "LiteRT crashed")),
+        ({"root": "custom"}, (1, "not run: root.tflite, XNNPACK off: LiteRT refuses it: "), (3, "what is before and behind")),
+        ({"part": "aborts"}, (1, "not run: chain, XNNPACK off: the runtime crashed: SIGABRT"), (1, "the runtime crashed: SIGABRT")),
+        ({"model": "aborts"}, (3, "running the original, XNNPACK off: crashed: SIGABRT"), (0, "equal")),
+        ({"part": "leaves"}, (1, "ended with status 9: without a word"), (1, "ended with status 9")),
         ({"manifest": "{"}, (3, "manifest.json: "), (3, "manifest.json: ")),
         ({"manifest": "[]"}, (3, "must be an object"), (3, "must be an object")),
         ({"manifest": "{}"}, (3, "manifest.json: chain: is not there"), (3, "manifest.json: chain: is not there")),
     ]
     for given, verified, replayed in cases:
         place.lay(**given)
-        expect(faults, f"verify_split.py {given}", place.run("verify_split.py"), *verified)
-        expect(faults, f"run_split.py {given}", place.run("run_split.py"), *replayed)
+        expect(faults, f"verify {given}", place.run("verify"), *verified)
+        expect(faults, f"run {given}", place.run("run"), *replayed)
 
 
 def check_help(place, faults):
@@ -99,11 +104,11 @@ def check_help(place, faults):
     for name in ("onnx", "onnxruntime", "ai_edge_litert", "numpy"):
         (place.folder / "none" / name).mkdir(parents=True)
         (place.folder / "none" / name / "__init__.py").write_text(f"raise ImportError(name={name!r})", encoding="utf-8")
-    for script in ("verify_split.py", "run_split.py"):
+    for command in ("verify", "run"):
         for arguments in (["--help"], [place.out, "m.tflite", "--help"]):
-            done = subprocess.run([sys.executable, SCRIPTS / script, *arguments], capture_output=True, text=True,
+            done = subprocess.run([sys.executable, SCRIPTS / "runner.py", command, *arguments], capture_output=True, text=True,
                                   env=os.environ | {"PYTHONPATH": str(place.folder / "none")}, check=False)  # fmt: skip
-            expect(faults, f"{script} {arguments}", (done.returncode, done.stdout + done.stderr), 0, "usage: ")
+            expect(faults, f"{command} {arguments}", (done.returncode, done.stdout + done.stderr), 0, "usage: ")
 
 
 def main():

@@ -1,5 +1,12 @@
-"""`python -m cleave` is the command `cleave`."""
+"""`python -m cleave` is the command `cleave`; `run` and `verify` run models in this Python."""
 
-from .program import main
+import sys
 
-main()
+if sys.argv[1:2] in (["run"], ["verify"]):
+    from .scripts import run
+
+    run("cleave", "runner.py")
+else:
+    from .program import main
+
+    main()

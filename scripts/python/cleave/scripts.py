@@ -1,4 +1,4 @@
-"""Runs a script of cleave as `python -m` does: verify, capture and export."""
+"""Runs a script of cleave as `python -m` does."""
 
 from __future__ import annotations
 

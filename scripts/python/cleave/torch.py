@@ -7,7 +7,7 @@
     print(split.report.cpu_reasons[0].detail)      # why a node is on the CPU
     part = split.get_submodule("_run_on_acc_0")    # a partition is a module
 
-    python -m cleave.torch run DIR [MODEL.pt2]     runs a split in torch and compares it with the whole, bit for bit
+    python -m cleave verify MODEL.pt2 DIR          runs a split in torch and compares it with the whole, bit for bit
     python -m cleave.torch apply DIR ...           does to a module what cleave did to its torch.fx graph
     python -m cleave.torch export ...              traces a module into native graph JSON
     python -m cleave.torch capture DIR             writes what each partition takes and makes
@@ -26,9 +26,7 @@ from .program import library
 if TYPE_CHECKING:
     from .calls import Option, Path, Paths
 
-COMMANDS = {
-    "run": "run_torch_split.py", "apply": "apply_fx.py", "export": "export_fx.py", "capture": "capture_torch.py",
-}
+COMMANDS = {"apply": "apply_fx.py", "export": "export_fx.py", "capture": "capture_torch.py"}
 
 
 def split(

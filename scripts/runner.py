@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Runs what cleave wrote, and compares it with the model: `cleave run` and `cleave verify`.
+
+usage: runner.py run DIR [OPTIONS]
+       runner.py verify MODEL DIR [OPTIONS]
+
+DIR is a folder that cleave wrote: of `split`, with or without --map or --bundle, or of `stage`, for an ONNX, torch.export (.pt2)
+or TensorFlow Lite model; or of `lower --deploy`. MODEL is the model that it is of.
+
+`run` calls the partitions in the order of the manifest. It compares their outputs with those of the root, the whole model that
+DIR holds, and what crosses between devices with what the manifest says. `verify` calls MODEL, the root and the partitions on
+the same inputs, and compares all outputs: bit for bit, where --rtol and --atol allow nothing else. Inputs are those of
+--inputs, else those that a torch.export archive was saved with, else random, the same for the same --seed.
+
+Models run in a child process: if a runtime crashes, what it was running is told.
+
+Exit status: 0 ran, and all that is compared is equal; 1 something differs, or does not run; 2 wrong usage; 3 a file is missing or
+wrong, or the model itself cannot run; 4 --outputs is not written; 77 a Python package is missing.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import child
+import guard
+from guard import parse_dim, parse_value
+from reports import NOT_RUN, Report, Row
+
+PACKAGES = {"onnx_chain": "onnx onnxruntime numpy", "onnx_deployed": "onnx onnxruntime onnxruntime-qnn numpy",
+            "tflite_chain": "ai-edge-litert numpy", "torch_chain": "torch numpy"}  # fmt: skip
+LITERT_MICRO = "tflite-micro"
+
+
+def runner_of(folder):
+    """The name of the module that runs what is in the folder."""
+    if not folder.is_dir():
+        raise guard.BadFile(f"{folder}: is no folder: give one that cleave wrote (-o)")
+    for name, module in (("root_ep.onnx", "onnx_deployed"), ("root.onnx", "onnx_chain"), ("root.tflite", "tflite_chain"),
+                         ("bundle.tflite", "tflite_chain"), ("root.pt2", "torch_chain"), ("bundle.pt2", "torch_chain")):  # fmt: skip
+        if os.path.lexists(folder / name):
+            return module
+    if os.path.lexists(folder / "lowering.json"):
+        raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --deploy -o DIR writes one")
+    raise guard.BadFile(f"{folder}: there is no root.onnx, root.pt2, root.tflite or bundle: cleave split, stage or lower --deploy "
+                        "write such a folder")  # fmt: skip
+
+
+def parse_options(arguments):
+    commands = argparse.ArgumentParser(prog="cleave", description=__doc__.splitlines()[0])
+    adder = commands.add_subparsers(dest="command", required=True, metavar="run|verify")
+    _, _, details, way, *_ = __doc__.split("\n\n")
+    for name in ("run", "verify"):
+        parser = adder.add_parser(name, description=f"{details}\n\n{way}", epilog=__doc__.split("\n\n")[-1],
+                                  formatter_class=argparse.RawDescriptionHelpFormatter, help=f"{name} --help says more")
+        if name == "verify":
+            parser.add_argument("model", metavar="MODEL", type=Path, help="the model that DIR is of")
+        parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that cleave wrote")
+        parser.add_argument("--inputs", metavar="WHERE", type=Path,
+                            help="a .npz file of arrays by input name, or a folder with input_0.pb, ...; other inputs are drawn")
+        parser.add_argument("--set-input", metavar="NAME=VALUE", type=parse_value, action="append", default=[],
+                            help="an input of one element; repeatable")
+        parser.add_argument("--dim", metavar="NAME=SIZE", type=parse_dim, action="append", default=[],
+                            help="the size of an open dim, which the split did not bind; repeatable")
+        parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the inputs that are drawn (0)")
+        parser.add_argument("--times", metavar="N", type=int,
+                            help="so many calls, one after the other: state shows, and times are medians (run: 1; verify: 1 for "
+                            "ONNX, 2 for .pt2, 3 for .tflite)")
+        parser.add_argument("--ep", metavar="NAME", help="ONNX: run accelerator partitions with this execution provider of ONNX "
+                            "Runtime, such as openvino")
+        parser.add_argument("--import", metavar="MODULE", dest="modules", action="append", default=[],
+                            help=".pt2: a Python module that registers operators or classes of your own; repeatable")
+        parser.add_argument("--rtol", metavar="R", type=float, help="a float may differ by atol + rtol x |the model's| (0)")
+        parser.add_argument("--atol", metavar="A", type=float, help="a number may differ by so much (0; 0.01 each with --ep, and "
+                            "for what was compiled)")
+        if name == "run":
+            parser.add_argument("--outputs", metavar="FILE", type=Path, help="write the outputs of the first call: a .npz file")
+            parser.add_argument("--force", action="store_true", help="replace FILE")
+            parser.add_argument("--overlap", action="store_true",
+                                help="of several targets: also run partitions at the same time, a thread for each device")
+    options = commands.parse_args(arguments)
+    parser = adder.choices[options.command]
+    if options.times is not None and options.times < 1:
+        parser.error("--times is 1 or more: without a call nothing is compared")
+    for name in ("rtol", "atol"):
+        if (getattr(options, name) or 0) < 0:
+            parser.error(f"--{name} is 0 or more")
+    return options
+
+
+def work(options, module):
+    """In the child: the content of the Report."""
+    try:
+        report = getattr(__import__(module), options.command)(options)
+    except guard.WrongUsage as error:  # of what a file holds: 2 is for words of the command line alone
+        raise guard.BadFile(str(error)) from error
+    except ImportError as error:
+        ours = {name.replace("-", "_") for name in PACKAGES[module].split()}
+        is_ours = (error.name or "").partition(".")[0] in ours
+        raise guard.Missing(guard.module_text(error, PACKAGES[module] if is_ours else "")) from error
+    return report.content()
+
+
+def has_micro():
+    from importlib.util import find_spec
+
+    return find_spec("tflite_micro") is not None
+
+
+def report_of(options, arguments, module):
+    """The Report of a child, and of a second one for a second runtime. Raises Fault."""
+    about = options.model if options.command == "verify" else options.folder
+    ended = child.run_in_child(__file__, arguments)
+    if ended.fault:
+        fault = guard.Fault(ended.fault)
+        fault.status = ended.status
+        raise fault
+    if ended.death and ("original" in ended.doing or ended.doing == "starting"):
+        raise guard.CannotRun(f"{ended.doing}: {ended.death}")
+    if ended.death:
+        row = Row(ended.doing.removeprefix("running "), faults=[(NOT_RUN, f"the runtime {ended.death}")])
+        return Report([row], ran=f"{about}")
+    report = Report.of(ended.result)
+    if module != "tflite_chain" or options.command != "verify" or not has_micro():
+        return report
+    second = child.run_in_child(__file__, arguments, LITERT_MICRO)
+    if second.result:
+        report.rows += Report.of(second.result).rows
+    elif second.fault or "original" in second.doing:
+        report.notes.append(f"{LITERT_MICRO} was not tried: {second.fault or f'{second.doing}: {second.death}'}")
+    else:
+        report.rows.append(Row(f"chain, {LITERT_MICRO}", faults=[(NOT_RUN, f"{LITERT_MICRO} {second.death}")]))
+    return report
+
+
+def main():
+    arguments = sys.argv[1:]
+    options = parse_options(arguments)
+    about = options.model if options.command == "verify" else options.folder
+    if child.is_child():
+        child.work(lambda: work(options, runner_of(options.folder)), about)
+    with guard.told(f"cleave {options.command}", about):
+        module = runner_of(options.folder)
+        if options.command == "verify" and not options.model.is_file():
+            raise guard.BadFile(f"{options.model}: is no file: give the model that {options.folder} is of, and then the folder")
+        if options.command == "run" and options.outputs:
+            guard.check_new_file(options.outputs, options.force, inputs_of_run(options))
+        report = report_of(options, arguments, module)
+        guard.say(*report.lines())
+        sys.exit(report.status)
+
+
+def inputs_of_run(options):
+    return [options.folder, *([options.inputs] if options.inputs else [])]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+"""`cleave run` and `cleave verify` on all that cleave writes, from two sides: right splits are equal, and a planted fault is told.
+
+usage: run_test.py PROJECT CLEAVE onnx|tflite|torch     exit status 1 if a test fails
+
+A test's name says for which runtime it is.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+PROJECT, CLEAVE = (Path(argument).resolve() for argument in sys.argv[1:3])
+RUNNER, SAMPLES = PROJECT / "scripts" / "runner.py", PROJECT / "samples"
+
+
+def run(*words, **more):
+    done = subprocess.run([sys.executable, RUNNER, *map(str, words)], capture_output=True, text=True, check=False, **more)
+    return done.returncode, done.stdout + done.stderr
+
+
+def direct(*words):
+    """The same without new processes, which import torch for seconds."""
+    sys.path.insert(0, str(RUNNER.parent))
+    import runner
+    from guard import Fault
+    from reports import Report
+
+    options = runner.parse_options([str(word) for word in words])
+    try:
+        report = Report.of(runner.work(options, runner.runner_of(options.folder)))
+    except Fault as fault:
+        return fault.status, str(fault)
+    return report.status, "\n".join(report.lines())
+
+
+def expect(got, status, *words):
+    assert got[0] == status and "Traceback" not in got[1], (status, got)
+    for word in words:
+        assert word in got[1], (word, got)
+
+
+def cleave(*words):
+    subprocess.run([CLEAVE, "-q", *map(str, words)], check=True, capture_output=True)
+
+
+def written(folder, name, text):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def split(folder, model, names, *more):
+    """The folder of the split by a list of operators."""
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    cleave("split", model, "-s", written(folder, "list.txt", "\n".join(names) + "\n"), "-o", out, "--drawings", "none", *more)
+    return out
+
+
+def runs(model, out, *more, how="bit for bit"):
+    """A right split is equal in both commands."""
+    verified, ran = run("verify", model, out, *more), run("run", out, *more)
+    expect(verified, 0)
+    expect(ran, 0, "ran: ")
+    assert f"{how}, from " in verified[1].splitlines()[0] and verified[1].startswith("equal: "), verified
+    return verified, ran
+
+
+# ---- ONNX ----
+
+
+def onnx_model(folder, name, text, **weights):
+    """A model of ONNX's own text, with weights that are drawn."""
+    import onnx
+
+    model = onnx.parser.parse_model(text)
+    for own, array in weights.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, own))
+    onnx.save(model, folder / name)
+    return folder / name
+
+
+def drawn(*shape, kind=np.float32):
+    return np.random.default_rng(0).standard_normal(shape).astype(kind)
+
+
+HALF = """<ir_version: 4, opset_import: ["" : {}]>
+g (float[2,4] x) => (float[2,4] z) {{
+  [down] h = Cast <to: int = 10> (x)
+  [first] a = MatMul (h, w)
+  [relu] b = Relu (a)
+  [second] c = MatMul (b, w)
+  [up] z = Cast <to: int = 1> (c) }}"""
+
+
+def test_onnx_stages_run(folder):
+    out = folder / "stages"
+    cleave("stage", SAMPLES / "mobile_block.onnx", "--stages", 2, "--dim", "N=1", "-o", out)
+    _, ran = runs(SAMPLES / "mobile_block.onnx", out)
+    expect(ran, 0, "ran: 2 partitions; equal: 1 output, bit for bit, from root.onnx and the chain", "submod_pp_1.onnx")
+
+
+def test_onnx_halves_are_rounded_at_cuts(folder):
+    """Below opset 11 there is no sequence; a chain of float16 differs from the root, and is right."""
+    import onnx
+
+    for opset in (9, 17):
+        model = onnx_model(folder, "half.onnx", HALF.format(opset), w=drawn(4, 4, kind=np.float16))
+        for names in (["Relu"], ["MatMul"]):
+            out = split(folder, model, names)
+            verified, ran = run("verify", model, out), run("run", out)
+            words = "but for float16's rounding at cuts, from "
+            expect(verified, 0, "bit for bit, from root.onnx; " + words)
+            expect(ran, 0, "equal: 1 output, " + words)
+        path = out / "_run_on_acc_1.onnx"
+        part = onnx.load(path)
+        weight = part.graph.initializer[0]
+        weight.raw_data = (onnx.numpy_helper.to_array(weight) * np.float16(1.01)).tobytes()
+        onnx.save(part, path)
+        expect(run("verify", model, out), 1, "differs: chain of 5 partitions: ")
+        expect(run("run", out), 1, "differs: chain of 5 partitions: ")
+
+
+def test_onnx_sizes_that_no_partition_reads_are_those_of_the_split(folder):
+    model = onnx_model(folder, "scatter.onnx", """<ir_version: 8, opset_import: ["" : 18]>
+g (float[nodes] feat, int64[nodes] batch, float[graphs] slots) => (float[graphs] out) {
+  [shape] n = Shape (slots)
+  [zero] zero = ConstantOfShape (n)
+  [scatter] sum = ScatterElements <axis: int = 0, reduction: string = "add"> (zero, batch, feat)
+  [relu] out = Relu (sum) }""")  # fmt: skip
+    out = split(folder, model, ["Relu", "ScatterElements"], "--dim", "graphs=5", "--fold", "write")
+    expect(runs(model, out)[1], 0, "float[5]")
+
+
+def test_onnx_functions_that_the_runtime_refuses_are_inlined(folder):
+    model = onnx_model(folder, "concat.onnx", """<ir_version: 8, opset_import: ["" : 16, "com.microsoft" : 1]>
+g (float[2,4] x) => (float[2,8] y) <float s = {0.1}, int8 z = {0}> {
+  [q] q = QuantizeLinear (x, s, z)
+  [cat] c = com.microsoft.QLinearConcat <axis: int = 1> (s, z, q, s, z, q, s, z)
+  [dq] y = DequantizeLinear (c, s, z) }""")  # fmt: skip
+    out = split(folder, model, ["Relu"])
+    expect(runs(model, out)[0], 0, "note: root.onnx: ONNX Runtime takes it with its functions inlined only: ")
+
+
+def test_onnx_what_the_runtime_refuses_is_no_difference(folder):
+    import onnx
+
+    out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv", "Clip"], "--dim", "N=1", "--weights", "inline")
+    path = out / "_run_on_acc_0.onnx"
+    part = onnx.load(path)
+    part.graph.node[-1].op_type = "Clop"
+    onnx.save(part, path)
+    got = run("verify", SAMPLES / "mobile_block.onnx", out)
+    expect(got, 1)
+    assert got[1].startswith("not run: _run_on_acc_0.onnx: ONNX Runtime refuses it: ") or got[1].startswith("not valid: "), got
+    assert "differs" not in got[1], got
+    expect(run("run", out), 1, "not run: _run_on_acc_0.onnx: ONNX Runtime refuses it: ", "Clop")
+
+
+def test_onnx_parameters_that_are_inputs_are_summed_alike(folder):
+    """A session packs a constant, and rounds its sums otherwise than those of an input."""
+    model = onnx_model(folder, "sums.onnx", """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N,64] x) => (float[N,64] y) {
+  [first] t = MatMul (x, w)
+  [add] u = Add (t, b)
+  [relu] r = Relu (u)
+  [second] s = MatMul (r, w)
+  [again] y = Add (s, b) }""", w=drawn(64, 64), b=drawn(64))  # fmt: skip
+    parts = written(folder, "map.json", json.dumps({"first": 0, "add": 0, "relu": 1, "second": 2, "again": 2}))
+    for weights in ("root", "copy"):
+        out = folder / weights
+        cleave("split", model, "--map", parts, "--parameters", weights, "-o", out)
+        runs(model, out)
+
+
+def planted(model):
+    """Faults in an ONNX partition: (what, change)."""
+    import onnx
+
+    def weight(graph):
+        one = next(one for one in graph.initializer if one.data_type == onnx.TensorProto.FLOAT and len(one.raw_data) >= 64)
+        one.raw_data = (onnx.numpy_helper.to_array(one) * np.float32(1.001)).tobytes()
+
+    def swap(graph):
+        nodes = [node for node in graph.node if node.op_type == "Relu"]
+        nodes[0].input[0], nodes[1].input[0] = nodes[1].input[0], nodes[0].input[0]
+
+    def drop(graph):
+        relu = next(node for node in graph.node if node.op_type == "Relu")
+        relu.op_type = "Identity"
+
+    return [("a changed weight", weight), ("two values swapped", swap), ("a node dropped", drop)]
+
+
+def test_onnx_planted_faults_are_told(folder):
+    import onnx
+
+    model = onnx_model(folder, "two.onnx", """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2,16] x) => (float[2,16] y, float[2,16] z) {
+  [first] t = MatMul (x, w)
+  [second] u = MatMul (x, v)
+  [left] y = Relu (t)
+  [right] z = Relu (u) }""", w=drawn(16, 16), v=-drawn(16, 16))  # fmt: skip
+    parts = written(folder, "map.json", json.dumps({"first": 0, "second": 0, "left": 0, "right": 0}))
+    cleave("split", model, "--map", parts, "--weights", "inline", "--parameters", "copy", "-o", folder / "out")
+    runs(model, folder / "out", "--seed", 3)
+    for name in ("root.onnx", "submod_0.onnx"):
+        path = folder / "out" / name
+        before = path.read_bytes()
+        for what, change in planted(model):
+            changed = onnx.load(path)
+            change(changed.functions[0] if changed.functions and what != "a changed weight" else changed.graph)
+            onnx.save(changed, path)
+            for words in (["verify", model], ["run"]):
+                got = run(*words, folder / "out")
+                assert got[0] == 1 and got[1].startswith("differs: "), (what, name, got)
+            path.write_bytes(before)
+
+
+def test_onnx_outputs_are_written_and_inputs_read(folder):
+    out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv", "Clip"], "--dim", "N=1")
+    image = folder / "image.npz"
+    np.savez(image, image=np.ones((1, 3, 32, 32), np.float32))
+    result, again = folder / "result.npz", folder / "again.npz"
+    expect(run("run", out, "--inputs", image, "--outputs", result, "--times", 3), 0, "3 calls")
+    expect(run("run", out, "--inputs", image, "--outputs", result), 4, "is there already")
+    expect(run("run", out, "--inputs", image, "--outputs", image, "--force"), 4, "is an input of this run")
+    expect(run("run", out, "--outputs", out / "root.onnx", "--force"), 4, "is an input of this run")
+    expect(run("run", out, "--outputs", again), 0)
+    expect(run("run", out, "--inputs", image, "--outputs", again, "--force"), 0)
+    with np.load(result) as one, np.load(again) as other:
+        assert one.files == ["scores"] and one["scores"].shape == (1, 10) and np.array_equal(one["scores"], other["scores"])
+
+
+def test_onnx_providers_are_asked_by_name(folder):
+    out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv", "Clip"], "--dim", "N=1")
+    expect(run("run", out, "--ep", "cpu"), 0, "CPU: ")
+    expect(run("verify", SAMPLES / "mobile_block.onnx", out, "--ep", "none"), 3, 'has no provider "none" (it has: ', "cpu")
+
+
+def test_onnx_whole_numbers_are_exact_within_a_tolerance_of_floats(folder):
+    sys.path.insert(0, str(RUNNER.parent))
+    from comparing import Tolerance, content_of_array, gap
+
+    tolerance = Tolerance(0.1, 0.1)
+    for kind, one, other, is_allowed in ((np.float32, 100, 101, True), (np.int64, 100, 101, False), (np.float32, 1, np.nan, False),
+                                         (np.float32, np.inf, np.inf, True), (np.float32, np.inf, -np.inf, False)):  # fmt: skip
+        pair = [content_of_array(np.array([0, value], kind)) for value in (one, other)]
+        assert pair[0] == pair[1] or gap(*pair, tolerance).is_allowed == is_allowed, (kind, one, other)
+    assert not gap(content_of_array(np.zeros(2)), content_of_array(np.zeros((2, 1))), tolerance).is_allowed
+    assert gap(content_of_array(np.array([5], np.int8)), content_of_array(np.array([6], np.int8)), Tolerance(0, 1)).is_allowed
+    coarse = Tolerance(0.01, 0.01, rounding=2**-10)
+    assert coarse.is_tested(content_of_array(np.array([0.1]))) and not coarse.is_tested(content_of_array(np.array([1e-4])))
+
+
+def test_onnx_folders_that_hold_no_model_are_told(folder):
+    expect(run("run", folder / "none"), 3, "is no folder")
+    written(folder, "lowering.json", "{}")
+    expect(run("run", folder), 3, "cleave lower --deploy -o DIR writes one")
+    expect(run("verify", SAMPLES / "mobile_block.onnx", folder), 3, "cleave lower --deploy -o DIR writes one")
+    expect(run("run", folder, "--times", 0), 2, "--times is 1 or more")
+
+
+# ---- TensorFlow Lite ----
+
+
+def test_tflite_all_forms_run(folder):
+    model, listed = SAMPLES / "keyword.tflite", written(folder, "list.txt", "CONV_2D\nFULLY_CONNECTED\n")
+    written(folder, "gpu.txt", "MAX_POOL_2D\nQUANTIZE\n")
+    forms = {"split": ["split", model, "-s", listed], "bundle": ["split", model, "-s", listed, "--bundle"],
+             "stages": ["stage", model, "--stages", 2],
+             "targets": ["split", model, "-s", f"npu={listed}", "-s", f"gpu={folder / 'gpu.txt'}"]}  # fmt: skip
+    for name, words in forms.items():
+        out = folder / name
+        cleave(*words, "-o", out)
+        verified, ran = runs(model, out, "--times", 2)
+        expect(verified, 0, "2 calls")
+        expect(ran, 0, "words  float[1, 4]", *(["not compared: a bundle has no root"] if name == "bundle" else []))
+    expect(run("run", folder / "targets", "--overlap"), 0, "one after the other", "a thread a device")
+    expect(run("run", folder / "split", "--overlap"), 3, "target")
+    expect(run("run", folder / "split", "--ep", "cpu"), 3, "--ep is for ONNX Runtime")
+
+
+def test_tflite_inputs_are_given(folder):
+    out = split(folder, SAMPLES / "keyword.tflite", ["CONV_2D"])
+    one = folder / "one.npz"
+    np.savez(one, sound=np.ones((1, 16), np.float32))
+    expect(run("run", out, "--inputs", one, "--outputs", folder / "a.npz"), 0)
+    expect(run("run", out, "--inputs", one, "--seed", 5, "--outputs", folder / "b.npz"), 0)
+    with np.load(folder / "a.npz") as left, np.load(folder / "b.npz") as right:
+        assert np.array_equal(left["words"], right["words"])
+    np.savez(one, noise=np.ones((1, 16), np.float32))
+    expect(run("run", out, "--inputs", one), 3, 'has no input "noise" (it has: sound)')
+
+
+def test_tflite_planted_faults_are_told(folder):
+    model = SAMPLES / "keyword.tflite"
+    out = split(folder, model, ["CONV_2D", "FULLY_CONNECTED"])
+    manifest = json.loads((out / "manifest.json").read_text())
+    order = manifest["chain"]["order"]
+    faults = 0
+    for part in order[1::2]:
+        path = out / part["file"]
+        before = path.read_bytes()
+        for at in range(len(before) // 3, len(before) - 8, 48):  # some bytes are weights, others are not read
+            path.write_bytes(before[:at] + bytes([before[at] ^ 0x55]) + before[at + 1 :])
+            got = run("run", out, "--times", 2)
+            assert got[0] in (0, 1, 3), got
+            faults += got[0] == 1 and got[1].startswith("differs: ")
+            if got[0] == 1 and got[1].startswith("differs: "):
+                expect(run("verify", model, out), 1, "differs: ")
+                break
+        path.write_bytes(before)
+    assert faults >= 2, faults
+    (out / order[1]["file"]).write_bytes((out / order[0]["file"]).read_bytes())
+    expect(run("verify", model, out), 1)
+
+
+# ---- torch ----
+
+CLASSES = """
+from dataclasses import dataclass
+import torch
+@dataclass
+class Both:
+    sum: torch.Tensor
+    product: torch.Tensor
+torch.export.register_dataclass(Both, serialized_type_name="ours_of_test.outputs.Both")
+"""
+EXPORT = """
+import sys, torch
+from ours_of_test.outputs import Both
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 8)
+    def forward(self, x, y):
+        h = torch.relu(self.layer(x))
+        return Both(h + y, h * y)
+torch.manual_seed(0)
+n = torch.export.Dim("n", min=2, max=64)
+program = torch.export.export(Net(), (torch.randn(3, 8), torch.randn(3, 8)), dynamic_shapes=({0: n}, {0: n}))
+torch.export.save(program, sys.argv[1])
+"""
+
+
+def torch_model(folder):
+    """A program whose outputs are a class of a package, and the environment that has it."""
+    package = folder / "packages" / "ours_of_test"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    written(package, "outputs.py", CLASSES)
+    known = {"env": os.environ | {"PYTHONPATH": str(package.parent)}}
+    subprocess.run([sys.executable, "-c", EXPORT, folder / "net.pt2"], check=True, capture_output=True, **known)
+    return folder / "net.pt2", known
+
+
+def test_torch_packages_that_an_archive_names_are_imported(folder):
+    model, known = torch_model(folder)
+    out = split(folder, model, ["torch.ops.aten.relu.default", "torch.ops.aten.linear.default"])
+    expect(run("verify", model, out, **known), 0, "equal: 2 outputs, bit for bit, from root.pt2 and the chain")
+    expect(run("run", out, **known), 0, "equal: 2 outputs")
+    expect(run("verify", model, out), 77, "needs the Python module ours_of_test (pip install ours_of_test; --import MODULE ")
+    expect(run("verify", model, out, "--import", "ours_of_test.outputs", cwd=folder / "packages"), 0, "equal: 2 outputs")
+    expect(run("verify", model, out, cwd=folder / "packages"), 77, "--import MODULE")  # not of the folder that one is in
+    expect(run("verify", model, out, "--import", "no_such_module"), 77, "no_such_module")
+
+
+def test_torch_all_forms_run(folder):
+    model = SAMPLES / "tiny_resnet.pt2"
+    listed = SAMPLES / "torch_npu.txt"
+    gpu = written(folder, "gpu.txt", "torch.ops.aten.linear.default\n")
+    forms = {"split": ["split", model, "-s", listed], "bundle": ["split", model, "-s", listed, "--bundle"],
+             "stages": ["stage", model, "--stages", 2], "outside": ["split", model, "-s", listed, "--weights", "external"],
+             "targets": ["split", model, "-s", f"npu={listed}", "-s", f"gpu={gpu}"]}  # fmt: skip
+    for name, words in forms.items():
+        cleave(*words, "-o", folder / name)
+        expect(direct("verify", model, folder / name), 0, "equal: 1 output, bit for bit, from ")
+        expect(direct("run", folder / name, "--dim", "s77=5", *(["--overlap"] if name == "targets" else [])), 0, "float[5, 10]")
+    expect(direct("verify", model, folder / "split", "--dim", "batch=5"), 3, 'no symbolic dim "batch" (it has: s77)')
+
+
+def test_torch_has_a_tolerance_and_says_when_to_use_it(folder):
+    import torch
+
+    model, out = SAMPLES / "tiny_resnet.pt2", folder / "out"
+    cleave("split", model, "-s", SAMPLES / "torch_npu.txt", "-o", out)
+    path = out / json.loads((out / "manifest.json").read_text())["chain"]["order"][0]["file"]
+    before = path.read_bytes()
+    for factor, words in ((1 + 1e-6, ["so small a difference may be torch's own", "layout", "--rtol 1e-4 --atol 1e-5"]), (1.5, [])):
+        program = torch.export.load(path)
+        for name, tensor in program.state_dict.items():
+            if name.endswith("weight"):
+                tensor.data.mul_(factor)
+        torch.export.save(program, path)
+        got = direct("verify", model, out)
+        expect(got, 1, "differs: chain of 3 partitions: call 1: output ", *words)
+        assert bool(words) == ("torch's own" in got[1]), got
+        expect(direct("run", out), 1, "differs: ")
+        expect(direct("verify", model, out, "--rtol", 1e-3, "--atol", 1e-3), 0 if words else 1)
+        path.write_bytes(before)
+
+
+def test_torch_state_of_the_whole_is_not_that_of_the_chain(folder):
+    """Both count their own calls."""
+    import torch
+
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            before = self.count * x
+            self.count.add_(1)
+            return torch.relu(before) + self.count
+
+    torch.export.save(torch.export.export(Counter(), (torch.ones(3),)), folder / "counter.pt2")
+    out = split(folder, folder / "counter.pt2", ["torch.ops.aten.relu.default"])
+    expect(direct("verify", folder / "counter.pt2", out, "--times", 3), 0, "equal: 1 output, bit for bit", "3 calls")
+    expect(direct("run", out, "--times", 2), 0, "equal: 1 output, bit for bit")
+
+
+def main():
+    tests = {name: test for name, test in globals().items() if name.startswith(f"test_{sys.argv[3]}_")}
+    assert tests, sys.argv[3]
+    for name, test in tests.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            test(Path(scratch))
+        print(f"ok      {name.removeprefix('test_').replace('_', ' ')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
