@@ -169,7 +169,8 @@ def make(source, options, folder):
         made = import_text(text)
         rules = made.rules
         print(f"{source.name}: {report_text(made)}", end="")
-    general, more = GENERAL.get(source.name), {}
+    general = GENERAL.get(source.name)
+    more: dict[str, Any] = {}
     if general is not None:
         # What ONNX Runtime documents of a provider is about the graph that it shows to the provider.
         more = {"as": "onnxruntime", "defaults": general.defaults}
