@@ -16,7 +16,8 @@ these operators whole ("keep_qdq").
 Versions of an operator whose schemas say the same of a node are one (rows_of_version()). So a version that was not measured has the
 rows of one that was, and its rules say that they are taken on trust ("unchecked"), unless today's compiler takes it: qnn_versions.json
 has what Qualcomm's said, recorded by tests/npu/versions_test.py. Where the corpus says no of a version, yes of the same case in
-another, and that compiler takes the version, the no was the version's alone, and does not count.
+another, and that compiler takes the version, the no was the version's alone, and does not count. Nor does the no of cases that
+the file lists by their cells ("cases"), all of which that compiler takes today: tests/npu/qnn_test.py tries them.
 
 The same corpus gives the same bytes. Needs: pip install pyarrow numpy 'onnx>=1.23'
 
@@ -54,7 +55,7 @@ WITHOUT_FLOAT64 = {"qnn_npu"}
 # mean the same, or never.
 CHANGED: dict[tuple[str, int], dict[str, set] | None] = {
     ("AveragePool", 11): {"auto_pad": {"NOTSET", "VALID"}},  # how SAME_UPPER and SAME_LOWER round is only said since
-    ("AveragePool", 19): {"auto_pad": {"NOTSET", "VALID"}, "ceil_mode": {0}},  # windows that begin in the padding are left out
+    ("AveragePool", 19): None,  # what counts of windows in the padding changed
     ("ConvTranspose", 11): {"auto_pad": {"NOTSET", "VALID"}},  # SAME_UPPER and SAME_LOWER changed places
     ("Hardmax", 13): None,  # before, the input was made a matrix at `axis`
     ("LogSoftmax", 13): None,
@@ -68,6 +69,7 @@ REFUSED_TODAY: dict[tuple[str, str], dict[str, object]] = {
     ("qnn_npu", "Cast"): {"T1_Cast": "FLOAT16", "attr_to": 9},  # to bool
     ("qnn_npu", "TopK"): {"T_TopK": "UINT32"},
 }
+ON_TRUST = "this version of the operator was not measured; ONNX's schemas say the same of it as of one that was"
 # Of quantised cases, by input 0: the weights, as constants, that today's compiler takes of any bias. It also takes all others
 # of int8 inputs without a bias.
 WEIGHTS_TODAY = {"INT8": {"INT8", "INT4"}, "INT16": {"INT8", "INT4"}, "UINT8": {"INT8", "INT4", "UINT8"},
@@ -491,6 +493,8 @@ def is_same_schema(of, like):
         return False
     for name, attribute in of.attributes.items():
         other = like.attributes.get(name)
+        if other is None and of.since_version > like.since_version and not attribute.required:
+            continue  # rules ask that it is not stated
         if other is None or attribute.type != other.type or default_of(attribute) != default_of(other):
             return False
         if other.required and not attribute.required:
@@ -580,6 +584,11 @@ def without_contradicted(file, files):
             taken |= {tuple(column[row] for column in cells) for row in rows_of_version(other, file.since)[0] if other.yes[row]}
     cells = list(file.columns.values())
     return file.of_rows([row for row, yes in enumerate(file.yes) if yes or tuple(column[row] for column in cells) not in taken])
+
+
+def is_among(file, row, cells):
+    """Whether a row has one of the values in each of the columns."""
+    return all(file.columns[name][row] in values for name, values in cells.items())
 
 
 def in_all_versions(files, today):
@@ -931,15 +940,35 @@ def rule_of(op, columns, box, also):
     return {key: rule[key] for key in order if key in rule}
 
 
-def rules_of(op, columns, box, also, on_trust):
-    """The rule of a box whose last column is the version; where it has versions that were not measured, one rule for each run
-    of versions that were, or were not."""
-    versions, mask = columns[-1].domain, box[-1]
-    within = sorted(one for one, is_in in zip(versions, mask) if is_in)
-    runs = [(is_trusted, set(run)) for is_trusted, run in groupby(within, key=lambda one: one in on_trust)]
-    why = "this version of the operator was not measured; ONNX's schemas say the same of it as of one that was"
-    return [rule_of(op, columns, [*box[:-1], np.array([one in run for one in versions])],
-                    also | ({"unchecked": why} if is_trusted else {})) for is_trusted, run in runs]
+def words_of_versions(op, group):
+    """By version that was not measured as such: what its rules also say."""
+    said = {}
+    for file, _ in group:
+        more = set(onnx.defs.get_schema(op, file.since).attributes) - set(file.schema().attributes)
+        words = {"attributes": {name: {"absent": True} for name in sorted(more)}} if more else {}
+        said[file.since] = words | ({} if file.is_proved else {"unchecked": ON_TRUST})
+    return said
+
+
+def by_words(box, versions, said):
+    """A box whose last column is the version, in parts: [(part, words)], one for each run of versions with the same words."""
+    within = sorted(one for one, is_in in zip(versions, box[-1]) if is_in)
+    runs = [(words, set(run)) for words, run in groupby(within, key=said.get)]
+    return [([*box[:-1], np.array([one in run for one in versions])], words) for words, run in runs]
+
+
+def not_in_others(parts):
+    """Without the parts that lie within another one."""
+    kept = []
+    for at, (box, _) in enumerate(parts):
+        others = [other for i, (other, _) in enumerate(parts) if i != at and (i < at or not is_within(other, box))]
+        if not any(is_within(box, other) for other in others):
+            kept.append(parts[at])
+    return kept
+
+
+def is_within(box, other):
+    return all((mask <= wide).all() for mask, wide in zip(box, other))
 
 
 def signature(file, schema, columns):
@@ -1010,9 +1039,12 @@ def rules_of_group(op, group, options, also):
     cover = Cover(columns, vectors)
     boxes = cover.boxes(options.most_boxes, max(1, options.least_share * made.yes))
     inside = np.zeros(len(cover.yes), bool)
+    said, parts = words_of_versions(op, group), []
     for box in boxes:
         inside |= cover.holds(box, cover.yes)
-        made.rules += rules_of(op, columns, box, also, {file.since for file, _ in group if not file.is_proved})
+        parts += by_words(box, columns[-1].domain, said)
+    for box, words in not_in_others(parts):
+        made.rules.append(rule_of(op, columns, box, also | words))
     made.kept = int(cover.weight[inside].sum())
     made.rules.sort(key=lambda rule: json.dumps(rule))
     return made
@@ -1038,6 +1070,8 @@ def make(name, device, wheel, options):
     counts = {False: Counter(), True: Counter()}
     for (op, is_quantized), files in files_by_op.items():
         today = taken.get("quantised" if is_quantized else "plain", {})
+        if (cells := taken.get("cases", {}).get(op)) and not is_quantized:
+            files = [one.of_rows([row for row, yes in enumerate(one.yes) if yes or not is_among(one, row, cells)]) for one in files]
         also = {} if is_quantized else unquantized(op, files_by_op.get((op, True)))
         groups = defaultdict(list)
         doubts = doubted(name, files, onnx.defs.get_schema(op, files[-1].since))
@@ -1093,7 +1127,8 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
     # A Reshape to a scalar, and optional inputs that mean nothing, are empty and were measured.
     places = [("*::*", "in[0]"), ("*::*", "out[0]"), ("Concat", "in[1]"), ("Scatter*", "in[1]")]
     places += [("Concat", f"in[{i}]") for i in range(2, MOST_INPUTS)]
-    empty = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
+    denied = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
+    denied.append({"op": "Pad", "where": "min(in[1].values) < 0", "why": "no case with negative pads was measured"})
     lines = ["{", ' "format": "cleave.support",', ' "version": 1,', f' "name": {json.dumps(name)},',
              f' "source": {json.dumps(source)},', ' "defaults": {"input_shape": "static"},']
     if is_quantized:
@@ -1101,7 +1136,7 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
         rules = rules + quantizers
         names = json.dumps(sorted({one["op"] for one in quantizers}))
         lines += [' "keep_qdq": true,', f' "part": {{"not_only": {names}}},']
-    for key, entries in (("allow", rules), ("deny", empty)):
+    for key, entries in (("allow", rules), ("deny", denied)):
         lines.append(f' "{key}": [')
         lines += [f"  {json.dumps(one, separators=(',', ':'))}{'' if one is entries[-1] else ','}" for one in entries]
         lines.append(" ]," if key == "allow" else " ]")
