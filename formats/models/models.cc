@@ -205,6 +205,22 @@ std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindi
   return *std::move(again);
 }
 
+std::optional<GraphAgain::Bound> GraphAgain::with(const ShapeBindings& bindings) {
+  if (model_.onnx() == nullptr) {
+    auto again = read_again(model_, bindings);
+    if (!again) return std::nullopt;
+    return Bound{std::move(again->graph), again->misfits};
+  }
+  if (index_ == nullptr) {
+    auto index = index_onnx(model_.source, model_.limits);
+    if (!index) return std::nullopt;
+    index_ = std::make_shared<const OnnxModel>(*std::move(index));
+  }
+  auto again = read_onnx_again(model_.source, *index_, bindings);
+  if (!again) return std::nullopt;
+  return Bound{std::move(again->graph), again->misfits};
+}
+
 Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& bindings) {
   Loaded<SourceFile> source = SourceFile::open(model.source.path_again(), model.limits.file_bytes);
   if (!source) return std::move(source).error();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,23 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
 // Reads the model's file again with other bindings; nullopt when the model cannot take them. Works
 // for standard input, too.
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
+
+// A model's graph with other bindings, as often as asked: read_again() without the rest of the model, and an ONNX file
+// is walked once. The model must outlive this.
+class GraphAgain {
+ public:
+  struct Bound {
+    Graph graph;
+    std::size_t misfits = 0;  // as in LoadedModel
+  };
+  explicit GraphAgain(const LoadedModel& model) : model_(model) {}
+  // nullopt when the model cannot take the bindings.
+  std::optional<Bound> with(const ShapeBindings& bindings);
+
+ private:
+  const LoadedModel& model_;
+  std::shared_ptr<const OnnxModel> index_;  // from the first use on
+};
 
 // Reads the file of an ONNX model again, standard input, too, with calls of its own functions replaced by their
 // nodes. Calls that stay are named in the notes.

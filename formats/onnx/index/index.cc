@@ -91,6 +91,12 @@ void clear(OnnxNode& node) {
   node.metadata.clear();
 }
 
+bool is_stored_decoded(const OnnxNode& node) {
+  return std::ranges::any_of(node.attributes, [](const OnnxAttribute& attribute) {
+    return !attribute.graphs.empty() || attribute.record.payload.size() > kMostAttributeBytes;
+  });
+}
+
 constexpr std::size_t kMostWaiting = 64;  // names; more are not fetched at once
 
 OnnxAttribute read_attribute(OnnxRecord record, OnnxWalk& walk) {
@@ -271,10 +277,22 @@ void OnnxNodes::release_names() {
   std::vector<Waiting>().swap(waiting_);
 }
 
+OnnxNodes::OnnxNodes(const OnnxNodes& other)
+    : names_(std::make_shared<OnnxNames>(*other.names_)),
+      kinds_(std::make_shared<OnnxNodeKinds>(*other.kinds_)),
+      places_(other.places_),
+      numbers_(other.numbers_),
+      waiting_(other.waiting_),
+      labels_(other.labels_) {
+  for (const auto& [place, node] : other.kept_) {
+    kept_.emplace(place, std::make_unique<OnnxNode>(*node));
+  }
+}
+
 void OnnxNodes::add(OnnxNode& node, std::span<const std::uint32_t> attributes) {
-  const bool has_bodies =
-      std::any_of(node.attributes.begin(), node.attributes.end(),
-                  [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+  const bool has_bodies = std::ranges::any_of(
+      node.attributes, [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+  const bool is_kept = is_stored_decoded(node);
   const OnnxRecord& record = node.record;
   places_.push_back(
       {.payload = record.payload.data(),
@@ -283,12 +301,13 @@ void OnnxNodes::add(OnnxNode& node, std::span<const std::uint32_t> attributes) {
        .first = static_cast<std::uint32_t>(numbers_.size() + waiting_.size()),
        .head = static_cast<std::uint16_t>(record.field.size() - record.payload.size()),
        .has_bodies = has_bodies,
-       .has_metadata = !node.metadata.empty()});
+       .has_metadata = !node.metadata.empty(),
+       .is_kept = is_kept});
   add_name(node.name);
   for (const std::string_view name : node.inputs) add_name(name);
   for (const std::string_view name : node.outputs) add_name(name);
   if (waiting_.size() >= kMostWaiting) settle();
-  if (has_bodies) {
+  if (is_kept) {
     kept_.emplace(places_.size() - 1, std::make_unique<OnnxNode>(std::move(node)));
   }
   clear(node);
@@ -311,13 +330,13 @@ void OnnxNodes::move_to(std::size_t i, OnnxNodes& to) {
   const auto numbers = std::span(numbers_).subspan(places_[i].first, 1 + its.inputs + its.outputs);
   to.numbers_.insert(to.numbers_.end(), numbers.begin(), numbers.end());
   if (!is_in_place) to.set_label(label(i));
-  if (!places_[i].has_bodies) return;
+  if (!places_[i].is_kept) return;
   to.kept_.emplace(to.places_.size() - 1, std::move(kept_.at(i)));
 }
 
 template <class TakeField>
 const OnnxNode& OnnxNodes::read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const {
-  if (places_[i].has_bodies) return *kept_.at(i);
+  if (places_[i].is_kept) return *kept_.at(i);
   OnnxWalk& walk = walk_of_what_is_checked();
   clear(room);
   room.record = record(i);
@@ -1072,7 +1091,7 @@ std::uint32_t Indexer::main_attribute(OnnxRecord record, OnnxNodes& out) {
   return fresh;
 }
 
-// Decodes also those attributes of a main node that have numbers: one with bodies is kept as a whole.
+// Decodes also those attributes of a main node that have numbers: one that is stored decoded is kept as a whole.
 void Indexer::complete_attributes() {
   std::vector<OnnxAttribute> decoded;
   decoded.swap(room_.attributes);
@@ -1113,10 +1132,7 @@ void Indexer::add_main_node(OnnxRecord record, OnnxNodes& out) {
         if (!index_onnx_node_field(field, room_, walk_)) field.skip();
     }
   }
-  const bool has_bodies =
-      std::any_of(room_.attributes.begin(), room_.attributes.end(),
-                  [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
-  if (has_bodies && !walk_.is_refused()) complete_attributes();
+  if (is_stored_decoded(room_) && !walk_.is_refused()) complete_attributes();
   out.add(room_, room_attributes_);
 }
 

@@ -636,12 +636,20 @@ class OnnxNodeKinds {
   std::string key_;                // reused for its memory
 };
 
+// An attribute of more bytes, such as the lists of a tree ensemble, is walked once, by the index, and its value is
+// not read: no rule asks for it, and a writer copies its bytes.
+constexpr std::size_t kMostAttributeBytes = std::size_t{1} << 18U;
+
 // 24 bytes a node, and 4 for its name and each value that it lists. A node with bodies is stored decoded, so that
-// the address of a body identifies it. What is asked of few nodes, or of each at most once, such as its
-// bytes for a writer, is decoded anew.
+// the address of a body identifies it, and so is one with a long attribute, which is not walked again. What is asked
+// of few nodes, or of each at most once, such as its bytes for a writer, is decoded anew.
 class OnnxNodes {
  public:
   OnnxNodes() : names_(std::make_shared<OnnxNames>()), kinds_(std::make_shared<OnnxNodeKinds>()) {}
+  // The same nodes; changes to one do not show in the other. Bodies have other addresses.
+  OnnxNodes(const OnnxNodes& other);
+  OnnxNodes(OnnxNodes&&) = default;
+  OnnxNodes& operator=(OnnxNodes&&) = default;
   // No nodes, for some of these and others beside them: the same names and kinds have the same numbers.
   OnnxNodes emptied() const { return OnnxNodes(names_, kinds_); }
 
@@ -716,6 +724,7 @@ class OnnxNodes {
     std::uint16_t head;   // bytes of the field before its payload
     bool has_bodies;
     bool has_metadata;
+    bool is_kept;
   };
   OnnxNodes(std::shared_ptr<OnnxNames> names, std::shared_ptr<OnnxNodeKinds> kinds)
       : names_(std::move(names)), kinds_(std::move(kinds)) {}

@@ -443,6 +443,10 @@ bool GraphMaker::is_constant(std::uint32_t i) {
 void GraphMaker::add_attributes(const OnnxNode& node) {
   for (const OnnxAttribute& attribute : node.attributes) {
     const NameId name = builder_.intern(attribute.name);
+    if (attribute.record.payload.size() > kMostAttributeBytes) {
+      builder_.add_opaque_attribute(name);
+      continue;
+    }
     OnnxAttributeValue& value = attribute_;
     decode_onnx_attribute(attribute, value);
     switch (value.type) {
@@ -973,11 +977,38 @@ std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const 
 
 }  // namespace
 
+namespace {
+
+using OnnxModelOwner = std::unique_ptr<OnnxModel, DeleteOnnxModel>;
+
+// The rest of reading, from the index on.
+Loaded<OnnxLoaded> infer_and_make(const SourceFile& source, OnnxModelOwner model,
+                                  const ShapeBindings& bindings, const Progress& progress) {
+  Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
+  if (!inferred) return std::move(inferred).error();
+  OnnxTypes& types = inferred->types;
+  std::vector<Diagnostic> of_links = std::move(inferred->links.warnings);
+  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, std::move(inferred->links), types);
+  if (!made) return std::move(made).error();
+  OnnxLoaded out{.model = std::move(model),
+                 .graph = std::move(made->graph),
+                 .warnings = std::move(of_links),
+                 .notes = std::move(made->notes)};
+  append(out.warnings, faults_of_external_data(source, *out.model));
+  append(out.warnings, std::move(made->warnings));
+  append(out.notes, std::move(inferred->notes));
+  append(out.notes, std::move(types.notes));
+  out.misfits = types.misfits;
+  return out;
+}
+
+}  // namespace
+
 Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
                              const ModelLimits& limits, const Progress& progress, OnnxCalls calls) {
   Loaded<OnnxModel> indexed = index_onnx(source, limits);
   if (!indexed) return std::move(indexed).error();
-  std::unique_ptr<OnnxModel, DeleteOnnxModel> model(new OnnxModel(*std::move(indexed)));
+  OnnxModelOwner model(new OnnxModel(*std::move(indexed)));
 
   Checker checker(source.path(), *model);
   Diagnostics errors = checker.run();
@@ -994,25 +1025,18 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
     }
     inlined = *std::move(made);
   }
-  Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
-  if (!inferred) return std::move(inferred).error();
-  OnnxTypes& types = inferred->types;
-
-  std::vector<Diagnostic> of_links = std::move(inferred->links.warnings);
-  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, std::move(inferred->links), types);
-  if (!made) return std::move(made).error();
-  OnnxLoaded out{.model = std::move(model),
-                 .graph = std::move(made->graph),
-                 .warnings = checker.take_warnings(),
-                 .notes = std::move(made->notes)};
-  append(out.warnings, std::move(of_links));
-  append(out.warnings, faults_of_external_data(source, *out.model));
-  append(out.warnings, std::move(made->warnings));
-  append(out.notes, std::move(inlined.kept));
-  append(out.notes, std::move(inferred->notes));
-  append(out.notes, std::move(types.notes));
-  out.misfits = types.misfits;
+  Loaded<OnnxLoaded> out = infer_and_make(source, std::move(model), bindings, progress);
+  if (!out) return out;
+  std::vector<Diagnostic> warnings = checker.take_warnings();
+  append(warnings, std::move(out->warnings));
+  out->warnings = std::move(warnings);
+  append(out->notes, std::move(inlined.kept));
   return out;
+}
+
+Loaded<OnnxLoaded> read_onnx_again(const SourceFile& source, const OnnxModel& index,
+                                   const ShapeBindings& bindings) {
+  return infer_and_make(source, OnnxModelOwner(new OnnxModel(index)), bindings, {});
 }
 
 namespace {

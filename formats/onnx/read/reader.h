@@ -282,6 +282,11 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
                              const ModelLimits& limits = {}, const Progress& progress = {},
                              OnnxCalls calls = OnnxCalls::kept);
 
+// The same of a file whose index is there already, as index_onnx() made it of this source; it is copied. Walking a
+// file takes as long as it is large, so those who try many sizes walk it once.
+Loaded<OnnxLoaded> read_onnx_again(const SourceFile& source, const OnnxModel& index,
+                                   const ShapeBindings& bindings);
+
 // A model's own functions: which of them a set of nodes calls, directly or through others.
 
 // Functions that call each other in a cycle, by index: each calls the next, and the last the first.

@@ -262,8 +262,9 @@ using Numbers = std::vector<Number>;
 class Sampler {
  public:
   // `dims` may leave out dims, which then have the size 1.
-  Sampler(const LoadedModel& model, const Split* split, const std::vector<OpenDim>& dims)
-      : model_(model), split_(split), dims_(dims) {}
+  Sampler(const LoadedModel& model, const Split* split, const std::vector<OpenDim>& dims,
+          GraphAgain& again)
+      : model_(model), split_(split), dims_(dims), again_(again) {}
 
   // nullopt: the model does not take these sizes, or is another graph with them. `of_nodes`: gets the FLOPs of
   // each node.
@@ -283,20 +284,19 @@ class Sampler {
       }
       return shape;
     };
-    const auto bound =
-        read_again(model_, with_sizes(model_.bindings, sizes_of_inputs(graph, shape_of)));
-    return bound ? numbers_of(*bound, of_nodes) : std::nullopt;
+    const auto bound = again_.with(with_sizes(model_.bindings, sizes_of_inputs(graph, shape_of)));
+    return bound ? numbers_of(bound->graph, bound->misfits, of_nodes) : std::nullopt;
   }
 
   // The same of the model that was read with some sizes.
-  std::optional<Numbers> numbers_of(const LoadedModel& bound,
+  std::optional<Numbers> numbers_of(const Graph& bound, std::size_t misfits,
                                     std::vector<std::optional<double>>* of_nodes) const {
-    if (bound.misfits > model_.misfits || !is_same_graph(bound.graph)) return std::nullopt;
-    const auto flops = node_flops(bound.graph);
+    if (misfits > model_.misfits || !is_same_graph(bound)) return std::nullopt;
+    const auto flops = node_flops(bound);
     if (of_nodes != nullptr) {
-      for (const NodeId node : bound.graph.nodes()) of_nodes->push_back(flops[node]);
+      for (const NodeId node : bound.nodes()) of_nodes->push_back(flops[node]);
     }
-    return sum(bound.graph, flops);
+    return sum(bound, flops);
   }
 
  private:
@@ -348,6 +348,7 @@ class Sampler {
   const LoadedModel& model_;
   const Split* split_;
   const std::vector<OpenDim>& dims_;
+  GraphAgain& again_;
 };
 
 // All numbers as polynomials over one grid.
@@ -454,13 +455,13 @@ OpenSizes made_of(Attempt attempt, const std::vector<OpenDim>& dims, const Split
 }
 
 std::optional<OpenSizes> find_with(const LoadedModel& model, const Split* split,
-                                   const std::vector<OpenDim>& dims) {
+                                   const std::vector<OpenDim>& dims, GraphAgain& again) {
   if (dims.empty() || dims.size() > kMostDims) return std::nullopt;
   SampleGrid shape;
   shape.first.resize(dims.size());
   shape.step.resize(dims.size());
   if (model.graph.node_count() * shape.points().size() > kMostNodesRead) return std::nullopt;
-  const Sampler sampler(model, split, dims);
+  const Sampler sampler(model, split, dims, again);
   const Interpolation interpolation(sampler, dims);
   std::optional<Attempt> best;
   for (const Grid& grid : kGrids) {
@@ -474,7 +475,7 @@ std::optional<OpenSizes> find_with(const LoadedModel& model, const Split* split,
 
 // The numbers at the sizes that fit the model best, without any polynomial.
 std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* split,
-                                     const std::vector<OpenDim>& dims) {
+                                     const std::vector<OpenDim>& dims, GraphAgain& again) {
   const auto fitting = fitting_sizes(model);
   if (!fitting) return std::nullopt;
   const Graph& graph = model.graph;
@@ -492,8 +493,9 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
       attempt.grid.first[static_cast<std::size_t>(dim - dims.begin())] = found->second[axis];
     }
   }
-  const Sampler sampler(model, split, dims);
-  const auto numbers = sampler.numbers_of(fitting->model, &attempt.node_flops);
+  const Sampler sampler(model, split, dims, again);
+  const auto numbers =
+      sampler.numbers_of(fitting->model.graph, fitting->model.misfits, &attempt.node_flops);
   if (!numbers) return std::nullopt;
   for (const Number& number : *numbers) {
     attempt.numbers.push_back(
@@ -506,7 +508,8 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
 
 std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* split) {
   const std::vector<OpenDim> dims = open_dims(model.graph);
-  if (auto sizes = find_with(model, split, dims)) return sizes;
+  GraphAgain again(model);
+  if (auto sizes = find_with(model, split, dims, again)) return sizes;
   std::vector<std::pair<std::string, std::int64_t>> pinned;
   for (const OpenDim& dim : dims) {
     if (dim.kind == DimKind::batch) pinned.emplace_back(dim.name, 1);
@@ -514,12 +517,12 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
   std::vector<OpenDim> others = dims;
   std::erase_if(others, [](const OpenDim& dim) { return dim.kind == DimKind::batch; });
   if (!pinned.empty()) {
-    if (auto sizes = find_with(model, split, others)) {
+    if (auto sizes = find_with(model, split, others, again)) {
       sizes->pinned = std::move(pinned);
       return sizes;
     }
   }
-  return dims.empty() ? std::nullopt : find_at_one(model, split, dims);
+  return dims.empty() ? std::nullopt : find_at_one(model, split, dims, again);
 }
 
 std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {

@@ -8,6 +8,7 @@
 #include "core/lists/condition.h"
 #include "formats/models/models.h"
 #include "tests/catch2.h"
+#include "tests/formats/base/graph_description.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/formats/base/test_folder.h"
 #include "tests/formats/onnx/read/onnx_text.h"
@@ -48,6 +49,23 @@ std::string refusal(std::string_view bytes) {
   const std::string text = format_diagnostic(model.error().at(0));
   REQUIRE(text.starts_with(path + ": error: "));
   return text.substr(path.size() + 9);
+}
+
+TEST_CASE("a graph with other sizes is that of the model read again, as often as asked") {
+  const std::string path =
+      CLEAVE_PROJECT_DIR "/samples/attention.onnx";  // an If, and shapes that are computed
+  const auto model = read_model(path, {});
+  REQUIRE(model);
+  GraphAgain again(*model);
+  for (const std::int64_t size : {1, 3, 16}) {
+    const ShapeBindings sizes{.dims = {{"B", 1}, {"T", size}}};
+    const auto bound = again.with(sizes);
+    const auto whole = read_model(path, sizes);
+    REQUIRE((bound && whole));
+    CHECK(described(bound->graph) == described(whole->graph));
+    CHECK(bound->misfits == whole->misfits);
+  }
+  CHECK(!again.with({.dims = {{"no such dim", 1}}}));
 }
 
 TEST_CASE("the format of a model is recognised by its content") {

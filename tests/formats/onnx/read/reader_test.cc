@@ -229,6 +229,17 @@ g (float[2, 3] x) => (float[?] y) {
   CHECK(count("axis integer 1\n") == 1);
 }
 
+TEST_CASE("A very long attribute stays in the file, beside others that are read") {
+  std::string elements = "300";
+  for (int i = 1; i < 150'000; ++i) elements += ", 300";
+  const std::string text =
+      described("g (float[2, 3] x) => (float[2, 3] y) {\n  y = Clip <alpha = 0.5, ks = [" +
+                elements + "]> (x)\n}");
+  CHECK(text.find("alpha real 0.5\n") != text.npos);
+  CHECK(text.find("ks opaque") != text.npos);
+  CHECK(text.size() < 1000);
+}
+
 TEST_CASE("Nodes out of order are taken in order, with a warning") {
   const Read made = read("g (float[2] x) => (float[2] y) { y = Neg (t)  t = Relu (x) }");
   CHECK(made.loaded.graph.op(NodeId{0}) == "Relu");
