@@ -1,7 +1,5 @@
 #include "cli/shell/shell_files.h"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <span>
 #include <sstream>
@@ -10,44 +8,40 @@
 namespace cleave {
 namespace {
 
-// "{reference,cpu,acc}" at the end of a type's name.
-std::vector<std::string> choices_of(const std::string& type) {
-  std::vector<std::string> choices;
-  const std::size_t open = type.find('{');
-  const std::size_t close = type.rfind('}');
-  if (open == std::string::npos || close == std::string::npos) return choices;
-  std::istringstream items(type.substr(open + 1, close - open - 1));
-  for (std::string item; std::getline(items, item, ',');) choices.push_back(item);
-  return choices;
-}
-
-OptionEntry entry_of(const CLI::Option& option) {
+OptionEntry entry_of(const Option& option, Commands command) {
   OptionEntry entry;
-  for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
-  entry.is_argument = entry.names.empty();
-  if (entry.is_argument) entry.names.push_back(option.get_name(true));
-  entry.help = option.get_description();
-  entry.is_required = option.get_required();
-  const bool is_flag = option.get_items_expected_max() == 0;
-  if (is_flag || entry.is_argument) return entry;
-  const std::string type = option.get_type_name();
-  entry.choices = choices_of(type);
-  if (entry.choices.empty()) entry.value = type.empty() ? "VALUE" : type;
+  for (const std::string_view name : split_names(option.names)) entry.names.emplace_back(name);
+  entry.is_argument = option.is_argument();
+  entry.help = option.help;
+  entry.is_required = (option.more.required & command) != 0;
+  if (option.is_flag() || entry.is_argument) return entry;
+  const bool is_one_of_words = option.value_text().starts_with('{');
+  if (!is_one_of_words) entry.value = option.value;
+  for (const std::string_view word : option.words()) {
+    if (is_one_of_words) entry.choices.emplace_back(word);
+  }
   return entry;
 }
 
-CommandTable table_of(const CLI::App& app) {
-  CommandTable table{app.get_name(), app.get_description(), {}};
-  for (const CLI::Option* option : app.get_options()) table.options.push_back(entry_of(*option));
+CommandTable table_of(Commands command, std::string_view name, std::string_view help,
+                      Commands built) {
+  CommandTable table{std::string(name), std::string(help), {}};
+  for (const Option& option : option_table()) {
+    const bool is_built = option.more.shelf == 0 || (option.more.shelf & built) != 0;
+    if ((option.in & command) != 0 && is_built) table.options.push_back(entry_of(option, command));
+  }
   return table;
 }
 
 }  // namespace
 
-std::vector<CommandTable> option_tables(const CLI::App& app) {
-  std::vector<CommandTable> tables{table_of(app)};
-  for (const CLI::App* command : app.get_subcommands({})) tables.push_back(table_of(*command));
+std::vector<CommandTable> option_tables(Commands built) {
+  std::vector<CommandTable> tables{table_of(of::program, "cleave", kProgramHelp, built)};
+  for (const CommandRow& row : command_rows()) {
+    if ((row.command & built) != 0) {
+      tables.push_back(table_of(row.command, row.name, row.help, built));
+    }
+  }
   return tables;
 }
 

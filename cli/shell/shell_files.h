@@ -6,14 +6,11 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "formats/lists/options.h"
 
 namespace cleave {
 
-// The table of commands and options, taken from CLI11. Completions and the man page are made from
-// it, so that they never differ from the parser.
+// The table of commands and options: see formats/lists/options.h. Completions and the man page are made from it.
 struct OptionEntry {
   std::vector<std::string> names;    // "-s", "--support"; for an argument its name: "MODEL"
   std::string value;                 // what it takes: "LIST"; empty for a flag, and with choices
@@ -28,11 +25,12 @@ struct OptionEntry {
 struct CommandTable {
   std::string name;  // "cleave" for the program itself
   std::string help;
-  std::vector<OptionEntry> options;  // as declared
+  std::vector<OptionEntry> options;  // in the order of help
 };
 
 // The program first, then its commands, in the order of help.
-std::vector<CommandTable> option_tables(const CLI::App& app);
+// `built`: those that this program has.
+std::vector<CommandTable> option_tables(Commands built);
 
 // Command-line completion for bash, zsh and fish: commands, options, the values of options that
 // take one of a few words, and otherwise files.

@@ -24,7 +24,7 @@
 #include "formats/base/files.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/lists/support_file.h"
 #include "formats/models/models.h"
 #include "formats/report/words/report.h"
@@ -839,9 +839,11 @@ bool take_setting(const std::string& name, const Field& value, EarlierResult& re
     setting.take(value, result);
     return true;
   }
-  const SplitSetting* const setting = find_split_setting(name);
-  if (setting == nullptr) return false;
-  if (!setting->set(result.options, setting_value(value))) value.refuse(refusal_of(*setting));
+  const Option* const option = find_request_option(name);
+  if (option == nullptr || !option->is_setting()) return false;
+  if (!option->more.setting.set(result.options, setting_value(value))) {
+    value.refuse(refusal_of(*option));
+  }
   return true;
 }
 
