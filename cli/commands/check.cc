@@ -48,7 +48,7 @@ class CheckCommand : public Command {
     }
     if (!baseline_path_.empty() && !updates_) {
       auto read = read_baseline_file(baseline_path_);
-      if (!read) return refuse_baseline(std::move(read).error());
+      if (!read) return refuse(read.error());
       baseline_ = *std::move(read);
       if (baseline_->is_single && models_.size() * columns_.size() > 1) {
         print_error(escaped_in_quotes(baseline_path_) +
@@ -107,13 +107,6 @@ class CheckCommand : public Command {
     auto done = check_may_write(baseline_path_, parse_baseline(baseline_path_, bytes).has_value());
     if (done || failed == 0) return done;
     return Diagnostics{diagnostic_of(baseline_path_, "cannot be read: " + system_words(failed))};
-  }
-
-  ExitCode refuse_baseline(Diagnostics faults) const {
-    if (!faults.empty() && faults.front().line == 0) {
-      faults.front().notes.emplace_back("--update-baseline makes a new one");
-    }
-    return refuse(faults);
   }
 
   ExitCode check() {

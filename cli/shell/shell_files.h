@@ -11,21 +11,11 @@
 namespace cleave {
 
 // The table of commands and options: see formats/lists/options.h. Completions and the man page are made from it.
-struct OptionEntry {
-  std::vector<std::string> names;    // "-s", "--support"; for an argument its name: "MODEL"
-  std::string value;                 // what it takes: "LIST"; empty for a flag, and with choices
-  std::vector<std::string> choices;  // the valid values, if there are few
-  std::string help;
-  bool is_argument = false;  // not an option
-  bool is_required = false;
-
-  bool takes_value() const { return !value.empty() || !choices.empty(); }
-};
-
 struct CommandTable {
+  Commands command = of::program;
   std::string name;  // "cleave" for the program itself
   std::string help;
-  std::vector<OptionEntry> options;  // in the order of help
+  std::vector<const Option*> options = {};  // in the order of help
 };
 
 // The program first, then its commands, in the order of help.

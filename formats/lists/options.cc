@@ -377,6 +377,10 @@ Status<> set_in_request(SplitRequest& request, const Option& option, const Setti
   const std::string* const text = std::get_if<std::string>(&value);
   if (option.more.put != nullptr) {
     if (text == nullptr) return Error{as_written(value) + " is not a string"};
+    const auto words = option.words();
+    if (!words.empty() && std::find(words.begin(), words.end(), *text) == words.end()) {
+      return Error{in_quotes(*text) + " " + refusal_of(option)};
+    }
     return option.more.put(request, *text);
   }
   const SplitSetting& setting = option.more.setting;
