@@ -1,8 +1,6 @@
 // cleave check: checks models and lists against gates and a baseline, for CI.
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "cli/commands/command.h"
@@ -23,6 +21,7 @@ class CheckCommand : public Command {
  public:
   explicit CheckCommand(const Given& given)
       : given_(given),
+        files_(given),
         page_(given),
         models_(given.texts("MODEL")),
         gates_(gates_of(given)),
@@ -90,10 +89,7 @@ class CheckCommand : public Command {
     if (updates_) {
       if (auto done = may_update_baseline(); !done) return done;
     }
-    for (const OutputFile& file : files_) {
-      if (file.path.empty()) continue;
-      if (auto done = check_may_write(file.path, page_.is_forced()); !done) return done;
-    }
+    if (auto done = files_.check(); !done) return done;
     return page_.check();
   }
 
@@ -184,12 +180,8 @@ class CheckCommand : public Command {
       print_info("wrote " + baseline_path_);
       complete.push_back(baseline_path_);
     }
-    for (const OutputFile& file : files_) {
-      if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(ci_report(check_)), page_.is_forced());
-      if (!written) return refuse(written.error(), ExitCode::cannot_write);
-      complete.push_back(file.path);
-    }
+    if (const ExitCode code = files_.write(ci_report(check_)); code != ExitCode::done) return code;
+    complete.insert(complete.end(), files_.written().begin(), files_.written().end());
     if (page_.is_asked()) {
       const ExitCode code = page_.write({check_page(check_), {}});
       if (code != ExitCode::done) return code;
@@ -199,29 +191,12 @@ class CheckCommand : public Command {
                  : table_ ? check_table(check_)
                           : check_text(check_),
                  complete);
-    if (given_.flag("--github")) write_annotations();
+    files_.annotate(ci_report(check_), json_);
     return ExitCode::done;
   }
 
-  // Annotations go to standard error when standard output has JSON; GitHub reads both.
-  void write_annotations() const {
-    const std::string text = ci_annotations(ci_report(check_));
-    if (json_) {
-      std::fputs(text.c_str(), stderr);
-    } else {
-      write_commands(text);
-    }
-  }
-
-  struct OutputFile {
-    std::string (*make)(const CiReport&);
-    std::string path;  // empty: not asked for
-  };
-
   const Given& given_;
-  std::array<OutputFile, 3> files_ = {{{ci_junit, given_.text("--junit")},
-                                       {ci_sarif, given_.text("--sarif")},
-                                       {ci_markdown, given_.text("--markdown")}}};
+  CiFiles files_;
   PageFile page_;
   std::vector<std::string> models_;
   std::vector<CheckColumn> columns_;

@@ -2,7 +2,6 @@
 // refuse.
 #include <sys/stat.h>
 
-#include <array>
 #include <ctime>
 #include <filesystem>
 
@@ -39,6 +38,7 @@ class LowerCommand : public Command {
  public:
   explicit LowerCommand(const Given& given)
       : given_(given),
+        files_(given),
         request_(given.split),
         backend_(given),
         output_(given.text("--output")),
@@ -100,13 +100,10 @@ class LowerCommand : public Command {
 
  private:
   Status<Diagnostics> check_outputs() const {
-    std::vector<std::string> paths = {deny_out_};
-    for (const ReportFile& file : files_) paths.push_back(file.path);
-    for (const std::string& path : paths) {
-      if (path.empty()) continue;
-      if (auto done = check_may_write(path, force_); !done) return done;
+    if (!deny_out_.empty()) {
+      if (auto done = check_may_write(deny_out_, force_); !done) return done;
     }
-    return Done{};
+    return files_.check();
   }
 
   // What preview says of this split, before compilers run for long: what the accelerator gets of the nodes and of
@@ -200,13 +197,13 @@ class LowerCommand : public Command {
         print_info("  by ONNX Runtime: " + escaped(why));
     }
     if (folder_) print_info("wrote " + output_);
-    const ExitCode code = write_reports(report);
+    const ExitCode code = files_.write(ci_report(report));
     if (code != ExitCode::done) return code;
     write_stdout(!json_     ? (reports_ ? "\nLOWERING\n" : "") + lowering_text(report)
                  : reports_ ? with_lowering(std::move(split_report_), report)
                             : lowering_json(report),
                  written());
-    if (given_.flag("--github")) write_annotations(report);
+    files_.annotate(ci_report(report), json_);
     if (files->not_deployed) return refuse(*files->not_deployed);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
     return outcome->is_clean && !outcome->takes_nothing ? ExitCode::done : ExitCode::check_failed;
@@ -241,46 +238,18 @@ class LowerCommand : public Command {
   bool has_one_list() const { return request_.lists.paths.size() == 1; }
   bool has_targets() const { return request_.lists.targets().size() > 1; }
 
-  ExitCode write_reports(const LoweringReport& report) const {
-    for (const ReportFile& file : files_) {
-      if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(ci_report(report)), force_);
-      if (!written) return refuse(written.error(), ExitCode::cannot_write);
-    }
-    return ExitCode::done;
-  }
-
   // The files and folders that are complete.
   std::vector<std::string> written() const {
     std::vector<std::string> paths;
     for (const std::string& path : {output_, deny_out_}) {
       if (!path.empty()) paths.push_back(path);
     }
-    for (const ReportFile& file : files_) {
-      if (!file.path.empty()) paths.push_back(file.path);
-    }
+    paths.insert(paths.end(), files_.written().begin(), files_.written().end());
     return paths;
   }
 
-  // Annotations go to standard error when standard output has JSON; GitHub reads both.
-  void write_annotations(const LoweringReport& report) const {
-    const std::string text = ci_annotations(ci_report(report));
-    if (json_) {
-      std::fputs(text.c_str(), stderr);
-    } else {
-      write_commands(text);
-    }
-  }
-
-  struct ReportFile {
-    std::string (*make)(const CiReport&);
-    std::string path;  // empty: not asked for
-  };
-
   const Given& given_;
-  std::array<ReportFile, 3> files_ = {{{ci_junit, given_.text("--junit")},
-                                       {ci_sarif, given_.text("--sarif")},
-                                       {ci_markdown, given_.text("--markdown")}}};
+  CiFiles files_;
   SplitRequest request_;
   BackendArgs backend_;
   LowerOptions options_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -185,6 +186,41 @@ ExitCode PageFile::write(const HtmlPage& page) const {
 
 std::vector<std::string> PageFile::written() const {
   return path_.empty() ? std::vector<std::string>{} : std::vector<std::string>{path_};
+}
+
+CiFiles::CiFiles(const Given& given)
+    : files_{{ci_junit, given.text("--junit")},
+             {ci_sarif, given.text("--sarif")},
+             {ci_markdown, given.text("--markdown")}},
+      force_(given.flag("--force")),
+      github_(given.flag("--github")) {
+  std::erase_if(files_, [](const auto& file) { return file.second.empty(); });
+  for (const auto& [make, path] : files_) written_.push_back(path);
+}
+
+Status<Diagnostics> CiFiles::check() const {
+  for (const std::string& path : written_) {
+    if (auto done = check_may_write(path, force_); !done) return done;
+  }
+  return Done{};
+}
+
+ExitCode CiFiles::write(const CiReport& report) const {
+  for (const auto& [make, path] : files_) {
+    const auto written = write_file(path, make(report), force_);
+    if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  }
+  return ExitCode::done;
+}
+
+void CiFiles::annotate(const CiReport& report, bool has_json) const {
+  if (!github_) return;
+  const std::string text = ci_annotations(report);
+  if (has_json) {
+    std::fputs(text.c_str(), stderr);
+  } else {
+    write_commands(text);
+  }
 }
 
 ReportFiles::ReportFiles(const Given& given)

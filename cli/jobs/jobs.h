@@ -15,6 +15,7 @@
 #include "formats/base/files.h"
 #include "formats/base/model.h"
 #include "formats/models/models.h"
+#include "formats/report/ci/ci_report.h"
 #include "formats/report/drawings/pages.h"
 #include "formats/report/words/report.h"
 #include "formats/run/jobs/jobs.h"
@@ -133,6 +134,26 @@ class PageFile {
   std::string path_;
   bool force_;
   LayoutLimits limits_;
+};
+
+// --junit, --sarif, --markdown, with --force, and --github: what CI servers are told.
+class CiFiles {
+ public:
+  explicit CiFiles(const Given& given);
+  // Checks, before the work, that they can be written.
+  Status<Diagnostics> check() const;
+  // Prints what is wrong.
+  ExitCode write(const CiReport& report) const;
+  // Annotations go to standard error when standard output has JSON; GitHub reads both.
+  void annotate(const CiReport& report, bool has_json) const;
+  // Paths of the files asked for.
+  const std::vector<std::string>& written() const { return written_; }
+
+ private:
+  using Make = std::string (*)(const CiReport&);
+  std::vector<std::pair<Make, std::string>> files_;
+  std::vector<std::string> written_;
+  bool force_, github_;
 };
 
 // --html, --netron, --model-explorer, and --force.

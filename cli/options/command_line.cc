@@ -237,10 +237,13 @@ struct CommandLine::Parser {
     given.take(row, std::move(texts));
   }
 
-  CLI::Option* declare(CLI::App& to, Given& given, const Option& row) const {
+  CLI::Option* declare(CLI::App& to, Given& given, const Option& row) {
     const std::string names(row.names), help(row.help);
     if (row.name() == "--help") return to.set_help_flag(names, help);
-    if (row.name() == "--version") return nullptr;
+    if (row.name() == "--version") {
+      return app.set_version_flag(names, "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES,
+                                  help);
+    }
     if (row.is_flag()) {
       const auto raise = [this, &to, &given, &row](std::int64_t count) {
         if (count > 0) take(to, given, row, {});
@@ -248,7 +251,7 @@ struct CommandLine::Parser {
       return to.add_flag_function(names, raise, help);
     }
     CLI::Option* option = nullptr;
-    if (row.more.repeat == Repeat::never) {
+    if (row.more.repeat == Repeat::never && !row.more.setting.is_for_targets) {
       const auto set = [this, &to, &given, &row](const std::string& text) {
         take(to, given, row, {text});
       };
@@ -267,7 +270,7 @@ struct CommandLine::Parser {
     return row.more.ends ? option->trigger_on_parse() : option;
   }
 
-  void declare_all(CLI::App& to, Given& given) const {
+  void declare_all(CLI::App& to, Given& given) {
     for (const Option& row : option_table()) {
       const bool is_built = row.more.shelf == 0 || (row.more.shelf & built) != 0;
       if ((row.in & given.command()) == 0 || !is_built) continue;
@@ -292,11 +295,11 @@ struct CommandLine::Parser {
   void declare_program() {
     app.require_subcommand(1);
     app.get_formatter()->column_width(34);
-    app.set_version_flag("--version", "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES,
-                         std::string(find_option("--version", of::program)->help));
     declare_all(app, of_program);
     const Option& file = *find_option("--config", of::program);
-    app.set_config("--config", "", std::string(file.help))->type_name(std::string(file.value));
+    app.set_config("--config", "", std::string(file.help))
+        ->type_name(std::string(file.value))
+        ->group(std::string(group_title(file.group)));
     app.config_formatter(config);
     app.allow_config_extras(CLI::config_extras_mode::error);
     for (const CommandRow& row : command_rows()) {

@@ -140,8 +140,8 @@ void Given::take(const Option& option, std::vector<std::string> texts) {
 }
 
 const GivenOption* Given::find(std::string_view name) const {
-  for (auto given = options_.rbegin(); given != options_.rend(); ++given) {
-    if (given->option->name() == name) return &*given;
+  for (const GivenOption& given : options_) {
+    if (given.option->name() == name) return &given;
   }
   if (find_option(name, ~Commands{0}) == nullptr) {
     throw std::logic_error("there is no option " + std::string(name));

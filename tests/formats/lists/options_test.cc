@@ -107,8 +107,7 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK(options == SplitOptions{});
   CHECK(refusal_of(option_of("start")) == "is not reference, cpu, acc or fewest");
   CHECK(refusal_of(option_of("keep_qdq")) == "is neither true nor false");
-  CHECK(refusal_of(option_of("acc_prefix")) ==
-        "is not UTF-8 text, as names of partitions must be");
+  CHECK(refusal_of(option_of("acc_prefix")) == "is not UTF-8 text, as names of partitions must be");
   CHECK(refusal_of(option_of("extend")) == "is not a subgraph's number or name, all or auto");
 }
 
