@@ -74,7 +74,7 @@ double flops_rate_of(const std::string& text) {
   return *rate;
 }
 
-void check_target(const TargetSpec& target) {
+void check_target(const TargetSpec& target, const std::string& text) {
   const char* idle = nullptr;
   if (target.node_us) idle = "node";
   if (target.launch_us) idle = "launch";
@@ -83,7 +83,7 @@ void check_target(const TargetSpec& target) {
   if (target.duplex) idle = "duplex";
   if (idle != nullptr) {
     refuse_option("--target",
-                  in_quotes(target.name) + ": " + idle +
+                  in_quotes(text) + ": " + idle +
                       " does not count in stages: give flops, bandwidth, memory or link");
   }
 }
@@ -124,7 +124,8 @@ BalanceRequest balance_request(const Given& given) {
   request.lists = given.split.lists;
   request.targets = given.split.targets;
   request.link = given.split.link;
-  for (const TargetSpec& target : request.targets) check_target(target);
+  const std::vector<std::string> texts = given.texts("--target");
+  for (std::size_t i = 0; i < texts.size(); ++i) check_target(request.targets[i], texts[i]);
   const bool has_lists = !request.lists.accepts_nothing();
   for (const std::string& text : given.texts("--costs")) {
     request.costs_files.push_back(has_lists ? cost_source_of(text, request.lists.targets())
