@@ -13,7 +13,6 @@
 #include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/process.h"
-#include "formats/base/text.h"
 #include "formats/report/split/split_texts.h"
 
 namespace cleave {

@@ -11,7 +11,6 @@
 #include "core/base/words.h"
 #include "core/lists/support.h"
 #include "formats/base/files.h"
-#include "formats/base/text.h"
 #include "formats/report/drawings/pages.h"
 
 namespace cleave {

@@ -44,7 +44,7 @@ enum class PlaceBy : std::uint8_t {
 enum class PlaceGoal : std::uint8_t { latency, energy };
 
 // What a user may ask of a split, in the order of the passes. Each pass takes all of it and reads what
-// concerns it, so that a new setting is one member here and one row in formats/lists/option_table.cc.
+// concerns it, so that a new setting is one member here and one row in formats/lists/settings.
 struct SplitOptions {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 

@@ -122,12 +122,6 @@ bool is_hidden(std::string_view character) {
   }
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 std::size_t first_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {

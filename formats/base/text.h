@@ -32,9 +32,6 @@ std::size_t utf8_columns(std::string_view text);
 // them. Also for U+FFFE and U+FFFF, which are no characters: XML refuses them.
 bool is_hidden(std::string_view character);
 
-// With the letters of ASCII in lower case.
-std::string lower_case(std::string_view text);
-
 // Offset of the first byte that is not part of a valid character; npos when all is UTF-8.
 std::size_t first_invalid_utf8(std::string_view text);
 

@@ -26,6 +26,12 @@ std::string_view group_title(OptionGroup group) {
   return kTitles[static_cast<std::size_t>(group)];
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 std::vector<std::string_view> split_names(std::string_view list) {
   std::vector<std::string_view> names;
   while (!list.empty()) {
