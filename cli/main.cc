@@ -2,169 +2,77 @@
 // other code handles end here: out of memory, output that failed, an input that changed. Any other
 // is a bug, and ends in set_up_signals()'s handler, which still sees where it was thrown.
 // Libraries' exceptions are caught where the libraries are called.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <new>
 
 #include "cli/commands/command.h"
-#include "cli/options/config_file.h"
 #include "cli/options/options.h"
 #include "cli/shell/shell_files.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/process.h"
+#include "formats/report/split/split_texts.h"
 
 namespace cleave {
 namespace {
 
-// Prints in place of `--version`: CLI11 stops at this exception and prints its text.
-[[noreturn]] void print_and_stop(const std::string& text) { throw CLI::CallForVersion(text, 0); }
-
-void add_shell_options(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--completion",
-         [&app](const std::string& name) {
-           const auto shell = shell_named(name);
-           if (!shell) {
-             throw CLI::ValidationError("--completion",
-                                        '"' + name + "\" is not one of bash,zsh,fish");
-           }
-           print_and_stop(completion_script(*shell, option_tables(app)));
-         },
-         "print a completion script for a shell")
-      ->type_name("{bash,zsh,fish}");
-  app.add_flag_callback(
-      "--man-page", [&app] { print_and_stop(man_page(option_tables(app), CLEAVE_VERSION)); },
-      "print the man page, for man -l -");
-}
-
-void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
-  app.add_flag_callback(
-      "-q,--quiet", [&terminal] { terminal.level = LogLevel::error; },
-      "print only errors on standard error; reports are still printed");
-  app.add_flag_callback(
-      "-v,--verbose", [&terminal] { terminal.level = LogLevel::debug; },
-      "print more details on standard error");
-  add_choice(app, "--log-level", terminal.level,
-             {{"error", LogLevel::error},
-              {"warning", LogLevel::warning},
-              {"info", LogLevel::info},
-              {"debug", LogLevel::debug}},
-             "how much to print on standard error");
-}
-
-// The first argument that is no option of the program as a whole; the end when there is none.
-std::vector<std::string>::const_iterator first_word(const std::vector<std::string>& arguments) {
-  static constexpr std::string_view kFlags[] = {"-q", "--quiet", "-v", "--verbose"};
-  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
-    const bool has_value_behind = *word == "--config" || *word == "--log-level";
-    if (has_value_behind && word + 1 != arguments.end()) {
-      ++word;
-      continue;
+// What an option prints that ends the program.
+std::string answer_of(const Option& option, const std::string& text, Commands built) {
+  if (option.name() == "--man-page") return man_page(option_tables(built), CLEAVE_VERSION);
+  if (option.name() == "--code") {
+    const auto codes = reason_code_names();
+    const auto found = std::find(codes.begin(), codes.end(), lower_case(text));
+    if (found != codes.end()) {
+      std::string page = reason_page(static_cast<ReasonCode>(found - codes.begin() + 1));
+      page.pop_back();  // a line end is printed behind it
+      return page;
     }
-    const bool is_flag = std::find(std::begin(kFlags), std::end(kFlags), *word) != std::end(kFlags);
-    const bool has_value = word->starts_with("--config=") || word->starts_with("--log-level=");
-    if (!is_flag && !has_value) return word;
+    std::string all;
+    for (const std::string& code : codes) all += (all.empty() ? "" : ",") + code;
+    refuse_option("--code", in_quotes(text) + " is not one of " + all);
   }
-  return arguments.end();
+  const auto shell = shell_named(text);
+  if (!shell) refuse_option("--completion", in_quotes(text) + " is not one of bash,zsh,fish");
+  return completion_script(*shell, option_tables(built));
 }
 
-bool is_command(std::string_view word) {
-  return std::any_of(commands().begin(), commands().end(),
-                     [&](const CommandEntry& entry) { return word == entry.name; });
+TerminalOptions terminal_of(const Given& given) {
+  if (given.flag("--quiet")) return {LogLevel::error};
+  if (given.flag("--verbose")) return {LogLevel::debug};
+  constexpr LogLevel kLevels[] = {LogLevel::error, LogLevel::warning, LogLevel::info,
+                                  LogLevel::debug};
+  return {kLevels[given.if_word("--log-level").value_or(2)]};
 }
 
-// Whether the options of all commands are needed: for a configuration file, which may have a table for
-// each, and for completions and the man page.
-bool concern_all(const std::vector<std::string>& arguments) {
-  static constexpr std::string_view kOfAll[] = {"--config", "--completion", "--man"};
-  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& text) {
-    return std::any_of(std::begin(kOfAll), std::end(kOfAll),
-                       [&](std::string_view start) { return text.starts_with(start); });
+ExitCode parse_and_run(const std::vector<std::string>& arguments) {
+  set_up_terminal({});
+  Commands built = 0;
+  for (const CommandEntry& entry : commands()) built |= entry.command;
+  CommandLine line(arguments, built, [built](const Option& option, const std::string& text) {
+    return answer_of(option, text, built);
   });
-}
-
-// Whether the options of this command may be needed: making those of all commands takes longer than
-// splitting a small model. An option may stand before the command's name, and then be the command's.
-bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
-  if (concern_all(arguments)) return true;
-  const auto first = first_word(arguments);
-  if (first != arguments.end() && is_command(*first)) return *first == command;
-  return std::find(arguments.begin(), arguments.end(), command) != arguments.end();
-}
-
-// `cleave MODEL` is `cleave inspect MODEL`: the first word names a file or standard input, and no
-// command. `cleave` alone asks for help. --config, which is the program's own, may also follow the
-// command. `cleave help COMMAND` is `cleave COMMAND --help`.
-std::vector<std::string> in_full(std::vector<std::string> arguments) {
-  if (arguments.empty()) return {"--help"};
-  const auto first = first_word(arguments);
-  if (first == arguments.end()) return arguments;
-  if (*first == "help" && arguments.end() - first == 2 && is_command(first[1])) {
-    return {first[1], "--help"};
+  const auto parsed = line.parse();
+  if (!parsed) return parsed.error();
+  const Given& given = **parsed;
+  set_up_terminal(terminal_of(given));
+  if (const std::string fault = fault_of_values(given); !fault.empty()) {
+    print_error(fault, {"try: cleave " + std::string(name_of(given.command())) + " --help"});
+    return ExitCode::usage;
   }
-  std::error_code error;
-  const bool is_model = *first == "-" || std::filesystem::is_regular_file(*first, error);
-  if (!is_command(*first)) {
-    if (is_model) arguments.insert(first, "inspect");
-    return arguments;
+  if (const auto done = record_inputs(given); !done) return refuse(done.error());
+  for (const std::string& path : missing_models(given)) {
+    print_warning("a [[model]] of the configuration names " + escaped_in_quotes(path) +
+                  ", which is no file: it sets nothing");
   }
-  const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  const auto config = std::find_if(arguments.begin(), end, [](const std::string& text) {
-    return text == "--config" || text.starts_with("--config=");
-  });
-  if (config == end) return arguments;
-  const auto after = config + (*config == "--config" && config + 1 != end ? 2 : 1);
-  std::rotate(arguments.begin(), config, after);
-  return arguments;
-}
-
-ExitCode parse_and_run(const std::vector<std::string>& given) {
-  const std::vector<std::string> arguments = in_full(given);
-  CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU.",
-               "cleave"};
-  app.set_version_flag("--version", "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES);
-  add_shell_options(app);
-  app.require_subcommand(1);
-  TerminalOptions terminal;
-  add_terminal_options(app, terminal);
-  app.get_formatter()->column_width(34);
-  CLI::Option* const config =
-      app.set_config("--config", "", "TOML file of options: a table for each command, [check]");
-  set_file_role(config->type_name("FILE"), FileRole::input);
-  app.config_formatter(std::make_shared<ConfigFile>());
-  app.allow_config_extras(CLI::config_extras_mode::error);
-  std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
   for (const CommandEntry& entry : commands()) {
-    CLI::App* const sub = app.add_subcommand(entry.name, entry.help)->group(entry.group);
-    if (!concerns(entry.name, arguments)) continue;
-    made.emplace_back(sub, entry.make());
-    made.back().second->add_options(*sub);
-    add_terminal_options(*sub, terminal);
-  }
-  set_up_terminal(terminal);
-  try {
-    app.parse(arguments_for_cli11(arguments));
-  } catch (const CLI::ParseError& error) {
-    return report_usage(app, error, arguments);
-  }
-  set_up_terminal(terminal);
-  for (const auto& [sub, command] : made) {
-    if (!sub->parsed()) continue;
-    std::string fault = fault_of_values(*sub);
-    if (fault.empty()) fault = file_clash(app, *sub);
-    if (!fault.empty()) {
-      print_error(fault, {"try: cleave " + sub->get_name() + " --help"});
-      return ExitCode::usage;
+    if (entry.command != given.command()) continue;
+    try {
+      return entry.make(given)->run();
+    } catch (const OptionRefused& refused) {
+      return line.refuse(refused);
     }
-    if (const auto done = record_inputs(app, *sub); !done) return refuse(done.error());
-    for (const std::string& path : missing_models(app)) {
-      print_warning("a [[model]] of the configuration names " + escaped_in_quotes(path) +
-                    ", which is no file: it sets nothing");
-    }
-    return command->run();
   }
   return ExitCode::usage;
 }

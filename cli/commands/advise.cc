@@ -1,5 +1,4 @@
 // cleave advise: what to support next, by the gain over all given models.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/commands/command.h"
@@ -15,32 +14,14 @@ namespace {
 
 class AdviseCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app_ = &app;
-    add_input_option(app, "MODEL", paths_, "model files, or - for standard input")->required();
-    add_binding_options(app, request_.model);
-    add_costs_option(app, request_.costs);
-    add_list_options(app, request_.lists, Lists::required, Targets::several);
-    add_setting_options(app, request_);
-    add_require_option(app, request_.require);
-    add_choice(app, "--goal", options_.goal,
-               {{"subgraphs", Goal::subgraphs},
-                {"bytes", Goal::bytes},
-                {"qps", Goal::qps},
-                {"flops", Goal::flops},
-                {"latency", Goal::latency}},
-               "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS "
-               "that it bounds, more FLOPs on the accelerator, or less time of an inference");
-    app.add_option("--for", target_,
-                   "the one of several targets whose lists the additions are for; a node that "
-                   "another target takes anyway gains less than one that only the CPU takes")
-        ->type_name("TARGET");
-    app.add_option("--steps", options_.steps, "number of steps in the best order")
-        ->check(whole_number())
-        ->capture_default_str()
-        ->type_name("COUNT");
-    app.add_flag("--json", json_, "print the advice as JSON");
-    page_.add_to(app);
+  explicit AdviseCommand(const Given& given)
+      : given_(given),
+        paths_(given.texts("MODEL")),
+        request_(given.split),
+        target_(given.text("--for")),
+        page_(given) {
+    options_.goal = given.word<Goal>("--goal");
+    options_.steps = given.count("--steps");
   }
 
   ExitCode run() override {
@@ -110,7 +91,8 @@ class AdviseCommand : public Command {
       const ExitCode code = page_.write({advice_page(report), {}});
       if (code != ExitCode::done) return code;
     }
-    write_stdout(json_ ? advice_json(report) : advice_text(report), page_.written());
+    write_stdout(given_.flag("--json") ? advice_json(report) : advice_text(report),
+                 page_.written());
     return ExitCode::done;
   }
 
@@ -131,7 +113,7 @@ class AdviseCommand : public Command {
 
   // False when a model could not be read; the reason is then printed.
   bool load_models() {
-    BoundModels bound(*app_, request_.model, paths_.size() > 1);
+    BoundModels bound(given_, paths_.size() > 1);
     for (const std::string& path : paths_) {
       auto model = bound.load_measured(path, costs_of(request_));
       if (!model) continue;
@@ -198,19 +180,20 @@ class AdviseCommand : public Command {
     return ExitCode::usage;
   }
 
-  CLI::App* app_ = nullptr;
+  const Given& given_;
   std::vector<std::string> paths_;
-  SplitRequest request_;
+  const SplitRequest& request_;
   AdviceOptions options_;
   std::string target_;
   std::vector<LoadedModel> models_;
   std::vector<CostSet> costs_;  // by model
-  bool json_ = false;
   PageFile page_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_advise_command() { return std::make_unique<AdviseCommand>(); }
+std::unique_ptr<Command> make_advise_command(const Given& given) {
+  return std::make_unique<AdviseCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,5 +1,4 @@
 // cleave backend: tests a backend file, or lists those that are known by name.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "cli/commands/compiler_commands.h"
@@ -13,16 +12,8 @@ namespace {
 
 class BackendCommandLine : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app.add_option("ACTION", action_,
-                   "check: test that the backend accepts models, computes them correctly, and "
-                   "refuses what is not a model; list: print the known backends")
-        ->required()
-        ->check(CLI::IsMember({"check", "list"}));
-    app.add_option("BACKEND", backend_,
-                   "for check: a backend file, the name of a known backend, or NAME='program "
-                   "{model} -o {out}'");
-  }
+  explicit BackendCommandLine(const Given& given)
+      : action_(given.text("ACTION")), backend_(given.text("BACKEND")) {}
 
   ExitCode run() override {
     if (action_ == "list") return list();
@@ -73,6 +64,8 @@ class BackendCommandLine : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_backend_command() { return std::make_unique<BackendCommandLine>(); }
+std::unique_ptr<Command> make_backend_command(const Given& given) {
+  return std::make_unique<BackendCommandLine>(given);
+}
 
 }  // namespace cleave

@@ -1,9 +1,6 @@
 // cleave check: checks models and lists against gates and a baseline, for CI.
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "cli/commands/command.h"
@@ -22,59 +19,38 @@ namespace {
 
 class CheckCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app_ = &app;
-    app.footer(
-        "Options can also be given in a file: --config FILE (TOML, table [check]; [[model]] for a "
-        "model's shapes).");
-    add_input_option(
-        app, "MODEL", models_,
-        "model files (ONNX, torch.export, TensorFlow Lite or native graph JSON), folders in which "
-        "all .onnx, .pt2 and .tflite files are taken, or - for one from standard input")
-        ->required();
-    add_binding_options(app, request_.model);
-    add_costs_option(app, request_.costs);
-    add_list_options(app, request_.lists, Lists::required, Targets::several);
-    app.get_option("--support")
-        ->description(
-            "support list; repeatable: every model is checked with every list; with NAME=, a list "
-            "of that target, and several targets are checked as one split");
-    app.add_flag("--combine", combine_,
-                 "take all lists as one: a node is supported when any of them accepts it");
-    add_setting_options(app, request_);
-    gates_.add_to(app, request_.lists);
-    app.add_flag("--exit-zero", exit_zero_, "exit 0 even when a gate fails");
-    app.add_flag("--json", json_, "print the report as JSON");
-    app.add_flag("--table", table_,
-                 "print a table, models by lists: coverage of nodes, and accelerator partitions");
-    for (OutputFile& file : files_) {
-      add_output_option(app, file.option, file.path, file.help);
-    }
-    page_.add_to(app);
-    app.add_flag("--github", github_, "print annotations for GitHub Actions as well");
-  }
+  explicit CheckCommand(const Given& given)
+      : given_(given),
+        files_(given),
+        page_(given),
+        models_(given.texts("MODEL")),
+        gates_(gates_of(given)),
+        baseline_path_(given.text("--baseline")),
+        updates_(given.flag("--update-baseline")),
+        json_(given.flag("--json")),
+        table_(given.flag("--table")) {}
 
   ExitCode run() override {
     auto found = models_of(models_);
     if (!found) return refuse(found.error());
     models_ = *std::move(found);
-    columns_ = check_columns(request_.lists, combine_);
+    columns_ = check_columns(given_.split.lists, given_.flag("--combine"));
     if (const std::string fault = usage_fault(); !fault.empty()) {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;
     }
-    if (const auto fine = check_cost_targets(request_); !fine) {
+    if (const auto fine = check_cost_targets(given_.split); !fine) {
       return refuse(fault_of(FaultCause::request, fine.error()));
     }
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    if (!gates_.baseline.empty() && !gates_.update_baseline) {
-      auto read = read_baseline_file(gates_.baseline);
-      if (!read) return refuse_baseline(std::move(read).error());
+    if (!baseline_path_.empty() && !updates_) {
+      auto read = read_baseline_file(baseline_path_);
+      if (!read) return refuse(read.error());
       baseline_ = *std::move(read);
       if (baseline_->is_single && models_.size() * columns_.size() > 1) {
-        print_error(escaped_in_quotes(gates_.baseline) +
+        print_error(escaped_in_quotes(baseline_path_) +
                     " is one report, for one model and one list; --update-baseline makes a "
                     "baseline for several");
         return ExitCode::bad_input;
@@ -86,21 +62,21 @@ class CheckCommand : public Command {
     const ExitCode written = write_outputs();
     if (written != ExitCode::done) return written;
     if (!check_.errors.empty()) return ExitCode::bad_input;
-    return check_.passed() || exit_zero_ ? ExitCode::done : ExitCode::check_failed;
+    return check_.passed() || given_.flag("--exit-zero") ? ExitCode::done : ExitCode::check_failed;
   }
 
  private:
   std::string usage_fault() const {
-    const GateLimits& limits = gates_.request.limits;
-    if (gates_.baseline.empty() && gates_.update_baseline) {
+    const GateLimits& limits = gates_.limits;
+    if (baseline_path_.empty() && updates_) {
       return "--update-baseline needs --baseline FILE, the file to write";
     }
-    if (gates_.baseline.empty() && (limits.new_cpu_nodes || limits.regression)) {
+    if (baseline_path_.empty() && (limits.new_cpu_nodes || limits.regression)) {
       return std::string(limits.new_cpu_nodes ? "--max-new-cpu-nodes" : "--allow-regression") +
              " compares with a baseline: give --baseline FILE";
     }
     if (table_ && json_) return "--table and --json are two forms of the report: give one";
-    if (!gates_.asks_anything() && !table_) {
+    if (!asks_anything(gates_) && baseline_path_.empty() && !table_) {
       return "there is no gate to check: give one such as --min-coverage 95%, or --baseline FILE";
     }
     if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
@@ -110,54 +86,43 @@ class CheckCommand : public Command {
   }
 
   Status<Diagnostics> check_outputs() const {
-    if (gates_.update_baseline) {
+    if (updates_) {
       if (auto done = may_update_baseline(); !done) return done;
     }
-    for (const OutputFile& file : files_) {
-      if (file.path.empty()) continue;
-      if (auto done = check_may_write(file.path, page_.is_forced()); !done) return done;
-    }
+    if (auto done = files_.check(); !done) return done;
     return page_.check();
   }
 
   // --update-baseline replaces a baseline, as it says, and anything else only with --force. What cannot be read
   // may be anything.
   Status<Diagnostics> may_update_baseline() const {
-    if (page_.is_forced()) return check_may_write(gates_.baseline, true);
+    if (page_.is_forced()) return check_may_write(baseline_path_, true);
     errno = 0;
-    const std::string bytes = unrecorded_text(gates_.baseline, kMostSideBytes);
+    const std::string bytes = unrecorded_text(baseline_path_, kMostSideBytes);
     const int failed = errno;
-    auto done =
-        check_may_write(gates_.baseline, parse_baseline(gates_.baseline, bytes).has_value());
+    auto done = check_may_write(baseline_path_, parse_baseline(baseline_path_, bytes).has_value());
     if (done || failed == 0) return done;
-    return Diagnostics{diagnostic_of(gates_.baseline, "cannot be read: " + system_words(failed))};
-  }
-
-  ExitCode refuse_baseline(Diagnostics faults) const {
-    if (!faults.empty() && faults.front().line == 0) {
-      faults.front().notes.emplace_back("--update-baseline makes a new one");
-    }
-    return refuse(faults);
+    return Diagnostics{diagnostic_of(baseline_path_, "cannot be read: " + system_words(failed))};
   }
 
   ExitCode check() {
-    BoundModels bound(*app_, request_.model, models_.size() > 1);
+    BoundModels bound(given_, models_.size() > 1);
     CheckModels request{.models = {},
                         .columns = std::move(columns_),
-                        .split = request_,
-                        .gates = gates_.effective_request(),
+                        .split = given_.split,
+                        .gates = baseline_path_.empty() ? gates_ : with_default_gate(gates_),
                         .baseline = baseline_ ? &*baseline_ : nullptr,
-                        .makes_baseline = gates_.update_baseline};
+                        .makes_baseline = updates_};
     for (const std::string& model : models_) request.models.push_back(bound.request_for(model));
     for (CheckColumn& column : request.columns) {
-      ListsRequest lists = request_.lists;
+      ListsRequest lists = given_.split.lists;
       lists.paths = column.paths;
       auto read = load_lists(lists);
       if (!read) return ExitCode::bad_input;
       column.lists = *std::move(read);
       column.lists.warnings.clear();  // they are printed
     }
-    print_diagnostics(idle_request_warnings(request_));
+    print_diagnostics(idle_request_warnings(given_.split));
     std::vector<CheckedModel> all = [&] {
       ProgressBar bar("");
       return check_models(request, bar.observer());
@@ -174,8 +139,7 @@ class CheckCommand : public Command {
   ExitCode take(const std::string& model, CheckedModel checked) {
     print_diagnostics(checked.messages);
     if (checked.fault) {
-      if (models_.size() == 1 || gates_.update_baseline ||
-          checked.fault->cause != FaultCause::input) {
+      if (models_.size() == 1 || updates_ || checked.fault->cause != FaultCause::input) {
         return cleave::refuse(*checked.fault);
       }
       print_diagnostics(checked.fault->faults);
@@ -200,29 +164,24 @@ class CheckCommand : public Command {
       notes.emplace_back("--update-baseline writes one for the models and lists given");
     }
     is_whole_ = false;
-    print_error("the baseline " + escaped_in_quotes(gates_.baseline) + " has no result for " +
+    print_error("the baseline " + escaped_in_quotes(baseline_path_) + " has no result for " +
                     escaped_in_quotes(model) + " with " + escaped_in_quotes(list),
                 notes);
   }
 
   ExitCode write_outputs() const {
     std::vector<std::string> complete;
-    if (gates_.update_baseline) {
+    if (updates_) {
       if (auto done = may_update_baseline(); !done) {
         return refuse(done.error(), ExitCode::cannot_write);
       }
-      const auto written =
-          write_file(gates_.baseline, baseline_bytes(gates_.baseline, items_), true);
+      const auto written = write_file(baseline_path_, baseline_bytes(baseline_path_, items_), true);
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
-      print_info("wrote " + gates_.baseline);
-      complete.push_back(gates_.baseline);
+      print_info("wrote " + baseline_path_);
+      complete.push_back(baseline_path_);
     }
-    for (const OutputFile& file : files_) {
-      if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(ci_report(check_)), page_.is_forced());
-      if (!written) return refuse(written.error(), ExitCode::cannot_write);
-      complete.push_back(file.path);
-    }
+    if (const ExitCode code = files_.write(ci_report(check_)); code != ExitCode::done) return code;
+    complete.insert(complete.end(), files_.written().begin(), files_.written().end());
     if (page_.is_asked()) {
       const ExitCode code = page_.write({check_page(check_), {}});
       if (code != ExitCode::done) return code;
@@ -232,45 +191,18 @@ class CheckCommand : public Command {
                  : table_ ? check_table(check_)
                           : check_text(check_),
                  complete);
-    if (github_) write_annotations();
+    files_.annotate(ci_report(check_), json_);
     return ExitCode::done;
   }
 
-  // Annotations go to standard error when standard output has JSON; GitHub reads both.
-  void write_annotations() const {
-    const std::string text = ci_annotations(ci_report(check_));
-    if (json_) {
-      std::fputs(text.c_str(), stderr);
-    } else {
-      write_commands(text);
-    }
-  }
-
-  struct OutputFile {
-    const char* option;
-    const char* help;
-    std::string (*make)(const CiReport&);
-    std::string path = {};  // empty: not asked for
-  };
-
-  std::array<OutputFile, 3> files_ = {{
-      {"--junit", "write a JUnit file: a suite for each model and list, a case for each gate",
-       ci_junit},
-      {"--sarif", "write a SARIF file: what keeps nodes on the CPU, by model, reason and op",
-       ci_sarif},
-      {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
-  }};
-  CLI::App* app_ = nullptr;
-  bool github_ = false;
+  const Given& given_;
+  CiFiles files_;
   PageFile page_;
   std::vector<std::string> models_;
   std::vector<CheckColumn> columns_;
-  SplitRequest request_;
-  GateArgs gates_;
-  bool combine_ = false;
-  bool exit_zero_ = false;
-  bool json_ = false;
-  bool table_ = false;
+  CheckRequest gates_;
+  std::string baseline_path_;  // empty: none
+  bool updates_, json_, table_;
   std::optional<Baseline> baseline_;
   bool is_whole_ = true;  // every model could be read and compared
   std::vector<BaselineItem> items_;
@@ -279,6 +211,8 @@ class CheckCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_check_command() { return std::make_unique<CheckCommand>(); }
+std::unique_ptr<Command> make_check_command(const Given& given) {
+  return std::make_unique<CheckCommand>(given);
+}
 
 }  // namespace cleave

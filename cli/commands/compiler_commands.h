@@ -7,9 +7,9 @@
 
 namespace cleave {
 
-std::unique_ptr<Command> make_lower_command();
-std::unique_ptr<Command> make_reduce_command();
-std::unique_ptr<Command> make_probe_command();
-std::unique_ptr<Command> make_backend_command();
+std::unique_ptr<Command> make_lower_command(const Given& given);
+std::unique_ptr<Command> make_reduce_command(const Given& given);
+std::unique_ptr<Command> make_probe_command(const Given& given);
+std::unique_ptr<Command> make_backend_command(const Given& given);
 
 }  // namespace cleave

@@ -1,6 +1,5 @@
 // cleave convert: a model of the same format with sizes and known values filled in, and what that gains; or any
 // readable model as native graph JSON.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
@@ -25,24 +24,16 @@ namespace {
 
 class ConvertCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app_ = &app;
-    add_split_options(app, request_, Lists::optional);
-    add_report_option(app, "-o,--output", output_,
-                      "file to write: FILE.json as native JSON; - or not given: this on standard "
-                      "output");
-    app.add_flag("--native", native_, "write native JSON, whatever the file's name ends in");
-    app.add_option("--opset", opset_,
-                   "write the model in this opset, by ONNX's version converter; needs Python with "
-                   "onnx")
-        ->check(whole_number())
-        ->type_name("N");
-    add_force_option(app, force_);
-  }
+  explicit ConvertCommand(const Given& given)
+      : given_(given),
+        request_(given.split),
+        output_(given.file("--output")),
+        opset_(static_cast<std::uint32_t>(given.count("--opset"))),
+        force_(given.flag("--force")) {}
 
   ExitCode run() override {
-    if (output_ == "-") output_.clear();  // standard output
-    if (native_ || output_.empty() || output_.ends_with(".json")) return write_native();
+    if (given_.flag("--native") || output_.empty() || output_.ends_with(".json"))
+      return write_native();
     return write_filled();
   }
 
@@ -54,10 +45,9 @@ class ConvertCommand : public Command {
   };
 
   ExitCode write_native() const {
-    std::vector<std::string> idle = options_of_lists();
-    idle.emplace_back("--opset");
-    const auto refused = refuse_idle(
-        *app_, idle, "is for a model of the same format, not for native JSON", "write FILE.onnx");
+    const auto refused =
+        refuse_idle(given_, {{"--opset"}}, "is for a model of the same format, not for native JSON",
+                    "write FILE.onnx");
     if (refused) return *refused;
     if (!output_.empty()) {
       const auto fault = check_may_write(output_, force_);
@@ -76,9 +66,8 @@ class ConvertCommand : public Command {
 
   ExitCode write_filled() {
     if (has_no_lists()) {
-      const auto refused =
-          refuse_idle(*app_, options_of_lists(), "is for a split, and there is no support list",
-                      "give -s LIST, which says what this gains");
+      const auto refused = refuse_idle(given_, {}, "is for a split, and there is no support list",
+                                       "give -s LIST, which says what this gains");
       if (refused) return *refused;
     }
     auto folder = OutputFolder::beside(output_, force_);
@@ -211,12 +200,11 @@ class ConvertCommand : public Command {
     write_stdout(text, {output_});
   }
 
-  const CLI::App* app_ = nullptr;
+  const Given& given_;
   SplitRequest request_;
   std::string output_;
-  bool native_ = false;
-  bool force_ = false;
-  std::uint32_t opset_ = 0;           // 0: the model's
+  std::uint32_t opset_;  // 0: the model's
+  bool force_;
   std::optional<LoadedModel> model_;  // of the last step
   bool inlines_ = false;              // it has functions, whose calls are written out
   std::vector<Step> steps_;
@@ -224,6 +212,8 @@ class ConvertCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_convert_command() { return std::make_unique<ConvertCommand>(); }
+std::unique_ptr<Command> make_convert_command(const Given& given) {
+  return std::make_unique<ConvertCommand>(given);
+}
 
 }  // namespace cleave

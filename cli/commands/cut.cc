@@ -1,5 +1,4 @@
 // cleave cut: some nodes of a model as a model of their own.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -35,26 +34,15 @@ std::string file_of(const std::string& path) {
 
 class CutCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_model_options(app, model_);
-    add_input_option(
-        app, "--nodes", nodes_,
-        "which nodes: one name per line, or a JSON list of names; - is standard input");
-    app.add_option("--from", from_,
-                   "instead of --nodes: begin at this tensor, which becomes an input; repeatable")
-        ->allow_extra_args(false)
-        ->type_name("TENSOR");
-    app.add_option("--to", to_,
-                   "instead of --nodes: end at this tensor, which becomes an output; repeatable. "
-                   "Without it at the model's outputs that depend on --from")
-        ->allow_extra_args(false)
-        ->type_name("TENSOR");
-    add_output_option(app, "-o,--output", output_, "file to write")->required();
-    add_choice(app, "--weights", weights_,
-               {{"inline", RootWeights::inlined}, {"reference", RootWeights::reference}},
-               "whether weights are copied, or stay where they are and are referred to");
-    add_force_option(app, force_);
-  }
+  explicit CutCommand(const Given& given)
+      : model_(given.split.model),
+        nodes_(given.text("--nodes")),
+        from_(given.texts("--from")),
+        to_(given.texts("--to")),
+        output_(given.text("--output")),
+        weights_(given.text("--weights") == "inline" ? RootWeights::inlined
+                                                     : RootWeights::reference),
+        force_(given.flag("--force")) {}
 
   ExitCode run() override {
     const bool is_by_tensor = !from_.empty() || !to_.empty();
@@ -289,16 +277,18 @@ class CutCommand : public Command {
     return faults.empty() ? ExitCode::done : refuse(faults);
   }
 
-  ModelRequest model_;
+  const ModelRequest& model_;
   std::string nodes_;
   std::vector<std::string> from_, to_;
   std::string output_;
-  RootWeights weights_ = RootWeights::inlined;
-  bool force_ = false;
+  RootWeights weights_;
+  bool force_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_cut_command() { return std::make_unique<CutCommand>(); }
+std::unique_ptr<Command> make_cut_command(const Given& given) {
+  return std::make_unique<CutCommand>(given);
+}
 
 }  // namespace cleave

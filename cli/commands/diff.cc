@@ -3,12 +3,10 @@
 //
 //   cleave diff old.onnx new.onnx -s npu.json
 //   cleave diff m.onnx -s old.json to -s new.json --min-acc-module-size 3
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
-#include "cli/options/config_file.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/words.h"
@@ -20,42 +18,31 @@ namespace {
 
 class DiffCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_model_options(app, first_.model);
-    add_costs_option(app, first_.costs);
-    add_input_option(app, "OTHER", other_, "the model to compare with");
-    add_list_options(app, first_.lists, Lists::required, Targets::several);
-    add_setting_options(app, first_);
-    add_require_option(app, first_.require);
-    app.add_flag("--json", json_, "print the differences as JSON");
-    page_.add_with_drawings(app);
-    app_ = &app;
-    to_ = app.add_subcommand("to", "the second split: options that differ from the first's");
-    add_input_option(*to_, "MODEL", other_, "the model to compare with");
-    add_binding_options(*to_, second_.model);
-    add_costs_option(*to_, second_.costs);
-    add_list_options(*to_, second_.lists, Lists::optional, Targets::several);
-    add_setting_options(*to_, second_);
-    add_require_option(*to_, second_.require);
-    to_->fallthrough();
+  explicit DiffCommand(const Given& given)
+      : first_(given.split),
+        second_(given.to->split),
+        after_to_(given.after_to),
+        other_(given.text("OTHER")),
+        json_(given.flag("--json")),
+        page_(given) {
+    if (other_.empty()) other_ = second_.model.path;
+    second_.model.path = other_.empty() ? first_.model.path : other_;
+    given.bind(second_.model);
   }
 
   ExitCode run() override {
-    if (other_.empty() && !to_->parsed()) {
+    if (other_.empty() && after_to_ == Given::AfterTo::no_to) {
       print_error("there is nothing to compare with",
                   {"give a second model, or what differs: cleave diff MODEL -s LIST to -s OTHER",
                    "try: cleave diff --help"});
       return ExitCode::usage;
     }
-    if (other_.empty() && !is_any_given_after_to()) {
+    if (other_.empty() && after_to_ == Given::AfterTo::nothing) {
       print_error("nothing follows \"to\": both splits would be the same",
                   {"give what differs: cleave diff MODEL -s LIST to -s OTHER"});
       return ExitCode::usage;
     }
     if (const auto may = page_.check(); !may) return refuse(may.error(), ExitCode::cannot_write);
-    inherit_options();
-    second_.model.path = other_.empty() ? first_.model.path : other_;
-    bind_by_config(*app_, second_.model);
     const auto before = split_with_progress(first_);
     if (!before) return before.error();
     const auto after = make_second(*before);
@@ -75,24 +62,6 @@ class DiffCommand : public Command {
   }
 
  private:
-  bool is_any_given_after_to() const {
-    const auto options = to_->get_options();
-    return std::any_of(options.begin(), options.end(),
-                       [](const CLI::Option* option) { return option->count() > 0; });
-  }
-
-  // Gives the second side each option that was only given for the first.
-  void inherit_options() {
-    for (CLI::Option* const option : to_->get_options()) {
-      if (option->count() > 0 || option->get_lnames().empty()) continue;
-      const CLI::Option* const given =
-          app_->get_option_no_throw("--" + option->get_lnames().front());
-      if (given == nullptr || given->count() == 0 || given == app_->get_help_ptr()) continue;
-      option->add_result(given->results());
-      option->run_callback();
-    }
-  }
-
   // A model from a pipe can be read once: the second split uses the same bytes.
   Result<SplitJob, ExitCode> make_second(const SplitJob& before) const {
     SplitRequest request = second_;
@@ -126,16 +95,18 @@ class DiffCommand : public Command {
     }
   }
 
-  CLI::App* app_ = nullptr;
-  CLI::App* to_ = nullptr;
-  SplitRequest first_, second_;
+  const SplitRequest& first_;
+  SplitRequest second_;
+  Given::AfterTo after_to_;
   std::string other_;
-  bool json_ = false;
+  bool json_;
   PageFile page_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_diff_command() { return std::make_unique<DiffCommand>(); }
+std::unique_ptr<Command> make_diff_command(const Given& given) {
+  return std::make_unique<DiffCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,6 +1,5 @@
 // cleave draw: draws the model coloured by support, or its partitions, as a Graphviz file or as
 // SVG.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -17,38 +16,21 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kCollapseAbove = 2000;
 constexpr std::size_t kFewBoxes = 12;  // after Graphviz failed on more
 
 class DrawCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_split_options(app, request_, Lists::required, Targets::several);
-    add_report_option(app, "-o,--output", output_,
-                      "file to write; - or not given: standard output");
-    add_force_option(app, force_);
-    app.add_flag("--svg", svg_,
-                 "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it");
-    layout_.add_to(app);
-    app.add_option("--what", what_,
-                   "support: the whole model; preview: partitions and what flows between them; or "
-                   "a partition's name")
-        ->capture_default_str();
-    add_choice(
-        app, "--color-by", color_by_,
-        {{"support", ColorBy::support},
-         {"time", ColorBy::time},
-         {"flops", ColorBy::flops},
-         {"bytes", ColorBy::bytes}},
-        "what the colours show: support, or what each node takes of the time, FLOPs or bytes");
-    app.add_option("--collapse-above", collapse_above_,
-                   "draw partitions instead of nodes above this many nodes [2000]")
-        ->check(whole_number())
-        ->type_name("NODES");
-  }
+  explicit DrawCommand(const Given& given)
+      : request_(given.split),
+        layout_(layout_limits(given)),
+        output_(given.file("--output")),
+        force_(given.flag("--force")),
+        what_(given.text("--what")),
+        color_by_(given.word<ColorBy>("--color-by")),
+        svg_(given.flag("--svg")),
+        collapse_above_(given.count("--collapse-above")) {}
 
   ExitCode run() override {
-    if (output_ == "-") output_.clear();  // standard output
     if (const std::string kind = kind_of_picture(output_); kind == "svg") {
       svg_ = true;
     } else if (!kind.empty()) {
@@ -94,7 +76,7 @@ class DrawCommand : public Command {
         "svg", "png", "pdf", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff", "ps"};
     std::string kind = std::filesystem::path(path).extension().string();
     if (kind.empty()) return {};
-    kind = CLI::detail::to_lower(kind.substr(1));
+    kind = lower_case(kind.substr(1));
     const bool is_picture = std::find(kPictures.begin(), kPictures.end(), kind) != kPictures.end();
     return is_picture ? kind : "";
   }
@@ -124,7 +106,7 @@ class DrawCommand : public Command {
 
   LaidOut lay_out_with_progress(const std::string& drawing) const {
     ProgressBar bar(request_.model.path);
-    return lay_out(drawing, layout_.limits(), bar.observer());
+    return lay_out(drawing, layout_, bar.observer());
   }
 
   // Lays out partitions instead of nodes; for one partition its op types.
@@ -150,19 +132,21 @@ class DrawCommand : public Command {
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
-  SplitRequest request_;
-  LayoutArgs layout_;
+  const SplitRequest& request_;
+  LayoutLimits layout_;
   std::string output_;
-  bool force_ = false;
-  std::string what_ = "support";
-  ColorBy color_by_ = ColorBy::support;
+  bool force_;
+  std::string what_;
+  ColorBy color_by_;
   std::optional<HeatMap> heat_;
-  bool svg_ = false;
-  std::size_t collapse_above_ = kCollapseAbove;
+  bool svg_;
+  std::size_t collapse_above_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_draw_command() { return std::make_unique<DrawCommand>(); }
+std::unique_ptr<Command> make_draw_command(const Given& given) {
+  return std::make_unique<DrawCommand>(given);
+}
 
 }  // namespace cleave

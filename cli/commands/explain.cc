@@ -1,5 +1,4 @@
 // cleave explain: why nodes run where they do.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
@@ -19,34 +18,17 @@ namespace {
 
 class ExplainCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_model_options(app, request_.model);
-    add_costs_option(app, request_.costs);
-    app.add_option("NODE", patterns_,
-                   "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes");
-    add_list_options(app, request_.lists, Lists::required, Targets::several);
-    add_setting_options(app, request_);
-    add_require_option(app, request_.require);
-    app.add_flag("--json", json_, "print the reasons as JSON");
-    add_words(
-        app, "--code", reason_code_names(),
-        [](std::size_t i) {
-          std::string page = reason_page(static_cast<ReasonCode>(i + 1));
-          page.pop_back();  // CLI11 prints the text with a line end
-          throw CLI::CallForVersion(page, 0);
-        },
-        "print what a reason code means and how to remove the reason; needs no model")
-        ->trigger_on_parse();
-  }
+  explicit ExplainCommand(const Given& given) : given_(given), patterns_(given.texts("NODE")) {}
 
   ExitCode run() override {
-    const auto run = split_with_progress(request_);
+    const auto run = split_with_progress(given_.split);
     if (!run) return run.error();
     const Report report = run->report();
     std::vector<NodeId> nodes = patterns_.empty() ? cpu_nodes(*run) : named_nodes(*run);
     if (!unknown_.empty()) return no_such_nodes(run->graph());
     const std::vector<std::string> ways = ways_out(*run, nodes);
-    write_stdout(json_ ? explain_json(report, nodes, ways) : explain_text(report, nodes, ways));
+    write_stdout(given_.flag("--json") ? explain_json(report, nodes, ways)
+                                       : explain_text(report, nodes, ways));
     return ExitCode::done;
   }
 
@@ -176,14 +158,15 @@ class ExplainCommand : public Command {
     return ExitCode::usage;
   }
 
-  SplitRequest request_;
+  const Given& given_;
   std::vector<std::string> patterns_;
   std::vector<std::string> unknown_;
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
+std::unique_ptr<Command> make_explain_command(const Given& given) {
+  return std::make_unique<ExplainCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,6 +1,5 @@
 // cleave help: chapters of the guide. `cleave help COMMAND` never comes here: main.cc makes it
 // `cleave COMMAND --help`.
-#include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
 #include "cli/terminal/terminal.h"
@@ -15,10 +14,7 @@ constexpr std::size_t kMostFound = 20;
 
 class HelpCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app.add_option("topic", words_, "a chapter of the guide, words of its title, or a command")
-        ->type_name("TOPIC");
-  }
+  explicit HelpCommand(const Given& given) : words_(given.texts("TOPIC")) {}
 
   ExitCode run() override {
     const std::vector<GuideSection> sections = guide_sections(kGuide);
@@ -66,7 +62,7 @@ class HelpCommand : public Command {
     for (const std::string& word : words_) asked += (asked.empty() ? "" : " ") + word;
     std::vector<std::string_view> names;
     for (const GuideSection& section : sections) names.push_back(section.topic);
-    for (const CommandEntry& entry : commands()) names.push_back(entry.name);
+    for (const CommandRow& row : command_rows()) names.push_back(row.name);
     std::vector<std::string> notes;
     if (const std::string near = nearest_name(asked, names); !near.empty()) {
       notes.push_back("did you mean \"" + near + "\"?");
@@ -81,6 +77,8 @@ class HelpCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_help_command() { return std::make_unique<HelpCommand>(); }
+std::unique_ptr<Command> make_help_command(const Given& given) {
+  return std::make_unique<HelpCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,5 +1,4 @@
 // cleave inspect: what a model is made of, without a support list. `cleave MODEL` is its short form.
-#include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
@@ -14,16 +13,12 @@ namespace {
 
 class InspectCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_model_options(app, model_);
-    auto* const json = app.add_flag("--json", json_, "print what is found as JSON");
-    app.add_flag("--nodes", nodes_, "print the model instead, one line per node")->excludes(json);
-  }
+  explicit InspectCommand(const Given& given) : given_(given) {}
 
   ExitCode run() override {
-    const auto model = load_model(model_);
+    const auto model = load_model(given_.split.model);
     if (!model) return ExitCode::bad_input;
-    if (nodes_) {
+    if (given_.flag("--nodes")) {
       write_stdout(print_model(model->graph));
       return ExitCode::done;
     }
@@ -36,18 +31,19 @@ class InspectCommand : public Command {
     }
     const auto found = find_open_sizes(*model, nullptr);
     const OpenSizes* const sizes = found ? &*found : nullptr;
-    write_stdout(json_ ? inspect_json(*model, lists, sizes) : inspect_text(*model, lists, sizes));
+    write_stdout(given_.flag("--json") ? inspect_json(*model, lists, sizes)
+                                       : inspect_text(*model, lists, sizes));
     return ExitCode::done;
   }
 
  private:
-  ModelRequest model_;
-  bool json_ = false;
-  bool nodes_ = false;
+  const Given& given_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_inspect_command() { return std::make_unique<InspectCommand>(); }
+std::unique_ptr<Command> make_inspect_command(const Given& given) {
+  return std::make_unique<InspectCommand>(given);
+}
 
 }  // namespace cleave

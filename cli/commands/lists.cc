@@ -1,6 +1,5 @@
 // cleave lists: lists the support lists that are known by name, starts a list from models, and checks
 // a list for faults.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/commands/command.h"
@@ -17,21 +16,12 @@ namespace {
 
 class ListsCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app_ = &app;
-    app.add_option("ACTION", action_,
-                   "show: name the lists that are known, or say what those named FILE have; "
-                   "new: begin a list from models; lint: find faults of a list")
-        ->required()
-        ->check(CLI::IsMember({"show", "new", "lint"}));
-    add_input_option(app, "FILE", files_, "show: lists; new: models; lint: the list, then models");
-    add_report_option(app, "-o,--output", output_, "write the list to this file");
-    add_force_option(app, force_);
-    app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
-    add_binding_options(app, model_);
-    app.add_flag("--strict", is_strict_, "lint: exit 1 on warnings, too");
-    app.add_flag("--json", as_json_, "lint: print the findings as JSON");
-  }
+  explicit ListsCommand(const Given& given)
+      : given_(given),
+        action_(given.text("ACTION")),
+        files_(given.texts("FILE")),
+        output_(given.file("--output")),
+        force_(given.flag("--force")) {}
 
   ExitCode run() override {
     if (action_ == "show") return files_.empty() ? show() : show_lists();
@@ -39,7 +29,6 @@ class ListsCommand : public Command {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
       return ExitCode::usage;
     }
-    if (output_ == "-") output_.clear();  // standard output
     if (!output_.empty()) {
       const auto fault = check_may_write(output_, force_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
@@ -94,7 +83,7 @@ class ListsCommand : public Command {
 
   ExitCode begin() {
     std::vector<LoadedModel> models;
-    BoundModels bound(*app_, model_, files_.size() > 1);
+    BoundModels bound(given_, files_.size() > 1);
     for (const std::string& path : files_) {
       auto model = bound.load(path);
       if (!model) return ExitCode::bad_input;
@@ -103,7 +92,8 @@ class ListsCommand : public Command {
     if (!bound.are_all_bound()) return ExitCode::bad_input;
     std::vector<const Graph*> graphs;
     for (const LoadedModel& model : models) graphs.push_back(&model.graph);
-    return write(list_skeleton(graphs, name_.empty() ? "my-npu" : name_));
+    const std::string name = given_.text("--name");
+    return write(list_skeleton(graphs, name.empty() ? "my-npu" : name));
   }
 
   // Fails on errors, and, with --strict, on warnings.
@@ -114,7 +104,7 @@ class ListsCommand : public Command {
     const SupportList& list = loaded->list;
     RuleUse use(list);
     LintRequest request{.warnings = std::move(loaded->warnings), .models = models};
-    BoundModels bound(*app_, model_, models.size() > 1);
+    BoundModels bound(given_, models.size() > 1);
     for (const std::string& path : models) {
       const auto model = bound.load(path);
       if (!model) return ExitCode::bad_input;
@@ -123,25 +113,23 @@ class ListsCommand : public Command {
     }
     if (!bound.are_all_bound()) return ExitCode::bad_input;
     const Lint lint = lint_support(list, models.empty() ? nullptr : &use, request);
-    write_stdout(as_json_ ? lint_json(lint) : lint_text(lint));
-    const bool fails =
-        lint.count(Severity::error) > 0 || (is_strict_ && lint.count(Severity::warning) > 0);
+    write_stdout(given_.flag("--json") ? lint_json(lint) : lint_text(lint));
+    const bool fails = lint.count(Severity::error) > 0 ||
+                       (given_.flag("--strict") && lint.count(Severity::warning) > 0);
     return fails ? ExitCode::check_failed : ExitCode::done;
   }
 
-  CLI::App* app_ = nullptr;
+  const Given& given_;
   std::string action_;
   std::vector<std::string> files_;
   std::string output_;
-  bool force_ = false;
-  std::string name_;
-  ModelRequest model_;  // bindings and limits
-  bool is_strict_ = false;
-  bool as_json_ = false;
+  bool force_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_lists_command() { return std::make_unique<ListsCommand>(); }
+std::unique_ptr<Command> make_lists_command(const Given& given) {
+  return std::make_unique<ListsCommand>(given);
+}
 
 }  // namespace cleave

@@ -2,8 +2,6 @@
 // refuse.
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
-#include <array>
 #include <ctime>
 #include <filesystem>
 
@@ -38,39 +36,21 @@ std::string time_of_file(const std::string& path) {
 
 class LowerCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_split_options(app, request_, Lists::required, Targets::several);
-    of_split_ = app.get_options();
-    backend_.add_to(app);
-    backend_.add_search_to(app);
-    backend_.add_compare_to(app);
-    app.add_flag("--until-clean", options_.until_clean,
-                 "deny what is refused and split again until everything lowers");
-    app.add_option("--rounds", options_.most_rounds, "at most this many splits")
-        ->check(whole_number())
-        ->check(CLI::Range(1, 1000));
-    add_output_folder_option(
-        app, "-o,--output", output_,
-        "folder for lowering.json, lowering.txt, learned.json (of several targets "
-        "learned_NAME.json) and a folder for each finding; a killed run is continued by the next "
-        "one")
-        ->check(written_beside(".journal.jsonl"));
-    add_force_option(app, force_);
-    app.add_flag("--no-artefacts", no_artefacts_,
-                 "do not keep what was compiled in the folder's artefacts");
-    app.add_flag("--deploy", deploy_,
-                 "write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions "
-                 "are EPContext nodes");
-    app.add_flag("--embed", embeds_,
-                 "with --deploy: what was compiled is in root_ep.onnx itself, which then needs no "
-                 "other file");
-    add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned");
-    app.add_flag("--json", json_, "print lowering.json instead of text");
-    app.add_flag(
-        "--report", reports_,
-        "print what preview does first; with --json its report, which holds lowering.json");
-    for (ReportFile& file : files_) add_output_option(app, file.option, file.path, file.help);
-    app.add_flag("--github", github_, "print annotations for GitHub Actions as well");
+  explicit LowerCommand(const Given& given)
+      : given_(given),
+        files_(given),
+        request_(given.split),
+        backend_(given),
+        output_(given.text("--output")),
+        deny_out_(given.text("--deny-out")),
+        force_(given.flag("--force")),
+        json_(given.flag("--json")),
+        reports_(given.flag("--report")),
+        no_artefacts_(given.flag("--no-artefacts")),
+        deploy_(given.flag("--deploy")),
+        embeds_(given.flag("--embed")) {
+    options_.until_clean = given.flag("--until-clean");
+    options_.most_rounds = given.count("--rounds");
   }
 
   ExitCode run() override {
@@ -120,13 +100,10 @@ class LowerCommand : public Command {
 
  private:
   Status<Diagnostics> check_outputs() const {
-    std::vector<std::string> paths = {deny_out_};
-    for (const ReportFile& file : files_) paths.push_back(file.path);
-    for (const std::string& path : paths) {
-      if (path.empty()) continue;
-      if (auto done = check_may_write(path, force_); !done) return done;
+    if (!deny_out_.empty()) {
+      if (auto done = check_may_write(deny_out_, force_); !done) return done;
     }
-    return Done{};
+    return files_.check();
   }
 
   // What preview says of this split, before compilers run for long: what the accelerator gets of the nodes and of
@@ -220,13 +197,13 @@ class LowerCommand : public Command {
         print_info("  by ONNX Runtime: " + escaped(why));
     }
     if (folder_) print_info("wrote " + output_);
-    const ExitCode code = write_reports(report);
+    const ExitCode code = files_.write(ci_report(report));
     if (code != ExitCode::done) return code;
     write_stdout(!json_     ? (reports_ ? "\nLOWERING\n" : "") + lowering_text(report)
                  : reports_ ? with_lowering(std::move(split_report_), report)
                             : lowering_json(report),
                  written());
-    if (github_) write_annotations(report);
+    files_.annotate(ci_report(report), json_);
     if (files->not_deployed) return refuse(*files->not_deployed);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
     return outcome->is_clean && !outcome->takes_nothing ? ExitCode::done : ExitCode::check_failed;
@@ -234,10 +211,7 @@ class LowerCommand : public Command {
 
   // Unless --fold says what is folded.
   std::optional<SplitJob> folded(const SplitJob& split) {
-    const auto is_given = [](const CLI::Option* option) {
-      return option->check_name("--fold") && option->count() > 0;
-    };
-    if (std::any_of(of_split_.begin(), of_split_.end(), is_given)) return std::nullopt;
+    if (given_.has("--fold")) return std::nullopt;
     auto folded = split_of_folded(split);
     if (!folded) return folded;
     say_folded(split.graph().node_count() - folded->graph().node_count());
@@ -250,13 +224,12 @@ class LowerCommand : public Command {
   std::vector<std::string> given_split_options() const {
     std::vector<std::string> words;
     if (is_folded_) words = {"--fold", "write"};
-    for (const CLI::Option* const option : of_split_) {
-      const bool is_list = option->check_name("--support");
-      if (option->count() == 0 || option->get_positional() || is_list) continue;
-      const bool is_flag = option->get_expected_min() == 0;
-      for (const std::string& value : option->results()) {
-        words.push_back(option->get_name());
-        if (!is_flag) words.push_back(value);
+    for (const auto& [option, texts] : given_.options()) {
+      if (!option->is_of_request() || option->name() == "--support") continue;
+      if (texts.empty()) words.emplace_back(option->name());
+      for (const std::string& text : texts) {
+        words.emplace_back(option->name());
+        words.push_back(text);
       }
     }
     return words;
@@ -265,57 +238,24 @@ class LowerCommand : public Command {
   bool has_one_list() const { return request_.lists.paths.size() == 1; }
   bool has_targets() const { return request_.lists.targets().size() > 1; }
 
-  ExitCode write_reports(const LoweringReport& report) const {
-    for (const ReportFile& file : files_) {
-      if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(ci_report(report)), force_);
-      if (!written) return refuse(written.error(), ExitCode::cannot_write);
-    }
-    return ExitCode::done;
-  }
-
   // The files and folders that are complete.
   std::vector<std::string> written() const {
     std::vector<std::string> paths;
     for (const std::string& path : {output_, deny_out_}) {
       if (!path.empty()) paths.push_back(path);
     }
-    for (const ReportFile& file : files_) {
-      if (!file.path.empty()) paths.push_back(file.path);
-    }
+    paths.insert(paths.end(), files_.written().begin(), files_.written().end());
     return paths;
   }
 
-  // Annotations go to standard error when standard output has JSON; GitHub reads both.
-  void write_annotations(const LoweringReport& report) const {
-    const std::string text = ci_annotations(ci_report(report));
-    if (json_) {
-      std::fputs(text.c_str(), stderr);
-    } else {
-      write_commands(text);
-    }
-  }
-
-  struct ReportFile {
-    const char* option;
-    const char* help;
-    std::string (*make)(const CiReport&);
-    std::string path = {};  // empty: not asked for
-  };
-
-  std::array<ReportFile, 3> files_ = {{
-      {"--junit", "write a JUnit file: a case for each partition and backend", ci_junit},
-      {"--sarif", "write a SARIF file: what was found, at nodes of the model", ci_sarif},
-      {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
-  }};
-  std::vector<CLI::Option*> of_split_;  // options that `cleave split` has, too
+  const Given& given_;
+  CiFiles files_;
   SplitRequest request_;
   BackendArgs backend_;
   LowerOptions options_;
   std::string output_, deny_out_;
   std::optional<OutputFolder> folder_;
-  bool force_ = false, json_ = false, reports_ = false, github_ = false;
-  bool no_artefacts_ = false, deploy_ = false, embeds_ = false;
+  bool force_, json_, reports_, no_artefacts_, deploy_, embeds_;
   std::vector<std::string> notes_;  // on the split
   std::string split_report_;        // of --report --json
   bool is_folded_ = false;          // though the user did not say so
@@ -323,6 +263,8 @@ class LowerCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_lower_command() { return std::make_unique<LowerCommand>(); }
+std::unique_ptr<Command> make_lower_command(const Given& given) {
+  return std::make_unique<LowerCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,5 +1,4 @@
 // cleave preview: how the model would be split, and the QPS that the link allows.
-#include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
@@ -16,33 +15,23 @@ namespace {
 
 class PreviewCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_split_options(app, request_, Lists::required, Targets::several);
-    files_.add_to(app);
-    auto* const json = app.add_flag("--json", json_, "print the report as JSON");
-    auto* const ops =
-        app.add_flag("--ops", ops_,
-                     "print instead which op types the lists support, and which they do not, with "
-                     "their dtypes");
-    app.add_flag("--nodes", nodes_, "print instead the split, one line per node")
-        ->excludes(json)
-        ->excludes(ops);
-#if CLEAVE_WITH_STAGES
-    map_.add_to(app);
-#endif
-  }
+  explicit PreviewCommand(const Given& given)
+      : given_(given),
+        files_(given),
+        json_(given.flag("--json")),
+        ops_(given.flag("--ops")),
+        nodes_(given.flag("--nodes")) {}
 
   ExitCode run() override {
 #if CLEAVE_WITH_STAGES
-    if (map_.is_asked()) {
-      return map_.run(request_.model, {.json = json_, .page = files_.page()},
-                      {"--netron", "--model-explorer", "--ops"}, nodes_);
+    if (given_.has("--map")) {
+      return split_by_map(given_, {{"--netron", "--model-explorer", "--ops"}}, nodes_);
     }
 #endif
     if (const auto fault = files_.check(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    const auto run = split_with_progress(request_);
+    const auto run = split_with_progress(given_.split);
     if (!run) return run.error();
     // What takes several splits is for reports.
     const bool is_full = (!ops_ && !nodes_) || !files_.written().empty();
@@ -58,18 +47,15 @@ class PreviewCommand : public Command {
   }
 
  private:
-  SplitRequest request_;
+  const Given& given_;
   ReportFiles files_;
-  bool json_ = false;
-  bool ops_ = false;
-  bool nodes_ = false;
-#if CLEAVE_WITH_STAGES
-  MapSplit map_;
-#endif
+  bool json_, ops_, nodes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_preview_command() { return std::make_unique<PreviewCommand>(); }
+std::unique_ptr<Command> make_preview_command(const Given& given) {
+  return std::make_unique<PreviewCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,5 +1,4 @@
 // cleave probe: asks a compiler about each node, and writes what it accepts as a support list.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -18,23 +17,12 @@ namespace {
 
 class ProbeCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app_ = &app;
-    add_input_option(
-        app, "MODEL", paths_,
-        "ONNX, TensorFlow Lite or torch.export models, whose distinct nodes are probed")
-        ->required();
-    add_binding_options(app, model_);
-    backend_.add_to(app);
-    backend_.add_compare_to(app);
-    backend_.search.most_runs = kProbeSearchRuns;
-    backend_.add_search_runs_to(app);
-    add_output_option(app, "-o,--output", output_,
-                      "write the measured support list, and the evidence beside it "
-                      "(LIST.evidence.jsonl)")
-        ->check(written_beside(".evidence.jsonl"));
-    add_force_option(app, force_);
-  }
+  explicit ProbeCommand(const Given& given)
+      : given_(given),
+        paths_(given.texts("MODEL")),
+        backend_(given, CulpritSearch::node, kProbeSearchRuns),
+        output_(given.text("--output")),
+        force_(given.flag("--force")) {}
 
   ExitCode run() override {
     if (backend_.names.size() != 1) {
@@ -86,7 +74,7 @@ class ProbeCommand : public Command {
 
   bool load_models() {
     bool is_good = true;
-    BoundModels bound(*app_, model_, paths_.size() > 1);
+    BoundModels bound(given_, paths_.size() > 1);
     for (const std::string& path : paths_) {
       auto model = bound.load(path);
       is_good = is_good && model && is_for_compilers(*model, path);
@@ -140,18 +128,19 @@ class ProbeCommand : public Command {
     return written ? folder->commit() : written;
   }
 
-  CLI::App* app_ = nullptr;
+  const Given& given_;
   std::vector<std::string> paths_;
-  ModelRequest model_;
   BackendArgs backend_;
   std::string output_;
-  bool force_ = false;
+  bool force_;
   std::vector<LoadedModel> models_;
   std::vector<OpFacts> facts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_probe_command() { return std::make_unique<ProbeCommand>(); }
+std::unique_ptr<Command> make_probe_command(const Given& given) {
+  return std::make_unique<ProbeCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,6 +1,5 @@
 // cleave reduce: finds the smallest piece of a model on which a compiler still fails, and writes it
 // to a folder.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "cli/commands/compiler_commands.h"
@@ -20,29 +19,14 @@ namespace {
 
 class ReduceCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_model_options(app, request_.model);
-    add_costs_option(app, request_.costs);
-    fold_ = app.get_option("--fold");
-    backend_.add_to(app);
-    backend_.search.culprits = CulpritSearch::minimal;
+  explicit ReduceCommand(const Given& given)
+      : given_(given),
+        request_(given.split),
+        backend_(given, CulpritSearch::minimal),
+        nodes_(given.text("--nodes")),
+        partition_(given.text("--partition")),
+        output_(given.text("--output")) {
     backend_.search.most_findings = 1;
-    backend_.add_search_to(app);
-    backend_.add_compare_to(app);
-    CLI::Option* const nodes =
-        add_input_option(app, "--nodes", nodes_,
-                         "which nodes: a name a line, or a JSON list of names; all if not given");
-    add_list_options(app, request_.lists, Lists::optional);
-    add_setting_options(app, request_);
-    add_require_option(app, request_.require);
-    app.add_option("--partition", partition_,
-                   "which nodes: those of this partition of the split by --support")
-        ->excludes(nodes);
-    add_output_folder_option(app, "-o,--output", output_,
-                             "folder for the piece, how to repeat the failure, and what the "
-                             "compiler says");
-    add_force_option(app, force_);
-    app.add_flag("--json", json_, "print JSON instead of text");
   }
 
   ExitCode run() override {
@@ -76,7 +60,7 @@ class ReduceCommand : public Command {
   // says what is folded or names nodes.
   void fold(std::optional<MeasuredModel>& measured) {
     const Graph& graph = measured->model.graph;
-    if (fold_->count() > 0 || !nodes_.empty() || measured->model.format() != ModelFormat::onnx ||
+    if (given_.has("--fold") || !nodes_.empty() || measured->model.format() != ModelFormat::onnx ||
         !open_inputs(graph).empty()) {
       return;
     }
@@ -124,7 +108,7 @@ class ReduceCommand : public Command {
 
   ExitCode open_folder() {
     if (output_.empty()) return ExitCode::done;
-    auto folder = OutputFolder::create(output_, force_);
+    auto folder = OutputFolder::create(output_, given_.flag("--force"));
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     folder_.emplace(std::move(*folder));
     const auto inside = std::filesystem::path(folder_->path_of("x")).parent_path();
@@ -148,22 +132,23 @@ class ReduceCommand : public Command {
       report.folder = folder_->final_path();
       written.push_back(output_);
     }
-    write_stdout(json_ ? reduce_json(report) : reduce_text(report), written);
+    write_stdout(given_.flag("--json") ? reduce_json(report) : reduce_text(report), written);
     if (outcome->part.attempt.verdict == LowerVerdict::driver) return ExitCode::external_failed;
     return outcome->finding ? ExitCode::done : ExitCode::check_failed;
   }
 
+  const Given& given_;
   SplitRequest request_;
-  const CLI::Option* fold_ = nullptr;
   BackendArgs backend_;
   ReduceOptions options_;
   std::string nodes_, partition_, output_;
   std::optional<OutputFolder> folder_;
-  bool force_ = false, json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_reduce_command() { return std::make_unique<ReduceCommand>(); }
+std::unique_ptr<Command> make_reduce_command(const Given& given) {
+  return std::make_unique<ReduceCommand>(given);
+}
 
 }  // namespace cleave

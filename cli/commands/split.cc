@@ -1,5 +1,4 @@
 // cleave split: the whole job; writes the partitions, the root, reports and drawings to a folder.
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <utility>
 
@@ -20,41 +19,24 @@ namespace {
 
 class SplitCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_split_options(app, request_, Lists::required, Targets::several);
-    add_output_folder_option(app, "-o,--output", output_,
-                             "folder to write; written completely or not at all")
-        ->required();
-    files_.add_to(app);
-    add_onnx_options(app, what_.onnx);
-    add_bundle_option(app, what_.part_files);
-    app.add_option("--opset", what_.opset,
-                   "write parts and root.onnx in this opset, by ONNX's version converter; needs "
-                   "Python with onnx (ONNX models)")
-        ->type_name("N")
-        ->check(whole_number())
-        ->check(CLI::Range(1, 1000))
-        ->excludes("--annotate");
-    add_tflite_options(app, what_.tflite_lift);
-    capture_.add_to(app);
-    add_words(
-        app, "--drawings", {"none", "summary", "all"},
-        [this](std::size_t i) { what_.drawings = static_cast<Drawings>(i); },
-        "which drawings to write: none, of the model and of the split only, or also of each "
-        "partition; without it each of up to 200 partitions is drawn");
-    app.add_flag("--json", json_, "print the report as JSON instead of text");
-#if CLEAVE_WITH_STAGES
-    map_.add_to(app);
-#endif
+  explicit SplitCommand(const Given& given)
+      : given_(given),
+        files_(given),
+        output_(given.text("--output")),
+        json_(given.flag("--json")),
+        capture_{given.text("--inputs"), given.count("--seed")} {
+    what_.onnx = onnx_options(given);
+    what_.part_files = part_files(given);
+    what_.tflite_lift = tflite_lift(given);
+    what_.opset = static_cast<std::uint32_t>(given.count("--opset"));
+    if (given.has("--drawings")) what_.drawings = given.word<Drawings>("--drawings");
   }
 
   ExitCode run() override {
 #if CLEAVE_WITH_STAGES
-    if (map_.is_asked()) {
-      return map_.run(
-          request_.model,
-          {output_, json_, files_.page(), what_.onnx, what_.part_files, what_.tflite_lift},
-          {"--netron", "--model-explorer", "--opset", "--capture", "--drawings"}, false);
+    if (given_.has("--map")) {
+      return split_by_map(
+          given_, {{"--netron", "--model-explorer", "--opset", "--capture", "--drawings"}}, false);
     }
 #endif
     if (const auto fault = files_.check(output_); !fault) {
@@ -70,14 +52,14 @@ class SplitCommand : public Command {
     what_.report = [&](const Report& report, const OutputFolder& made) {
       return files_.write_inside(report, made, bar);
     };
-    if (capture_.is_wanted) {
+    if (given_.flag("--capture")) {
       what_.capture = [&](const OutputFolder& made, ModelFormat format) {
         bar.erase();
         return capture_parts(made, capture_, format);
       };
     }
     const auto fits = [&](const LoadedModel& model) { return check_split_files(what_, model); };
-    const auto job = split_with_progress(request_, {.check = fits});
+    const auto job = split_with_progress(given_.split, {.check = fits});
     if (!job) return job.error();
     const auto written = write_split(*job, what_, *folder, bar.observer());
     bar.erase();
@@ -95,19 +77,18 @@ class SplitCommand : public Command {
   }
 
  private:
-  SplitRequest request_;
+  const Given& given_;
   ReportFiles files_;
   std::string output_;
-  bool json_ = false;
+  bool json_;
   CaptureArgs capture_;
   SplitFiles what_;
-#if CLEAVE_WITH_STAGES
-  MapSplit map_;
-#endif
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_split_command() { return std::make_unique<SplitCommand>(); }
+std::unique_ptr<Command> make_split_command(const Given& given) {
+  return std::make_unique<SplitCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,5 +1,4 @@
 // cleave stage: cuts a model into the stages of a pipeline.
-#include <CLI/CLI.hpp>
 #include <map>
 
 #include "cli/commands/command.h"
@@ -20,16 +19,15 @@ namespace {
 
 class StageCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    add_model_options(app, model_);
-    app.get_option("MODEL")->required(false);
-    add_input_option(
-        app, "--workload", workload_,
-        "stages of a device placement workload instead of a model (see samples/README.md)");
-    plan_.add_to(app);
-    stages_.add_to(app);
-    schedule_.add_to(app);
-    output_.add_to(app);
+  explicit StageCommand(const Given& given)
+      : given_(given),
+        model_(given.split.model),
+        workload_(given.text("--workload")),
+        plan_(stage_plan_request(given)),
+        sharing_(stage_boundary_options(given)),
+        schedule_(schedule_request(given)),
+        output_(given) {
+    if (given.has("--stage")) only_ = given.count("--stage");
   }
 
   ExitCode run() override {
@@ -37,7 +35,7 @@ class StageCommand : public Command {
       return wrong_usage({workload_.empty() ? "MODEL is required, or --workload FILE"
                                             : "--workload takes the place of MODEL: give one"});
     }
-    if (!workload_.empty()) return stage_workload(workload_, plan_, output_);
+    if (!workload_.empty()) return stage_workload(given_, plan_, output_);
     return stage_model();
   }
 
@@ -59,30 +57,30 @@ class StageCommand : public Command {
   ExitCode stage_model() {
     auto folder = output_.create_folder();
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-    if (stages_.only() && *folder) {
+    if (only_ && *folder) {
       return wrong_usage({"--stage prints one stage and writes nothing: leave -o out"});
     }
     auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
     const Graph graph = model->graph.with_shapes(seen_shapes(*model));
-    const auto plan = plan_stages(*model, graph, plan_);
+    const auto plan = plan_stages(*model, graph, given_, plan_);
     if (!plan) return plan.error();
     auto pipeline = form_pipeline(*model, graph, *plan);
     if (!pipeline) return wrong_usage(pipeline.error());
-    if (const auto asked = schedule_.request()) {
-      const BalanceRequest costs = plan_.request().balance;
-      auto schedule = schedule_stages({graph, pipeline->partition, costs, plan->balance}, *asked);
+    if (schedule_) {
+      auto schedule =
+          schedule_stages({graph, pipeline->partition, plan_.balance, plan->balance}, *schedule_);
       if (!schedule) return refuse(schedule.error());
       pipeline->schedule = *std::move(schedule);
     }
-    if (stages_.only()) return print_stage(*model, graph, *pipeline);
+    if (only_) return print_stage(*model, graph, *pipeline);
     return report_and_write(*model, graph, *plan, *pipeline, *folder);
   }
 
   // The shapes that the profiles of --costs saw. Faults of these files are left to the plan, which
   // reads them for their times.
   ShapeOverlay seen_shapes(LoadedModel& model) const {
-    const auto files = plan_.request().balance.costs_files;
+    const auto& files = plan_.balance.costs_files;
     if (files.empty()) return {};
     const auto costs = read_costs_and_shapes(files, model);
     return costs ? observed_shapes(*costs) : ShapeOverlay();
@@ -109,14 +107,13 @@ class StageCommand : public Command {
   Result<Pipeline> form_pipeline(const LoadedModel& model, const Graph& graph,
                                  const StagePlan& plan) const {
     Partition partition = form_stages(graph, plan.stage_of, plan.names);
-    auto boundaries =
-        find_stage_boundaries(graph, partition, by_value_names(model, stages_.boundary_options()));
+    auto boundaries = find_stage_boundaries(graph, partition, by_value_names(model, sharing_));
     if (!boundaries) return boundaries.error();
-    auto devices = stages_.devices(partition.count());
+    auto devices = stage_devices(given_, partition.count());
     if (!devices) return devices.error();
     Pipeline pipeline{std::move(partition), *std::move(boundaries), *std::move(devices)};
-    if (!stages_.loss()) return pipeline;
-    const auto loss = find_loss(model, *stages_.loss());
+    if (!given_.has("--loss-output")) return pipeline;
+    const auto loss = find_loss(model, given_.text("--loss-output"));
     if (!loss) return loss.error();
     auto backward = plan_backward(graph, pipeline.partition, pipeline.root(model), *loss);
     if (!backward) return backward.error();
@@ -136,7 +133,7 @@ class StageCommand : public Command {
                         .root = root,
                         .devices = pipeline.devices.empty() ? plan.devices : pipeline.devices,
                         .backward = backward,
-                        .skips = {{pipeline.boundaries.skips, stages_.boundary_options().relay}},
+                        .skips = {{pipeline.boundaries.skips, sharing_.relay}},
                         .balance = plan.balance,
                         .schedule = pipeline.schedule,
                         .notes = model.notes};
@@ -163,7 +160,7 @@ class StageCommand : public Command {
   ExitCode print_stage(const LoadedModel& model, const Graph& graph,
                        const Pipeline& pipeline) const {
     const Partition& partition = pipeline.partition;
-    const std::size_t stage = *stages_.only();
+    const std::size_t stage = *only_;
     if (stage >= partition.count()) {
       return wrong_usage({"there is no stage " + std::to_string(stage) + ": the pipeline has " +
                           std::to_string(partition.count()) + ", counted from 0"});
@@ -176,16 +173,20 @@ class StageCommand : public Command {
     return ExitCode::done;
   }
 
-  ModelRequest model_;
+  const Given& given_;
+  const ModelRequest& model_;
   std::string workload_;
-  StagePlanArgs plan_;
-  StageArgs stages_;
-  ScheduleArgs schedule_;
+  StagePlanRequest plan_;
+  StageBoundaryOptions sharing_;
+  std::optional<ScheduleRequest> schedule_;
+  std::optional<std::size_t> only_;  // the stage to print
   StagesOutput output_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_stage_command() { return std::make_unique<StageCommand>(); }
+std::unique_ptr<Command> make_stage_command(const Given& given) {
+  return std::make_unique<StageCommand>(given);
+}
 
 }  // namespace cleave

@@ -1,6 +1,5 @@
 // cleave tune: times the accelerator partitions by a command, and places the model by these times; or learns from
 // profiles of some models the times of ops, for models without a profile.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -9,7 +8,6 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/quantity.h"
 #include "formats/base/files.h"
 #include "formats/base/json.h"
 #include "formats/lists/costs.h"
@@ -19,69 +17,20 @@
 namespace cleave {
 namespace {
 
-void set_seconds(const std::string& option, const std::string& text, double& seconds) {
-  const auto parsed = parse_duration(text);
-  if (!parsed) {
-    throw CLI::ValidationError(option, "\"" + text + "\" is no time: write 300s or 10min");
-  }
-  seconds = *parsed;
-}
-
 class TuneCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app_ = &app;
-    add_split_options(app, request_.split);
-    auto* const run =
-        app.add_option("--run", request_.command,
-                       "command of /bin/sh that runs one partition; {model} is its ONNX file; the "
-                       "last line that it prints is milliseconds");
-    run->required()->type_name("COMMAND");
-    app.add_option(
-           "--run-split", request_.whole_command,
-           "command of /bin/sh that runs a whole split, whose folder is {split}, and prints "
-           "milliseconds: at the end it times the plan, the split without --place cost and "
-           "the CPU alone")
-        ->type_name("COMMAND");
-    auto* const output =
-        add_output_option(
-            app, "-o,--output", output_,
-            "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
-            "keeps what was timed, so that a later run, with --force, goes on")
-            ->check(written_beside(".journal"))
-            ->required();
-    // A list of files would leave its last one to a MODEL that is required.
-    app.get_option("MODEL")->required(false);
-    const std::vector<CLI::Option*> of_timing = {app.get_option("--support"), run, output};
-    auto* const learn =
-        add_input_option(app, "--learn", profiles_,
-                         "instead of timing: learn what each op takes from profiles of ONNX "
-                         "Runtime, OpenVINO or TensorRT, best unoptimised: with fused kernels the "
-                         "time of a node is a share")
-            ->each([of_timing](const std::string&) {
-              for (CLI::Option* const option : of_timing) option->required(false);
-            });
-    add_input_option(app, "--models", models_,
-                     "the model of each profile of --learn, in the same order")
-        ->needs(learn);
-    add_output_option(app, "--plan", plan_,
-                      "file to write: the fastest placement, as verdicts for --verdicts; of what "
-                      "--run-split measured, else the one that the times lead to");
-    add_force_option(app, force_);
-    app.add_option_function<std::string>(
-           "--budget",
-           [this](const std::string& text) {
-             set_seconds("--budget", text, request_.budget_seconds);
-           },
-           "start no command later than this, e.g. 10min")
-        ->type_name("TIME");
-    app.add_option_function<std::string>(
-           "--timeout",
-           [this](const std::string& text) {
-             set_seconds("--timeout", text, request_.timeout_seconds);
-           },
-           "of one command [600s]")
-        ->type_name("TIME");
+  explicit TuneCommand(const Given& given)
+      : given_(given),
+        profiles_(given.texts("--learn")),
+        models_(given.texts("--models")),
+        output_(given.text("--output")),
+        plan_(given.text("--plan")),
+        force_(given.flag("--force")) {
+    request_.split = given.split;
+    request_.command = given.text("--run");
+    request_.whole_command = given.text("--run-split");
+    request_.budget_seconds = given.if_seconds("--budget").value_or(request_.budget_seconds);
+    request_.timeout_seconds = given.if_seconds("--timeout").value_or(request_.timeout_seconds);
   }
 
   ExitCode run() override {
@@ -111,11 +60,9 @@ class TuneCommand : public Command {
 
  private:
   ExitCode learn() {
-    std::vector<std::string> idle = options_of_lists();
-    idle.insert(idle.end(), {"MODEL", "--run", "--run-split", "--plan", "--budget", "--timeout"});
-    const auto refused =
-        refuse_idle(*app_, idle, "is for a model that is timed, and --learn takes profiles",
-                    "leave --learn out");
+    const auto refused = refuse_idle(
+        given_, {{"MODEL", "--run", "--run-split", "--plan", "--budget", "--timeout"}},
+        "is for a model that is timed, and --learn takes profiles", "leave --learn out");
     if (refused) return *refused;
     if (models_.size() != profiles_.size()) {
       print_error("there are " + std::to_string(profiles_.size()) + " profiles and " +
@@ -128,7 +75,7 @@ class TuneCommand : public Command {
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
     CalibrateRequest request{.models = {}, .profiles = profiles_};
-    BoundModels bound(*app_, request_.split.model, models_.size() > 1);
+    BoundModels bound(given_, models_.size() > 1);
     for (const std::string& path : models_) request.models.push_back(bound.request_for(path));
     if (!bound.are_all_bound()) return ExitCode::bad_input;
     const auto job = calibrate(request);
@@ -187,16 +134,18 @@ class TuneCommand : public Command {
     return run_tuning(request_, bar.observer());
   }
 
-  CLI::App* app_ = nullptr;
+  const Given& given_;
   TuneRequest request_;
   std::vector<std::string> profiles_;  // --learn
   std::vector<std::string> models_;    // of these profiles
   std::string output_, plan_;
-  bool force_ = false;
+  bool force_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_tune_command() { return std::make_unique<TuneCommand>(); }
+std::unique_ptr<Command> make_tune_command(const Given& given) {
+  return std::make_unique<TuneCommand>(given);
+}
 
 }  // namespace cleave

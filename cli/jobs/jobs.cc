@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -11,9 +12,7 @@
 #include <utility>
 
 #include <spdlog/spdlog.h>
-#include <CLI/CLI.hpp>
 
-#include "cli/options/config_file.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/words.h"
@@ -87,7 +86,7 @@ ModelRequest BoundModels::request_for(const std::string& path) {
   ++models_;
   ModelRequest request = request_;
   request.path = path;
-  if (are_several_ && path != "-" && !given().empty()) {
+  if (are_several_ && path != "-" && !bindings().empty()) {
     ModelRequest plain = request;
     plain.bindings.dims.clear();
     plain.bindings.inputs.clear();
@@ -95,7 +94,7 @@ ModelRequest BoundModels::request_for(const std::string& path) {
     const auto probe = read_model(path, plain.bindings, plain.limits);
     request = probe ? request_of(path, *probe) : plain;
   }
-  bind_by_config(command_, request);
+  given_.bind(request);
   return request;
 }
 
@@ -115,18 +114,17 @@ ModelRequest BoundModels::request_of(const std::string& path, const LoadedModel&
   return request;
 }
 
-std::vector<BoundModels::Given> BoundModels::given() const {
-  std::vector<Given> given;
-  for (const auto& dim : request_.bindings.dims) given.emplace_back("--dim", dim.first);
-  for (const auto& input : request_.bindings.inputs)
-    given.emplace_back("--input-shape", input.first);
-  for (const auto& value : request_.bindings.values) given.emplace_back("--set-input", value.first);
-  return given;
+std::vector<BoundModels::Binding> BoundModels::bindings() const {
+  std::vector<Binding> all;
+  for (const auto& dim : request_.bindings.dims) all.emplace_back("--dim", dim.first);
+  for (const auto& input : request_.bindings.inputs) all.emplace_back("--input-shape", input.first);
+  for (const auto& value : request_.bindings.values) all.emplace_back("--set-input", value.first);
+  return all;
 }
 
 bool BoundModels::are_all_bound() const {
   bool are_all = true;
-  for (const Given& one : given()) {
+  for (const Binding& one : bindings()) {
     const auto lacking = lacking_.find(one);
     if (lacking == lacking_.end()) continue;
     const auto& [option, name] = one;
@@ -177,16 +175,6 @@ std::string name_of(const std::filesystem::path& path) { return path.filename().
 
 }  // namespace
 
-void PageFile::add_to(CLI::App& app) {
-  add_output_option(app, "--html", path_, "also write the report as one page for a browser");
-  add_force_option(app, force_);
-}
-
-void PageFile::add_with_drawings(CLI::App& app) {
-  add_to(app);
-  layout_.add_to(app);
-}
-
 Status<Diagnostics> PageFile::check() const {
   return path_.empty() ? Status<Diagnostics>(Done{}) : check_may_write(path_, force_);
 }
@@ -200,20 +188,47 @@ std::vector<std::string> PageFile::written() const {
   return path_.empty() ? std::vector<std::string>{} : std::vector<std::string>{path_};
 }
 
-void ReportFiles::add_to(CLI::App& app) {
-  page_.add_with_drawings(app);
-  add_output_option(
-      app, "--netron", netron_,
-      "also write an attachment for Netron: open the model there, then this .json file")
-      ->check(CLI::Validator(
-          [](const std::string& path) {
-            return path.ends_with(".json") ? "" : "Netron takes only files that end in .json";
-          },
-          ""));
-  CLI::Option* const explorer = add_output_folder_option(
-      app, "--model-explorer", model_explorer_,
-      "also write node data for Model Explorer: partitions, reasons, FLOPs");
-  set_written_names(explorer, model_explorer_file_names());
+CiFiles::CiFiles(const Given& given)
+    : files_{{ci_junit, given.text("--junit")},
+             {ci_sarif, given.text("--sarif")},
+             {ci_markdown, given.text("--markdown")}},
+      force_(given.flag("--force")),
+      github_(given.flag("--github")) {
+  std::erase_if(files_, [](const auto& file) { return file.second.empty(); });
+  for (const auto& [make, path] : files_) written_.push_back(path);
+}
+
+Status<Diagnostics> CiFiles::check() const {
+  for (const std::string& path : written_) {
+    if (auto done = check_may_write(path, force_); !done) return done;
+  }
+  return Done{};
+}
+
+ExitCode CiFiles::write(const CiReport& report) const {
+  for (const auto& [make, path] : files_) {
+    const auto written = write_file(path, make(report), force_);
+    if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  }
+  return ExitCode::done;
+}
+
+void CiFiles::annotate(const CiReport& report, bool has_json) const {
+  if (!github_) return;
+  const std::string text = ci_annotations(report);
+  if (has_json) {
+    std::fputs(text.c_str(), stderr);
+  } else {
+    write_commands(text);
+  }
+}
+
+ReportFiles::ReportFiles(const Given& given)
+    : page_(given),
+      netron_(given.text("--netron")),
+      model_explorer_(given.text("--model-explorer")) {
+  if (netron_.empty() || netron_.ends_with(".json")) return;
+  refuse_option("--netron", "Netron takes only files that end in .json");
 }
 
 Status<Diagnostics> ReportFiles::check(const std::string& made) const {
@@ -449,25 +464,6 @@ FaultCause cause_of(const ChildResult& result) {
       return FaultCause::program;
   }
 }
-
-}  // namespace
-
-void CaptureArgs::add_to(CLI::App& app) {
-  CLI::Option* const wanted = app.add_flag(
-      "--capture", is_wanted,
-      "also run the parts, in ONNX Runtime or torch, and write what each takes and makes, "
-      "as test data in the folder captured; needs Python with onnx, onnxruntime, numpy, "
-      "or torch");
-  add_input_option(app, "--inputs", inputs,
-                   "inputs of the model for --capture: a .npz file or a folder of input_0.pb, ...; "
-                   "else drawn at random")
-      ->needs(wanted);
-  app.add_option("--seed", seed, "of inputs that are drawn for --capture")
-      ->check(whole_number())
-      ->needs(wanted);
-}
-
-namespace {
 
 // Runs the script in Python. On failure to start, why is printed. `option` is what asks for it.
 std::optional<ChildResult> run_script(const std::string& option, const std::string& name,

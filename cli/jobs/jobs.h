@@ -15,6 +15,7 @@
 #include "formats/base/files.h"
 #include "formats/base/model.h"
 #include "formats/models/models.h"
+#include "formats/report/ci/ci_report.h"
 #include "formats/report/drawings/pages.h"
 #include "formats/report/words/report.h"
 #include "formats/run/jobs/jobs.h"
@@ -67,18 +68,14 @@ Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model
 // model that has it. A warning counts the models without it; if no model has it, the command refuses it.
 // Tables [[model]] of --config bind in the models that they name, which must have what they bind.
 
-namespace CLI {
-class App;
-}
-
 namespace cleave {
 
 class BoundModels {
  public:
   // `are_several`: false for a single model, which is refused while it is read if it lacks a
   // binding.
-  BoundModels(const CLI::App& command, const ModelRequest& request, bool are_several)
-      : command_(command), request_(request), are_several_(are_several) {}
+  BoundModels(const Given& given, bool are_several)
+      : given_(given), request_(given.split.model), are_several_(are_several) {}
 
   // Reads a model and prints warnings; nullopt when it has faults, which are printed. With bindings
   // the model is read twice, first for the names that it has; standard input is not, and must have
@@ -97,15 +94,16 @@ class BoundModels {
   bool are_all_bound() const;
 
  private:
-  using Given = std::pair<std::string_view, std::string>;  // an option, and the name that it binds
-  std::vector<Given> given() const;
+  using Binding =
+      std::pair<std::string_view, std::string>;  // an option, and the name that it binds
+  std::vector<Binding> bindings() const;
   ModelRequest request_of(const std::string& path, const LoadedModel& probe);
 
-  const CLI::App& command_;
+  const Given& given_;
   const ModelRequest& request_;
   bool are_several_;
-  std::size_t models_ = 0;                // that were asked for
-  std::map<Given, std::size_t> lacking_;  // models without it
+  std::size_t models_ = 0;                  // that were asked for
+  std::map<Binding, std::size_t> lacking_;  // models without it
 };
 
 }  // namespace cleave
@@ -114,22 +112,17 @@ class BoundModels {
 //
 // Files that a report is written to, besides standard output: one option each.
 
-namespace CLI {
-class App;
-}
-
 namespace cleave {
 
-// --html of a report that is no single split, and --force.
+// --html of a report that is no single split, --force, and --layout-timeout.
 class PageFile {
  public:
-  void add_to(CLI::App& app);
-  // With --layout-timeout, for a page with drawings.
-  void add_with_drawings(CLI::App& app);
+  explicit PageFile(const Given& given)
+      : path_(given.text("--html")), force_(given.flag("--force")), limits_(layout_limits(given)) {}
   bool is_asked() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
   bool is_forced() const { return force_; }
-  const LayoutLimits& limits() const { return layout_.limits(); }
+  const LayoutLimits& limits() const { return limits_; }
   // Checks, before the work, that it can be written.
   Status<Diagnostics> check() const;
   // Prints what is wrong, and warns of drawings that could not be laid out.
@@ -139,14 +132,34 @@ class PageFile {
 
  private:
   std::string path_;
-  bool force_ = false;
-  LayoutArgs layout_;
+  bool force_;
+  LayoutLimits limits_;
+};
+
+// --junit, --sarif, --markdown, with --force, and --github: what CI servers are told.
+class CiFiles {
+ public:
+  explicit CiFiles(const Given& given);
+  // Checks, before the work, that they can be written.
+  Status<Diagnostics> check() const;
+  // Prints what is wrong.
+  ExitCode write(const CiReport& report) const;
+  // Annotations go to standard error when standard output has JSON; GitHub reads both.
+  void annotate(const CiReport& report, bool has_json) const;
+  // Paths of the files asked for.
+  const std::vector<std::string>& written() const { return written_; }
+
+ private:
+  using Make = std::string (*)(const CiReport&);
+  std::vector<std::pair<Make, std::string>> files_;
+  std::vector<std::string> written_;
+  bool force_, github_;
 };
 
 // --html, --netron, --model-explorer, and --force.
 class ReportFiles {
  public:
-  void add_to(CLI::App& app);
+  explicit ReportFiles(const Given& given);
   const PageFile& page() const { return page_; }
   bool is_forced() const { return page_.is_forced(); }
   // Checks, before the work, that the files asked for can be written. `made` is a folder that the
@@ -179,17 +192,11 @@ class ReportFiles {
 //               of each as test data (scripts/capture_inputs.py, scripts/capture_torch.py)
 //   --opset N   converts the parts and the root to another opset (scripts/convert_opset.py)
 
-namespace CLI {
-class App;
-}
-
 namespace cleave {
 
 struct CaptureArgs {
-  bool is_wanted = false;
   std::string inputs;  // "": random
   std::uint64_t seed = 0;
-  void add_to(CLI::App& app);
 };
 
 // Scripts write lines: what they say is printed as it is, and the faults that are returned only have their causes.

@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
@@ -37,12 +35,11 @@ Result<BalanceRun, Fault> balance_with_progress(const Workload& workload,
 }  // namespace
 
 Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& graph,
-                                        const StagePlanArgs& args) {
-  if (const auto idle = args.idle_option()) {
+                                        const Given& given, StagePlanRequest request) {
+  if (const auto idle = idle_stage_option(given, request)) {
     print_error(idle->message, idle->notes);
     return ExitCode::usage;
   }
-  StagePlanRequest request = args.request();
   request.ties = model_ties(model);
   const OpFacts facts = op_facts(model);
   request.balance.facts = &facts;
@@ -52,21 +49,21 @@ Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& g
   return *std::move(plan);
 }
 
-ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
+ExitCode stage_workload(const Given& given, const StagePlanRequest& request,
                         const StagesOutput& output) {
-  if (const std::string option = args.first_not_for_workload(); !option.empty()) {
+  if (const std::string option = first_not_for_workload(given); !option.empty()) {
     print_error(option +
                 " cannot be used with a workload, which has its own costs and edges and no model");
     return ExitCode::usage;
   }
   auto folder = output.create_folder();
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-  const auto source = open_side_file(path);
+  const auto source = open_side_file(given.text("--workload"));
   if (!source) return refuse(source.error());
   const auto workload = read_workload(*source);
   if (!workload) return refuse(workload.error());
   print_diagnostics(workload->warnings);
-  const auto run = balance_with_progress(*workload, args.request());
+  const auto run = balance_with_progress(*workload, request);
   if (!run) return refuse(run.error());
   const WorkloadReport report{.path = source->path(),
                               .workload = *workload,
@@ -80,18 +77,6 @@ ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
 }
 
 // ---- write stages ----
-
-void StagesOutput::add_to(CLI::App& app) {
-  auto* const output = add_output_folder_option(
-      app, "-o,--output", path, "folder to write; written completely or not at all");
-  page.add_with_drawings(app);
-  add_onnx_options(app, onnx);
-  add_bundle_option(app, part_files);
-  add_tflite_options(app, tflite_lift);
-  for (const char* const option : {"--weights", "--annotate", "--bundle"})
-    app.get_option(option)->needs(output);
-  app.add_flag("--json", json, "print the report as JSON instead of text");
-}
 
 Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
   if (auto may = page.check(); !may) return std::move(may).error();
@@ -111,8 +96,8 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
         folder);
   }
   ModelPieces chosen = pieces;
-  chosen.files = part_files;
-  chosen.tflite_lift = tflite_lift;
+  chosen.files = files;
+  chosen.tflite_lift = lift;
   const auto written = write_models_with_progress(report.model, chosen, onnx, *folder);
   if (!written) return refuse(written.error());
   report.part_files = written->part_files;
@@ -151,53 +136,31 @@ ExitCode StagesOutput::write(const Texts& texts, std::optional<OutputFolder>& fo
 
 // ---- split by a map ----
 
-void MapSplit::add_to(CLI::App& app) {
-  app_ = &app;
-  auto* const support = app.get_option("--support");
-  auto* const map =
-      add_input_option(app, "--map", path_,
-                       "split by a map instead of lists: which partition each node is in, as JSON, "
-                       "CSV, TSV, or a folder that cleave wrote")
-          ->each([support](const std::string&) { support->required(false); });
-  app.add_option_function<std::string>(
-         "--default", [this](const std::string& text) { names_.fallback = text; },
-         "with --map: the partition of nodes that the map does not name")
-      ->type_name("PARTITION")
-      ->needs(map);
-  app.add_option("--affix", names_.affix,
-                 "with --map: name partitions submod_<affix>_<id> instead of submod_<id>")
-      ->type_name("TEXT")
-      ->needs(map);
-  app.add_flag("--keep-original-order", order_.keep_original_order,
-               "with --map: call partitions in the order in which they first appear in the model")
-      ->needs(map);
-  add_choice(app, "--parameters", boundary_.pass_parameters, {{"root", true}, {"copy", false}},
-             "with --map: parameters that nodes read come from the root, or each partition has a "
-             "copy")
-      ->needs(map);
-}
-
-ExitCode MapSplit::run(const ModelRequest& request, const StagesOutput& output,
-                       const std::vector<std::string>& for_lists, bool nodes) const {
-  std::vector<std::string> idle = options_of_lists();
-  idle.insert(idle.end(), for_lists.begin(), for_lists.end());
+ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_lists, bool nodes) {
   const auto refused =
-      refuse_idle(*app_, idle, "is for a split by lists, and --map splits", "leave --map out");
+      refuse_idle(given, for_lists, "is for a split by lists, and --map splits", "leave --map out");
   if (refused) return *refused;
+  const StagesOutput output(given);
   auto folder = output.create_folder();
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-  const auto model = load_model(request);
+  const auto model = load_model(given.split.model);
   if (!model) return ExitCode::bad_input;
-  const std::string path = std::filesystem::is_directory(path_) ? path_ + "/manifest.json" : path_;
-  const auto assignment = read_partition_map(path, model->graph, names_);
+  std::string path = given.text("--map");
+  if (std::filesystem::is_directory(path)) path += "/manifest.json";
+  PartitionMapOptions names{.affix = given.text("--affix")};
+  if (given.has("--default")) names.fallback = given.text("--default");
+  const auto assignment = read_partition_map(path, model->graph, names);
   if (!assignment) return refuse(assignment.error());
-  const auto partition = order_parts(model->graph, *assignment, order_, model_ties(*model));
+  const auto partition =
+      order_parts(model->graph, *assignment,
+                  {.keep_original_order = given.flag("--keep-original-order")}, model_ties(*model));
   if (!partition) {
     Diagnostic fault = diagnostic_of(path, partition.error().message);
     fault.notes = partition.error().notes;
     return refuse({fault});
   }
-  const Boundaries boundaries = find_boundaries(model->graph, *partition, boundary_);
+  const Boundaries boundaries = find_boundaries(
+      model->graph, *partition, {.pass_parameters = given.text("--parameters") == "root"});
   if (nodes) {
     write_stdout(print_split(model->graph, *partition, boundaries));
     return ExitCode::done;

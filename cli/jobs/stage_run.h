@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,15 +23,17 @@
 // The output of `stage` and of a split by a map: prints the report, and writes the stages or partitions if
 // asked to.
 
-namespace CLI {
-class App;
-}
-
 namespace cleave {
 
 // -o, --html, --force, --weights, --annotate, --bundle, --lift-state, --json
 struct StagesOutput {
-  void add_to(CLI::App& app);
+  explicit StagesOutput(const Given& given)
+      : path(given.text("--output")),
+        json(given.flag("--json")),
+        page(given),
+        onnx(onnx_options(given)),
+        files(part_files(given)),
+        lift(tflite_lift(given)) {}
 
   // The folder to write; nullopt when none was asked for. The error says also where the page cannot be
   // written.
@@ -49,34 +53,20 @@ struct StagesOutput {
   // The same when there are no models to write.
   ExitCode write(const Texts& texts, std::optional<OutputFolder>& folder) const;
 
-  std::string path = {};
-  bool json = false;
-  PageFile page = {};
-  OnnxWriteOptions onnx = {};
-  PartFiles part_files = PartFiles::one_a_part;
-  TfliteLift tflite_lift = TfliteLift::shared;
+  std::string path;
+  bool json;
+  PageFile page;
+  OnnxWriteOptions onnx;
+  PartFiles files;
+  TfliteLift lift;
 };
 
 // ---- split by a map ----
 
 // `--map FILE` of commands that split: a map made elsewhere says which partition each node is in, not lists.
-class MapSplit {
- public:
-  // --map, --default, --affix, --keep-original-order, --parameters. With --map, -s is not required.
-  void add_to(CLI::App& app);
-  bool is_asked() const { return !path_.empty(); }
-  // `for_lists`: options of the command that say nothing to such a split, besides those of all splits. `nodes`: prints
-  // a line for each node instead of the report.
-  ExitCode run(const ModelRequest& model, const StagesOutput& output,
-               const std::vector<std::string>& for_lists, bool nodes) const;
-
- private:
-  const CLI::App* app_ = nullptr;
-  std::string path_;
-  PartitionMapOptions names_;
-  AssignmentOptions order_;
-  BoundaryOptions boundary_{.pass_parameters = true};
-};
+// `for_lists`: options of the command that say nothing to such a split, besides those of all splits. `nodes`: prints
+// a line for each node instead of the report.
+ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_lists, bool nodes);
 
 // ---- stage run ----
 //
@@ -85,11 +75,11 @@ class MapSplit {
 // Decides where the model is cut. Prints warnings, and on failure what is wrong; the error is the
 // exit code.
 Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& graph,
-                                        const StagePlanArgs& args);
+                                        const Given& given, StagePlanRequest request);
 
 // cleave stage --workload: balanced stages of a public workload instead of a model. Reads,
 // balances, reports. Prints what is wrong.
-ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
+ExitCode stage_workload(const Given& given, const StagePlanRequest& request,
                         const StagesOutput& output);
 
 }  // namespace cleave

@@ -1,11 +1,9 @@
 #include "cli/options/backend_args.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <thread>
 
-#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
 #include "core/base/words.h"
@@ -16,8 +14,6 @@
 
 namespace cleave {
 namespace {
-
-constexpr unsigned kMostJobs = 1024;
 
 // The runtime that models of the format are made for.
 std::string standard_reference(ModelFormat format) {
@@ -111,19 +107,6 @@ std::string unknown_target(const TargetBackend& given, const std::vector<std::st
 
 }  // namespace
 
-void ReferenceArgs::add_to(CLI::App& app) {
-  app.add_option(
-      "--reference", name,
-      "the backend whose values and shapes are right (onnxruntime, litert for TensorFlow Lite, "
-      "torch for torch.export; where shapes of an ONNX model or a program of torch are open it is "
-      "the default, and none turns it off); runs the whole model once");
-  add_input_option(app, "--inputs", inputs,
-                   "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
-                   "without it inputs are random, or those that a torch.export archive has")
-      ->allow_extra_args(false);
-  app.add_option("--seed", seed, "seed of random inputs")->check(whole_number());
-}
-
 std::optional<Backend> ReferenceArgs::load(ModelFormat format) const {
   const std::string text = name.empty() ? standard_reference(format) : name;
   auto backend = load_backend(text);
@@ -145,67 +128,24 @@ bool ReferenceArgs::has_inputs() const {
   return are_there;
 }
 
-void BackendArgs::add_to(CLI::App& app) {
-  app.add_option("--backend", names,
-                 "the compiler: a backend file, the name of a known backend (cleave backend "
-                 "list), or NAME='program {model} -o {out}'; with TARGET= that of one of several "
-                 "targets; repeatable")
-      ->required()
-      ->allow_extra_args(false);
-  reference.add_to(app);
-  app.add_option("--launcher", launcher_,
-                 "command that starts each command of a backend: 'srun --ntasks=1'");
-  app.add_option("-j,--jobs", jobs_,
-                 "compilers at once; default, and 0: half of the cores, and 1 for NAME='...'")
-      ->check(whole_number())
-      ->check(CLI::Range(0U, kMostJobs).description(""));
-  app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
-  app.add_flag("--no-cache", is_uncached_, "ask the compiler again, even about known verdicts");
-  app.add_flag("--trust-failures", pool.trusts_failures,
-               "also cache timeouts, crashes and out-of-memory as verdicts");
-}
-
-void BackendArgs::add_search_runs_to(CLI::App& app) {
-  app.add_option("--search-runs", search.most_runs, "compiler runs of one search, at most")
-      ->check(whole_number());
-}
-
-void BackendArgs::add_search_to(CLI::App& app) {
-  add_choice(app, "--culprit", search.culprits,
-             {{"none", CulpritSearch::none},
-              {"hint", CulpritSearch::hint},
-              {"node", CulpritSearch::node},
-              {"minimal", CulpritSearch::minimal}},
-             "how far to search for the cause: none; nodes that the message names; a node; the "
-             "smallest set of nodes that still fails");
-  add_search_runs_to(app);
-  app.add_option_function<std::string>(
-         "--search-time",
-         [this](const std::string& text) {
-           const auto seconds = parse_duration(text);
-           if (!seconds || *seconds <= 0) {
-             throw CLI::ValidationError("--search-time",
-                                        "\"" + text + "\" is not a time: write 60s or 5min");
-           }
-           search.most_seconds = *seconds;
-         },
-         "time of one search, at most, such as 5min; what was found by then is reported")
-      ->type_name("TIME");
-  add_choice(app, "--pin-shapes", search.pins_shapes, {{"off", false}, {"boundary", true}},
-             "whether open shapes at a partition's boundary may be pinned to the reference's");
-  app.add_flag("--freeze-shape-values", search.freezes_values,
-               "whether small integers at the boundary may become constants");
-}
-
-void BackendArgs::add_compare_to(CLI::App& app) {
-  app.add_flag("--compare", pool.compares,
-               "also run the partitions, and compare with the reference");
-  app.add_flag("--strict-ties", pool.is_strict_on_ties,
-               "equal values in another order than the reference's are wrong");
-  app.add_option("--int-tolerance", integers_,
-                 "by how much 8-bit integers may differ, for quantised outputs; else as the "
-                 "backend's file says")
-      ->check(whole_number());
+BackendArgs::BackendArgs(const Given& given, CulpritSearch culprits, std::size_t most_runs)
+    : names(given.texts("--backend")),
+      reference{given.text("--reference"), given.texts("--inputs"), given.count("--seed")},
+      launcher_(given.text("--launcher")),
+      cache_(given.text("--cache")),
+      jobs_(given.count("--jobs")),
+      is_uncached_(given.flag("--no-cache")) {
+  pool.trusts_failures = given.flag("--trust-failures");
+  pool.compares = given.flag("--compare");
+  pool.is_strict_on_ties = given.flag("--strict-ties");
+  if (const auto most = given.if_count("--int-tolerance")) {
+    integers_ = static_cast<std::int64_t>(*most);
+  }
+  search.culprits = given.word("--culprit", culprits);
+  search.most_runs = given.if_count("--search-runs").value_or(most_runs);
+  search.most_seconds = given.if_seconds("--search-time").value_or(0);
+  search.pins_shapes = given.text("--pin-shapes") != "off";
+  search.freezes_values = given.flag("--freeze-shape-values");
 }
 
 std::optional<Backend> BackendArgs::load_one(const std::string& text, ModelFormat format) const {

@@ -7,13 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/terminal.h"
+#include "cli/options/options.h"
 #include "formats/base/model.h"
 #include "formats/run/lowering/lowering_job.h"
-
-namespace CLI {
-class App;
-}
 
 namespace cleave {
 
@@ -23,7 +19,6 @@ struct ReferenceArgs {
   std::vector<std::string> inputs;
   std::uint64_t seed = 0;
 
-  void add_to(CLI::App& app);
   // Reads the reference backend: `name`, or if that is empty the runtime of the model's format.
   // nullopt, after printing why, when it cannot be used.
   std::optional<Backend> load(ModelFormat format) const;
@@ -39,14 +34,10 @@ struct BackendArgs {
   PoolOptions pool;
   SearchSettings search;
 
-  // --backend, which is required, and the other options except those of searching and comparing.
-  void add_to(CLI::App& app);
-  // --culprit, --search-runs, --search-time, --pin-shapes, --freeze-shape-values
-  void add_search_to(CLI::App& app);
-  // --search-runs alone, with the number that `search` has as its default
-  void add_search_runs_to(CLI::App& app);
-  // --compare, --strict-ties, --int-tolerance
-  void add_compare_to(CLI::App& app);
+  // --backend, --reference and --inputs, --jobs and the cache, --culprit and other options of searching, --compare and
+  // of comparing. `culprits`, `most_runs`: unless --culprit, --search-runs are given.
+  explicit BackendArgs(const Given& given, CulpritSearch culprits = CulpritSearch::node,
+                       std::size_t most_runs = SearchSettings{}.most_runs);
 
   // For models of the format. Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
   // after printing why, when one cannot be used.

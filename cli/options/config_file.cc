@@ -10,16 +10,14 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <optional>
 
-#include "cli/options/options.h"
 #include "core/base/words.h"
-#include "core/lists/support.h"
+#include "formats/base/text.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostConfigBytes = 4'000'000;
 constexpr std::size_t kMostKeyParts = 8;
 
 // Where the string ends that begins at `begin` with a quote.
@@ -125,12 +123,11 @@ class ConfigReader {
       }
       const toml::table* const table = node.as_table();
       if (table == nullptr) {
-        read_option({}, key, node);
+        read_option("", key, node);
         continue;
       }
-      // CLI11 refuses a table that is no command.
-      add({.parents = {name}, .name = "++"}, name, offset_of(key.source().begin));
-      for (const auto& [option, value] : *table) read_option({name}, option, value);
+      add({name, ""}, name, offset_of(key.source().begin));
+      for (const auto& [option, value] : *table) read_option(name, option, value);
     }
   }
 
@@ -159,30 +156,33 @@ class ConfigReader {
 
   void read_bindings(ShapeBindings& bindings, const std::string& option, const toml::node& node,
                      std::uint64_t place) {
+    SplitRequest request;
     const auto add = [&](const toml::node& value) {
       const auto text = text_of_value(value);
-      const auto added = text ? add_binding(bindings, option, *text)
+      const auto added = text ? set_in_request(request, *find_option(option, of::inspect), *text)
                               : Status<>(Error{"must be text, or a list of texts"});
       if (!added) add_fault(place, option.substr(2) + ": " + added.error().message);
     };
+    std::swap(request.model.bindings, bindings);
     if (const toml::array* const list = node.as_array()) {
       for (const toml::node& value : *list) add(value);
     } else {
       add(node);
     }
+    std::swap(request.model.bindings, bindings);
   }
 
-  void read_option(std::vector<std::string> parents, const toml::key& key, const toml::node& node) {
-    CLI::ConfigItem item{.parents = std::move(parents), .name = with_dashes(key.str())};
+  void read_option(const std::string& table, const toml::key& key, const toml::node& node) {
+    ConfigItem item{table, with_dashes(key.str())};
     const std::uint64_t place = offset_of(key.source().begin);
-    const std::string name = item.fullname();
+    const std::string name = table.empty() ? item.name : table + "." + item.name;
     if (item.name == "++" || item.name == "--") {  // they have a meaning for CLI11
       return add_fault(place, escaped_in_quotes(name) + " is not an option");
     }
     const toml::array* const list = node.as_array();
     const auto is_read = [&](const toml::node& value) {
       auto text = text_of_value(value);
-      if (text) item.inputs.push_back(*std::move(text));
+      if (text) item.texts.push_back(*std::move(text));
       return text.has_value();
     };
     const bool is_all_read =
@@ -190,7 +190,7 @@ class ConfigReader {
     if (!is_all_read) {
       add_fault(place, escaped_in_quotes(name) +
                            " must be text, a number, true or false, or a list of these");
-    } else if (item.inputs.empty()) {
+    } else if (item.texts.empty()) {
       add_fault(place, escaped_in_quotes(name) + " is an empty list: leave it out");
     } else {
       add(std::move(item), name, place);
@@ -212,7 +212,7 @@ class ConfigReader {
     }
   }
 
-  void add(CLI::ConfigItem item, const std::string& key, std::uint64_t place) {
+  void add(ConfigItem item, const std::string& key, std::uint64_t place) {
     config_.items.push_back(std::move(item));
     order_.emplace_back(place, order_.size());
     config_.places.emplace(key, place);
@@ -224,7 +224,7 @@ class ConfigReader {
       return std::pair(a.line, a.column) < std::pair(b.line, b.column);
     });
     std::sort(order_.begin(), order_.end());
-    std::vector<CLI::ConfigItem> sorted;
+    std::vector<ConfigItem> sorted;
     for (const auto& [place, i] : order_) sorted.push_back(std::move(config_.items[i]));
     config_.items = std::move(sorted);
   }
@@ -239,70 +239,5 @@ class ConfigReader {
 }  // namespace
 
 Loaded<ConfigOptions> parse_config(std::string_view text) { return ConfigReader(text).read(); }
-
-std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& stream) const {
-  text_.assign(kMostConfigBytes + 1, '\0');
-  stream.read(text_.data(), static_cast<std::streamsize>(text_.size()));
-  text_.resize(static_cast<std::size_t>(stream.gcount()));
-  auto config = parse_config(text_);
-  if (!config) {
-    faults_ = std::move(config.error());
-    throw CLI::ConfigError("the configuration file is refused");
-  }
-  config_ = *std::move(config);
-  return config_.items;
-}
-
-const ConfigFile* config_of(const CLI::App& command) {
-  const CLI::App* root = &command;
-  while (root->get_parent() != nullptr) root = root->get_parent();
-  return dynamic_cast<const ConfigFile*>(root->get_config_formatter().get());
-}
-
-namespace {
-
-// "m/x.onnx" of "./m/x.onnx"
-std::string plain_path(const std::string& path) {
-  return std::filesystem::path(path).lexically_normal().string();
-}
-
-template <class Bindings>
-void override_with(Bindings& bindings, const Bindings& own) {
-  for (const auto& binding : own) {
-    std::erase_if(bindings, [&](const auto& other) { return other.first == binding.first; });
-  }
-  bindings.insert(bindings.end(), own.begin(), own.end());
-}
-
-}  // namespace
-
-std::vector<std::string> missing_models(const CLI::App& app) {
-  std::vector<std::string> missing;
-  const ConfigFile* const config = config_of(app);
-  if (config == nullptr) return missing;
-  for (const ModelOptions& model : config->models()) {
-    std::error_code error;
-    const bool is_path = model.path != "-" && !is_glob(model.path);
-    if (is_path && !std::filesystem::exists(model.path, error)) missing.push_back(model.path);
-  }
-  return missing;
-}
-
-void bind_by_config(const CLI::App& command, ModelRequest& model) {
-  const ConfigFile* const config = config_of(command);
-  if (config == nullptr) return;
-  for (const ModelOptions& own : config->models()) {
-    if (!glob_match(plain_path(own.path), plain_path(model.path))) continue;
-    override_with(model.bindings.dims, own.bindings.dims);
-    override_with(model.bindings.inputs, own.bindings.inputs);
-    override_with(model.bindings.values, own.bindings.values);
-  }
-}
-
-Diagnostic ConfigFile::fault_at(std::string_view key, const std::string& message) const {
-  const auto found = config_.places.find(key);
-  return found == config_.places.end() ? diagnostic_of("", message)
-                                       : diagnostic_at("", text_, found->second, message);
-}
 
 }  // namespace cleave

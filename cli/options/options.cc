@@ -1,103 +1,254 @@
-// Options that several commands share.
 #include "cli/options/options.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
-#include <string_view>
-#include <vector>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
 
-#include <CLI/CLI.hpp>
-
-#include "cli/options/config_file.h"
 #include "core/base/quantity.h"
 #include "core/base/words.h"
-#include "formats/base/faults.h"
+#include "core/lists/support.h"
 #include "formats/base/files.h"
-#include "formats/lists/costs.h"
-#include "formats/lists/support_file.h"
-#include "formats/pt2/pt2.h"
-#include "formats/run/jobs/jobs.h"
+#include "formats/report/drawings/pages.h"
 
 namespace cleave {
 
-// ---- file option ----
+// ---- values ----
+
+void refuse_option(const std::string& option, const std::string& why) {
+  throw OptionRefused{option, why};
+}
 
 namespace {
 
-// CLI11's options cannot hold our data, except in the names of their validators.
-constexpr std::array<std::pair<FileRole, const char*>, 5> kRoles = {
-    {{FileRole::input, "file role: input"},
-     {FileRole::output, "file role: output"},
-     {FileRole::report, "file role: report"},
-     {FileRole::output_folder, "file role: output folder"},
-     {FileRole::updated, "file role: updated"}}};
-
-const char* name_of(FileRole role) { return kRoles[static_cast<std::size_t>(role)].second; }
-
-constexpr std::string_view kWrites = "writes: ";
-constexpr std::string_view kWritesBeside = "writes beside: ";
-
-CLI::Validator note(const std::string& name) {
-  return CLI::Validator([](const std::string&) { return std::string(); }, "", name);
+// "010" is no 8, and "0x10" no 16.
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  const bool is_octal = text.size() > 1 && text[0] == '0';
+  if (read.ec != std::errc() || read.ptr != end || number < 0 || is_octal) return std::nullopt;
+  return static_cast<std::uint64_t>(number);
 }
 
-// How many validators an option has. CLI11 tells by an exception only, which costs more than all other
-// work on an option, and there are hundreds.
-struct ValidatorCount : private CLI::Option {
-  static int of(const CLI::Option& option) {
-    return static_cast<int>((option.*(&ValidatorCount::validators_)).size());
-  }
-};
-
-std::vector<std::string> notes_of(CLI::Option& option) {
-  std::vector<std::string> names;
-  for (int i = 0; i < ValidatorCount::of(option); ++i) {
-    names.push_back(option.get_validator(i)->get_name());
-  }
-  return names;
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
 }
 
-std::vector<std::string> notes_after(CLI::Option& option, std::string_view start) {
-  std::vector<std::string> names;
-  for (const std::string& name : notes_of(option)) {
-    if (name.starts_with(start)) names.push_back(name.substr(start.size()));
+std::string range_text(const Option& option) {
+  const auto& [least, most] = std::pair(option.more.least, option.more.most);
+  std::ostringstream text;
+  if (most >= OptionMore{}.most) {
+    text << " of " << least << " or more";
+  } else {
+    text << " from " << least << " to " << most;
   }
-  return names;
+  return text.str();
+}
+
+// What is wrong with the value; "" where nothing is. NaN is neither below nor above any number.
+std::string refusal_of_value(const Option& option, const std::string& text) {
+  const auto is_in_range = [&](std::optional<double> number) {
+    return number && *number >= option.more.least && *number <= option.more.most;
+  };
+  switch (option.more.form) {
+    case ValueForm::text:
+      return {};
+    case ValueForm::count: {
+      const auto number = whole_number(text);
+      if (number && is_in_range(static_cast<double>(*number))) return {};
+      return " is not a whole number" + range_text(option);
+    }
+    case ValueForm::number:
+      return is_in_range(number_of(text)) ? "" : " is not a number" + range_text(option);
+    case ValueForm::share:
+      if (parse_share(text)) return {};
+      return " is not a share from 0 to 1: " +
+             (parse_share(text + "%") ? "did you mean " + text + "%?" : "write 0.95 or 95%");
+    case ValueForm::time:
+      return parse_duration(text).value_or(0) > 0
+                 ? ""
+                 : " is not a time above 0: write 20ms, 20s or 5min";
+    case ValueForm::bytes: {
+      const auto bytes = parse_bytes(text);
+      if (bytes && is_in_range(static_cast<double>(*bytes))) return {};
+      return " is not a size: write 64MiB, or a number of bytes";
+    }
+  }
+  return {};
+}
+
+// The value as it is kept: a word in lower case.
+std::string checked(const Option& option, const std::string& text) {
+  const std::string name(option.name());
+  const auto words = option.words();
+  if (words.empty()) {
+    const std::string refusal = refusal_of_value(option, text);
+    if (!refusal.empty()) refuse_option(name, in_quotes(text) + refusal);
+    return text;
+  }
+  const std::string word = lower_case(text);
+  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+  std::string all;
+  for (const std::string_view one : words) all += (all.empty() ? "" : ",") + std::string(one);
+  refuse_option(name, in_quotes(text) + " is not one of " + all);
+}
+
+// "./m/x.onnx" and "m/x.onnx" are the same.
+std::string plain_path(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
+template <class Bindings>
+void override_with(Bindings& bindings, const Bindings& own) {
+  for (const auto& binding : own) {
+    std::erase_if(bindings, [&](const auto& other) { return other.first == binding.first; });
+  }
+  bindings.insert(bindings.end(), own.begin(), own.end());
 }
 
 }  // namespace
 
-CLI::Option* set_file_role(CLI::Option* option, FileRole role) {
-  return option->check(note(name_of(role)));
+// ---- given ----
+
+void Given::take(const Option& option, std::vector<std::string> texts) {
+  const std::string name(option.name());
+  for (std::string& text : texts) text = checked(option, text);
+  if (option.more.setting.is_for_targets) {
+    const auto is_for_all = [](const auto& text) { return list_source_of(text).target.empty(); };
+    if (std::count_if(texts.begin(), texts.end(), is_for_all) > 1) {
+      refuse_option(name, "is given twice: give NAME=VALUE for a target");
+    }
+  }
+  if (option.is_of_request()) {
+    const auto set = [&](const SettingValue& value) {
+      const auto done = set_in_request(split, option, value);
+      if (!done) refuse_option(name, done.error().message);
+    };
+    if (option.is_flag()) set(option.is_setting() ? SettingValue(true) : SettingValue(""));
+    for (const std::string& text : texts) set(text);
+  }
+  if (name == "MODEL" && option.more.repeat == Repeat::never) split.model.path = texts.back();
+  options_.push_back({&option, std::move(texts)});
 }
 
-std::optional<FileRole> file_role(CLI::Option& option) {
-  for (const std::string& name : notes_of(option)) {
-    for (const auto& [role, role_name] : kRoles) {
-      if (name == role_name) return role;
+const GivenOption* Given::find(std::string_view name) const {
+  for (const GivenOption& given : options_) {
+    if (given.option->name() == name) return &given;
+  }
+  if (find_option(name, ~Commands{0}) == nullptr) {
+    throw std::logic_error("there is no option " + std::string(name));
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Given::texts(std::string_view name) const {
+  const GivenOption* const given = find(name);
+  return given == nullptr ? std::vector<std::string>() : given->texts;
+}
+
+std::string Given::text(std::string_view name) const {
+  const GivenOption* const given = find(name);
+  if (given != nullptr) return given->texts.back();
+  const Option* const option = find_option(name, command_);
+  return option == nullptr ? std::string() : std::string(option->more.by_default);
+}
+
+std::string Given::file(std::string_view name) const {
+  std::string path = text(name);
+  return path == "-" ? std::string() : path;
+}
+
+std::optional<std::uint64_t> Given::if_count(std::string_view name) const {
+  return whole_number(text(name));
+}
+
+std::optional<double> Given::if_number(std::string_view name) const {
+  return number_of(text(name));
+}
+
+std::optional<double> Given::if_seconds(std::string_view name) const {
+  return parse_duration(text(name));
+}
+
+std::optional<double> Given::if_share(std::string_view name) const {
+  return parse_share(text(name));
+}
+
+std::optional<std::uint64_t> Given::if_bytes(std::string_view name) const {
+  return parse_bytes(text(name));
+}
+
+std::optional<std::size_t> Given::if_word(std::string_view name) const {
+  const Option* const option = find_option(name, command_);
+  if (option == nullptr) return std::nullopt;
+  const auto words = option->words();
+  const auto found = std::find(words.begin(), words.end(), text(name));
+  if (found == words.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+std::string Given::first_of(std::span<const std::string_view> names) const {
+  for (const GivenOption& given : options_) {
+    if (std::find(names.begin(), names.end(), given.option->name()) != names.end()) {
+      return std::string(given.option->name());
     }
+  }
+  return {};
+}
+
+void Given::bind(ModelRequest& model) const {
+  for (const ModelOptions& own : models) {
+    if (!glob_match(plain_path(own.path), plain_path(model.path))) continue;
+    override_with(model.bindings.dims, own.bindings.dims);
+    override_with(model.bindings.inputs, own.bindings.inputs);
+    override_with(model.bindings.values, own.bindings.values);
+  }
+}
+
+bool is_of_lists(const Option& option) {
+  return option.is_of_request() && option.group != OptionGroup::model;
+}
+
+std::optional<ExitCode> refuse_idle(const Given& given, std::span<const std::string_view> more,
+                                    const std::string& why, const std::string& instead) {
+  for (const GivenOption& one : given.options()) {
+    const std::string name(one.option->name());
+    if (!is_of_lists(*one.option) && std::find(more.begin(), more.end(), name) == more.end()) {
+      continue;
+    }
+    print_error(name + " " + why, {instead + ", or leave " + name + " out"});
+    return ExitCode::usage;
   }
   return std::nullopt;
 }
 
-CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::string>& names) {
-  for (const std::string& name : names) option->check(note(std::string(kWrites) + name));
-  return option;
+LayoutLimits layout_limits(const Given& given) {
+  return {.seconds = given.if_seconds("--layout-timeout").value_or(LayoutLimits::kSeconds)};
 }
 
-std::vector<std::string> written_names(CLI::Option& option) { return notes_after(option, kWrites); }
-
-CLI::Validator written_beside(const std::string& suffix) {
-  return note(std::string(kWritesBeside) + suffix);
+OnnxWriteOptions onnx_options(const Given& given) {
+  OnnxWriteOptions options;
+  options.root_weights = given.word<RootWeights>("--weights");
+  options.annotate = given.flag("--annotate");
+  return options;
 }
 
-std::vector<std::string> suffixes_beside(CLI::Option& option) {
-  return notes_after(option, kWritesBeside);
+PartFiles part_files(const Given& given) {
+  return given.flag("--bundle") ? PartFiles::bundle : PartFiles::one_a_part;
 }
 
-// ---- file clash ----
+TfliteLift tflite_lift(const Given& given) {
+  return given.flag("--lift-state") ? TfliteLift::all : TfliteLift::shared;
+}
+
+// ---- files that are named ----
 
 namespace {
 
@@ -112,15 +263,10 @@ struct NamedFiles {
   std::vector<NamedFile> inputs, outputs;
 };
 
-bool is_update(const CLI::App& command) {
-  const CLI::Option* const update = command.get_option_no_throw("--update-baseline");
-  return update != nullptr && update->count() > 0;
-}
-
 // The baseline is an output if it is updated, and otherwise an input.
-FileRole role_now(FileRole role, const CLI::App& command) {
-  if (role != FileRole::updated) return role;
-  return is_update(command) ? FileRole::output : FileRole::input;
+FileRole role_now(const Option& option, const Given& given) {
+  if (option.more.role != FileRole::updated) return option.more.role;
+  return given.has("--update-baseline") ? FileRole::output : FileRole::input;
 }
 
 std::string without_slashes(std::string path) {
@@ -128,42 +274,30 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
-// The targets that -s names.
-std::vector<std::string> targets_of(const CLI::App& command) {
-  const CLI::Option* const support = command.get_option_no_throw("--support");
-  ListsRequest lists;
-  if (support != nullptr) lists.paths = support->results();
-  return lists.targets();
-}
-
 // The file of a value: --costs [TARGET=]FILE, -s [NAME=]LIST.
-std::string path_of(const CLI::Option& option, const std::string& given,
-                    const std::vector<std::string>& targets) {
-  if (option.check_lname("costs")) return cost_source_of(given, targets).path;
-  if (option.check_lname("support")) return list_source_of(given).path;
-  return given;
+std::string path_of(const Option& option, const std::string& text, const Given& given) {
+  if (option.name() == "--costs") return cost_source_of(text, given.split.lists.targets()).path;
+  if (option.name() == "--support") return list_source_of(text).path;
+  return text;
 }
 
-NamedFiles files_of(CLI::App& app, CLI::App& command) {
+NamedFiles files_of(const Given& given) {
   NamedFiles files;
-  const std::vector<std::string> targets = targets_of(command);
-  for (CLI::App* const at : {&app, &command}) {
-    for (CLI::Option* const option : at->get_options()) {
-      const auto declared = file_role(*option);
-      if (!declared) continue;
-      const FileRole role = role_now(*declared, command);
-      for (const std::string& given : option->results()) {
-        const std::string path = path_of(*option, given, targets);
-        if (path == "-") continue;  // a standard stream
-        auto& of_role = role == FileRole::input ? files.inputs : files.outputs;
-        of_role.push_back({option->get_name(), path});
-        for (const std::string& name : written_names(*option)) {
-          files.outputs.push_back({option->get_name(), path + "/" + name});
-        }
-        for (const std::string& suffix : suffixes_beside(*option)) {
-          files.outputs.push_back({option->get_name(), without_slashes(path) + suffix});
+  for (const auto& [option, texts] : given.options()) {
+    const FileRole role = role_now(*option, given);
+    if (role == FileRole::none) continue;
+    const std::string name(option->name());
+    for (const std::string& text : texts) {
+      const std::string path = path_of(*option, text, given);
+      if (path == "-") continue;  // a standard stream
+      (role == FileRole::input ? files.inputs : files.outputs).push_back({name, path});
+      if (name == "--model-explorer") {
+        for (const std::string& file : model_explorer_file_names()) {
+          files.outputs.push_back({name, path + "/" + file});
         }
       }
+      if (option->more.beside.empty()) continue;
+      files.outputs.push_back({name, without_slashes(path) + std::string(option->more.beside)});
     }
   }
   return files;
@@ -188,10 +322,8 @@ std::string clash_with_input(const NamedFile& output, const std::vector<NamedFil
   return {};
 }
 
-}  // namespace
-
-std::string file_clash(CLI::App& app, CLI::App& command) {
-  const NamedFiles files = files_of(app, command);
+std::string file_clash(const Given& given) {
+  const NamedFiles files = files_of(given);
   for (auto output = files.outputs.begin(); output != files.outputs.end(); ++output) {
     if (std::string clash = clash_with_input(*output, files.inputs); !clash.empty()) return clash;
     for (auto other = files.outputs.begin(); other != output; ++other) {
@@ -203,8 +335,47 @@ std::string file_clash(CLI::App& app, CLI::App& command) {
   return {};
 }
 
-Status<Diagnostics> record_inputs(CLI::App& app, CLI::App& command) {
-  for (const NamedFile& input : files_of(app, command).inputs) {
+std::string standard_input_twice(const Given& given) {
+  std::vector<std::string> readers;
+  for (const auto& [option, texts] : given.options()) {
+    if (option->more.role != FileRole::input) continue;
+    for (const std::string& text : texts) {
+      if (text == "-") readers.emplace_back(option->name());
+    }
+  }
+  if (readers.size() < 2) return {};
+  return "standard input can be read once, and " + readers[0] + " and " + readers[1] +
+         " both ask for it: give one of them a file";
+}
+
+}  // namespace
+
+std::string fault_of_values(const Given& given) {
+  constexpr Commands kOfOneTarget = of::convert | of::tune | of::reduce;
+  const std::vector<std::string> targets = given.split.lists.targets();
+  if ((given.command() & kOfOneTarget) != 0 && targets.size() > 1) {
+    return "--support: cleave " + std::string(name_of(given.command())) +
+           " is for one target, and " + in_quotes(targets[0]) + " and " + in_quotes(targets[1]) +
+           " are two: run it for each";
+  }
+  if (std::string fault = standard_input_twice(given); !fault.empty()) return fault;
+  for (const auto& [option, texts] : given.options()) {
+    const FileRole role = option->more.role;
+    const std::string name(option->name());
+    if (role == FileRole::none) continue;
+    const bool is_output = role == FileRole::output || role == FileRole::output_folder;
+    if (is_output && texts == std::vector<std::string>{"-"}) {
+      return name + " writes a file, not to standard output: give its name";
+    }
+    if (std::find(texts.begin(), texts.end(), "") == texts.end()) continue;
+    return name + " is given an empty name: give a " +
+           (role == FileRole::output_folder ? "folder's" : "file's");
+  }
+  return file_clash(given);
+}
+
+Status<Diagnostics> record_inputs(const Given& given) {
+  for (const NamedFile& input : files_of(given).inputs) {
     record_input(input.path);
     if (!input.option.starts_with('-') || !is_folder(input.path)) continue;
     if (auto done = record_inputs_below(input.path); !done) return done;
@@ -212,401 +383,14 @@ Status<Diagnostics> record_inputs(CLI::App& app, CLI::App& command) {
   return Done{};
 }
 
-// ---- layout args ----
-
-void LayoutArgs::add_to(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--layout-timeout",
-         [this](const std::string& text) {
-           const auto seconds = parse_duration(text);
-           if (!seconds || *seconds <= 0) {
-             throw CLI::ValidationError(
-                 "--layout-timeout", '"' + text + "\" is not a time above 0: write 20s or 500ms");
-           }
-           limits_.seconds = *seconds;
-         },
-         "how much processor time Graphviz may take to lay out the drawings [20s]; unfinished "
-         "drawings are made coarser or left out, and the report says which")
-      ->type_name("TIME");
-}
-
-// ---- onnx args ----
-
-void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
-  add_choice(app, "--weights", options.root_weights,
-             {{"external", RootWeights::external},
-              {"inline", RootWeights::inlined},
-              {"shared", RootWeights::shared},
-              {"reference", RootWeights::reference}},
-             "where the root has its weights: external (in the partitions' files next to it; the "
-             "default of ONNX), inline (the default of torch.export), shared (all files refer to "
-             "weights.bin, which has each weight once), or reference (all files refer to the "
-             "model's; DIR must be its folder)");
-  app.add_flag("--annotate", options.annotate,
-               "also write annotated.onnx: the whole model, each node with its partition as "
-               "layer_ann, by which ONNX Runtime can place it");
-}
-
-void add_bundle_option(CLI::App& app, PartFiles& files) {
-  app.add_flag_callback(
-      "--bundle", [&files] { files = PartFiles::bundle; },
-      "write all partitions into one file, which has their weights once: bundle.pt2 for "
-      "torch.export models, bundle.tflite for TensorFlow Lite models");
-}
-
-void add_tflite_options(CLI::App& app, TfliteLift& lift) {
-  app.add_flag_callback(
-      "--lift-state", [&lift] { lift = TfliteLift::all; },
-      "variables are inputs and outputs of the partitions, and the caller keeps them, also those "
-      "that one partition alone uses (TensorFlow Lite models)");
-}
-
-// ---- request args ----
-
-namespace {
-
-std::optional<std::int64_t> parse_size(std::string_view text) {
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size < 0) return std::nullopt;
-  return size;
-}
-
-void add_limit(ModelRequest& model, const std::string& text) {
-  if (const auto set = set_limit(model.limits, text); !set) refuse_option("--limit", set.error());
-}
-
-Status<> add_dim(ShapeBindings& bindings, const std::string& name, const std::string& text) {
-  const auto size = parse_size(text);
-  if (!size) return Error{in_quotes(text) + " is not a size: give a whole number"};
-  bindings.dims.emplace_back(name, *size);
-  return Done{};
-}
-
-Status<> add_input_shape(ShapeBindings& bindings, const std::string& name,
-                         const std::string& text) {
-  std::vector<std::int64_t> dims;
-  std::string_view rest = text;
-  while (!text.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view dim = rest.substr(0, comma);
-    const auto size = dim == "?" ? std::optional<std::int64_t>(-1) : parse_size(dim);
-    if (!size) {
-      return Error{"\"" + std::string(dim) + "\" is not a size: give whole " +
-                   "numbers between commas, or ? for an open dim"};
-    }
-    dims.push_back(*size);
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
+std::vector<std::string> missing_models(const Given& given) {
+  std::vector<std::string> missing;
+  for (const ModelOptions& model : given.models) {
+    std::error_code error;
+    const bool is_path = model.path != "-" && !is_glob(model.path);
+    if (is_path && !fs::exists(model.path, error)) missing.push_back(model.path);
   }
-  bindings.inputs.emplace_back(name, std::move(dims));
-  return Done{};
-}
-
-void add_bindings(ShapeBindings& bindings, const std::string& option,
-                  const std::vector<std::string>& texts) {
-  for (const std::string& text : texts) {
-    if (const auto added = add_binding(bindings, option, text); !added) {
-      refuse_option(option, added.error().message);
-    }
-  }
-}
-
-// A value for each target, such as npu=3, and one for those that have none of their own.
-template <class Set>
-void set_for_targets(const std::string& option, const std::vector<std::string>& given,
-                     const Set& set) {
-  const auto is_for_all = [](const std::string& text) {
-    return list_source_of(text).target.empty();
-  };
-  if (std::count_if(given.begin(), given.end(), is_for_all) > 1) {
-    refuse_option(option, "is given twice: give NAME=VALUE for a target");
-  }
-  for (const std::string& text : given) set(text);
-}
-
-// The option of a setting, which holds the default.
-CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitRequest& request) {
-  const std::string name = option_name(setting.name);
-  const std::string help(setting.help);
-  SplitOptions& options = request.options;
-  const auto set = [&setting, &request](const std::string& text) {
-    const auto done = set_in_request(request, setting.name, text);
-    if (!done) refuse_option(option_name(setting.name), done.error().message);
-  };
-  CLI::Option* option = nullptr;
-  if (setting.form == SettingForm::flag) {
-    const auto raise = [&setting, &options](std::int64_t) { setting.set(options, true); };
-    return app.add_flag_function(name, raise, help);
-  }
-  if (setting.form == SettingForm::word) {
-    const std::vector<std::string> words(setting.words.begin(), setting.words.end());
-    option = add_words(
-        app, name, words, [set, words](std::size_t at) { set(words[at]); }, help);
-  } else {
-    if (setting.is_for_targets) {
-      option =
-          app.add_option_function<std::vector<std::string>>(
-                 name, [set, name](const auto& given) { set_for_targets(name, given, set); }, help)
-              ->allow_extra_args(false);
-    } else {
-      option = app.add_option_function<std::string>(name, set, help);
-    }
-    if (!setting.placeholder.empty()) option->type_name(std::string(setting.placeholder));
-  }
-  if (setting.form == SettingForm::other) return option;
-  return option->default_str(setting_text(setting.get(options)));
-}
-
-}  // namespace
-
-void add_model_options(CLI::App& app, ModelRequest& model) {
-  add_input_option(
-      app, "MODEL", model.path,
-      "model file (ONNX, torch.export, TensorFlow Lite or native graph JSON), or - for standard "
-      "input")
-      ->required();
-  add_binding_options(app, model);
-  app.final_callback([&app, &model] {
-    if (!model.path.empty()) bind_by_config(app, model);
-  });
-}
-
-Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text) {
-  // Names of values may contain a '='.
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    const std::string_view example = option == "--dim"           ? "N=8"
-                                     : option == "--input-shape" ? "x=1,3,224,224"
-                                                                 : "sr=16000";
-    return Error{in_quotes(text) + " is not of the form " + std::string(example)};
-  }
-  const std::string name = text.substr(0, equals);
-  const std::string rest = text.substr(equals + 1);
-  if (option == "--dim") return add_dim(bindings, name, rest);
-  if (option == "--input-shape") return add_input_shape(bindings, name, rest);
-  bindings.values.emplace_back(name, rest);
-  return Done{};
-}
-
-void add_binding_options(CLI::App& app, ModelRequest& model) {
-  app.add_option_function<std::vector<std::string>>(
-         "--dim",
-         [&model](const std::vector<std::string>& texts) {
-           add_bindings(model.bindings, "--dim", texts);
-         },
-         "bind a symbolic dim, e.g. --dim N=8; repeatable")
-      ->type_name("NAME=SIZE")
-      ->allow_extra_args(false);
-  app.add_option_function<std::vector<std::string>>(
-         "--input-shape",
-         [&model](const std::vector<std::string>& texts) {
-           add_bindings(model.bindings, "--input-shape", texts);
-         },
-         "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open")
-      ->type_name("NAME=DIMS")
-      ->allow_extra_args(false)
-      ->delimiter('\0');
-  app.add_option_function<std::vector<std::string>>(
-         "--set-input",
-         [&model](const std::vector<std::string>& texts) {
-           add_bindings(model.bindings, "--set-input", texts);
-         },
-         "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or "
-         "a shape which it decides is known")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->delimiter('\0');
-  add_choice(app, "--infer", model.bindings.inference,
-             {{"off", ShapeInference::off},
-              {"file", ShapeInference::file},
-              {"full", ShapeInference::full}},
-             "types and shapes of an ONNX model: off (declared inputs and outputs only), file "
-             "(also its value_info) or full (also what follows from its operators)");
-  add_choice(
-      app, "--fold", model.bindings.folding,
-      {{"off", Folding::off}, {"report", Folding::report}, {"write", Folding::write}},
-      "what is known before an ONNX model runs: report (an If that is decided is replaced by "
-      "its branch), write (also nodes whose results are known integers become constants) or "
-      "off (every node stays)");
-  app.add_option("--signature", model.bindings.signature,
-                 "which signature of a TensorFlow Lite model, or which program of a torch.export "
-                 "archive, to "
-                 "read, where it has several; without it the first one with nodes, or the program "
-                 "\"model\"")
-      ->type_name("KEY");
-  set_file_role(
-      app.add_option_function<std::string>(
-             "--op-schemas",
-             [](const std::string& path) {
-               const auto stated = state_torch_operators(path);
-               if (!stated)
-                 refuse_option("--op-schemas", format_diagnostic(stated.error().front()));
-             },
-             "what operators of your own write, as torch prints their schemas, one a line "
-             "(torch.export models)")
-          ->type_name("FILE"),
-      FileRole::input);
-  app.add_option_function<std::vector<std::string>>(
-         "--limit",
-         [&model](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_limit(model, text);
-         },
-         "set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX "
-         "model with names that are not UTF-8; repeatable")
-      ->type_name("WHAT=N")
-      ->allow_extra_args(false);
-}
-
-void add_costs_option(CLI::App& app, std::vector<CostSource>& costs) {
-  const auto add = [&costs](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) costs.push_back(cost_source_of(text));
-  };
-  set_file_role(app.add_option_function<std::vector<std::string>>(
-                       "--costs", add,
-                       "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or "
-                       "TensorRT, CSV node,time_us, or cleave.costs; of the CPU, or acc=FILE of "
-                       "the accelerator; repeatable")
-                    ->type_name("[TARGET=]FILE")
-                    ->allow_extra_args(false),
-                FileRole::input);
-}
-
-std::string names_no_node(const std::string& text) {
-  return text.empty() ? "names no node: the text is empty" : "";
-}
-
-void add_list_options(CLI::App& app, ListsRequest& lists, Lists need, Targets targets) {
-  const auto take = [&app, &lists, targets](const std::vector<std::string>& given) {
-    if (given.size() > kMostSupportLists) {
-      refuse_option("--support", count_text(given.size()) + " lists are too many: at most " +
-                                     count_text(kMostSupportLists) +
-                                     " are read at once; join some into one file");
-    }
-    lists.paths = given;
-    if (const auto fine = check_targets(lists); !fine) {
-      refuse_option("--support", fine.error().message + ": " + fine.error().notes.front());
-    }
-    const std::vector<std::string> names = lists.targets();
-    if (targets == Targets::one && names.size() > 1) {
-      refuse_option("--support", "cleave " + app.get_name() + " is for one target, and " +
-                                     in_quotes(names[0]) + " and " + in_quotes(names[1]) +
-                                     " are two: run it for each");
-    }
-  };
-  CLI::Option* const support =
-      app.add_option_function<std::vector<std::string>>(
-             "-s,--support", take,
-             "support list: JSON, plain text or ONNX Runtime config; repeatable: a node is "
-             "supported when any list accepts it; with NAME=, a list of that target")
-          ->type_name("[NAME=]LIST")
-          ->allow_extra_args(false);
-  set_file_role(support, FileRole::input);
-  if (need == Lists::required) support->required();
-  app.add_option("--deny", lists.deny,
-                 "keep an op or a node on the CPU, whatever the lists say: a name or a glob; "
-                 "repeatable")
-      ->type_name("NODE|OP")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(names_no_node, ""));
-  add_input_option(app, "--verdicts", lists.verdicts,
-                   "JSON or CSV that decides single nodes and overrides all rules: node, true or "
-                   "false, why; repeatable")
-      ->allow_extra_args(false)
-      ->each([support](const std::string&) { support->required(false); });
-  app.add_flag("--all-of", lists.all_of,
-               "a node must be accepted by every list, not by any of them");
-  const std::vector<std::string> views = {"model", "onnxruntime"};
-  add_words(
-      app, "--as", views,
-      [&lists, views](std::size_t at) { lists.as = parse_graph_view(views[at]); },
-      "judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a "
-      "provider; without it as each list says");
-}
-
-void add_setting_options(CLI::App& app, SplitRequest& request) {
-  for (const SplitSetting& setting : split_settings()) {
-    CLI::Option* const option = add_setting(app, setting, request);
-    if (!setting.needs.empty()) option->needs(app.get_option(std::string(setting.needs)));
-  }
-  const auto take = [&request](const std::string& option, const std::string& name) {
-    return [&request, option, name](const std::string& text) {
-      if (const auto set = set_in_request(request, name, text); !set) {
-        refuse_option(option, set.error().message);
-      }
-    };
-  };
-  app.add_option_function<std::vector<std::string>>(
-         "--target",
-         [set = take("--target", "target")](const std::vector<std::string>& given) {
-           for (const std::string& text : given) set(text);
-         },
-         "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
-         "(samples/README.md); repeatable")
-      ->type_name("TARGET:NUMBERS")
-      ->allow_extra_args(false);
-  app.add_option_function<std::vector<std::string>>(
-         "--prefix",
-         [set = take("--prefix", "prefix")](const std::vector<std::string>& given) {
-           for (const std::string& text : given) set(text);
-         },
-         "name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable")
-      ->type_name("NAME=PREFIX")
-      ->allow_extra_args(false);
-  app.add_option_function<std::vector<std::string>>(
-         "--link",
-         [set = take("--link", "link")](const std::vector<std::string>& given) {
-           for (const std::string& text : given) set(text);
-         },
-         "a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared "
-         "where they share their memory; repeatable")
-      ->type_name("A-B=BANDWIDTH")
-      ->allow_extra_args(false);
-  const std::vector<std::string> switches = {"off", "on"};
-  add_words(
-      app, "--overlap", switches,
-      [set = take("--overlap", "overlap"), switches](std::size_t at) { set(switches[at]); },
-      "also report the time in which partitions of several targets run at the same time: off "
-      "(default) or on");
-  app.add_option_function<std::string>(
-         "--pcie-bw", take("--pcie-bw", "pcie_bw"),
-         "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
-      ->type_name("BANDWIDTH");
-}
-
-void add_require_option(CLI::App& app, std::vector<std::string>& require) {
-  app.add_option("--require", require,
-                 "node (a name or glob) or op that --place cost leaves on the accelerator; "
-                 "repeatable")
-      ->type_name("NODE|OP")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(names_no_node, ""));
-}
-
-void add_split_options(CLI::App& app, SplitRequest& request, Lists need, Targets targets) {
-  add_model_options(app, request.model);
-  add_costs_option(app, request.costs);
-  add_list_options(app, request.lists, need, targets);
-  add_setting_options(app, request);
-  add_require_option(app, request.require);
-}
-
-std::vector<std::string> options_of_lists() {
-  std::vector<std::string> names = {"--support", "--deny", "--verdicts",
-                                    "--all-of",  "--as",   "--costs"};
-  for (const std::string_view name : request_settings()) names.push_back(option_name(name));
-  return names;
-}
-
-std::optional<ExitCode> refuse_idle(const CLI::App& app, const std::vector<std::string>& options,
-                                    const std::string& why, const std::string& instead) {
-  for (const std::string& name : options) {
-    const CLI::Option* const option = app.get_option_no_throw(name);
-    if (option == nullptr || option->count() == 0) continue;
-    print_error(name + " " + why, {instead + ", or leave " + name + " out"});
-    return ExitCode::usage;
-  }
-  return std::nullopt;
+  return missing;
 }
 
 }  // namespace cleave

@@ -1,315 +1,167 @@
-// Options that several commands share, and their reading.
+// The command line as commands see it: what was given of the options in formats/lists/options.h.
 #pragma once
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
-#include <sstream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/terminal/terminal.h"
 #include "core/base/base.h"
-#include "core/base/words.h"
 #include "formats/base/faults.h"
+#include "formats/lists/options.h"
 #include "formats/onnx/write/writer.h"
 #include "formats/pt2/pt2.h"
 #include "formats/report/drawings/drawings.h"
-#include "formats/run/jobs/jobs.h"
 #include "formats/tflite/tflite.h"
 
 namespace cleave {
 
-// ---- whole number ----
+// ---- given ----
 //
-// Checks for number options. For an unsigned variable CLI11 reads "-3" as 2^64 - 3, and its ranges
-// accept NaN, which is neither below nor above any number. It also reads "010" as 8 and "0x10" as
-// 16.
-
-// Accepts a whole number from 0 to 2^63 - 1, without leading zeros.
-inline CLI::Validator whole_number() {
-  const auto refusal = [](const std::string& text) -> std::string {
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    const bool is_octal = text.size() > 1 && text[0] == '0';
-    if (read.ec == std::errc() && read.ptr == end && number >= 0 && !is_octal) return {};
-    return "\"" + text + "\" is not a whole number of 0 or more";
-  };
-  return {refusal, "", "whole number"};
-}
-
-// Accepts a number from `least` to `most`, but not NaN or infinities.
-inline CLI::Validator finite_number(double least, double most) {
-  const auto refusal = [least, most](const std::string& text) -> std::string {
-    double number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    if (read.ec == std::errc() && read.ptr == end && number >= least && number <= most) return {};
-    std::ostringstream range;
-    range << least << " to " << most;
-    return "\"" + text + "\" is not a number from " + range.str();
-  };
-  return {refusal, "", "finite number"};
-}
-
-// ---- refuse option ----
+//   const std::size_t steps = given.count("--steps");
+//   if (given.flag("--json")) ...
 //
-// Refuses the value of an option: the program prints a usage error and exits with 2.
+// A name that no row of the table has is a fault of the program.
 
-// `why`: what is wrong and what to write instead, as `"x" is not a size: write 64MiB`.
-[[noreturn]] inline void refuse_option(const std::string& option, const std::string& why) {
-  throw CLI::ValidationError(option, why);
-}
-
-// ---- choice ----
-//
-// Options that take one of a few words.
-
-// Declares `name` as an option that takes one of `words`, whatever its case; `take` gets the word's
-// index. The refusal of another word lists the valid ones.
-inline CLI::Option* add_words(CLI::App& app, const std::string& name,
-                              const std::vector<std::string>& words,
-                              const std::function<void(std::size_t)>& take,
-                              const std::string& help) {
-  const std::string list = CLI::detail::join(words, ",");
-  const auto set = [words, list, name, take](const std::string& text) {
-    const auto found = std::find(words.begin(), words.end(), CLI::detail::to_lower(text));
-    if (found == words.end()) refuse_option(name, in_quotes(text) + " is not one of " + list);
-    take(static_cast<std::size_t>(found - words.begin()));
-  };
-  return app.add_option_function<std::string>(name, set, help)->type_name("{" + list + "}");
-}
-
-// Declares `name` as an option that sets `variable` to the value of the word given.
-// `variable` must hold one of the values: it is the default that help shows. The refusal of another
-// word lists the valid ones.
-template <class Value>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, Value& variable,
-                        std::vector<std::pair<std::string, Value>> choices,
-                        const std::string& help) {
-  std::vector<std::string> words;
-  std::string by_default;
-  for (const auto& choice : choices) {
-    words.push_back(choice.first);
-    if (choice.second == variable) by_default = choice.first;
-  }
-  const auto take = [&variable, choices](std::size_t at) { variable = choices[at].second; };
-  return add_words(app, name, words, take, help)->default_str(by_default);
-}
-
-// ---- file option ----
-//
-// Options that name files. Each is declared with its role, which is stored in the option itself:
-// code that reads the command line later (file_clash.h, usage.h, completions) asks the option, so
-// there is no separate list of names.
-//
-//   add_input_option(app, "--map", map_, "which partition each node goes to");
-//   add_output_option(app, "--html", html_, "also write the report as one page");
-//   add_output_folder_option(app, "-o,--output", output_, "folder to write");
-
-enum class FileRole : std::uint8_t {
-  input,          // read
-  output,         // written
-  report,         // written; "-" is standard output
-  output_folder,  // a folder that is made, or that files are written into
-  updated,        // read, or written if the command has --update-baseline
+// A table [[model]] of a configuration file: what --dim, --input-shape and --set-input are for the models of its
+// "path".
+struct ModelOptions {
+  std::string path;  // as the command line names the model, or a glob
+  ShapeBindings bindings;
 };
 
-// Records the role of an option that is declared elsewhere.
-CLI::Option* set_file_role(CLI::Option* option, FileRole role);
+// One option, with the words behind it as they were given; a flag has none.
+struct GivenOption {
+  const Option* option = nullptr;
+  std::vector<std::string> texts;
+};
 
-// The stored role; nullopt for an option that names no file.
-std::optional<FileRole> file_role(CLI::Option& option);
+// The value of an option is refused: the program prints a usage error and exits with 2.
+struct OptionRefused {
+  std::string option,
+      why;  // what is wrong and what to write instead: `"x" is not a size: write 64MiB`
+};
+[[noreturn]] void refuse_option(const std::string& option, const std::string& why);
 
-// Names of files that are always written into the folder of an output folder's option.
-CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::string>& names);
-std::vector<std::string> written_names(CLI::Option& option);
-
-// The option's path with this suffix is written, too: add_output_option(...)->check(...).
-CLI::Validator written_beside(const std::string& suffix);
-std::vector<std::string> suffixes_beside(CLI::Option& option);
-
-// `variable` is a path, or a list of paths.
-template <class Paths>
-CLI::Option* add_input_option(CLI::App& app, const std::string& name, Paths& variable,
-                              const std::string& help) {
-  CLI::Option* const option = app.add_option(name, variable, help);
-  if (!option->get_positional()) option->type_name("FILE");
-  return set_file_role(option, FileRole::input);
-}
-
-inline CLI::Option* add_output_option(CLI::App& app, const std::string& name, std::string& path,
-                                      const std::string& help) {
-  return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::output);
-}
-
-// For output that goes to standard output unless a file is named.
-inline CLI::Option* add_report_option(CLI::App& app, const std::string& name, std::string& path,
-                                      const std::string& help) {
-  return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::report);
-}
-
-// Every command that writes has it, and it means the same in all: see check_may_replace() and OutputFolder.
-inline CLI::Option* add_force_option(CLI::App& app, bool& force) {
-  return app.add_flag("--force", force, "replace files that exist, and a folder that cleave wrote");
-}
-
-inline CLI::Option* add_output_folder_option(CLI::App& app, const std::string& name,
-                                             std::string& path, const std::string& help) {
-  return set_file_role(app.add_option(name, path, help)->type_name("DIR"), FileRole::output_folder);
-}
-
-}  // namespace cleave
-
-// ---- file clash ----
-//
-// Files that one command line would both read and write, or write twice.
-
-namespace CLI {
-class App;
-}
-
-namespace cleave {
-
-// What is wrong with the files that the parsed command writes: one is also read, or two are the
-// same under any names, or a file is also a folder that is written. "" when all can be written.
-// `app` is the program, which has the option --config. Only regular files and folders count:
-// /dev/null may be written any number of times.
-std::string file_clash(CLI::App& app, CLI::App& command);
-
-// Records the files that the command's options name as inputs (see formats/base/io/input_record.h), and
-// every file in a folder that an option names. In a folder that is an argument only the models are read:
-// the command finds and records these. Error: what cannot be looked at.
-Status<Diagnostics> record_inputs(CLI::App& app, CLI::App& command);
-
-}  // namespace cleave
-
-// ---- layout args ----
-//
-// How long Graphviz may take to lay drawings out.
-
-namespace CLI {
-class App;
-}
-
-namespace cleave {
-
-class LayoutArgs {
+class Given {
  public:
-  void add_to(CLI::App& app);
-  const LayoutLimits& limits() const { return limits_; }
+  explicit Given(Commands command) : command_(command) {}
+
+  // What the options of the model, the lists and the split say. `split.model` has what the configuration file says of
+  // the model.
+  SplitRequest split;
+  // Of the tables [[model]] of the configuration file.
+  std::vector<ModelOptions> models;
+  // What follows "to" in `cleave diff`, and what was given before unless it is given anew; null in other commands.
+  std::unique_ptr<Given> to;
+  enum class AfterTo : std::uint8_t { no_to, nothing, options };
+  AfterTo after_to = AfterTo::no_to;
+
+  Commands command() const { return command_; }
+  const std::vector<GivenOption>& options() const { return options_; }
+
+  // Whether the option was given.
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  bool flag(std::string_view name) const { return has(name); }
+  // All that it was given, in order.
+  std::vector<std::string> texts(std::string_view name) const;
+  // The last that it was given, else its default, else "".
+  std::string text(std::string_view name) const;
+  // The same, and "" for "-": standard output.
+  std::string file(std::string_view name) const;
+  // A number, else its default; nullopt: there is none.
+  std::optional<std::uint64_t> if_count(std::string_view name) const;
+  std::uint64_t count(std::string_view name) const { return if_count(name).value_or(0); }
+  std::optional<double> if_number(std::string_view name) const;
+  double number(std::string_view name) const { return if_number(name).value_or(0); }
+  // The value of an option of that form.
+  std::optional<double> if_seconds(std::string_view name) const;
+  std::optional<double> if_share(std::string_view name) const;
+  std::optional<std::uint64_t> if_bytes(std::string_view name) const;
+  // The place of the word among those of the option; nullopt: it was not given, and has no default.
+  std::optional<std::size_t> if_word(std::string_view name) const;
+  // The words of the option stand in the order of the values.
+  template <class Value>
+  Value word(std::string_view name, Value fallback = Value{}) const {
+    const auto place = if_word(name);
+    return place ? static_cast<Value>(*place) : fallback;
+  }
+  // The first of these that was given; "": none was.
+  std::string first_of(std::span<const std::string_view> names) const;
+
+  // Takes what was given; throws OptionRefused.
+  void take(const Option& option, std::vector<std::string> texts);
+  // Adds what the configuration file says of the model; it wins over the command's own bindings of the same names.
+  void bind(ModelRequest& model) const;
 
  private:
-  LayoutLimits limits_;
+  const GivenOption* find(std::string_view name) const;
+
+  Commands command_;
+  std::vector<GivenOption> options_;
 };
 
-}  // namespace cleave
-
-// ---- onnx args ----
-//
-// Options for writing ONNX, torch.export and TensorFlow Lite models.
-
-namespace CLI {
-class App;
-}
-
-namespace cleave {
-
-// --weights, --annotate
-void add_onnx_options(CLI::App& app, OnnxWriteOptions& options);
-
-// --bundle
-void add_bundle_option(CLI::App& app, PartFiles& files);
-
-// --lift-state
-void add_tflite_options(CLI::App& app, TfliteLift& lift);
-
-}  // namespace cleave
-
-// ---- request args ----
-//
-// The options of a SplitRequest, the same on all commands that split; and those of the model alone.
-
-namespace CLI {
-class App;
-}
-
-namespace cleave {
-
-// What the options set must outlive the app.
-
-// MODEL, and the options below. What tables [[model]] of --config say of the model is added when all
-// is parsed.
-void add_model_options(CLI::App& app, ModelRequest& model);
-// Adds what `--dim`, `--input-shape` or `--set-input` is given, such as "N=8". The error does not name
-// the option.
-Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text);
-// --dim, --input-shape, --set-input, --infer, --fold, --signature, --limit
-void add_binding_options(CLI::App& app, ModelRequest& model);
-// --costs
-void add_costs_option(CLI::App& app, std::vector<CostSource>& costs);
-
-enum class Lists : bool { optional, required };
-// Whether a command splits for several targets; where it does not, it refuses them.
-enum class Targets : bool { one, several };
-// -s/--support, --deny, --verdicts, all repeatable; --all-of, --as. Where they are required, a file of
-// verdicts will do.
-void add_list_options(CLI::App& app, ListsRequest& lists, Lists need = Lists::required,
-                      Targets targets = Targets::one);
-
-// The settings of the split, --target, --pcie-bw; --require where the command has no gate of that
-// name.
-void add_setting_options(CLI::App& app, SplitRequest& request);
-// What is wrong with the name of a node or op; "" if nothing is.
-std::string names_no_node(const std::string& text);
-void add_require_option(CLI::App& app, std::vector<std::string>& require);
-
-// All of the above: what a command takes that splits one model.
-void add_split_options(CLI::App& app, SplitRequest& request, Lists need = Lists::required,
-                       Targets targets = Targets::one);
-
-// The options that only say how lists split.
-std::vector<std::string> options_of_lists();
-// Refuses the first of the options that was given: it says nothing to what is asked for, and `why` says why, as
-// "is for a split, and there is no support list". `instead`: what else can be done, as "give -s LIST".
-// nullopt when none was given.
-std::optional<ExitCode> refuse_idle(const CLI::App& app, const std::vector<std::string>& options,
+// Whether the option only says how lists split.
+bool is_of_lists(const Option& option);
+// Refuses the first option that was given that only says how lists split, or is one of `more`: it says nothing to what
+// is asked for, and `why` says why, as "is for a split, and there is no support list". `instead`: what else can be
+// done, as "give -s LIST". nullopt when none was given.
+std::optional<ExitCode> refuse_idle(const Given& given, std::span<const std::string_view> more,
                                     const std::string& why, const std::string& instead);
 
-}  // namespace cleave
+// How long Graphviz may take to lay drawings out: --layout-timeout.
+LayoutLimits layout_limits(const Given& given);
+// --weights, --annotate
+OnnxWriteOptions onnx_options(const Given& given);
+// --bundle
+PartFiles part_files(const Given& given);
+// --lift-state
+TfliteLift tflite_lift(const Given& given);
 
-namespace CLI {
+// ---- files that are named ----
 
-// ---- usage ----
-//
-// The command line around CLI11: spellings it does not know, and its errors in cleave's words.
+// What is wrong with the values, although each can be parsed: a file or folder with an empty name, standard input that
+// is read twice, files that are both read and written, or written twice, under any names. "" when all are valid.
+// Only regular files and folders clash: /dev/null may be written any number of times.
+std::string fault_of_values(const Given& given);
 
-class App;
-class ParseError;
+// Records the files that the options name as inputs (see formats/base/files.h), and every file in a folder that an
+// option names. In a folder that is an argument only the models are read: the command finds and records these. Error:
+// what cannot be looked at.
+Status<Diagnostics> record_inputs(const Given& given);
 
-}  // namespace CLI
+// Paths in tables [[model]] of the configuration file that are no globs, and name no file.
+std::vector<std::string> missing_models(const Given& given);
 
-namespace cleave {
+// ---- command line ----
 
-// The arguments in CLI11's order (last first), with underscores in option names turned into dashes:
-// the reference system writes --min_acc_module_size.
-std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments);
+// The text that an option that `ends` prints.
+using OptionAnswer = std::function<std::string(const Option& option, const std::string& text)>;
 
-// What is wrong with the values of the command's options, although each can be parsed: a file or
-// folder with an empty name. "" when all are valid.
-std::string fault_of_values(CLI::App& command);
+// The arguments, and the file of --config, parsed for one command.
+class CommandLine {
+ public:
+  // `built`: the commands that this program has.
+  CommandLine(std::vector<std::string> arguments, Commands built, OptionAnswer answer);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
 
-// Prints help or version if asked for; otherwise an error on standard error, with the nearest
-// option or command, or the line of the configuration file. `arguments` are those of the command
-// line. Returns the exit code: 0 or 2.
-ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
-                      const std::vector<std::string>& arguments);
+  // Prints help, a version or an error, with the nearest option or command, where there is nothing to run: the error
+  // is the exit code then.
+  Result<const Given*, ExitCode> parse();
+  // Prints what is wrong with a value, and where it is in the configuration file.
+  ExitCode refuse(const OptionRefused& refused) const;
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
 
 }  // namespace cleave

@@ -1,7 +1,5 @@
 #include "cli/shell/shell_files.h"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <span>
 #include <sstream>
@@ -10,52 +8,37 @@
 namespace cleave {
 namespace {
 
-// "{reference,cpu,acc}" at the end of a type's name.
-std::vector<std::string> choices_of(const std::string& type) {
-  std::vector<std::string> choices;
-  const std::size_t open = type.find('{');
-  const std::size_t close = type.rfind('}');
-  if (open == std::string::npos || close == std::string::npos) return choices;
-  std::istringstream items(type.substr(open + 1, close - open - 1));
-  for (std::string item; std::getline(items, item, ',');) choices.push_back(item);
-  return choices;
-}
+bool takes_value(const Option& option) { return !option.is_flag() && !option.is_argument(); }
 
-OptionEntry entry_of(const CLI::Option& option) {
-  OptionEntry entry;
-  for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
-  entry.is_argument = entry.names.empty();
-  if (entry.is_argument) entry.names.push_back(option.get_name(true));
-  entry.help = option.get_description();
-  entry.is_required = option.get_required();
-  const bool is_flag = option.get_items_expected_max() == 0;
-  if (is_flag || entry.is_argument) return entry;
-  const std::string type = option.get_type_name();
-  entry.choices = choices_of(type);
-  if (entry.choices.empty()) entry.value = type.empty() ? "VALUE" : type;
-  return entry;
-}
-
-CommandTable table_of(const CLI::App& app) {
-  CommandTable table{app.get_name(), app.get_description(), {}};
-  for (const CLI::Option* option : app.get_options()) table.options.push_back(entry_of(*option));
-  return table;
+// The valid values, if there are few.
+std::vector<std::string_view> choices_of(const Option& option) {
+  const bool is_one_of_words = !option.is_argument() && option.value_text().starts_with('{');
+  return is_one_of_words ? option.words() : std::vector<std::string_view>();
 }
 
 }  // namespace
 
-std::vector<CommandTable> option_tables(const CLI::App& app) {
-  std::vector<CommandTable> tables{table_of(app)};
-  for (const CLI::App* command : app.get_subcommands({})) tables.push_back(table_of(*command));
+std::vector<CommandTable> option_tables(Commands built) {
+  std::vector<CommandTable> tables{{of::program, "cleave", std::string(kProgramHelp)}};
+  for (const CommandRow& row : command_rows()) {
+    if ((row.command & built) == 0) continue;
+    tables.push_back({row.command, std::string(row.name), std::string(row.help)});
+  }
+  for (CommandTable& table : tables) {
+    for (const Option& option : option_table()) {
+      const bool is_built = option.more.shelf == 0 || (option.more.shelf & built) != 0;
+      if ((option.in & table.command) != 0 && is_built) table.options.push_back(&option);
+    }
+  }
   return tables;
 }
 
 namespace {
 
-std::string joined(const std::vector<std::string>& items, std::string_view between) {
+template <class Items>
+std::string joined(const Items& items, std::string_view between) {
   std::string text;
-  for (const std::string& item : items) {
+  for (const auto& item : items) {
     if (!text.empty()) text += between;
     text += item;
   }
@@ -83,25 +66,27 @@ std::span<const CommandTable> commands_of(const std::vector<CommandTable>& table
 
 // Every name of every option, of one command.
 std::string option_words(const CommandTable& table) {
-  std::vector<std::string> words;
-  for (const OptionEntry& option : table.options) {
-    if (!option.is_argument) words.insert(words.end(), option.names.begin(), option.names.end());
+  std::vector<std::string_view> words;
+  for (const Option* const option : table.options) {
+    if (option->is_argument()) continue;
+    for (const std::string_view name : split_names(option->names)) words.push_back(name);
   }
   return joined(words, " ");
 }
 
 void add_bash_values(const CommandTable& table, std::string& script) {
-  for (const OptionEntry& option : table.options) {
-    if (!option.takes_value()) continue;
+  for (const Option* const option : table.options) {
+    if (!takes_value(*option)) continue;
     std::vector<std::string> patterns;
-    for (const std::string& name : option.names) {
-      patterns.push_back("'" + table.name + " " + name + "'");
+    for (const std::string_view name : split_names(option->names)) {
+      patterns.push_back("'" + table.name + " " + std::string(name) + "'");
     }
+    const auto choices = choices_of(*option);
     script += "    " + joined(patterns, "|") + ")\n";
-    script += option.choices.empty() ? "      return ;;\n"
-                                     : "      COMPREPLY=($(compgen -W " +
-                                           quoted_for_shell(joined(option.choices, " ")) +
-                                           " -- \"$word\"))\n" + "      return ;;\n";
+    script += choices.empty()
+                  ? "      return ;;\n"
+                  : "      COMPREPLY=($(compgen -W " + quoted_for_shell(joined(choices, " ")) +
+                        " -- \"$word\"))\n" + "      return ;;\n";
   }
 }
 
@@ -149,19 +134,21 @@ std::string zsh_help(std::string_view help) {
   return text;
 }
 
-std::string zsh_value(const OptionEntry& option) {
-  if (!option.takes_value()) return {};
-  if (option.choices.empty()) return ":" + zsh_help(option.value) + ":_files";
-  return ":value:(" + joined(option.choices, " ") + ")";
+std::string zsh_value(const Option& option) {
+  if (!takes_value(option)) return {};
+  const auto choices = choices_of(option);
+  if (choices.empty()) return ":" + zsh_help(option.value) + ":_files";
+  return ":value:(" + joined(choices, " ") + ")";
 }
 
 void add_zsh_options(const CommandTable& table, std::string& script) {
   script += "_arguments";
-  for (const OptionEntry& option : table.options) {
-    if (option.is_argument) continue;
-    for (const std::string& name : option.names) {
-      script += " \\\n        " + quoted_for_shell("*" + name + "[" + zsh_help(option.help) + "]" +
-                                                   zsh_value(option));
+  for (const Option* const option : table.options) {
+    if (option->is_argument()) continue;
+    for (const std::string_view name : split_names(option->names)) {
+      script +=
+          " \\\n        " + quoted_for_shell("*" + std::string(name) + "[" +
+                                             zsh_help(option->help) + "]" + zsh_value(*option));
     }
   }
 }
@@ -199,16 +186,18 @@ std::string zsh_script(const std::vector<CommandTable>& tables) {
 // ---- fish ----
 
 void add_fish_options(const CommandTable& table, const std::string& when, std::string& script) {
-  for (const OptionEntry& option : table.options) {
-    if (option.is_argument) continue;
+  for (const Option* const option : table.options) {
+    if (option->is_argument()) continue;
     script += "complete -c cleave -n " + when;
-    for (const std::string& name : option.names) {
-      script += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    for (const std::string_view name : split_names(option->names)) {
+      const bool is_long = name.starts_with("--");
+      script += (is_long ? " -l " : " -s ") + std::string(name.substr(is_long ? 2 : 1));
     }
-    script += " -d " + quoted_for_shell(option.help);
-    if (!option.choices.empty()) {
-      script += " -x -a " + quoted_for_shell(joined(option.choices, " "));
-    } else if (option.takes_value()) {
+    script += " -d " + quoted_for_shell(option->help);
+    const auto choices = choices_of(*option);
+    if (!choices.empty()) {
+      script += " -x -a " + quoted_for_shell(joined(choices, " "));
+    } else if (takes_value(*option)) {
       script += " -r";
     }
     script += "\n";
@@ -272,30 +261,25 @@ std::string roff(std::string_view text) {
 // Where lines may be broken between choices.
 constexpr const char* kChoiceEnd = "|\\:";
 
-std::string value_of(const OptionEntry& option) {
-  if (option.choices.empty()) return "\\fI" + roff(option.value) + "\\fR";
+std::string value_of(const Option& option) {
   std::string text;
-  for (const std::string& choice : option.choices) {
+  for (const std::string_view choice : choices_of(option)) {
     text += (text.empty() ? "" : kChoiceEnd) + roff(choice);
   }
-  return text;
+  return text.empty() ? "\\fI" + roff(option.value) + "\\fR" : text;
 }
 
-void add_option(const OptionEntry& option, std::string& page) {
-  page += ".TP\n";
-  std::string names;
-  for (const std::string& name : option.names) {
-    names += (names.empty() ? "" : ", ");
-    names += (option.is_argument ? "\\fI" : "\\fB") + roff(name) + "\\fR";
-  }
-  if (option.takes_value()) names += " " + value_of(option);
-  page += names + "\n" + roff(option.help) + (option.is_required ? " (required)" : "") + "\n";
-}
-
-void add_command(const CommandTable& table, std::string& page) {
-  page += ".SS " + roff(table.name) + "\n" + roff(table.help) + ".\n";
-  for (const OptionEntry& option : table.options) {
-    if (option.names.front() != "-h") add_option(option, page);
+void add_options(const CommandTable& table, std::string& page) {
+  for (const Option* const option : table.options) {
+    if (option->name() == "--help" && table.command != of::program) continue;
+    std::string names;
+    for (const std::string_view name : split_names(option->names)) {
+      names += (names.empty() ? "" : ", ");
+      names += (option->is_argument() ? "\\fI" : "\\fB") + roff(name) + "\\fR";
+    }
+    if (takes_value(*option)) names += " " + value_of(*option);
+    const bool is_required = (option->more.required & table.command) != 0;
+    page += ".TP\n" + names + "\n" + roff(option->help) + (is_required ? " (required)" : "") + "\n";
   }
 }
 
@@ -309,9 +293,12 @@ std::string man_page(const std::vector<CommandTable>& tables, const std::string&
   page += ".SH SYNOPSIS\n.B cleave\n.I command\n.RI [ options ]\n";
   page += ".SH DESCRIPTION\n" + roff(program.help) + "\n";
   page += ".SH OPTIONS\n";
-  for (const OptionEntry& option : program.options) add_option(option, page);
+  add_options(program, page);
   page += ".SH COMMANDS\n";
-  for (std::size_t i = 1; i < tables.size(); ++i) add_command(tables[i], page);
+  for (const CommandTable& table : commands_of(tables)) {
+    page += ".SS " + roff(table.name) + "\n" + roff(table.help) + ".\n";
+    add_options(table, page);
+  }
   page += ".SH EXIT STATUS\n";
   static constexpr std::array<std::pair<const char*, const char*>, 8> kStatuses = {{
       {"0", "done"},

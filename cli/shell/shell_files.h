@@ -6,33 +6,21 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "formats/lists/options.h"
 
 namespace cleave {
 
-// The table of commands and options, taken from CLI11. Completions and the man page are made from
-// it, so that they never differ from the parser.
-struct OptionEntry {
-  std::vector<std::string> names;    // "-s", "--support"; for an argument its name: "MODEL"
-  std::string value;                 // what it takes: "LIST"; empty for a flag, and with choices
-  std::vector<std::string> choices;  // the valid values, if there are few
-  std::string help;
-  bool is_argument = false;  // not an option
-  bool is_required = false;
-
-  bool takes_value() const { return !value.empty() || !choices.empty(); }
-};
-
+// The table of commands and options: see formats/lists/options.h. Completions and the man page are made from it.
 struct CommandTable {
+  Commands command = of::program;
   std::string name;  // "cleave" for the program itself
   std::string help;
-  std::vector<OptionEntry> options;  // as declared
+  std::vector<const Option*> options = {};  // in the order of help
 };
 
 // The program first, then its commands, in the order of help.
-std::vector<CommandTable> option_tables(const CLI::App& app);
+// `built`: those that this program has.
+std::vector<CommandTable> option_tables(Commands built);
 
 // Command-line completion for bash, zsh and fish: commands, options, the values of options that
 // take one of a few words, and otherwise files.

@@ -85,7 +85,7 @@ WHOLE_COMMANDS = [
     ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave convert"),
     ("formats/models/models", "lower:|ONNX Runtime: sizes"),
     ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/cost", "costs:"),
-    ("formats/base/", "faults:|hostile:"), ("formats/lists/settings", "hostile:"),
+    ("formats/base/", "faults:|hostile:"), ("formats/lists/options", "hostile:"),
     ("formats/run/jobs/", "real:|faults: no|costs:|options:|lower:"),
     ("formats/report/lowering/", "lower:"),
     ("formats/report/drawings/", "page:|overlays:|schemas:|real:"),

@@ -1,6 +1,4 @@
-// The TOML of `check --config`, through the options of the commands themselves.
-#include <CLI/CLI.hpp>
-#include <sstream>
+// The TOML of `check --config`, through the options of the command itself.
 #include <string>
 
 #include "cli/options/config_file.h"
@@ -12,8 +10,7 @@
 namespace cleave::fuzz {
 namespace {
 
-void demand_good_gates(const GateArgs& gates) {
-  const GateLimits& limits = gates.request.limits;
+void demand_good_gates(const GateLimits& limits) {
   for (const auto& share : {limits.node_coverage, limits.flops_coverage, limits.parameter_coverage,
                             limits.regression}) {
     demand(!share || (*share >= 0 && *share <= 1), "a share is from 0 to 1");
@@ -23,27 +20,25 @@ void demand_good_gates(const GateArgs& gates) {
 }  // namespace
 
 void read_config(std::string_view bytes) {
-  CLI::App app("cleave");
-  app.allow_config_extras(CLI::config_extras_mode::error);
-  app.config_formatter(std::make_shared<ConfigFile>());
-  CLI::App* const check = app.add_subcommand("check", "");
-  GateArgs gates;
-  SplitRequest request;
-  gates.add_to(*check, request.lists);
-  add_setting_options(*check, request);
-  add_binding_options(*check, request.model);
-  if (const auto config = parse_config(bytes)) {
-    for (const auto& [key, place] : config->places)
-      demand(place < bytes.size(), "a key stands in the file");
-  }
-  std::istringstream text{std::string(bytes)};
-  try {
-    app.parse_from_stream(text);
-  } catch (const CLI::ParseError& error) {
-    demand(error.get_exit_code() != 0, "a refusal is one");
+  const auto config = parse_config(bytes);
+  if (!config) {
+    demand(!config.error().empty(), "a refusal says why");
     return;
   }
-  demand_good_gates(gates);
+  for (const auto& [key, place] : config->places)
+    demand(place < bytes.size(), "a key stands in the file");
+  Given given(of::check);
+  try {
+    for (const ConfigItem& item : config->items) {
+      const Option* const option = find_option("--" + item.name, of::check);
+      const bool is_file = option != nullptr && option->name() == "--op-schemas";
+      if (option == nullptr || is_file) continue;
+      given.take(*option, option->is_flag() ? std::vector<std::string>() : item.texts);
+    }
+    demand_good_gates(gates_of(given).limits);
+  } catch (const OptionRefused& refused) {
+    demand(!refused.why.empty(), "a refusal says why");
+  }
 }
 
 }  // namespace cleave::fuzz

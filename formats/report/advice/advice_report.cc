@@ -13,7 +13,7 @@
 #include "formats/base/faults.h"
 #include "formats/base/fields.h"
 #include "formats/base/text.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/lists/support_file.h"
 #include "formats/report/drawings/pages.h"
 #include "formats/report/words/report.h"

@@ -24,7 +24,7 @@
 #include "formats/base/files.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/lists/support_file.h"
 #include "formats/models/models.h"
 #include "formats/report/words/report.h"
@@ -577,24 +577,21 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Where a value is: the keys and places in lists that lead to it.
+using JsonPath = std::vector<std::string>;
+
 // The first fault of the file; empty while there is none. After a fault, reading continues with
 // zeros and empty lists, and its result is not used.
-class FirstFault {
- public:
-  void note(std::string text) {
-    if (text_.empty()) text_ = std::move(text);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
+struct FirstFault {
+  std::string text = {};
+  JsonPath at = {};
 };
 
 // A value and its path in the file, for messages. Reading a missing or wrong value notes a fault.
 class Field {
  public:
-  Field(const Json& json, std::string place, FirstFault& fault)
-      : json_(json), place_(std::move(place)), fault_(fault) {}
+  Field(const Json& json, JsonPath path, FirstFault& fault)
+      : json_(json), path_(std::move(path)), fault_(fault) {}
 
   const Json& json() const { return json_; }
   bool has(const char* name) const { return json_.is_object() && json_.contains(name); }
@@ -603,9 +600,7 @@ class Field {
     if (!json_.is_object()) return missing("is not an object");
     const auto found = json_.find(name);
     if (found == json_.end()) return missing("has no " + escaped_in_quotes(name));
-    return {*found,
-            place_.empty() ? escaped_in_quotes(name) : place_ + " / " + escaped_in_quotes(name),
-            fault_};
+    return {*found, below(name), fault_};
   }
   Field at(const std::string& key) const { return (*this)[key.c_str()]; }
 
@@ -638,14 +633,17 @@ class Field {
   template <class Take>
   void each(Take take) const {
     for (std::size_t i = 0; i < list().size(); ++i) {
-      take(Field(json_[i], place_ + " / " + std::to_string(i), fault_));
+      take(Field(json_[i], below(std::to_string(i)), fault_));
     }
   }
 
   void refuse(const std::string& why) const {
-    fault_.note((place_.empty() ? "the baseline" : place_) + " " + why);
+    if (!fault_.text.empty()) return;
+    std::string place;
+    for (const std::string& key : path_)
+      place += (place.empty() ? "" : " / ") + escaped_in_quotes(key);
+    fault_ = {(place.empty() ? "the baseline" : place) + " " + why, path_};
   }
-  FirstFault& fault() const { return fault_; }
 
  private:
   template <class T>
@@ -660,11 +658,16 @@ class Field {
   }
   Field missing(const std::string& why) const {
     refuse(why);
-    return {nothing(), place_, fault_};
+    return {nothing(), path_, fault_};
+  }
+  JsonPath below(std::string key) const {
+    JsonPath path = path_;
+    path.push_back(std::move(key));
+    return path;
   }
 
   const Json& json_;
-  std::string place_;
+  JsonPath path_;
   FirstFault& fault_;
 };
 
@@ -733,8 +736,7 @@ NamedPlaces take_places(const Field& report, const std::vector<Target>& targets,
   NamedPlaces places;
   const Field map = report["node_map"];
   for (const auto& [node, part] : map.object().items()) {
-    const Field name(part, "node_map of " + escaped_in_quotes(node), map.fault());
-    const auto found = parts.find(name.text());
+    const auto found = parts.find(map.at(node).text());
     if (found == parts.end()) {
       map.refuse("puts " + escaped_in_quotes(node) + " into no partition");
       continue;
@@ -746,55 +748,6 @@ NamedPlaces take_places(const Field& report, const std::vector<Target>& targets,
 }
 
 // ---- settings ----
-
-void take_infer(const Field& value, EarlierResult& result) {
-  for (const ShapeInference inference :
-       {ShapeInference::off, ShapeInference::file, ShapeInference::full}) {
-    if (shape_inference_name(inference) != value.text()) continue;
-    result.bindings.inference = inference;
-    return;
-  }
-  value.refuse("is " + escaped_in_quotes(value.text()) + ", not off, file or full");
-}
-
-void take_fold(const Field& value, EarlierResult& result) {
-  for (const Folding folding : {Folding::off, Folding::report, Folding::write}) {
-    if (folding_name(folding) != value.text()) continue;
-    result.bindings.folding = folding;
-    return;
-  }
-  value.refuse("is " + escaped_in_quotes(value.text()) + ", not off, report or write");
-}
-
-std::int64_t take_size(const Field& value) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (value.count() > kMost) value.refuse("is not a size");
-  return static_cast<std::int64_t>(value.count());
-}
-
-void take_dims(const Field& value, EarlierResult& result) {
-  for (const auto& [name, size] : value.object().items()) {
-    result.bindings.dims.emplace_back(name, take_size(value.at(name)));
-  }
-}
-
-void take_input_shapes(const Field& value, EarlierResult& result) {
-  for (const auto& [name, shape] : value.object().items()) {
-    std::vector<std::int64_t>& dims = result.bindings.inputs.emplace_back(name, 0).second;
-    value.at(name).each(
-        [&](const Field& size) { dims.push_back(size.json().is_null() ? -1 : take_size(size)); });
-  }
-}
-
-void take_set_inputs(const Field& value, EarlierResult& result) {
-  for (const auto& [name, text] : value.object().items()) {
-    result.bindings.values.emplace_back(name, value.at(name).text());
-  }
-}
-
-void take_signature(const Field& value, EarlierResult& result) {
-  result.bindings.signature = value.text();
-}
 
 void take_device(const Field& value, DeviceNumbers& device) {
   device.flops_per_second = take_amount(value["flops"]);
@@ -813,42 +766,49 @@ void take_machine(const Field& value, Machine& machine) {
   machine.duplex = acc["duplex"].text() == "full" ? Duplex::full : Duplex::half;
 }
 
-// The settings that are the model's: see ShapeBindings.
-struct ModelSetting {
-  std::string_view name;
-  void (*take)(const Field&, EarlierResult&);
-};
-constexpr ModelSetting kModelSettings[] = {{"infer", take_infer},
-                                           {"dims", take_dims},
-                                           {"input_shapes", take_input_shapes},
-                                           {"set_inputs", take_set_inputs},
-                                           {"signature", take_signature},
-                                           {"fold", take_fold}};
-
-SettingValue setting_value(const Field& value) {
-  if (value.json().is_null()) return nullptr;
-  if (value.json().is_boolean()) return value.flag();
-  if (value.json().is_string()) return value.text();
-  return static_cast<std::int64_t>(value.count());
+// A size of a shape, or a value, as the command line has it.
+std::string word_of(const Json& value) {
+  if (value.is_null()) return "?";
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Returns false for a setting that this version does not know.
-bool take_setting(const std::string& name, const Field& value, EarlierResult& result) {
-  for (const ModelSetting& setting : kModelSettings) {
-    if (setting.name != name) continue;
-    setting.take(value, result);
-    return true;
+// What the option was given: {"N": 8} is N=8, {"x": [1, null]} is x=1,?.
+std::vector<SettingValue> given_to(const Field& value) {
+  const Json& json = value.json();
+  if (json.is_null()) return {nullptr};
+  if (json.is_boolean()) return {value.flag()};
+  if (json.is_string()) return {value.text()};
+  if (!json.is_object()) return {static_cast<std::int64_t>(value.count())};
+  std::vector<SettingValue> all;
+  for (const auto& [name, of_name] : json.items()) {
+    std::string text;
+    if (!of_name.is_array()) text = word_of(of_name);
+    for (std::size_t i = 0; of_name.is_array() && i < of_name.size(); ++i) {
+      text += (i == 0 ? "" : ",") + word_of(of_name[i]);
+    }
+    all.emplace_back(name + "=" + text);
   }
-  const SplitSetting* const setting = find_split_setting(name);
-  if (setting == nullptr) return false;
-  if (!setting->set(result.options, setting_value(value))) value.refuse(refusal_of(*setting));
-  return true;
+  return all;
 }
 
-void take_settings(const Field& settings, EarlierResult& result) {
+// Gives the options again what they were given. A report calls them as the library does; those that bind names to
+// values in the plural: "dims".
+void replay_settings(const Field& settings, EarlierResult& result) {
+  SplitRequest request;
   for (const auto& [name, value] : settings.object().items()) {
-    if (!take_setting(name, settings.at(name), result)) result.other_settings.push_back(name);
+    const Option* const option =
+        find_request_option(value.is_object() ? name.substr(0, name.size() - 1) : name);
+    if (option == nullptr) {
+      result.other_settings.push_back(name);
+      continue;
+    }
+    for (const SettingValue& given : given_to(settings.at(name))) {
+      const auto set = set_in_request(request, *option, given);
+      if (!set) settings.at(name).refuse("is refused: " + set.error().message);
+    }
   }
+  result.options = std::move(request.options);
+  result.bindings = std::move(request.model.bindings);
 }
 
 // ---- reports ----
@@ -959,6 +919,7 @@ EarlierResult take_report(const Field& report) {
     report["format"].refuse("is not a \"cleave.report\"");
   require_version(report, "cleave.report");
   EarlierResult result;
+  replay_settings(report["settings"], result);
   const Field coverage = report["coverage"];
   Measures& measures = result.measures;
   measures.nodes = take_coverage(coverage["nodes"]);
@@ -982,7 +943,6 @@ EarlierResult take_report(const Field& report) {
     });
   }
   result.places = take_places(report, result.targets, measures);
-  take_settings(report["settings"], result);
   take_fingerprint(report["model"], result);
   take_lists(report["support"], result);
   return result;
@@ -1018,6 +978,28 @@ std::string without_prefix(std::string_view what) {
   return std::string(colon == what.npos ? what : what.substr(colon + 2));
 }
 
+// Where the value is that the path leads to, or what is left of it where the rest is not there.
+std::uint64_t place_of(std::string_view bytes, const JsonPath& path) {
+  std::string padded(bytes);
+  padded.resize(padded.size() + JsonCursor::kPadding);
+  JsonCursor cursor(std::string_view(padded).substr(0, bytes.size()));
+  cursor.type();
+  for (const std::string& key : path) {
+    const bool is_list = cursor.type() == JsonType::list;
+    cursor.enter();
+    if (is_list) {
+      for (std::size_t left = std::stoul(key); cursor.next_item() && left > 0; --left)
+        cursor.skip();
+      continue;
+    }
+    for (auto found = cursor.next_key(); found && unescaped(*found) != key;
+         found = cursor.next_key()) {
+      cursor.skip();
+    }
+  }
+  return cursor.offset();
+}
+
 }  // namespace
 
 NamedPlaces EarlierResult::places_as(const TargetPlaces& others) const {
@@ -1037,27 +1019,36 @@ const EarlierResult* Baseline::find(const std::string& model, const std::string&
 }
 
 Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes) {
+  const auto refuse = [&](Diagnostic fault) {
+    fault.notes.emplace_back("--update-baseline makes a new one");
+    return Diagnostics{std::move(fault)};
+  };
   if (is_gzipped(bytes)) {
     const auto text = ungzipped(bytes, kMostSideBytes);
     if (text && !is_gzipped(*text)) return parse_baseline(path, *text);
-    return Diagnostics{diagnostic_of(path, "the compressed baseline is damaged, or has more than " +
-                                               bytes_text(kMostSideBytes))};
+    return refuse(diagnostic_of(path, "the compressed baseline is damaged, or has more than " +
+                                          bytes_text(kMostSideBytes)));
   }
   try {
     const Json json = Json::parse(bytes);
     FirstFault fault;
-    Baseline baseline = take_baseline(Field(json, "", fault));
-    if (!fault.text().empty()) return Diagnostics{diagnostic_of(path, fault.text())};
+    Baseline baseline = take_baseline(Field(json, {}, fault));
+    if (!fault.text.empty()) {
+      return refuse(diagnostic_at(path, bytes, place_of(bytes, fault.at), fault.text));
+    }
     baseline.path = path;
     return baseline;
   } catch (const Json::parse_error& error) {
-    return Diagnostics{diagnostic_at(path, bytes, error.byte == 0 ? 0 : error.byte - 1,
-                                     "the baseline is not JSON: " + without_prefix(error.what()))};
+    return refuse(diagnostic_at(path, bytes, error.byte == 0 ? 0 : error.byte - 1,
+                                "the baseline is not JSON: " + without_prefix(error.what())));
   } catch (const Json::out_of_range& error) {  // "[...] number overflow parsing '1e999'"
     const std::string_view what = error.what();
-    const std::size_t quote = std::min(what.find('\''), what.size());
-    return Diagnostics{diagnostic_of(
-        path, "the baseline has a number that is too large: " + std::string(what.substr(quote)))};
+    const std::string_view number = what.substr(std::min(what.find('\''), what.size()));
+    const std::size_t at =
+        bytes.find(number.substr(1, std::max<std::size_t>(number.size(), 2) - 2));
+    return refuse(
+        diagnostic_at(path, bytes, std::min(at, bytes.size()),
+                      "the baseline has a number that is too large: " + std::string(number)));
   }
 }
 

@@ -10,7 +10,7 @@
 #include "formats/base/faults.h"
 #include "formats/base/fields.h"
 #include "formats/base/text.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/models/models.h"
 #include "formats/report/check/check.h"
 #include "formats/report/words/report.h"

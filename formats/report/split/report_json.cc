@@ -6,7 +6,7 @@
 #include "core/lists/support.h"
 #include "core/measures/measures.h"
 #include "formats/base/fields.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/report/split/split_texts.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"

@@ -10,7 +10,7 @@
 #include "core/measures/measures.h"
 #include "formats/base/faults.h"
 #include "formats/base/text.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
 

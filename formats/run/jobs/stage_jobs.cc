@@ -228,7 +228,7 @@ std::string idle_option(const BalanceRequest& request, const std::vector<DeviceS
     return "--memory" + but + "its own memory";
   }
   if (request.link && all([](const DeviceSpec& device) { return device.link.has_value(); })) {
-    return "--link" + but + "its own link";
+    return "--pcie-bw" + but + "its own link";
   }
   return {};
 }

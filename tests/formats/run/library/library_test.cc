@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/split/split.h"
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
 #include "formats/run/jobs/jobs.h"
 #include "formats/run/library/cleave.h"
 #include "tests/catch2.h"
@@ -347,15 +347,16 @@ TEST_CASE("library: the lists, the model and verdicts are named where they are r
 }
 
 TEST_CASE("library: each setting takes its words by its name") {
-  for (const SplitSetting& setting : split_settings()) {
-    INFO(setting.name);
-    const std::string name(setting.name);
-    for (const std::string_view word : setting.words) {
-      CHECK(request_of({{name, std::string(word)}}));
+  for (const Option& option : option_table()) {
+    if (!option.is_setting()) continue;
+    const std::string key = option.key();
+    INFO(key);
+    for (const std::string_view word : option.more.words) {
+      CHECK(request_of({{key, std::string(word)}}));
     }
-    if (setting.form == SettingForm::flag) CHECK(request_of({{name, true}}));
-    if (setting.form == SettingForm::count) CHECK(request_of({{name, 3}}));
-    if (setting.form == SettingForm::name) CHECK(request_of({{name, "any"}}));
+    if (option.is_flag()) CHECK(request_of({{key, true}}));
+    if (option.more.setting.is_count) CHECK(request_of({{key, 3}}));
+    if (!option.more.setting.is_compared) CHECK(request_of({{key, "any"}}));
   }
   CHECK(request_of({{"extend", 3}}));
 }

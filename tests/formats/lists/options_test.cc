@@ -1,4 +1,9 @@
-#include "formats/lists/settings.h"
+#include "formats/lists/options.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
 
 #include "tests/catch2.h"
 
@@ -6,21 +11,55 @@ namespace cleave {
 
 namespace {
 
-const SplitSetting& setting_of(std::string_view name) {
-  const SplitSetting* const setting = find_split_setting(name);
-  REQUIRE(setting != nullptr);
-  return *setting;
+const Option& option_of(std::string_view key) {
+  const Option* const option = find_request_option(key);
+  REQUIRE(option != nullptr);
+  return *option;
 }
 
-SplitOptions with(std::string_view name, const SettingValue& value) {
+const SplitSetting& setting_of(std::string_view key) { return option_of(key).more.setting; }
+
+SplitOptions with(std::string_view key, const SettingValue& value) {
   SplitOptions options;
-  CHECK(setting_of(name).set(options, value));
+  CHECK(setting_of(key).set(options, value));
   return options;
 }
 
 TEST_CASE("an option is called like the setting, with dashes") {
-  CHECK(option_name("keep_qdq") == "--keep-qdq");
-  CHECK(find_split_setting("colour") == nullptr);
+  CHECK(option_of("keep_qdq").name() == "--keep-qdq");
+  CHECK(find_option("--output", of::split)->key() == "output");
+  CHECK(find_request_option("colour") == nullptr);
+}
+
+TEST_CASE("options: one row for each name and command, in at most two lines, grouped in order") {
+  std::set<std::pair<std::string_view, Commands>> seen;
+  OptionGroup group = OptionGroup::model;
+  for (const Option& option : option_table()) {
+    INFO(option.name());
+    CHECK(option.help.size() <= 200);
+    CHECK(option.in != 0);
+    CHECK(option.group >= group);
+    group = option.group;
+    for (Commands command = 1; command <= of::to; command <<= 1U) {
+      if ((option.in & command) != 0) CHECK(seen.emplace(option.name(), command).second);
+    }
+  }
+}
+
+TEST_CASE("options: what an option needs or excludes is an option of a command that has it") {
+  for (const Option& option : option_table()) {
+    INFO(option.name());
+    for (const std::string_view list :
+         {option.more.needs, option.more.excludes, option.more.unless}) {
+      for (const std::string_view name : split_names(list)) {
+        CHECK(find_option(name, option.in) != nullptr);
+      }
+    }
+    if (option.is_setting() && !option.more.by_default.empty()) {
+      const std::string is = setting_text(option.more.setting.get(SplitOptions{}));
+      CHECK(option.more.by_default == is);
+    }
+  }
 }
 
 TEST_CASE("each setting takes the value that it gives") {
@@ -37,9 +76,10 @@ TEST_CASE("each setting takes the value that it gives") {
   changed.acc_prefix = "a";
   changed.non_acc_prefix = "b";
   SplitOptions read;
-  for (const SplitSetting& setting : split_settings()) {
-    INFO(setting.name);
-    CHECK(setting.set(read, setting.get(changed)));
+  for (const Option& option : option_table()) {
+    INFO(option.name());
+    const SplitSetting& setting = option.more.setting;
+    if (option.is_setting()) CHECK(setting.set(read, setting.get(changed)));
   }
   CHECK(read == changed);
 }
@@ -65,11 +105,10 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK_FALSE(setting_of("extend").set(options, "2,4"));
   CHECK_FALSE(setting_of("acc_prefix").set(options, false));
   CHECK(options == SplitOptions{});
-  CHECK(refusal_of(setting_of("start")) == "is not reference, cpu, acc or fewest");
-  CHECK(refusal_of(setting_of("keep_qdq")) == "is neither true nor false");
-  CHECK(refusal_of(setting_of("acc_prefix")) ==
-        "is not UTF-8 text, as names of partitions must be");
-  CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number or name, all or auto");
+  CHECK(refusal_of(option_of("start")) == "is not reference, cpu, acc or fewest");
+  CHECK(refusal_of(option_of("keep_qdq")) == "is neither true nor false");
+  CHECK(refusal_of(option_of("acc_prefix")) == "is not UTF-8 text, as names of partitions must be");
+  CHECK(refusal_of(option_of("extend")) == "is not a subgraph's number or name, all or auto");
 }
 
 TEST_CASE("differences between two settings are reported, except for names of parts") {

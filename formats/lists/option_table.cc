@@ -1,0 +1,1027 @@
+// In this order:
+// 1. Commands.
+// 2. Functions that get and set a setting in SplitOptions, one pair for each form.
+// 3. Functions that set what else a request has.
+// 4. The table of options.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/base/quantity.h"
+#include "core/base/words.h"
+#include "formats/base/text.h"
+#include "formats/lists/options.h"
+#include "formats/lists/support_file.h"
+#include "formats/pt2/pt2.h"
+
+namespace cleave {
+
+namespace {
+
+// ---- commands ----
+
+constexpr std::string_view kLook = "Look at a model and its split";
+constexpr std::string_view kCut = "Split";
+constexpr std::string_view kGate = "Gate and compare";
+constexpr std::string_view kLists = "Support lists";
+constexpr std::string_view kCompile = "Compile";
+
+constexpr CommandRow kCommands[] = {
+    {of::inspect, "inspect", "report what a model is made of, without a support list", kLook},
+    {of::preview, "preview", "report how a model would be split, and the rate that the link allows",
+     kLook},
+    {of::explain, "explain", "explain why nodes run where they do", kLook},
+    {of::draw, "draw", "draw the model coloured by support, as Graphviz or SVG", kLook},
+    {of::help, "help", "print a chapter of the guide, or list them", kLook},
+    {of::split, "split", "split a model and write the pieces, a report and drawings", kCut},
+    {of::stage, "stage", "cut a model into the stages of a pipeline", kCut},
+    {of::convert, "convert",
+     "write a model with sizes and known values filled in, or as native JSON", kCut},
+    {of::check, "check", "check models against gates and a baseline, for CI", kGate},
+    {of::diff, "diff", "report what moved between two models, lists or settings, and why", kGate},
+    {of::advise, "advise", "rank what the lists do not support by the gain of supporting it",
+     kGate},
+    {of::lists, "lists", "show, begin or lint support lists", kLists},
+    {of::probe, "probe", "measure which nodes a compiler takes, and write them as a support list",
+     kLists},
+    {of::tune, "tune",
+     "learn times: of partitions by a command, to place by them, or of ops from profiles",
+     kCompile},
+    {of::lower, "lower",
+     "compile the accelerator partitions with real compilers, and learn what they refuse",
+     kCompile},
+    {of::reduce, "reduce", "find the smallest piece of a model that a compiler still fails on",
+     kCompile},
+    {of::cut, "cut", "write some nodes of a model as a model of their own", kCompile},
+    {of::backend, "backend", "test the description of a compiler, or list the known ones",
+     kCompile},
+};
+
+constexpr Commands kOne = of::inspect | of::preview | of::explain | of::draw | of::split |
+                          of::convert | of::diff | of::lower | of::reduce | of::cut;
+constexpr Commands kSeveral = of::check | of::advise | of::probe;
+constexpr Commands kSplits = of::preview | of::explain | of::draw | of::split | of::convert |
+                             of::check | of::diff | of::to | of::advise | of::tune | of::lower |
+                             of::reduce;
+constexpr Commands kReads = kSplits | of::inspect | of::stage | of::cut | of::lists | of::probe;
+constexpr Commands kListed = kSplits | of::stage;
+constexpr Commands kCompiles = of::probe | of::lower | of::reduce;
+constexpr Commands kSearches = of::lower | of::reduce;
+constexpr Commands kMapped = of::split | of::preview;
+constexpr Commands kWrites = of::split | of::stage;
+constexpr Commands kPages = of::preview | of::split | of::stage | of::check | of::diff | of::advise;
+constexpr Commands kForced =
+    kPages | of::draw | of::convert | of::lists | of::tune | kCompiles | of::cut;
+constexpr Commands kTell = of::inspect | of::explain | of::lists | kPages | kSearches;
+constexpr Commands kAll = (of::program << 1U) - 1;
+
+// ---- words ----
+
+template <class Value, std::size_t Count>
+using Words = std::array<std::pair<std::string_view, Value>, Count>;
+
+constexpr Words<StartSide, 4> kStartSides = {{{"reference", StartSide::reference},
+                                              {"cpu", StartSide::cpu},
+                                              {"acc", StartSide::acc},
+                                              {"fewest", StartSide::fewest}}};
+constexpr Words<PackBy, 2> kPackBy = {{{"early", PackBy::early}, {"bytes", PackBy::bytes}}};
+constexpr Words<KeepBy, 4> kKeepBy = {{{"flops", KeepBy::flops},
+                                       {"time", KeepBy::time},
+                                       {"nodes", KeepBy::nodes},
+                                       {"latency", KeepBy::latency}}};
+constexpr Words<PlaceBy, 3> kPlaceBy = {
+    {{"priority", PlaceBy::priority}, {"order", PlaceBy::priority}, {"cost", PlaceBy::cost}}};
+constexpr Words<PlaceGoal, 2> kPlaceGoals = {
+    {{"latency", PlaceGoal::latency}, {"energy", PlaceGoal::energy}}};
+constexpr Words<Residency, 2> kResidency = {{{"off", Residency::off}, {"on", Residency::on}}};
+constexpr std::array<std::string_view, 1> kAuto = {"auto"};
+constexpr std::array<std::string_view, 2> kUnlimitedOrAuto = {"unlimited", "auto"};
+
+template <class Value, std::size_t Count>
+constexpr std::array<std::string_view, Count> words_of(const Words<Value, Count>& table) {
+  std::array<std::string_view, Count> words;
+  for (std::size_t i = 0; i < Count; ++i) words[i] = table[i].first;
+  return words;
+}
+template <const auto& table>
+constexpr auto kWordsOf = words_of(table);
+
+template <const auto& table, class Value>
+std::string_view word_of(Value value) {
+  const auto* const found = std::find_if(table.begin(), table.end(),
+                                         [&](const auto& word) { return word.second == value; });
+  return found == table.end() ? std::string_view() : found->first;
+}
+
+// ---- settings ----
+
+template <auto member>
+constexpr OptionMore flag() {
+  return {.setting = {
+              .get = [](const SplitOptions& options) -> SettingValue { return options.*member; },
+              .set =
+                  [](SplitOptions& options, const SettingValue& value) {
+                    const bool* const flag = std::get_if<bool>(&value);
+                    if (flag != nullptr) options.*member = *flag;
+                    return flag != nullptr;
+                  }}};
+}
+
+template <auto member, const auto& table>
+constexpr OptionMore word(std::string_view by_default, std::string_view needs = {}) {
+  return {.by_default = by_default,
+          .needs = needs,
+          .words = kWordsOf<table>,
+          .setting = {.get = [](const SplitOptions& options) -> SettingValue {
+                        return std::string(word_of<table>(options.*member));
+                      },
+                      .set =
+                          [](SplitOptions& options, const SettingValue& value) {
+                            const std::string* const word = std::get_if<std::string>(&value);
+                            if (word == nullptr) return false;
+                            const auto* const found = std::find_if(
+                                table.begin(), table.end(),
+                                [&](const auto& known) { return known.first == *word; });
+                            if (found == table.end()) return false;
+                            options.*member = found->second;
+                            return true;
+                          }}};
+}
+
+template <auto member>
+constexpr OptionMore prefix(std::string_view by_default) {
+  return {.by_default = by_default,
+          .setting = {
+              .refusal = "is not UTF-8 text, as names of partitions must be",
+              .is_compared = false,
+              .get = [](const SplitOptions& options) -> SettingValue { return options.*member; },
+              .set =
+                  [](SplitOptions& options, const SettingValue& value) {
+                    const std::string* const text = std::get_if<std::string>(&value);
+                    if (text == nullptr || first_invalid_utf8(*text) != text->npos) return false;
+                    options.*member = *text;
+                    return true;
+                  }}};
+}
+
+std::optional<std::size_t> whole_number(std::string_view text) {
+  std::size_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+bool is_word(const SettingValue& value, std::string_view word) {
+  const std::string* const text = std::get_if<std::string>(&value);
+  return text != nullptr && *text == word;
+}
+
+// The value as a count: a number, or a text that is one.
+std::optional<std::size_t> count_of(const SettingValue& value) {
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) {
+    return *number < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(*number));
+  }
+  const std::string* const text = std::get_if<std::string>(&value);
+  return text == nullptr ? std::nullopt : whole_number(*text);
+}
+
+SettingValue value_of_count(std::size_t count) { return static_cast<std::int64_t>(count); }
+
+SettingValue min_size(const SplitOptions& options) { return value_of_count(options.min_acc_size); }
+
+bool set_min_size(SplitOptions& options, const SettingValue& value) {
+  options.is_min_automatic = is_word(value, "auto");
+  if (options.is_min_automatic) return true;
+  const auto size = count_of(value);
+  if (size) options.min_acc_size = *size;
+  return size.has_value();
+}
+
+SettingValue most_kept(const SplitOptions& options) {
+  if (options.most_kept == SplitOptions::kUnlimited) return nullptr;
+  return value_of_count(options.most_kept);
+}
+
+bool set_most_kept(SplitOptions& options, const SettingValue& value) {
+  if (is_word(value, "auto")) {
+    options.keep_only_gaining = true;
+    return true;
+  }
+  const bool is_unlimited =
+      is_word(value, "unlimited") || std::holds_alternative<std::nullptr_t>(value);
+  const auto count = is_unlimited ? SplitOptions::kUnlimited : count_of(value);
+  if (count) options.most_kept = *count;
+  return count.has_value();
+}
+
+SettingValue min_gain(const SplitOptions& options) {
+  if (!options.min_gain) return "auto";
+  const std::string percent = percent_text(*options.min_gain);
+  return parse_share(percent) == options.min_gain ? percent : shortest_text(*options.min_gain);
+}
+
+bool set_min_gain(SplitOptions& options, const SettingValue& value) {
+  options.min_gain.reset();
+  if (is_word(value, "auto")) return true;
+  const std::string* const text = std::get_if<std::string>(&value);
+  if (text != nullptr) options.min_gain = parse_share(*text);
+  return options.min_gain.has_value();
+}
+
+SettingValue extended(const SplitOptions& options) {
+  switch (options.extend.which) {
+    case ExtendOptions::Which::none:
+      return "none";
+    case ExtendOptions::Which::one:
+      return std::to_string(options.extend.subgraph);
+    case ExtendOptions::Which::all:
+      return "all";
+    case ExtendOptions::Which::automatic:
+      break;
+  }
+  return "auto";
+}
+
+// A name is resolved where the prefix of names is known: set_in_request().
+bool set_extended(SplitOptions& options, const SettingValue& value) {
+  using Which = ExtendOptions::Which;
+  const std::string* const text = std::get_if<std::string>(&value);
+  if (text == nullptr) {
+    const auto number = count_of(value);
+    if (number) options.extend = {.which = Which::one, .subgraph = *number};
+    return number.has_value();
+  }
+  for (const auto& [word, which] :
+       Words<Which, 3>{{{"none", Which::none}, {"all", Which::all}, {"auto", Which::automatic}}}) {
+    if (*text != word) continue;
+    options.extend = {.which = which};
+    return true;
+  }
+  const auto number = whole_number(*text);
+  if (number) options.extend = {.which = Which::one, .subgraph = *number};
+  return number.has_value();
+}
+
+// ---- what else a request has ----
+
+using Put = Status<> (*)(SplitRequest&, const std::string&);
+
+// An option that adds what it is given, each time.
+constexpr OptionMore adds(Put put, FileRole role = FileRole::none) {
+  return {.role = role, .repeat = Repeat::often, .put = put};
+}
+
+// "N" and "8" of "N=8". Names of values may contain a '='.
+Result<std::pair<std::string, std::string>> binding_of(const std::string& text,
+                                                       const char* example) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Error{in_quotes(text) + " is not of the form " + example};
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+std::optional<std::int64_t> size_of(std::string_view text) {
+  const auto size = whole_number(text);
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  if (!size || *size > static_cast<std::size_t>(kMost)) return std::nullopt;
+  return static_cast<std::int64_t>(*size);
+}
+
+Status<> add_dim(SplitRequest& request, const std::string& text) {
+  const auto binding = binding_of(text, "N=8");
+  if (!binding) return binding.error();
+  const auto size = size_of(binding->second);
+  if (!size) return Error{in_quotes(binding->second) + " is not a size: give a whole number"};
+  request.model.bindings.dims.emplace_back(binding->first, *size);
+  return Done{};
+}
+
+Status<> add_input_shape(SplitRequest& request, const std::string& text) {
+  const auto binding = binding_of(text, "x=1,3,224,224");
+  if (!binding) return binding.error();
+  std::vector<std::int64_t> dims;
+  std::string_view rest = binding->second;
+  while (!binding->second.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view dim = rest.substr(0, comma);
+    const auto size = dim == "?" ? std::optional<std::int64_t>(-1) : size_of(dim);
+    if (!size) {
+      return Error{"\"" + std::string(dim) + "\" is not a size: give whole " +
+                   "numbers between commas, or ? for an open dim"};
+    }
+    dims.push_back(*size);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  request.model.bindings.inputs.emplace_back(binding->first, std::move(dims));
+  return Done{};
+}
+
+Status<> add_input_value(SplitRequest& request, const std::string& text) {
+  auto binding = binding_of(text, "sr=16000");
+  if (!binding) return binding.error();
+  request.model.bindings.values.push_back(*std::move(binding));
+  return Done{};
+}
+
+Status<> set_inference(SplitRequest& request, const std::string& text) {
+  for (const auto one : {ShapeInference::off, ShapeInference::file, ShapeInference::full}) {
+    if (shape_inference_name(one) == text) request.model.bindings.inference = one;
+  }
+  return Done{};
+}
+
+Status<> set_folding(SplitRequest& request, const std::string& text) {
+  for (const auto one : {Folding::off, Folding::report, Folding::write}) {
+    if (folding_name(one) == text) request.model.bindings.folding = one;
+  }
+  return Done{};
+}
+
+Status<> set_signature(SplitRequest& request, const std::string& text) {
+  request.model.bindings.signature = text;
+  return Done{};
+}
+
+// Torch's operators are known to the whole process.
+Status<> set_operators(SplitRequest& /*request*/, const std::string& text) {
+  const auto stated = state_torch_operators(text);
+  if (!stated) return Error{format_diagnostic(stated.error().front())};
+  return Done{};
+}
+
+Status<> add_limit(SplitRequest& request, const std::string& text) {
+  const auto set = set_limit(request.model.limits, text);
+  if (!set) return Error{set.error()};
+  return Done{};
+}
+
+Status<> add_list(SplitRequest& request, const std::string& text) {
+  request.lists.paths.push_back(text);
+  if (request.lists.paths.size() > kMostSupportLists) {
+    return Error{"more than " + count_text(kMostSupportLists) +
+                 " lists are too many: join some into one file"};
+  }
+  const auto fine = check_targets(request.lists);
+  if (!fine) return Error{fine.error().message + ": " + fine.error().notes.front()};
+  return Done{};
+}
+
+Status<> names_a_node(const std::string& text) {
+  if (text.empty()) return Error{"names no node: the text is empty"};
+  return Done{};
+}
+
+Status<> add_denied(SplitRequest& request, const std::string& text) {
+  request.lists.deny.push_back(text);
+  return names_a_node(text);
+}
+
+Status<> add_required(SplitRequest& request, const std::string& text) {
+  request.require.push_back(text);
+  return names_a_node(text);
+}
+
+Status<> add_verdicts(SplitRequest& request, const std::string& text) {
+  request.lists.verdicts.push_back(text);
+  return Done{};
+}
+
+Status<> set_all_of(SplitRequest& request, const std::string& /*text*/) {
+  request.lists.all_of = true;
+  return Done{};
+}
+
+Status<> set_view(SplitRequest& request, const std::string& text) {
+  request.lists.as = parse_graph_view(text);
+  return Done{};
+}
+
+Status<> set_link(SplitRequest& request, const std::string& text) {
+  request.link = parse_link(text);
+  if (request.link) return Done{};
+  return Error{in_quotes(text) + bandwidth_refusal(text)};
+}
+
+Status<> add_target(SplitRequest& request, const std::string& text) {
+  const auto target = parse_target(text);
+  if (!target) return target.error();
+  request.targets.push_back(*target);
+  return Done{};
+}
+
+Status<> add_costs(SplitRequest& request, const std::string& text) {
+  request.costs.push_back(cost_source_of(text));
+  return Done{};
+}
+
+Status<> add_prefix(SplitRequest& request, const std::string& text) {
+  const ListSource named = list_source_of(text);
+  if (named.target.empty()) {
+    return Error{in_quotes(text) + " names no target: write npu=_npu_"};
+  }
+  request.target_settings.push_back({named.target, "--prefix", named.path});
+  return Done{};
+}
+
+Status<> add_link(SplitRequest& request, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string names = text.substr(0, equals);
+  const std::string rate = equals == text.npos ? "" : text.substr(equals + 1);
+  const std::size_t dash = names.find('-');
+  if (rate.empty() || dash == 0 || dash == names.npos || dash + 1 == names.size()) {
+    return Error{in_quotes(text) + " is no link of two targets: write npu-gpu=16GB/s, or " +
+                 "npu-gpu=shared where they share their memory"};
+  }
+  LinkSpec link{names.substr(0, dash), names.substr(dash + 1),
+                std::numeric_limits<double>::infinity()};
+  if (rate != "shared") {
+    const auto parsed = parse_link(rate);
+    if (!parsed) return Error{in_quotes(rate) + bandwidth_refusal(rate)};
+    link.bytes_per_second = parsed->bytes_per_second;
+  }
+  request.links.push_back(std::move(link));
+  return Done{};
+}
+
+Status<> set_overlap(SplitRequest& request, const std::string& text) {
+  request.overlap = text == "on";
+  return Done{};
+}
+
+// ---- the table ----
+
+using G = OptionGroup;
+
+constexpr Option row(OptionGroup group, std::string_view names, std::string_view value, Commands in,
+                     std::string_view help, const OptionMore& more = {}) {
+  return {group, names, value, in, help, more};
+}
+
+constexpr Option kOptions[] = {
+
+    // ---- model ----
+    row(G::model, "MODEL", "", kOne | of::stage | of::tune,
+        "model file (ONNX, torch.export, TensorFlow Lite or native graph JSON), or - for standard "
+        "input",
+        {.role = FileRole::input, .required = kOne}),
+    row(G::model, "MODEL", "", kSeveral,
+        "model files, or - for one from standard input; check also takes folders, with all their "
+        ".onnx, .pt2 and .tflite files",
+        {.role = FileRole::input, .repeat = Repeat::spread, .required = kSeveral}),
+    row(G::model, "NODE", "", of::explain,
+        "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes",
+        {.repeat = Repeat::spread}),
+    row(G::model, "OTHER", "", of::diff, "the model to compare with", {.role = FileRole::input}),
+    row(G::model, "MODEL", "", of::to, "the model to compare with", {.role = FileRole::input}),
+    row(G::model, "ACTION", "{show,new,lint}", of::lists,
+        "show: name the lists that are known, or say what those named FILE have; new: begin a list "
+        "from models; lint: find faults of a list",
+        {.required = of::lists}),
+    row(G::model, "FILE", "", of::lists, "show: lists; new: models; lint: the list, then models",
+        {.role = FileRole::input, .repeat = Repeat::spread}),
+    row(G::model, "ACTION", "{check,list}", of::backend,
+        "check: test that the backend takes models, computes them right, and refuses what is no "
+        "model; list: print the known backends",
+        {.required = of::backend}),
+    row(G::model, "BACKEND", "", of::backend,
+        "for check: a backend file, the name of a known backend, or NAME='program {model} -o "
+        "{out}'"),
+    row(G::model, "TOPIC", "", of::help, "a chapter of the guide, words of its title, or a command",
+        {.repeat = Repeat::spread}),
+    row(G::model, "--workload", "FILE", of::stage,
+        "stages of a device placement workload instead of a model (see samples/README.md)",
+        {.role = FileRole::input}),
+    row(G::model, "--dim", "NAME=SIZE", kReads, "bind a symbolic dim, e.g. --dim N=8; repeatable",
+        adds(add_dim)),
+    row(G::model, "--input-shape", "NAME=DIMS", kReads,
+        "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open",
+        adds(add_input_shape)),
+    row(G::model, "--set-input", "NAME=VALUE", kReads,
+        "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a "
+        "shape which it decides is known",
+        adds(add_input_value)),
+    row(G::model, "--infer", "{off,file,full}", kReads,
+        "types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its "
+        "value_info) or full (also what follows from its operators)",
+        {.by_default = "full", .put = set_inference}),
+    row(G::model, "--fold", "{off,report,write}", kReads,
+        "what is known before an ONNX model runs: report (its branch replaces an If that is "
+        "decided), write (nodes of known integers become constants, too) or off",
+        {.by_default = "report", .put = set_folding}),
+    row(G::model, "--signature", "KEY", kReads,
+        "which signature of a TensorFlow Lite model, or program of a torch.export archive, to "
+        "read, of several; else the first with nodes, or \"model\"",
+        {.put = set_signature}),
+    row(G::model, "--op-schemas", "FILE", kReads,
+        "what operators of your own write, as torch prints their schemas, one a line (torch.export "
+        "models)",
+        {.role = FileRole::input, .put = set_operators}),
+    row(G::model, "--limit", "WHAT=N", kReads,
+        "set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX "
+        "model with names that are not UTF-8; repeatable",
+        adds(add_limit)),
+    row(G::model, "--nodes", "FILE", of::cut | of::reduce,
+        "which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes "
+        "all if not given",
+        {.role = FileRole::input}),
+    row(G::model, "--from", "TENSOR", of::cut,
+        "instead of --nodes: begin at this tensor, which becomes an input; repeatable",
+        {.repeat = Repeat::often}),
+    row(G::model, "--to", "TENSOR", of::cut,
+        "instead of --nodes: end at this tensor, which becomes an output; repeatable. Without it "
+        "at the model's outputs that depend on --from",
+        {.repeat = Repeat::often}),
+    row(G::model, "--partition", "NAME", of::reduce,
+        "which nodes: those of this partition of the split by --support", {.excludes = "--nodes"}),
+
+    // ---- list ----
+    row(G::list, "-s,--support", "[NAME=]LIST", kListed,
+        "support list: JSON, plain text or ONNX Runtime config; repeatable: any list may accept a "
+        "node (check takes each alone); with NAME=, of that target",
+        {.role = FileRole::input,
+         .repeat = Repeat::often,
+         .required = kSplits & ~(of::convert | of::reduce | of::to),
+         .unless = "--verdicts,--map,--learn",
+         .rank = 1,
+         .put = add_list}),
+    row(G::list, "--deny", "NODE|OP", kListed,
+        "keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable",
+        {.repeat = Repeat::often, .rank = 6, .put = add_denied}),
+    row(G::list, "--verdicts", "FILE", kListed,
+        "JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; "
+        "repeatable",
+        adds(add_verdicts, FileRole::input)),
+    row(G::list, "--all-of", "", kListed,
+        "a node must be accepted by every list, not by any of them", {.put = set_all_of}),
+    row(G::list, "--as", "{model,onnxruntime}", kListed,
+        "judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a "
+        "provider; without it as each list says",
+        {.put = set_view}),
+    row(G::list, "--combine", "", of::check,
+        "take all lists as one: a node is supported when any of them accepts it"),
+    row(G::list, "--name", "NAME", of::lists, "the name of the list that is made"),
+    row(G::list, "--strict", "", of::lists, "lint: exit 1 on warnings, too"),
+
+    // ---- split ----
+    row(G::split, "--min-acc-module-size", "NODES", kSplits,
+        "smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference",
+        {.by_default = "1",
+         .rank = 2,
+         .words = kAuto,
+         .setting = {.refusal = "is not a whole number of 0 or more",
+                     .is_count = true,
+                     .is_for_targets = true,
+                     .get = min_size,
+                     .set = set_min_size}}),
+    row(G::split, "--skip-fusion", "", kSplits, "form no fusion groups",
+        flag<&SplitOptions::skip_fusion>()),
+    row(G::split, "--allow-non-tensor", "", kSplits,
+        "let non-tensor data cross between accelerator and CPU",
+        flag<&SplitOptions::allow_non_tensor>()),
+    row(G::split, "--move-non-tensor", "", kSplits,
+        "move nodes whose non-tensor data leaves an accelerator partition to the one partition "
+        "that reads it, as FX's move_non_tensor_nodes_on_boundary",
+        flag<&SplitOptions::move_non_tensor>()),
+    row(G::split, "--keep-qdq", "", kSplits,
+        "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "
+        "partition",
+        flag<&SplitOptions::keep_qdq>()),
+    row(G::split, "--host-shapes", "", kSplits,
+        "let shape computations follow the nodes that use them, whatever the support list says, so "
+        "that a Reshape does not cut a partition",
+        flag<&SplitOptions::host_shapes>()),
+    row(G::split, "--place", "", kSplits,
+        "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
+        "several targets that takes them (order), or for the fastest inference (cost)",
+        word<&SplitOptions::place, kPlaceBy>("priority")),
+    row(G::split, "--place-goal", "", kSplits,
+        "what --place cost makes small with several targets: latency or energy",
+        word<&SplitOptions::place_goal, kPlaceGoals>("latency")),
+    row(G::split, "--min-gain", "PERCENT", kSplits,
+        "with --place cost: move nodes to the CPU only if an inference takes at least this much "
+        "less time; auto: 3%, and 0% where all times are measured",
+        {.setting = {.refusal = "is not a share: write 3% or 0.03",
+                     .get = min_gain,
+                     .set = set_min_gain}}),
+    row(G::split, "--residency", "", kSplits,
+        "whether the accelerator keeps values that it made or received until their last reader "
+        "there has run",
+        word<&SplitOptions::residency, kResidency>("off")),
+    row(G::split, "--start", "", kSplits,
+        "side to start on: reference, cpu, acc, or the one with the fewest subgraphs",
+        word<&SplitOptions::start, kStartSides>("reference")),
+    row(G::split, "--pack", "", kSplits,
+        "where a node goes that fits in several accelerator subgraphs: in the first (early), or "
+        "where the fewest bytes cross the link, with as many subgraphs (bytes)",
+        word<&SplitOptions::pack, kPackBy>("early")),
+    row(G::split, "--keep-acc-subgraphs", "COUNT", kSplits,
+        "keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or "
+        "auto: those that make an inference faster",
+        {.by_default = "unlimited",
+         .words = kUnlimitedOrAuto,
+         .setting = {.refusal = "is not a count: give a whole number, auto, or unlimited",
+                     .is_count = true,
+                     .is_for_targets = true,
+                     .get = most_kept,
+                     .set = set_most_kept}}),
+    row(G::split, "--keep-by", "", kSplits,
+        "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
+        "takes; its nodes; or the time that an inference gains by it",
+        word<&SplitOptions::keep_by, kKeepBy>("flops", "--keep-acc-subgraphs")),
+    row(G::split, "--extend", "WHICH", kSplits,
+        "extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only "
+        "where fewer bytes cross the link)",
+        {.setting = {.refusal = "is not a subgraph's number or name, all or auto",
+                     .get = extended,
+                     .set = set_extended}}),
+    row(G::split, "--acc-prefix", "TEXT", kSplits, "name prefix of accelerator partitions",
+        prefix<&SplitOptions::acc_prefix>("_run_on_acc_")),
+    row(G::split, "--non-acc-prefix", "TEXT", kSplits, "name prefix of CPU partitions",
+        prefix<&SplitOptions::non_acc_prefix>("_run_on_cpu_")),
+    row(G::split, "--prefix", "NAME=PREFIX", kSplits,
+        "name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable",
+        adds(add_prefix)),
+    row(G::split, "--require", "NODE|OP", kSplits,
+        "node (a name or glob) or op that --place cost leaves on the accelerator, and that check "
+        "wants there, or with npu: on that one of several targets; repeatable",
+        adds(add_required)),
+    row(G::split, "--map", "FILE", kMapped | of::stage,
+        "cut by a map instead: the partition or stage of each node, as JSON, CSV, TSV, or a folder "
+        "that cleave wrote",
+        {.role = FileRole::input, .shelf = of::stage}),
+    row(G::split, "--default", "NAME", kMapped | of::stage,
+        "with --map: the partition or stage of nodes that the map does not name",
+        {.needs = "--map", .shelf = of::stage}),
+    row(G::split, "--affix", "TEXT", kMapped,
+        "with --map: name partitions submod_<affix>_<id> instead of submod_<id>",
+        {.needs = "--map", .shelf = of::stage}),
+    row(G::split, "--keep-original-order", "", kMapped,
+        "with --map: call partitions in the order in which they first appear in the model",
+        {.needs = "--map", .shelf = of::stage}),
+    row(G::split, "--parameters", "{root,copy}", kMapped,
+        "with --map: parameters that nodes read come from the root, or each partition has a copy",
+        {.by_default = "root", .needs = "--map", .shelf = of::stage}),
+    row(G::split, "--split-at", "SCOPE=begin|end[@first|@last]", of::stage,
+        "end a stage before or after each call of a module, --split-at layers.3=begin, of one "
+        "call, layers.3=end@last, or a node, node:/Add_7=end; repeatable",
+        {.repeat = Repeat::often}),
+    row(G::split, "--split-between", "SCOPE", of::stage,
+        "make each module directly inside this one a stage; . is the model"),
+    row(G::split, "--stages", "N", of::stage, "cut into at most this many stages",
+        {.form = ValueForm::count,
+         .least = 1,
+         .most = 1e6,
+         .excludes = "--split-at,--split-between",
+         .rank = 1}),
+    row(G::split, "--balance", "{time,flops,params,bytes,nodes,params-greedy}", of::stage,
+        "what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as "
+        "FairScale cuts",
+        {.by_default = "time"}),
+    row(G::split, "--shared-params", "[NAME=]replicate|transmit", of::stage,
+        "parameters that several stages use: replicate (default; each holds a copy) or transmit "
+        "(the first holds it and passes it on); NAME=... for one of them; repeatable",
+        {.repeat = Repeat::often}),
+    row(G::split, "--relay", "", of::stage,
+        "pass values that skip stages through the stages in between"),
+    row(G::split, "--device-map", "STAGE=DEVICE,...", of::stage,
+        "devices of stages: 0=cuda:0,1=cuda:1"),
+    row(G::split, "--loss-output", "SPEC", of::stage,
+        "add the backward pass of this output: its name, or JSON of what the model returns with "
+        "true at the loss (default: the output \"loss\")",
+        {.may_be_bare = true}),
+    row(G::split, "--schedule", "{gpipe,1f1b,interleaved,zero-bubble}", of::stage,
+        "in which order ranks train microbatches: bubble, throughput and memory; -o writes "
+        "schedule.csv, which torch's pipeline runtime loads, and schedule.html",
+        {.by_default = "1f1b", .needs = "--microbatches"}),
+    row(G::split, "--microbatches", "M", of::stage, "into how many parts a batch is divided",
+        {.form = ValueForm::count, .least = 1, .most = 10'000, .needs = "--schedule"}),
+    row(G::split, "--ranks", "R", of::stage,
+        "processes that the stages are dealt to in turn (default: one for each stage; interleaved: "
+        "one for two)",
+        {.form = ValueForm::count, .least = 1, .most = 10'000, .needs = "--schedule"}),
+    row(G::split, "--backward-factor", "X", of::stage,
+        "a backward pass takes this many times as long as a forward pass",
+        {.form = ValueForm::number, .most = 1000, .by_default = "2", .needs = "--schedule"}),
+
+    // ---- devices and times ----
+    row(G::devices, "--target", "TARGET:NUMBERS", kListed,
+        "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
+        "(samples/README.md); repeatable",
+        adds(add_target)),
+    row(G::devices, "--pcie-bw", "BANDWIDTH", kListed,
+        "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: "
+        "between devices without a link of their own",
+        {.rank = 3, .put = set_link}),
+    row(G::devices, "--link", "A-B=BANDWIDTH", kSplits,
+        "a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared "
+        "where they share their memory; repeatable",
+        adds(add_link)),
+    row(G::devices, "--overlap", "{off,on}", kSplits,
+        "also report the time in which partitions of several targets run at the same time: off "
+        "(default) or on",
+        {.put = set_overlap}),
+    row(G::devices, "--costs", "[TARGET=]FILE", kListed,
+        "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV "
+        "node,time_us, or cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable",
+        {.role = FileRole::input, .repeat = Repeat::often, .rank = 4, .put = add_costs}),
+    row(G::devices, "--goal", "{subgraphs,bytes,qps,flops,latency}", of::advise,
+        "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS that "
+        "it bounds, more FLOPs on the accelerator, or less time of an inference",
+        {.by_default = "subgraphs"}),
+    row(G::devices, "--for", "TARGET", of::advise,
+        "the one of several targets whose lists the additions are for; a node that another target "
+        "takes anyway gains less than one that only the CPU takes"),
+    row(G::devices, "--steps", "COUNT", of::advise, "number of steps in the best order",
+        {.form = ValueForm::count, .by_default = "5"}),
+    row(G::devices, "--devices", "FILE", of::stage,
+        "the devices in the order of stages: CSV name,target,memory,speed,link",
+        {.role = FileRole::input}),
+    row(G::devices, "--comm", "{serial,overlap,duplex,none}", of::stage,
+        "what transfers add to a stage's time: serial (compute + in + out), overlap (the longer of "
+        "compute and in + out), duplex (the longest of the three), none",
+        {.by_default = "serial"}),
+    row(G::devices, "--memory", "BYTES", of::stage,
+        "memory of a device, such as 24GiB (a bare number is bytes): parameters and the peak of "
+        "live activations; or none"),
+    row(G::devices, "--max-parameters", "BYTES", of::stage,
+        "no stage has more bytes of parameters than this, such as 1GiB: with --stages as many "
+        "stages as asked for, else the fewest",
+        {.form = ValueForm::bytes, .least = 1, .excludes = "--memory"}),
+    row(G::devices, "--optimizer-factor", "TIMES", of::stage,
+        "bytes held for each byte of a parameter: 1 for inference, 4 for Adam",
+        {.form = ValueForm::number, .least = 1, .most = 1e6, .by_default = "1"}),
+    row(G::devices, "--exact-stages", "", of::stage,
+        "use exactly this many stages, even if fewer are as good"),
+    row(G::devices, "--target-latency", "TIME", of::stage,
+        "use the fewest stages that each take at most this time, such as 5ms; when balancing "
+        "something other than time, that each hold at most this number"),
+    row(G::devices, "--device-flops", "RATE", of::stage,
+        "speed of a device, for nodes that were not measured (default 10TFLOP/s)"),
+    row(G::devices, "--device-bandwidth", "RATE", of::stage,
+        "memory bandwidth of a device, for nodes that were not measured (default 100GB/s)"),
+    row(G::devices, "--effort", "{low,normal,high}", of::stage,
+        "how long to search, counted in moves", {.by_default = "normal"}),
+    row(G::devices, "--time-limit", "SECONDS", of::stage,
+        "stop searching after this many seconds; the result may then differ from run to run"),
+    row(G::devices, "--seed", "N", of::stage | of::split | kCompiles,
+        "seed of random numbers: of a search, or of inputs that are drawn",
+        {.form = ValueForm::count, .needs = "--capture"}),
+    row(G::devices, "--learn", "FILE", of::tune,
+        "instead of timing: learn what each op takes from profiles of ONNX Runtime, OpenVINO or "
+        "TensorRT, best unoptimised: with fused kernels the time of a node is a share",
+        {.role = FileRole::input, .repeat = Repeat::spread}),
+    row(G::devices, "--models", "FILE", of::tune,
+        "the model of each profile of --learn, in the same order",
+        {.role = FileRole::input, .repeat = Repeat::spread, .needs = "--learn"}),
+
+    // ---- output ----
+    row(G::output, "-o,--output", "DIR", kWrites | of::reduce,
+        "folder to write; written completely or not at all",
+        {.role = FileRole::output_folder, .required = of::split, .rank = 1}),
+    row(G::output, "-o,--output", "DIR", of::lower,
+        "folder for lowering.json, lowering.txt, learned.json (of targets learned_NAME.json) and a "
+        "folder for each finding; a killed run is continued by the next one",
+        {.role = FileRole::output_folder, .beside = ".journal.jsonl", .rank = 1}),
+    row(G::output, "-o,--output", "FILE", of::tune,
+        "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it keeps what was "
+        "timed, so that a later run, with --force, goes on",
+        {.role = FileRole::output,
+         .required = of::tune,
+         .unless = "--learn",
+         .beside = ".journal",
+         .rank = 1}),
+    row(G::output, "-o,--output", "FILE", of::cut, "file to write",
+        {.role = FileRole::output, .required = of::cut, .rank = 1}),
+    row(G::output, "-o,--output", "FILE", of::probe,
+        "write the measured support list, and the evidence beside it (LIST.evidence.jsonl)",
+        {.role = FileRole::output, .beside = ".evidence.jsonl", .rank = 1}),
+    row(G::output, "-o,--output", "FILE", of::draw | of::convert | of::lists,
+        "file to write; - or not given: standard output; draw makes SVG of FILE.svg, convert "
+        "native JSON of FILE.json and without a file",
+        {.role = FileRole::report, .rank = 1}),
+    row(G::output, "--force", "", kForced,
+        "replace files that exist, and a folder that cleave wrote"),
+    row(G::output, "--nodes", "", of::inspect | of::preview,
+        "print the model, or with lists its split, one line per node",
+        {.excludes = "--json,--ops"}),
+    row(G::output, "--ops", "", of::preview,
+        "print instead which op types the lists support, and which they do not, with their dtypes"),
+    row(G::output, "--stage", "I", of::stage,
+        "print this stage alone, counted from 0; with --json as a model",
+        {.form = ValueForm::count}),
+    row(G::output, "--json", "", kTell, "print the report as JSON"),
+    row(G::output, "--table", "", of::check,
+        "print a table, models by lists: coverage of nodes, and accelerator partitions"),
+    row(G::output, "--report", "", of::lower,
+        "print what preview does first; with --json its report, which holds lowering.json"),
+    row(G::output, "--html", "FILE", kPages, "also write the report as one page for a browser",
+        {.role = FileRole::output, .rank = 5}),
+    row(G::output, "--netron", "FILE", kMapped,
+        "also write an attachment for Netron: open the model there, then this .json file",
+        {.role = FileRole::output}),
+    row(G::output, "--model-explorer", "DIR", kMapped,
+        "also write node data for Model Explorer: partitions, reasons, FLOPs",
+        {.role = FileRole::output_folder}),
+    row(G::output, "--layout-timeout", "TIME",
+        of::preview | of::split | of::stage | of::diff | of::draw,
+        "how much processor time Graphviz may take to lay out the drawings [20s]; unfinished "
+        "drawings are made coarser or left out, and the report says which",
+        {.form = ValueForm::time}),
+    row(G::output, "--svg", "", of::draw,
+        "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it"),
+    row(G::output, "--what", "WHAT", of::draw,
+        "support: the whole model; preview: partitions and what flows between them; or a "
+        "partition's name",
+        {.by_default = "support"}),
+    row(G::output, "--color-by", "{support,time,flops,bytes}", of::draw,
+        "what the colours show: support, or what each node takes of the time, FLOPs or bytes",
+        {.by_default = "support"}),
+    row(G::output, "--collapse-above", "NODES", of::draw,
+        "draw partitions instead of nodes above this many nodes",
+        {.form = ValueForm::count, .by_default = "2000"}),
+    row(G::output, "--drawings", "{none,summary,all}", of::split,
+        "which drawings to write: none, of the model and of the split only, or also of each "
+        "partition; without it each of up to 200 partitions is drawn"),
+    row(G::output, "--weights", "{external,inline,shared,reference}", kWrites,
+        "where the root has its weights: external (in the partitions' files beside it), inline, "
+        "shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)",
+        {.by_default = "external", .needs = "--output"}),
+    row(G::output, "--weights", "{inline,reference}", of::cut,
+        "whether weights are copied, or stay where they are and are referred to",
+        {.by_default = "inline"}),
+    row(G::output, "--annotate", "", kWrites,
+        "also write annotated.onnx: the whole model, each node with its partition as layer_ann, by "
+        "which ONNX Runtime can place it",
+        {.needs = "--output", .excludes = "--opset"}),
+    row(G::output, "--bundle", "", kWrites,
+        "write all partitions into one file, which has their weights once: bundle.pt2 for "
+        "torch.export models, bundle.tflite for TensorFlow Lite models",
+        {.needs = "--output"}),
+    row(G::output, "--lift-state", "", kWrites,
+        "variables are inputs and outputs of the partitions, and the caller keeps them, also those "
+        "that one partition alone uses (TensorFlow Lite models)"),
+    row(G::output, "--native", "", of::convert,
+        "write native JSON, whatever the file's name ends in"),
+    row(G::output, "--opset", "N", of::split | of::convert,
+        "write the model, or parts and root.onnx, in this opset, by ONNX's version converter; "
+        "needs Python with onnx (ONNX models)",
+        {.form = ValueForm::count, .least = 1, .most = 1000}),
+    row(G::output, "--capture", "", of::split,
+        "also run the parts, in ONNX Runtime or torch, and write what each takes and makes, as "
+        "test data in the folder captured; needs Python with the runtime and numpy"),
+    row(G::output, "--inputs", "FILE", of::split | kCompiles,
+        "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where "
+        "compilers run; without it random, or those that a torch.export archive has",
+        {.role = FileRole::input, .repeat = Repeat::often, .needs = "--capture"}),
+    row(G::output, "--junit", "FILE", of::check | of::lower,
+        "write a JUnit file: a case for each gate, or for each partition and backend",
+        {.role = FileRole::output}),
+    row(G::output, "--sarif", "FILE", of::check | of::lower,
+        "write a SARIF file: what keeps nodes on the CPU, or what compilers refuse",
+        {.role = FileRole::output}),
+    row(G::output, "--markdown", "FILE", of::check | of::lower,
+        "write Markdown, for a step summary or a pull request", {.role = FileRole::output}),
+    row(G::output, "--github", "", of::check | of::lower,
+        "print annotations for GitHub Actions as well"),
+    row(G::output, "--min-coverage", "[WHAT=]SHARE", of::check,
+        "minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of "
+        "one of several targets npu=90% or npu:flops=90%; repeatable",
+        {.repeat = Repeat::often, .rank = 2}),
+    row(G::output, "--max-acc-subgraphs", "N", of::check, "maximum number of accelerator subgraphs",
+        {.form = ValueForm::count}),
+    row(G::output, "--max-cpu-nodes", "N", of::check, "maximum number of nodes on the CPU",
+        {.form = ValueForm::count}),
+    row(G::output, "--max-unchecked", "N", of::check,
+        "maximum number of nodes accepted by rules that leave a condition unchecked",
+        {.form = ValueForm::count}),
+    row(G::output, "--max-boundary-bytes", "BYTES", of::check,
+        "maximum bytes into and out of accelerator subgraphs, e.g. 64MiB",
+        {.form = ValueForm::bytes}),
+    row(G::output, "--min-qps", "QPS", of::check, "minimum QPS that the link allows",
+        {.form = ValueForm::number}),
+    row(G::output, "--max-latency", "TIME", of::check,
+        "longest time of an inference, e.g. 20ms (see --costs, --target)",
+        {.form = ValueForm::time}),
+    row(G::output, "--faster-than-cpu", "", of::check,
+        "an inference must take less time than on the CPU alone"),
+    row(G::output, "--no-unknown-shapes", "", of::check,
+        "the shape of every tensor must be known (--dim binds symbolic dims)"),
+    row(G::output, "--baseline", "FILE", of::check,
+        "earlier results: a baseline, or one report; without other limits no node may be new on "
+        "the CPU",
+        {.role = FileRole::updated, .rank = 3}),
+    row(G::output, "--max-new-cpu-nodes", "N", of::check,
+        "maximum number of nodes on the CPU that were not there in the baseline",
+        {.form = ValueForm::count}),
+    row(G::output, "--allow-regression", "SHARE", of::check,
+        "coverage and QPS may fall below the baseline's by this share of them, and latency may "
+        "rise, e.g. 0.5%",
+        {.form = ValueForm::share}),
+    row(G::output, "--update-baseline", "", of::check,
+        "write the results to the baseline instead of comparing with it"),
+    row(G::output, "--exit-zero", "", of::check, "exit 0 even when a gate fails"),
+
+    // ---- compilers ----
+    row(G::compilers, "--backend", "BACKEND", kCompiles,
+        "the compiler: a backend file, the name of a known backend (cleave backend list), or "
+        "NAME='program {model} -o {out}'; TARGET=... for one of several targets; repeatable",
+        {.repeat = Repeat::often, .required = kCompiles, .rank = 1}),
+    row(G::compilers, "--reference", "BACKEND", kCompiles,
+        "the backend whose values and shapes are right: onnxruntime, litert, torch; the default "
+        "where shapes are open, none turns it off; runs the whole model once"),
+    row(G::compilers, "--launcher", "COMMAND", kCompiles,
+        "command that starts each command of a backend: 'srun --ntasks=1'"),
+    row(G::compilers, "-j,--jobs", "N", kCompiles,
+        "compilers at once; default, and 0: half of the cores, and 1 for NAME='...'",
+        {.form = ValueForm::count, .most = 1024}),
+    row(G::compilers, "--cache", "DIR", kCompiles, "folder of known verdicts"),
+    row(G::compilers, "--no-cache", "", kCompiles,
+        "ask the compiler again, even about known verdicts"),
+    row(G::compilers, "--trust-failures", "", kCompiles,
+        "also cache timeouts, crashes and out-of-memory as verdicts"),
+    row(G::compilers, "--culprit", "{none,hint,node,minimal}", kSearches,
+        "how far to search for the cause: none; nodes that the message names; a node (default of "
+        "lower); the smallest set of nodes that still fails (of reduce)"),
+    row(G::compilers, "--search-runs", "N", kCompiles, "compiler runs of one search, at most",
+        {.form = ValueForm::count}),
+    row(G::compilers, "--search-time", "TIME", kSearches,
+        "time of one search, at most, such as 5min; what was found by then is reported",
+        {.form = ValueForm::time}),
+    row(G::compilers, "--pin-shapes", "{off,boundary}", kSearches,
+        "whether open shapes at a partition's boundary may be pinned to the reference's",
+        {.by_default = "boundary"}),
+    row(G::compilers, "--freeze-shape-values", "", kSearches,
+        "whether small integers at the boundary may become constants"),
+    row(G::compilers, "--compare", "", kCompiles,
+        "also run the partitions, and compare with the reference"),
+    row(G::compilers, "--strict-ties", "", kCompiles,
+        "equal values in another order than the reference's are wrong"),
+    row(G::compilers, "--int-tolerance", "N", kCompiles,
+        "by how much 8-bit integers may differ, for quantised outputs; else as the backend's file "
+        "says",
+        {.form = ValueForm::count}),
+    row(G::compilers, "--until-clean", "", of::lower,
+        "deny what is refused and split again until everything lowers"),
+    row(G::compilers, "--rounds", "N", of::lower, "at most this many splits",
+        {.form = ValueForm::count, .least = 1, .most = 1000, .by_default = "20"}),
+    row(G::compilers, "--no-artefacts", "", of::lower,
+        "do not keep what was compiled in the folder's artefacts"),
+    row(G::compilers, "--deploy", "", of::lower,
+        "write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions are "
+        "EPContext nodes"),
+    row(G::compilers, "--embed", "", of::lower,
+        "with --deploy: what was compiled is in root_ep.onnx itself, which then needs no other "
+        "file"),
+    row(G::compilers, "--deny-out", "FILE", of::lower, "write the list with what was learned",
+        {.role = FileRole::output}),
+    row(G::compilers, "--run", "COMMAND", of::tune,
+        "command of /bin/sh that runs one partition; {model} is its ONNX file; the last line that "
+        "it prints is milliseconds",
+        {.required = of::tune, .unless = "--learn", .rank = 1}),
+    row(G::compilers, "--run-split", "COMMAND", of::tune,
+        "command of /bin/sh that runs a whole split, whose folder is {split}, and prints "
+        "milliseconds: it times the plan, the split without --place cost and the CPU alone"),
+    row(G::compilers, "--plan", "FILE", of::tune,
+        "file to write: the fastest placement, as verdicts for --verdicts; of what --run-split "
+        "measured, else the one that the times lead to",
+        {.role = FileRole::output}),
+    row(G::compilers, "--budget", "TIME", of::tune, "start no command later than this, e.g. 10min",
+        {.form = ValueForm::time}),
+    row(G::compilers, "--timeout", "TIME", of::tune, "of one command [600s]",
+        {.form = ValueForm::time}),
+
+    // ---- terminal ----
+    row(G::terminal, "--code", "CODE", of::explain,
+        "print what a reason code means and how to remove the reason; needs no model",
+        {.ends = true}),
+    row(G::terminal, "--completion", "{bash,zsh,fish}", of::program,
+        "print a completion script for a shell", {.ends = true}),
+    row(G::terminal, "--man-page", "", of::program, "print the man page, for man -l -",
+        {.ends = true}),
+    row(G::terminal, "--config", "FILE", of::program,
+        "TOML file of options: a table for each command, [check]; [[model]] for a model's shapes",
+        {.role = FileRole::input}),
+    row(G::terminal, "-q,--quiet", "", kAll,
+        "print only errors on standard error; reports are still printed"),
+    row(G::terminal, "-v,--verbose", "", kAll, "print more details on standard error"),
+    row(G::terminal, "--log-level", "{error,warning,info,debug}", kAll,
+        "how much to print on standard error", {.by_default = "info"}),
+    row(G::terminal, "-h,--help", "", kAll, "print this help and exit"),
+    row(G::terminal, "--version", "", of::program, "print the version and exit"),
+};
+
+}  // namespace
+
+std::span<const CommandRow> command_rows() { return kCommands; }
+std::span<const Option> option_table() { return kOptions; }
+
+std::string_view start_side_name(StartSide side) { return word_of<kStartSides>(side); }
+std::string_view keep_by_name(KeepBy by) { return word_of<kKeepBy>(by); }
+
+}  // namespace cleave
