@@ -1013,7 +1013,7 @@ constexpr Option kOptions[] = {
     row(G::terminal, "--log-level", "{error,warning,info,debug}", kAll,
         "how much to print on standard error", {.by_default = "info"}),
     row(G::terminal, "-h,--help", "", kAll, "print this help and exit"),
-    row(G::terminal, "--version", "", of::program, "print the version and exit"),
+    row(G::terminal, "--version", "", of::program, "print the version and exit", {.ends = true}),
 };
 
 }  // namespace
