@@ -20,6 +20,9 @@ namespace {
 
 // What an option prints that ends the program.
 std::string answer_of(const Option& option, const std::string& text, Commands built) {
+  if (option.name() == "--version") {
+    return "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES;
+  }
   if (option.name() == "--man-page") return man_page(option_tables(built), CLEAVE_VERSION);
   if (option.name() == "--code") {
     const auto codes = reason_code_names();

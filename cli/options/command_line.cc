@@ -240,10 +240,6 @@ struct CommandLine::Parser {
   CLI::Option* declare(CLI::App& to, Given& given, const Option& row) {
     const std::string names(row.names), help(row.help);
     if (row.name() == "--help") return to.set_help_flag(names, help);
-    if (row.name() == "--version") {
-      return app.set_version_flag(names, "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES,
-                                  help);
-    }
     if (row.is_flag()) {
       const auto raise = [this, &to, &given, &row](std::int64_t count) {
         if (count > 0) take(to, given, row, {});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -42,14 +41,12 @@ std::optional<double> number_of(std::string_view text) {
 }
 
 std::string range_text(const Option& option) {
-  const auto& [least, most] = std::pair(option.more.least, option.more.most);
-  std::ostringstream text;
-  if (most >= OptionMore{}.most) {
-    text << " of " << least << " or more";
-  } else {
-    text << " from " << least << " to " << most;
-  }
-  return text.str();
+  const auto text_of = [](double number) {
+    return number < 1e6 ? shortest_text(number) : count_text(static_cast<std::size_t>(number));
+  };
+  const std::string least = text_of(option.more.least);
+  if (option.more.most >= OptionMore{}.most) return " of " + least + " or more";
+  return " from " + least + " to " + text_of(option.more.most);
 }
 
 // What is wrong with the value; "" where nothing is. NaN is neither below nor above any number.

@@ -807,15 +807,15 @@ constexpr Option kOptions[] = {
         {.role = FileRole::report, .rank = 1}),
     row(G::output, "--force", "", kForced,
         "replace files that exist, and a folder that cleave wrote"),
-    row(G::output, "--nodes", "", of::inspect | of::preview,
-        "print the model, or with lists its split, one line per node",
-        {.excludes = "--json,--ops"}),
     row(G::output, "--ops", "", of::preview,
         "print instead which op types the lists support, and which they do not, with their dtypes"),
     row(G::output, "--stage", "I", of::stage,
         "print this stage alone, counted from 0; with --json as a model",
         {.form = ValueForm::count}),
     row(G::output, "--json", "", kTell, "print the report as JSON"),
+    row(G::output, "--nodes", "", of::inspect | of::preview,
+        "print the model, or with lists its split, one line per node",
+        {.excludes = "--json,--ops"}),
     row(G::output, "--table", "", of::check,
         "print a table, models by lists: coverage of nodes, and accelerator partitions"),
     row(G::output, "--report", "", of::lower,
@@ -1013,7 +1013,7 @@ constexpr Option kOptions[] = {
     row(G::terminal, "--log-level", "{error,warning,info,debug}", kAll,
         "how much to print on standard error", {.by_default = "info"}),
     row(G::terminal, "-h,--help", "", kAll, "print this help and exit"),
-    row(G::terminal, "--version", "", of::program, "print the version and exit"),
+    row(G::terminal, "--version", "", of::program, "print the version and exit", {.ends = true}),
 };
 
 }  // namespace
