@@ -22,6 +22,13 @@
 
 namespace cleave {
 
+// Each item once, in order.
+template <class T>
+void sort_unique(std::vector<T>& items) {
+  std::ranges::sort(items);
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
 // ---- ids ----
 //
 // Typed indices, and the dense tables that they index.

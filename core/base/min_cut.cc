@@ -133,11 +133,11 @@ std::vector<std::uint32_t> find_cycle(const Adjacency& waits_for,
     step[at] = static_cast<std::uint32_t>(path.size());
     path.push_back(at);
     const auto makers = waits_for.of(at);
-    at = *std::find_if(makers.begin(), makers.end(), left_over);
+    at = *std::ranges::find_if(makers, left_over);
   }
   path.erase(path.begin(), path.begin() + step[at]);
-  std::reverse(path.begin(), path.end());
-  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
+  std::ranges::reverse(path);
+  std::rotate(path.begin(), std::ranges::min_element(path), path.end());
   return path;
 }
 
@@ -173,6 +173,8 @@ namespace {
 constexpr auto kNoArc = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kSource = 0;
 constexpr std::uint32_t kSink = 1;
+// An arc with less room than that has none: differences of capacities leave such rests, and flow along them would
+// go on for long without changing the cut.
 constexpr double kNoRoom = 1e-12;
 
 }  // namespace
@@ -315,9 +317,9 @@ class PushRelabel {
   void find_distances() {
     work_ = 0;
     const std::uint32_t far = count_ + 1;
-    std::fill(label_.begin(), label_.end(), far);
-    std::fill(bucket_.begin(), bucket_.end(), kNoNode);
-    std::fill(active_.begin(), active_.end(), kNoNode);
+    std::ranges::fill(label_, far);
+    std::ranges::fill(bucket_, kNoNode);
+    std::ranges::fill(active_, kNoNode);
     highest_ = highest_active_ = 0;
     queue_.clear();
     for (std::uint32_t node = 0; node < count_; ++node) {

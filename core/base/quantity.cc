@@ -137,6 +137,8 @@ std::string byte_amount(double bytes) {
 
 namespace {
 
+// Of one size. Attention is quadratic in the length of a text, and so is a convolution in the side of an image; 3
+// leaves room for one factor more.
 constexpr std::int64_t kDegree = 3;
 constexpr double kRounding = 1e-9;  // of a value
 // Denominators that sizes halved and thirds of them make.
@@ -210,7 +212,7 @@ void add_points(std::size_t variable, std::int64_t left, std::vector<std::int64_
 
 // A name that is no plain word, such as the symbol "past + 1", in backquotes.
 std::string quoted(const std::string& name) {
-  const bool is_word = std::all_of(name.begin(), name.end(), [](char c) {
+  const bool is_word = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == '[' || c == ']';
   });
@@ -237,7 +239,7 @@ class Fit {
       for (const std::uint8_t power : term.powers) sum += power;
       return sum;
     };
-    std::stable_sort(made.terms.begin(), made.terms.end(), [&](const auto& a, const auto& b) {
+    std::ranges::stable_sort(made.terms, [&](const auto& a, const auto& b) {
       return std::pair(degree(a), a.powers) > std::pair(degree(b), b.powers);
     });
     return made;
@@ -280,7 +282,7 @@ class Fit {
 
   // Whether the term is more than rounding at some sample.
   bool matters(const Polynomial::Term& term) const {
-    return std::any_of(values_.begin(), values_.end(), [&](const auto& sample) {
+    return std::ranges::any_of(values_, [&](const auto& sample) {
       const double part = std::abs(term_at(term, grid_.values_at(sample.first)));
       return part > kRounding * std::max(1.0, std::abs(sample.second));
     });

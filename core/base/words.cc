@@ -156,6 +156,7 @@ std::string CappedList::rest(std::string_view one, std::string_view many) const 
 
 std::string_view StringArena::keep(std::string_view text) {
   if (text.empty()) return {};
+  // Some thousand names: large enough that blocks are few, small enough that a small graph costs little.
   constexpr std::size_t kBlock = std::size_t{64} * 1024;
   if (capacity_ - used_ < text.size()) {
     capacity_ = std::max(kBlock, text.size());

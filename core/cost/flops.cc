@@ -465,7 +465,7 @@ std::string key_of(const Graph& graph, NodeId node) {
 // Work on sizes and other scalars is not floating-point work on tensors.
 bool is_free_of_tensors(const Graph& graph, NodeId node) {
   const auto outputs = graph.outputs(node);
-  return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+  return !outputs.empty() && std::ranges::all_of(outputs, [&](ValueId output) {
     const Value& value = graph.value(output);
     return !value.holds_tensor && value.type != ValueType::unknown &&
            value.type != ValueType::sequence && value.type != ValueType::map &&
@@ -721,8 +721,8 @@ Lookup lookup_of(const Graph& graph, NodeId node) {
       "shape",   "size", "identity", "reshape", "squeeze",   "unsqueeze",
       "flatten", "view", "detach",   "alias",   "unsafeview"};
   if (key == "embeddingbag") return Lookup::bag;
-  if (std::find(kFree.begin(), kFree.end(), key) != kFree.end()) return Lookup::free;
-  const bool is_lookup = std::find(kLookups.begin(), kLookups.end(), key) != kLookups.end();
+  if (std::ranges::find(kFree, key) != kFree.end()) return Lookup::free;
+  const bool is_lookup = std::ranges::find(kLookups, key) != kLookups.end();
   return is_lookup ? Lookup::rows : Lookup::none;
 }
 
@@ -760,8 +760,7 @@ class ByteCounter {
     for (const Operand& operand : graph_.operands(node)) add(operand.value);
     for (const ValueId parameter : graph_.module_parameters(node)) add(parameter);
     for (const ValueId output : graph_.outputs(node)) add(output);
-    std::sort(tensors_.begin(), tensors_.end());
-    tensors_.erase(std::unique(tensors_.begin(), tensors_.end()), tensors_.end());
+    sort_unique(tensors_);
   }
 
   // Looks up each op type once.

@@ -157,7 +157,7 @@ bool is_lower_word(std::string_view text) {
 }  // namespace
 
 bool is_target_number(std::string_view name) {
-  return std::any_of(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
+  return std::ranges::any_of(kKeys, [&](const Key& key) { return key.name == name; });
 }
 
 Status<> set_target_number(std::string_view name, std::string_view value, TargetSpec& spec) {
@@ -193,7 +193,7 @@ Result<TargetSpec> parse_target(std::string_view text) {
     const std::string_view key = trimmed(part.substr(0, equals));
     auto set = set_target_number(key, value, spec);
     if (!set) return std::move(set).error();
-    if (std::find(given.begin(), given.end(), key) != given.end()) {
+    if (std::ranges::find(given, key) != given.end()) {
       return Error{in_quotes(text) + " states " + in_quotes(key) + " twice"};
     }
     given.push_back(key);
@@ -302,9 +302,7 @@ class CalibratedTimes {
 
  private:
   const OpTime* entry(const std::string& op) const {
-    const auto found =
-        std::lower_bound(device_.calibrated.begin(), device_.calibrated.end(), op,
-                         [](const OpTime& time, const std::string& key) { return time.op < key; });
+    const auto found = std::ranges::lower_bound(device_.calibrated, op, {}, &OpTime::op);
     return found != device_.calibrated.end() && found->op == op ? &*found : nullptr;
   }
 
@@ -328,7 +326,7 @@ std::optional<double> calibrated_us(const OpTime& time, const NodeCost& cost) {
 }
 
 // Rates for a device that has none of its own. Guesses made with them are then scaled to what was
-// measured.
+// measured, so only their ratio counts: 100 FLOPs take as long as a byte, as on many accelerators.
 constexpr double kGuessedFlops = 10e12;
 constexpr double kGuessedBandwidth = 100e9;
 
@@ -356,7 +354,7 @@ void set_time(DeviceTimes& times, NodeId node, const std::optional<double>& us, 
 }
 
 bool has_any(const MeasuredTimes& measured) {
-  return std::any_of(measured.begin(), measured.end(), [](double us) { return us >= 0; });
+  return std::ranges::any_of(measured, [](double us) { return us >= 0; });
 }
 
 // Gives the nodes that have no time yet a guess that is scaled to what was measured.
@@ -547,9 +545,7 @@ std::vector<OpTime> times_without(const std::vector<Kernel>& kernels, std::uint3
 }
 
 double told_us(const std::vector<OpTime>& times, const Kernel& kernel) {
-  const auto found =
-      std::lower_bound(times.begin(), times.end(), kernel.op,
-                       [](const OpTime& time, const std::string& op) { return time.op < op; });
+  const auto found = std::ranges::lower_bound(times, kernel.op, {}, &OpTime::op);
   const OpTime& time = found != times.end() && found->op == kernel.op ? *found : times.front();
   return time.us + time.us_per_flop * kernel.flops + time.us_per_byte * kernel.bytes;
 }
@@ -592,8 +588,8 @@ LeftOutError left_out_error(const std::vector<Kernel>& kernels, std::size_t mode
 Calibration calibrate(const std::vector<Kernel>& kernels, std::size_t models) {
   Calibration found;
   found.times = times_without(kernels, kNoModel);
-  found.kernels = static_cast<std::size_t>(std::count_if(
-      kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.us > 0; }));
+  found.kernels = static_cast<std::size_t>(
+      std::ranges::count_if(kernels, [](const Kernel& kernel) { return kernel.us > 0; }));
   found.models = models;
   if (models > 1) found.error = left_out_error(kernels, models);
   return found;

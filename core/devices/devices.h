@@ -75,7 +75,8 @@ struct RoundsEffort {
   std::size_t states = 16;           // that the search keeps; 0: the rule alone
   std::size_t most_units = 100'000;  // the rule alone above
   std::uint64_t steps_an_entry =
-      120;  // of the search, for each unit and reader; then the rule goes on
+      120;                  // of the search, for each unit and reader; then the rule goes on
+  bool lists_units = true;  // false: Rounds::units stays empty
 };
 
 // Minimises the partitions on targets, then all partitions. Of several devices with

@@ -17,8 +17,10 @@ namespace cleave {
 namespace {
 
 constexpr auto kHost = DeviceProblem::kHost;
-constexpr std::size_t kMostSearched =
-    2'000;  // units: of more, the rule is enough to compare placements
+// Units up to which placements are compared by the fewest rounds that a search finds. Above, the rule alone
+// compares them: a search costs many times as much, for each of thousands of placements, and a round more
+// matters less among many.
+constexpr std::size_t kMostSearched = 2'000;
 
 // The units that read from each unit.
 Adjacency readers_by_unit(const DeviceProblem& problem) {
@@ -42,7 +44,8 @@ Adjacency readers_by_unit(const DeviceProblem& problem) {
   return readers;
 }
 
-// More than any placement costs.
+// More than any placement costs. So a placement that fits is always better than one that does not, and of two
+// that do not, the one that is less beyond its limits: the search can walk through what does not fit.
 double penalty_of(const DeviceProblem& problem, const LinkCosts& links) {
   double sum = 1;
   for (const double cost : problem.unit_costs) sum += std::max(cost, 0.0);
@@ -96,9 +99,8 @@ DeviceScorer::DeviceScorer(const DeviceProblem& problem)
       links_(problem),
       unit_readers_(readers_by_unit(problem)),
       rounds_graph_(unit_readers_),
-      has_memory_(
-          std::any_of(problem.targets.begin(), problem.targets.end(),
-                      [](const DeviceTarget& target) { return target.memory.has_value(); })),
+      has_memory_(std::ranges::any_of(
+          problem.targets, [](const DeviceTarget& target) { return target.memory.has_value(); })),
       penalty_(penalty_of(problem, links_)),
       known_(problem.unit_count()) {}
 
@@ -117,11 +119,11 @@ Rounds DeviceScorer::rounds(const Devices& devices, DeviceIndex first_of_two) {
   return rounds;
 }
 
-Rounds DeviceScorer::quick_rounds(const Devices& devices) {
-  if (problem_.device_count() == 2 || problem_.unit_count() <= kMostSearched) {
-    return rounds(devices);
-  }
-  return find_rounds({rounds_graph_, devices, problem_.device_count()}, {.states = 0});
+Rounds DeviceScorer::quick_rounds(const Devices& devices, bool lists_units) {
+  if (problem_.device_count() == 2) return rounds(devices);
+  RoundsEffort effort{.lists_units = lists_units};
+  if (problem_.unit_count() > kMostSearched) effort.states = 0;
+  return find_rounds({rounds_graph_, devices, problem_.device_count()}, effort);
 }
 
 // The turn of a unit is the lowest of its own device that is not below that of a unit it reads from.
@@ -158,18 +160,6 @@ DeviceScorer::Known& DeviceScorer::known(const Devices& devices) {
   return known_.of(devices);
 }
 
-double DeviceScorer::total(const Devices& devices, double limit) {
-  Known& found = known(devices);
-  if (found.least < 0) found.least = problem_.device_count() == 2 ? 0 : at_least(devices);
-  if (found.least >= limit) return found.least;
-  if (found.all < 0) {
-    found.all = cost(devices, std::numeric_limits<double>::infinity(), problem_.host());
-    found.steps = rounds_.steps;
-  }
-  steps_ += found.steps;
-  return found.all;
-}
-
 double DeviceScorer::cost(const Devices& devices, double limit, DeviceIndex first_of_two) {
   if (limit < std::numeric_limits<double>::infinity()) {
     const double least = at_least(devices);
@@ -187,7 +177,7 @@ double DeviceScorer::cost(const Devices& devices, double limit, DeviceIndex firs
 
 DeviceScorer::Parts DeviceScorer::parts(const Devices& devices) {
   if (problem_.device_count() == 2) return find_turns(devices, problem_.host());
-  rounds_ = quick_rounds(devices);
+  rounds_ = quick_rounds(devices, has_memory_);
   return {rounds_.part_of, rounds_.devices};
 }
 
@@ -196,7 +186,7 @@ const std::vector<double>& DeviceScorer::part_costs(const Devices& devices, cons
   return score_.part_costs;
 }
 
-// Without the rounds: each target that is used is launched once, and values cross once.
+// Without the rounds. Links of the two directions overlap at best, and each device that runs a unit runs a part.
 double DeviceScorer::at_least(const Devices& devices) const {
   double sum = 0;
   std::uint32_t used = 0;
@@ -204,31 +194,36 @@ double DeviceScorer::at_least(const Devices& devices) const {
     sum += problem_.cost(unit, devices[unit]);
     used |= 1U << devices[unit];
   }
+  for (DeviceIndex device = 0; device < problem_.host(); ++device) {
+    if ((used >> device & 1U) != 0) sum += least_launch(device);
+  }
+  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    sum += least_transfer(devices, value);
+  }
+  return sum;
+}
+
+double DeviceScorer::least_transfer(const Devices& devices, std::uint32_t value) const {
+  const std::uint32_t maker = problem_.producer[value];
+  const DeviceIndex home = maker == kHost ? problem_.host() : devices[maker];
+  const std::uint32_t others = other_devices(problem_, devices, value, home);
+  if (others == 0) return 0;
+  // A part waits for the longer direction of a full-duplex link, which is half of both or more.
   const auto share = [&](DeviceIndex device) {
     return problem_.targets[device].duplex == Duplex::half ? 1 : 0.5;
   };
-  for (DeviceIndex device = 0; device < problem_.host(); ++device) {
-    if ((used >> device & 1U) != 0) sum += links_.launch(device);
-  }
-  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
-    const std::uint32_t maker = problem_.producer[value];
-    const DeviceIndex home = maker == kHost ? problem_.host() : devices[maker];
-    const std::uint32_t others = other_devices(problem_, devices, value, home);
-    if (others == 0) continue;
-    double of_byte = 0;
-    bool goes_up = false;
-    for (DeviceIndex to = 0; to <= problem_.host(); ++to) {
-      if ((others >> to & 1U) == 0) continue;
-      const bool is_direct = links_.is_direct(home, to);
-      goes_up = goes_up || !is_direct;
-      if (to != problem_.host()) {
-        of_byte += share(to) * (is_direct ? links_.direct(home, to) : links_.down(to));
-      }
+  double of_byte = 0;
+  bool goes_up = false;
+  for (DeviceIndex to = 0; to <= problem_.host(); ++to) {
+    if ((others >> to & 1U) == 0) continue;
+    const bool is_direct = links_.is_direct(home, to);
+    goes_up = goes_up || !is_direct;
+    if (to != problem_.host()) {
+      of_byte += share(to) * (is_direct ? links_.direct(home, to) : links_.down(to));
     }
-    if (goes_up && home != problem_.host()) of_byte += share(home) * links_.up(home);
-    sum += of_byte * problem_.bytes[value];
   }
-  return sum;
+  if (goes_up && home != problem_.host()) of_byte += share(home) * links_.up(home);
+  return of_byte * problem_.bytes[value];
 }
 
 DeviceScore DeviceScorer::score(const Devices& devices, const Rounds& rounds) {
@@ -325,8 +320,7 @@ namespace {
 bool is_inside(const DeviceProblem& problem, const Rounds& rounds, std::uint32_t value) {
   const std::uint32_t maker = problem.producer[value];
   if (maker == kHost || problem.host_reads[value] != 0) return false;
-  const auto readers = problem.readers.of(value);
-  return std::all_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+  return std::ranges::all_of(problem.readers.of(value), [&](std::uint32_t reader) {
     return rounds.part_of[reader] == rounds.part_of[maker];
   });
 }
@@ -346,8 +340,7 @@ void find_uses(const DeviceProblem& problem, const Rounds& rounds, std::uint32_t
     uses.readers.push_back(rounds.part_of[reader]);
   }
   if (uses.readers.size() < 2) return;
-  std::sort(uses.readers.begin(), uses.readers.end());
-  uses.readers.erase(std::unique(uses.readers.begin(), uses.readers.end()), uses.readers.end());
+  sort_unique(uses.readers);
 }
 
 }  // namespace
@@ -422,6 +415,56 @@ void DeviceScorer::add_penalty() {
       score.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
     }
   }
+}
+
+// ---- changed least ----
+
+ChangedLeast::ChangedLeast(const DeviceScorer& scorer)
+    : scorer_(scorer),
+      transfers_(scorer.problem().value_count()),
+      seen_(scorer.problem().value_count(), 0) {
+  const DeviceProblem& problem = scorer.problem();
+  Adjacency users;  // by value
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    if (problem.producer[value] != kHost) users.add(problem.producer[value]);
+    for (const std::uint32_t reader : problem.readers.of(value)) users.add(reader);
+    users.end_list();
+  }
+  values_of_ = reversed(users, problem.unit_count());
+}
+
+// All anew, as ChangedTotal::keep().
+void ChangedLeast::set(const Devices& devices) {
+  devices_ = devices;
+  unit_counts_.assign(scorer_.problem().device_count(), 0);
+  sum_ = 0;
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    sum_ += scorer_.problem().cost(unit, devices[unit]);
+    ++unit_counts_[devices[unit]];
+  }
+  for (std::uint32_t value = 0; value < transfers_.size(); ++value) {
+    sum_ += transfers_[value] = scorer_.least_transfer(devices, value);
+  }
+}
+
+double ChangedLeast::of(const Devices& devices, std::span<const std::uint32_t> units) {
+  ++calls_;
+  changed_counts_ = unit_counts_;
+  double sum = sum_;
+  for (const std::uint32_t unit : units) {
+    const DeviceProblem& problem = scorer_.problem();
+    sum += problem.cost(unit, devices[unit]) - problem.cost(unit, devices_[unit]);
+    --changed_counts_[devices_[unit]];
+    ++changed_counts_[devices[unit]];
+    for (const std::uint32_t value : values_of_.of(unit)) {
+      if (std::exchange(seen_[value], calls_) == calls_) continue;
+      sum += scorer_.least_transfer(devices, value) - transfers_[value];
+    }
+  }
+  for (DeviceIndex device = 0; device < changed_counts_.size(); ++device) {
+    if (changed_counts_[device] > 0) sum += scorer_.least_launch(device);
+  }
+  return sum;
 }
 
 // ---- changed total ----
@@ -785,8 +828,7 @@ class GraphProblemMaker {
 
   // Each once.
   void add_readers() {
-    std::sort(readers_.begin(), readers_.end());
-    readers_.erase(std::unique(readers_.begin(), readers_.end()), readers_.end());
+    sort_unique(readers_);
     for (const std::uint32_t reader : readers_) made_.problem.readers.add(reader);
     made_.problem.readers.end_list();
   }
@@ -820,11 +862,11 @@ class GraphProblemMaker {
   bool is_tied(ValueId value) const {
     const Value& record = graph_.value(value);
     if (!input_.ties_non_tensors || record.kind != ValueKind::node_output) return false;
-    const auto outputs = graph_.outputs(record.producer);
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [&](ValueId output) { return !graph_.value(output).is_tensor(); }) &&
-           std::any_of(input_.accepted.begin(), input_.accepted.end(),
-                       [&](const NodeSet& accepted) { return accepted.contains(record.producer); });
+    return std::ranges::any_of(graph_.outputs(record.producer),
+                               [&](ValueId output) { return !graph_.value(output).is_tensor(); }) &&
+           std::ranges::any_of(input_.accepted, [&](const NodeSet& accepted) {
+             return accepted.contains(record.producer);
+           });
   }
 
   // The last value's maker stays with its readers, and on the host if that reads it.
@@ -896,8 +938,7 @@ class GraphProblemMaker {
       for (const ValueId parameter : graph_.module_parameters(node)) add(node, parameter);
     }
     for (auto& weights : read) {
-      std::sort(weights.begin(), weights.end());
-      weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+      sort_unique(weights);
       for (const std::uint32_t weight : weights) problem.weights.add(weight);
       problem.weights.end_list();
     }
@@ -979,7 +1020,7 @@ PartSchedule schedule_parts(std::span<const DeviceIndex> devices, const Adjacenc
     }
   }
   for (; last != kNone; last = waited_for[last]) schedule.critical.push_back(last);
-  std::reverse(schedule.critical.begin(), schedule.critical.end());
+  std::ranges::reverse(schedule.critical);
   return schedule;
 }
 

@@ -22,7 +22,9 @@ constexpr auto kStays = std::numeric_limits<std::uint32_t>::max();  // the sink
 constexpr auto kMoves = kStays - 1;                                 // the source
 
 // Builds the network of one expansion. The source's side moves to the device; units that are there
-// already are the source, those that do not accept it the sink.
+// already are the source, those that do not accept it the sink. Why one device at a time: with three or more no
+// single cut has a side for each, and the best placement is hard to find; of one device against the rest it
+// is exact.
 class ExpansionBuilder {
  public:
   ExpansionBuilder(const DeviceProblem& problem, const LinkCosts& links, const Devices& devices,
@@ -117,8 +119,7 @@ class ExpansionBuilder {
     }
     if (free_.empty()) return Reads::never;
     if (!problem_.stays_with.empty()) {
-      std::sort(free_.begin(), free_.end());
-      free_.erase(std::unique(free_.begin(), free_.end()), free_.end());
+      sort_unique(free_);
     }
     return is_target ? Reads::if_one_moves : Reads::if_one_stays;
   }
@@ -254,7 +255,7 @@ WayCosts host_ways(const DeviceProblem& problem, const LinkCosts& links) {
   return ways;
 }
 
-// Half of a direct link is charged to either end.
+// Half of a direct link is charged to either end, since the cuts of both ends count a value that takes it.
 WayCosts cheapest_ways(const DeviceProblem& problem, const LinkCosts& links) {
   WayCosts ways = host_ways(problem, links);
   for (DeviceIndex one = 0; one < problem.host(); ++one) {
@@ -308,8 +309,8 @@ Cheapest cheapest(const DeviceProblem& problem, std::uint32_t unit) {
 }
 
 double bound_as_one(const DeviceProblem& problem, const WayCosts& ways) {
-  DeviceProblem sides = two_sides(problem, *std::min_element(ways.in.begin(), ways.in.end()),
-                                  *std::min_element(ways.out.begin(), ways.out.end()));
+  DeviceProblem sides =
+      two_sides(problem, *std::ranges::min_element(ways.in), *std::ranges::min_element(ways.out));
   for (std::uint32_t unit = 0; unit < problem.unit_count(); ++unit) {
     double best = kInfinity;
     for (DeviceIndex device = 0; device < problem.host(); ++device) {
@@ -322,7 +323,8 @@ double bound_as_one(const DeviceProblem& problem, const WayCosts& ways) {
 }
 
 // What a unit costs above its cheapest device is shared by two cuts: that of the device it is on, and
-// that of its cheapest device, which it left. The host has no cut, so that the other has all of it.
+// that of its cheapest device, which it left. The host has no cut, so that the other has all of it. The sum
+// of the cuts is then no more than any placement costs, since each placement is one side of every cut.
 double bound_one_by_one(const DeviceProblem& problem, const WayCosts& ways) {
   const DeviceIndex host = problem.host();
   double bound = 0;
@@ -358,7 +360,8 @@ double bound_one_by_one(const DeviceProblem& problem, const WayCosts& ways) {
   return bound;
 }
 
-// With the shares that the directions of full-duplex links have.
+// With the shares that the directions of full-duplex links have. A part waits for the longer direction, which is
+// no less than any weighted mean of both: each share is a bound, and none is the best for all models.
 double bound_with(const DeviceProblem& problem, double in_share) {
   const LinkCosts links(problem, in_share, 1 - in_share);
   const double as_one = bound_as_one(problem, host_ways(problem, links));
@@ -382,9 +385,8 @@ double least_cost(const DeviceProblem& problem) {
   }
   if (problem.targets.empty()) return all_on_host;
   double bound = bound_with(problem, 0.5);
-  const bool is_any_full =
-      std::any_of(problem.targets.begin(), problem.targets.end(),
-                  [](const DeviceTarget& target) { return target.duplex == Duplex::full; });
+  const bool is_any_full = std::ranges::any_of(
+      problem.targets, [](const DeviceTarget& target) { return target.duplex == Duplex::full; });
   if (is_any_full) {
     for (const double share : {0.0, 0.25, 0.75, 1.0}) {
       bound = std::max(bound, bound_with(problem, share));
@@ -417,16 +419,17 @@ struct Chain {
 // A placement of the graph, with what all orders share.
 class Problem {
  public:
-  explicit Problem(const RoundsInput& input) : input_(input) { find_chains(); }
+  explicit Problem(const RoundsInput& input)
+      : input_(input), devices_(input.device_of.data()), readers_(input.graph.readers) {
+    find_chains();
+  }
 
   std::size_t unit_count() const { return input_.graph.unit_count(); }
   std::size_t device_count() const { return input_.device_count; }
   std::uint64_t size() const { return input_.graph.size(); }
   DeviceIndex host() const { return static_cast<DeviceIndex>(input_.device_count - 1); }
-  DeviceIndex device(std::uint32_t unit) const { return input_.device_of[unit]; }
-  std::span<const std::uint32_t> readers(std::uint32_t unit) const {
-    return input_.graph.readers.of(unit);
-  }
+  DeviceIndex device(std::uint32_t unit) const { return devices_[unit]; }
+  std::span<const std::uint32_t> readers(std::uint32_t unit) const { return readers_.of(unit); }
   // By unit: reads from other units.
   const std::vector<std::uint32_t>& waits() const { return input_.graph.waits; }
   const Chain& chain(std::uint32_t unit) const { return chains_[unit]; }
@@ -477,6 +480,8 @@ class Problem {
   }
 
   const RoundsInput& input_;
+  const DeviceIndex* devices_;  // by unit
+  const Adjacency& readers_;
   std::vector<Chain> chains_;
   Chain least_;  // the longest of all, each number by itself
 };
@@ -505,7 +510,8 @@ class Runner {
     }
   }
 
-  // The rule: the longest chain first, of equals the earlier target.
+  // The rule: the longest chain first, the earlier target on a tie. What is left must follow the longest chain
+  // in any case; a shorter one can wait for a later round of its device.
   Order by_rule(bool is_host_first) && {
     while (left_ > 0) {
       const bool takes_host = is_host_first && !ready_.back().empty();
@@ -555,7 +561,13 @@ class Runner {
       --left_;
       order_.part_of[unit] = part;
       for (const std::uint32_t reader : problem_.readers(unit)) {
-        if (--waits_[reader] == 0) queue(reader);
+        if (--waits_[reader] > 0) continue;
+        if (problem_.device(reader) != device) {
+          queue(reader);
+        } else {  // it is taken with this part: how long its chain is does not matter
+          now.push_back(reader);
+          ++left_;
+        }
       }
     }
   }
@@ -569,7 +581,9 @@ class Runner {
 };
 
 // The search. A state is a set of ready units, which says what has been taken. All states of a layer
-// have as many parts on targets; the next layer has one more, after a part on the host or without.
+// have as many parts on targets; the next layer has one more, after a part on the host or without. Layers by
+// parts on targets, since these are what is minimised first: the first layer with a complete order has the
+// fewest that the search can find.
 class Beam {
  public:
   Beam(const Problem& problem, const RoundsEffort& effort)
@@ -714,7 +728,7 @@ class Beam {
       longest = std::max(longest, chain.all);
       rivals_.emplace_back(chain.all, problem_.device(unit));
     }
-    std::sort(rivals_.begin(), rivals_.end());
+    std::ranges::sort(rivals_);
     const auto end = std::unique(rivals_.begin(), rivals_.end());
     rank.rivals = static_cast<std::size_t>(end - rivals_.begin());
     rank.parts = state.parts + longest;
@@ -726,17 +740,16 @@ class Beam {
   void keep_best_of_next() {
     ranked_.clear();
     for (std::size_t i = 0; i < next_count_; ++i) ranked_.emplace_back(rank(next_[i]), &next_[i]);
-    std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) {
+    std::ranges::stable_sort(ranked_, [](const auto& a, const auto& b) {
       const auto order = a.first <=> b.first;
       return order != 0 ? order < 0 : a.second->ready < b.second->ready;
     });
     std::size_t count = 0;
     for (const auto& ranked : ranked_) {
       State* const state = ranked.second;
-      const auto kept = std::span(layer_).first(std::min(count, layer_.size()));
-      const bool is_there = std::any_of(kept.begin(), kept.end(), [&](const State& other) {
-        return other.ready == state->ready;
-      });
+      const bool is_there =
+          std::ranges::any_of(std::span(layer_).first(std::min(count, layer_.size())),
+                              [&](const State& other) { return other.ready == state->ready; });
       if (is_there) continue;
       if (count == width_) {
         saw_all_ = false;
@@ -752,7 +765,7 @@ class Beam {
   std::vector<DeviceIndex> way_to(std::uint32_t step) const {
     std::vector<DeviceIndex> devices;
     for (; step != kStart; step = steps_[step].before) devices.push_back(steps_[step].device);
-    std::reverse(devices.begin(), devices.end());
+    std::ranges::reverse(devices);
     return devices;
   }
 
@@ -800,14 +813,15 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
     return best.acc_parts == least.acc && best.devices.size() == least.all;
   };
   std::uint64_t steps = 2 * problem.size();
+  // The better bound costs less than a second run of the rule, which it often makes needless.
+  if (!is_least() && effort.states > 0) {
+    least = problem.least_by_device();
+    steps += problem.device_count() * problem.size();
+  }
   if (!is_least()) {
     Order other = Runner(problem).by_rule(true);
     if (other.is_better_than(best)) best = std::move(other);
     steps += problem.size();
-  }
-  if (!is_least() && effort.states > 0) {
-    least = problem.least_by_device();
-    steps += problem.device_count() * problem.size();
   }
   bool is_fewest = is_least();
   if (!is_fewest && effort.states > 0 && problem.unit_count() <= effort.most_units) {
@@ -818,7 +832,7 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
     steps += beam.steps();
   }
   Rounds rounds;
-  rounds.units = members_of(best.part_of, best.devices.size());
+  if (effort.lists_units) rounds.units = members_of(best.part_of, best.devices.size());
   rounds.devices = std::move(best.devices);
   rounds.part_of = std::move(best.part_of);
   rounds.acc_parts = best.acc_parts;

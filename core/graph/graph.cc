@@ -108,7 +108,7 @@ std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
 
 std::optional<std::uint64_t> element_count(Shape shape) {
   const auto is_zero = [](Dim dim) { return dim.counted_size() == 0; };
-  if (std::any_of(shape.begin(), shape.end(), is_zero)) return 0;
+  if (std::ranges::any_of(shape, is_zero)) return 0;
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   std::uint64_t count = 1;
   for (const Dim dim : shape) {
@@ -169,9 +169,7 @@ QuantRole quant_role(const Graph& graph, NodeId node) {
   const std::string_view domain = plain_domain(graph.domain(node));
   if (!domain.empty() && domain != "com.microsoft") return QuantRole::none;
   const std::string key = op_key(graph.op(node));
-  const auto has = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), key) != names.end();
-  };
+  const auto has = [&](const auto& names) { return std::ranges::find(names, key) != names.end(); };
   if (has(kQuantize)) return QuantRole::quantize;
   return has(kDequantize) ? QuantRole::dequantize : QuantRole::none;
 }
@@ -188,10 +186,10 @@ std::string op_key(std::string_view op) {
     name.remove_prefix(prefix.size());
     return true;
   };
-  if (std::any_of(kOverloaded.begin(), kOverloaded.end(), strip)) {
+  if (std::ranges::any_of(kOverloaded, strip)) {
     name = name.substr(0, name.find('.'));
   } else if (name.find('.') != name.npos) {
-    if (std::none_of(kPackages.begin(), kPackages.end(), strip)) return {};
+    if (std::ranges::none_of(kPackages, strip)) return {};
     name = name.substr(name.rfind('.') + 1);
   }
   std::string key;
@@ -249,7 +247,7 @@ std::string_view value_type_name(ValueType type) {
 }
 
 std::optional<ValueType> parse_value_type(std::string_view name) {
-  const auto* const found = std::find(kValueTypeNames.begin(), kValueTypeNames.end(), name);
+  const auto* const found = std::ranges::find(kValueTypeNames, name);
   if (found == kValueTypeNames.end()) return std::nullopt;
   return static_cast<ValueType>(found - kValueTypeNames.begin());
 }
@@ -280,9 +278,7 @@ std::string_view Graph::name() const { return records_->name; }
 
 IdRange<NodeId> Graph::body_nodes(NodeId owner) const {
   const auto& bodies = records_->bodies;
-  const auto found = std::lower_bound(
-      bodies.begin(), bodies.end(), owner,
-      [](const GraphRecords::BodyRange& body, NodeId id) { return body.owner < id; });
+  const auto found = std::ranges::lower_bound(bodies, owner, {}, &GraphRecords::BodyRange::owner);
   if (found == bodies.end() || found->owner != owner) return {};
   return {found->first, found->last};
 }
@@ -413,10 +409,9 @@ void ShapeOverlay::add(ValueId value, std::span<const std::int64_t> sizes) {
 
 const Operand* find_plain_input(const Graph& graph, NodeId node, std::uint32_t position) {
   const auto operands = graph.operands(node);
-  const auto at =
-      std::partition_point(operands.begin(), operands.end(), [position](const Operand& operand) {
-        return operand.slot.is_positional() && operand.slot.position() < position;
-      });
+  const auto at = std::ranges::partition_point(operands, [position](const Operand& operand) {
+    return operand.slot.is_positional() && operand.slot.position() < position;
+  });
   if (at == operands.end() || at->slot != OperandSlot::positional(position)) return nullptr;
   return &*at;
 }
@@ -510,7 +505,7 @@ bool is_random_op(std::string_view op) {
   constexpr std::array<std::string_view, 6> kRandomOps = {"Bernoulli",     "Multinomial",
                                                           "RandomNormal",  "RandomNormalLike",
                                                           "RandomUniform", "RandomUniformLike"};
-  return std::find(kRandomOps.begin(), kRandomOps.end(), op) != kRandomOps.end();
+  return std::ranges::find(kRandomOps, op) != kRandomOps.end();
 }
 
 // ---- written memory ----
@@ -535,8 +530,7 @@ bool writes_by_name(std::string_view op) {
       "ipow", "iand", "ior",  "ixor",    "ilshift",  "irshift"};
   const std::string_view name = last_name(op);
   if (op.starts_with("_operator.") || op.starts_with("operator.")) {
-    return name == "setitem" ||
-           std::find(kOperators.begin(), kOperators.end(), name) != kOperators.end();
+    return name == "setitem" || std::ranges::find(kOperators, name) != kOperators.end();
   }
   return name.size() > 1 && name.back() == '_' && !name.ends_with("__");
 }
@@ -549,7 +543,7 @@ bool may_view(std::string_view op) {
       "squeeze", "swapaxes",  "swapdims",   "t",         "to",       "transpose", "typeas",
       "unbind",  "unflatten", "unsqueeze",  "view",      "viewas"};
   const std::string key = op_key(op);
-  return std::binary_search(kViews.begin(), kViews.end(), std::string_view(key));
+  return std::ranges::binary_search(kViews, std::string_view(key));
 }
 
 struct Effect {
@@ -592,8 +586,7 @@ class OrderFinder {
 
   bool is_inplace(NodeId node) const {
     if (inplace_ == kNone<NameId>) return false;
-    const auto attributes = graph_.attributes(node);
-    return std::any_of(attributes.begin(), attributes.end(), [&](const Attribute& attribute) {
+    return std::ranges::any_of(graph_.attributes(node), [&](const Attribute& attribute) {
       if (attribute.name != inplace_ || attribute.type != AttributeType::boolean) return false;
       const auto flags = graph_.attribute_pools().integers_of(attribute);
       return flags.size() == 1 && flags[0] != 0;
@@ -642,7 +635,7 @@ class OrderFinder {
     const auto touch = [&](ValueId value) {
       const std::uint32_t at = root(value);
       if (!classes_.contains(at)) return;
-      if (std::find(touched.begin(), touched.end(), at) == touched.end()) touched.push_back(at);
+      if (std::ranges::find(touched, at) == touched.end()) touched.push_back(at);
     };
     for (const Operand& operand : graph_.operands(node)) touch(operand.value);
     for (const ValueId output : graph_.outputs(node)) touch(output);

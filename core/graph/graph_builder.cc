@@ -22,6 +22,7 @@ namespace cleave {
 // What a GraphBuilder holds until finish(): records in the order of adding, operands as handles.
 // Shared by graph_builder.cc (adding) and graph_finish.cc (checking, sorting, numbering).
 
+// One mistake in a file often makes many faults; whoever mends these runs again and sees the rest.
 inline constexpr std::size_t kMostFaults = 20;
 inline constexpr std::uint32_t kNothing = NameTable::kAbsent;
 
@@ -427,7 +428,7 @@ void permute_rows(std::vector<T>& items, std::vector<std::uint32_t>& begin,
 template <class T, class Id>
 void move_to_places(std::vector<T>& items, std::span<const Id> ids,
                     std::span<std::uint8_t> is_placed) {
-  std::fill(is_placed.begin(), is_placed.end(), std::uint8_t{0});
+  std::ranges::fill(is_placed, std::uint8_t{0});
   for (std::size_t first = 0; first < ids.size(); ++first) {
     if (is_placed[first] != 0 || index(ids[first]) == first) continue;
     T moving = items[first];
@@ -460,7 +461,7 @@ void GraphBuilder::State::check_values_are_made() {
     if (nearest.best().empty()) return;
     faults.back().notes.push_back("did you mean " + in_quotes(nearest.best()) + "?");
   };
-  if (std::find(defined.begin(), defined.end(), 0) == defined.end()) return;
+  if (std::ranges::find(defined, 0) == defined.end()) return;
   for (std::uint32_t n = 0; n < node_total(); ++n) {
     const Node& node = graph.nodes[n];
     const auto reader = [&] { return "node " + in_quotes(node.name); };
@@ -476,8 +477,8 @@ void GraphBuilder::State::check_values_are_made() {
   }
   for (const auto& [parameter, canonical] : aliases) {
     if (defined[canonical] != 0) continue;
-    const auto found = std::find_if(
-        parameters.begin(), parameters.end(),
+    const auto found = std::ranges::find_if(
+        parameters,
         [&, parameter = parameter](const auto& other) { return other.first == parameter; });
     const SourceSpan where = found == parameters.end() ? SourceSpan{} : found->second;
     check(ValueId{canonical}, where, "parameter " + in_quotes(value_name(parameter)));
@@ -541,7 +542,7 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
     if (!edges.shows_next()) continue;
     const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
     const auto operands = graph.operands_of(reader);
-    const auto edge = std::find_if(operands.begin(), operands.end(), [&](const Operand& operand) {
+    const auto edge = std::ranges::find_if(operands, [&](const Operand& operand) {
       return producer(index(operand.value)) == cycle[i];
     });
     faults.back().notes.push_back(in_quotes(node_name(cycle[i])) + " makes " +
@@ -557,7 +558,7 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
 void GraphBuilder::State::number_nodes(const std::vector<std::uint32_t>& order) {
   node_ids.resize(graph.nodes.size());
   const auto count = [this](NodeClass cls) {
-    return static_cast<std::uint32_t>(std::count(classes.begin(), classes.end(), cls));
+    return static_cast<std::uint32_t>(std::ranges::count(classes, cls));
   };
   graph.node_count = count(NodeClass::node);
   graph.constant_count = count(NodeClass::constant);
@@ -617,9 +618,8 @@ void GraphBuilder::State::move_nodes(const std::vector<std::uint32_t>& order) {
     }
     graph.bodies.back().last = id + 1;
   }
-  std::sort(graph.bodies.begin(), graph.bodies.end(),
-            [](const auto& a, const auto& b) { return a.owner < b.owner; });
-  if (std::is_sorted(by_id.begin(), by_id.end())) return;
+  std::ranges::sort(graph.bodies, [](const auto& a, const auto& b) { return a.owner < b.owner; });
+  if (std::ranges::is_sorted(by_id)) return;
   std::vector<std::uint8_t> is_placed(graph.nodes.size());
   move_to_places<Node, NodeId>(graph.nodes, node_ids, is_placed);
   permute_rows(graph.operands, graph.operand_begin, by_id);
@@ -706,9 +706,9 @@ Result<Graph, std::vector<GraphFault>> GraphBuilder::finish() {
   state.close_rows();
   if (!graph.measured.empty()) graph.measured.resize(graph.nodes.size());
   state.check_values_are_made();
-  std::stable_sort(
-      state.faults.begin(), state.faults.end(),
-      [](const GraphFault& a, const GraphFault& b) { return a.where.offset < b.where.offset; });
+  std::ranges::stable_sort(state.faults, [](const GraphFault& a, const GraphFault& b) {
+    return a.where.offset < b.where.offset;
+  });
   if (!state.faults.empty()) return std::move(state.faults);
   const std::vector<std::uint32_t> order = state.sorted_nodes();
   if (!state.faults.empty()) return std::move(state.faults);

@@ -180,12 +180,10 @@ constexpr std::array kRows = {
 };
 
 const Row* find_row(std::string_view op, std::string_view attribute) {
+  const auto key_of = [](const Row& row) { return std::tuple(row.op, row.attribute); };
   const auto key = std::tuple(op, attribute);
-  const auto* const row = std::lower_bound(
-      kRows.begin(), kRows.end(), key,
-      [](const Row& at, const auto& wanted) { return std::tuple(at.op, at.attribute) < wanted; });
-  if (row == kRows.end() || std::tuple(row->op, row->attribute) != key) return nullptr;
-  return row;
+  const auto* const row = std::ranges::lower_bound(kRows, key, {}, key_of);
+  return row == kRows.end() || key_of(*row) != key ? nullptr : row;
 }
 
 std::optional<Shape> input_shape(const Graph& graph, NodeId node, std::uint32_t position) {
@@ -237,7 +235,7 @@ std::optional<AttributeValue> axes_of(std::optional<Shape> shape, Kind kind) {
     if (kind == Kind::unit_axes && dim.size() != 1) continue;
     axes.emplace_back(static_cast<std::int64_t>(i));
   }
-  if (kind == Kind::reversed) std::reverse(axes.begin(), axes.end());
+  if (kind == Kind::reversed) std::ranges::reverse(axes);
   return axes;
 }
 
@@ -448,7 +446,7 @@ std::vector<std::size_t> channels_innermost(std::size_t rank) {
 
 LayoutSet strided_layouts(Numbers sizes, Numbers strides) {
   const std::size_t rank = sizes.size();
-  const bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
   LayoutSet layouts;
   layouts.add(LayoutName::strided);
   if (is_empty || is_dense_in(sizes, strides, row_major(rank))) {
@@ -719,7 +717,7 @@ bool is_power_of_two(double number) {
 bool accepts(const Accepted& wanted, const AttributeValue& value) {
   const auto equals = [&](const AttributeValue& other) { return equal_values(other, value); };
   const auto& one_of = wanted.one_of;
-  if (!one_of.empty() && std::none_of(one_of.begin(), one_of.end(), equals)) return false;
+  if (!one_of.empty() && std::ranges::none_of(one_of, equals)) return false;
   const bool has_bounds =
       wanted.min || wanted.max || wanted.multiple_of || wanted.power_of_two || wanted.finite;
   if (!has_bounds) return true;
@@ -748,7 +746,7 @@ bool accepts_size(const Accepted& wanted, std::int64_t size) {
     return number != nullptr && *number == size;
   };
   const auto& one_of = wanted.one_of;
-  if (!one_of.empty() && std::none_of(one_of.begin(), one_of.end(), is_size)) return false;
+  if (!one_of.empty() && std::ranges::none_of(one_of, is_size)) return false;
   if (wanted.min && static_cast<double>(size) < *wanted.min) return false;
   if (wanted.max && static_cast<double>(size) > *wanted.max) return false;
   return !wanted.multiple_of || size % *wanted.multiple_of == 0;
@@ -791,7 +789,7 @@ bool names_same_axes(const Graph& graph, NodeId node, const Condition& asks,
   if (!rank) return false;
   const AttributeValue found = from_front(value, *rank);
   const auto& one_of = asks.wanted.one_of;
-  return std::any_of(one_of.begin(), one_of.end(), [&](const AttributeValue& accepted) {
+  return std::ranges::any_of(one_of, [&](const AttributeValue& accepted) {
     return equal_values(from_front(accepted, *rank), found);
   });
 }
@@ -1023,12 +1021,10 @@ class Check {
   bool given() const {
     if (asks_.place.if_given) return true;
     const std::uint32_t position = asks_.place.position;
-    const auto operands = graph_.operands(node_);
-    const bool is_given =
-        std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
-          return operand.slot.is_positional() && operand.slot.position() == position &&
-                 !(asks_.is_clause && operand.slot.is_inside_list());
-        });
+    const bool is_given = std::ranges::any_of(graph_.operands(node_), [&](const Operand& operand) {
+      return operand.slot.is_positional() && operand.slot.position() == position &&
+             !(asks_.is_clause && operand.slot.is_inside_list());
+    });
     if (is_given == wanted_.yes) return true;
     return fails(input_text(position), [&] {
       return is_given ? "given" : asks_.is_clause ? "not given" : "left out";
@@ -1040,8 +1036,8 @@ class Check {
       const std::uint32_t slot = graph_.value(output).slot;
       const bool is_used = !graph_.users(output).empty() || graph_.is_graph_output(output);
       const auto& allowed = wanted_.one_of;
-      if (!is_used || std::find(allowed.begin(), allowed.end(),
-                                AttributeValue(std::int64_t{slot})) != allowed.end()) {
+      if (!is_used ||
+          std::ranges::find(allowed, AttributeValue(std::int64_t{slot})) != allowed.end()) {
         continue;
       }
       return fails([&] { return "output " + text_of(slot); }, [] { return "read"; });
@@ -1181,8 +1177,7 @@ bool is_constant(const Graph& graph, ValueId value, const OpFacts& facts) {
 
 bool Quantization::is_symmetric() const {
   return (kind == Kind::tensor || kind == Kind::axis) &&
-         std::all_of(zero_points.begin(), zero_points.end(),
-                     [](std::int64_t point) { return point == 0; });
+         std::ranges::all_of(zero_points, [](std::int64_t point) { return point == 0; });
 }
 
 std::optional<std::int64_t> opset_of(const Graph& graph, NodeId node, const OpFacts& facts) {

@@ -41,8 +41,8 @@ bool covers_positions(const std::vector<MaybeTypes>& wide, const std::vector<May
 }
 
 bool covers_kwargs(const Rule& wide, const Rule& narrow) {
-  return std::all_of(wide.kwargs.begin(), wide.kwargs.end(), [&](const auto& condition) {
-    return std::any_of(narrow.kwargs.begin(), narrow.kwargs.end(), [&](const auto& other) {
+  return std::ranges::all_of(wide.kwargs, [&](const auto& condition) {
+    return std::ranges::any_of(narrow.kwargs, [&](const auto& other) {
       return other.first == condition.first && is_subset(other.second, condition.second);
     });
   });
@@ -51,8 +51,8 @@ bool covers_kwargs(const Rule& wide, const Rule& narrow) {
 // Whether the wide bounds hold for all numbers that the narrow ones, or values, let through.
 bool covers_numbers(const Accepted& wide, const Accepted& narrow) {
   if (!narrow.one_of.empty()) {
-    return std::all_of(narrow.one_of.begin(), narrow.one_of.end(),
-                       [&](const AttributeValue& value) { return accepts(wide, value); });
+    return std::ranges::all_of(narrow.one_of,
+                               [&](const AttributeValue& value) { return accepts(wide, value); });
   }
   return wide.one_of.empty() && (!wide.min || (narrow.min && *narrow.min >= *wide.min)) &&
          (!wide.max || (narrow.max && *narrow.max <= *wide.max)) &&
@@ -104,8 +104,8 @@ bool covers_name(const Rule& wide, const Rule& narrow) {
 // Whether each condition of the wide rule follows from one of the narrow rule.
 bool covers_conditions(const Rule& wide, const Rule& narrow) {
   const auto& others = narrow.conditions;
-  return std::all_of(wide.conditions.begin(), wide.conditions.end(), [&](const Condition& one) {
-    return std::any_of(others.begin(), others.end(), [&](const Condition& other) {
+  return std::ranges::all_of(wide.conditions, [&](const Condition& one) {
+    return std::ranges::any_of(others, [&](const Condition& other) {
       return one.property == other.property && covers_condition(one, other);
     });
   });
@@ -149,7 +149,7 @@ void CoverIndex::Group::add(const Rule& rule, std::uint32_t i) {
     }
     return by_key[key_of_node(rule.node_name)].push_back(i);
   }
-  const auto asks = std::find_if(rule.conditions.begin(), rule.conditions.end(), asks_for_values);
+  const auto asks = std::ranges::find_if(rule.conditions, asks_for_values);
   if (asks != rule.conditions.end()) {
     std::set<std::string> keys;
     for (const AttributeValue& value : asks->wanted.one_of) keys.insert(key_of(*asks, value));
@@ -166,7 +166,7 @@ template <class Covers>
 std::optional<std::uint32_t> CoverIndex::Group::first(const Rule& rule, Covers covers_it) const {
   std::optional<std::uint32_t> best;
   const auto look = [&](std::span<const std::uint32_t> list) {
-    const auto found = std::find_if(list.begin(), list.end(), covers_it);
+    const auto found = std::ranges::find_if(list, covers_it);
     if (found != list.end() && (!best || *found < *best)) best = *found;
   };
   const auto look_up = [&](const std::string& key) {
@@ -395,8 +395,7 @@ void RuleUse::note_missing(const Graph& graph, NodeId node) {
 
 std::vector<RuleUse::Op> RuleUse::ops_without_rule() const {
   std::vector<Op> ops = without_rule_;
-  std::stable_sort(ops.begin(), ops.end(),
-                   [](const Op& a, const Op& b) { return a.nodes > b.nodes; });
+  std::ranges::stable_sort(ops, std::ranges::greater{}, &Op::nodes);
   return ops;
 }
 

@@ -32,7 +32,7 @@ std::optional<PatternFault> fault_of_edges(const PatternGraph& pattern) {
 std::optional<PatternFault> find_cycle(const PatternGraph& pattern) {
   std::vector<bool> is_done(pattern.op_count);
   const auto waits = [&](std::size_t op) {
-    return std::any_of(pattern.edges.begin(), pattern.edges.end(), [&](const PatternEdge& edge) {
+    return std::ranges::any_of(pattern.edges, [&](const PatternEdge& edge) {
       return edge.to == op && !is_done[edge.from];
     });
   };
@@ -55,7 +55,7 @@ std::optional<PatternFault> find_unconnected(const PatternGraph& pattern) {
       if (is_met[edge.from] || is_met[edge.to]) is_met[edge.from] = is_met[edge.to] = true;
     }
   }
-  const auto missed = std::find(is_met.begin(), is_met.end(), false);
+  const auto missed = std::ranges::find(is_met, false);
   if (missed == is_met.end()) return std::nullopt;
   return PatternFault{Kind::unconnected, static_cast<std::size_t>(missed - is_met.begin())};
 }
@@ -90,9 +90,8 @@ PatternSearch::PatternSearch(const PatternQuery& query, std::uint32_t anchor_op)
   is_placed[anchor_op] = true;
   const auto& edges = query.pattern.edges;
   for (std::size_t round = 1; round < query.pattern.op_count; ++round) {
-    const auto next = std::find_if(edges.begin(), edges.end(), [&](const PatternEdge& edge) {
-      return is_placed[edge.from] != is_placed[edge.to];
-    });
+    const auto next = std::ranges::find_if(
+        edges, [&](const PatternEdge& edge) { return is_placed[edge.from] != is_placed[edge.to]; });
     if (next == edges.end()) return;  // not connected: a fault of the pattern
     const bool is_forward = is_placed[next->from];
     const std::uint32_t op = is_forward ? next->to : next->from;
@@ -102,7 +101,7 @@ PatternSearch::PatternSearch(const PatternQuery& query, std::uint32_t anchor_op)
 }
 
 bool PatternSearch::run(NodeId anchor) {
-  std::fill(nodes_.begin(), nodes_.end(), kNone<NodeId>);
+  std::ranges::fill(nodes_, kNone<NodeId>);
   miss_ = {};
   miss_rank_ = -1;
   placed_ = 0;
@@ -225,8 +224,8 @@ bool PatternSearch::values_stay_inside() {
       const auto is_inside = [&](NodeId reader) {
         return op_of(reader) != query_.pattern.op_count;
       };
-      if (std::none_of(readers.begin(), readers.end(), is_inside)) continue;
-      const auto outside = std::find_if_not(readers.begin(), readers.end(), is_inside);
+      if (std::ranges::none_of(readers, is_inside)) continue;
+      const auto outside = std::ranges::find_if_not(readers, is_inside);
       if (outside == readers.end() && !query_.graph.is_graph_output(value)) continue;
       note({.kind = PatternMiss::Kind::read_outside,
             .node = node,
@@ -254,8 +253,7 @@ bool PatternSearch::can_be_inner(ValueId value) {
 
 bool PatternSearch::has_edge(std::uint32_t edge) const {
   const PatternEdge& wanted = query_.pattern.edges[edge];
-  const auto operands = query_.graph.operands(nodes_[wanted.to]);
-  return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+  return std::ranges::any_of(query_.graph.operands(nodes_[wanted.to]), [&](const Operand& operand) {
     const Value& value = query_.graph.value(operand.value);
     return value.kind == ValueKind::node_output && value.producer == nodes_[wanted.from] &&
            fits_edge(query_.graph, wanted, operand);
@@ -264,13 +262,13 @@ bool PatternSearch::has_edge(std::uint32_t edge) const {
 
 bool PatternSearch::is_listed(std::uint32_t from, std::uint32_t to, const Operand& operand) const {
   const auto& edges = query_.pattern.edges;
-  return std::any_of(edges.begin(), edges.end(), [&](const PatternEdge& edge) {
+  return std::ranges::any_of(edges, [&](const PatternEdge& edge) {
     return edge.from == from && edge.to == to && fits_edge(query_.graph, edge, operand);
   });
 }
 
 std::uint32_t PatternSearch::op_of(NodeId node) const {
-  return static_cast<std::uint32_t>(std::find(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
+  return static_cast<std::uint32_t>(std::ranges::find(nodes_, node) - nodes_.begin());
 }
 
 bool PatternSearch::is_over() {
@@ -340,8 +338,7 @@ class QdqFinder {
 
   // What another node computed in floating point, or an input of the model.
   bool reads_plain_floats(NodeId op) const {
-    const auto operands = graph_.operands(op);
-    return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+    return std::ranges::any_of(graph_.operands(op), [&](const Operand& operand) {
       const Value& value = graph_.value(operand.value);
       const bool is_made = value.kind == ValueKind::node_output;
       if (is_made && roles_[value.producer] == QuantRole::dequantize) return false;
@@ -367,9 +364,8 @@ class QdqFinder {
         continue;
       }
       reads_any = true;
-      const auto readers = graph_.readers(value.producer);
-      const bool is_shared =
-          std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return reader != op; });
+      const bool is_shared = std::ranges::any_of(graph_.readers(value.producer),
+                                                 [&](NodeId reader) { return reader != op; });
       if (reach_ == QdqReach::chains || !is_shared) add_once(value.producer, before);
     }
     return reads_any;
@@ -381,9 +377,8 @@ class QdqFinder {
       found_.members.push_back(at);
       const auto readers = graph_.readers(at);
       if (is_returned(at) || readers.empty()) return false;
-      const bool all_quantize = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-        return roles_[reader] == QuantRole::quantize;
-      });
+      const bool all_quantize = std::ranges::all_of(
+          readers, [&](NodeId reader) { return roles_[reader] == QuantRole::quantize; });
       if (!all_quantize) continue;
       const std::size_t before = found_.members.size();
       for (const NodeId reader : readers) add_once(reader, before);
@@ -393,9 +388,8 @@ class QdqFinder {
   }
 
   bool is_returned(NodeId node) const {
-    const auto outputs = graph_.outputs(node);
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [&](ValueId output) { return graph_.is_graph_output(output); });
+    return std::ranges::any_of(graph_.outputs(node),
+                               [&](ValueId output) { return graph_.is_graph_output(output); });
   }
 
   // The only reader of the node, if it is an operator that reads no other node; else kNone.
@@ -404,7 +398,7 @@ class QdqFinder {
     const auto readers = graph_.readers(node);
     const NodeId next = readers.front();
     const auto is_next = [&](NodeId reader) { return reader == next; };
-    if (!std::all_of(readers.begin(), readers.end(), is_next)) return kNone<NodeId>;
+    if (!std::ranges::all_of(readers, is_next)) return kNone<NodeId>;
     if (roles_[next] != QuantRole::none) return kNone<NodeId>;
     for (const Operand& operand : graph_.operands(next)) {
       const Value& value = graph_.value(operand.value);
@@ -514,7 +508,7 @@ NodeFit ListPatterns::fit(Role role, NodeId node, const IsDenied& is_denied, con
 }
 
 bool ListPatterns::whole_fits(const Pattern& pattern, std::span<const NodeId> nodes) {
-  return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const Relation& relation) {
+  return std::ranges::all_of(pattern.where, [&](const Relation& relation) {
     steps_ += relation.terms.size();
     return relation_holds(relation, graph_, nodes, facts_);
   });
@@ -540,13 +534,12 @@ ListPatterns::Anchors ListPatterns::rarest_op(std::uint32_t pattern) const {
     }
   }
   Anchors rarest;
-  rarest.op =
-      static_cast<std::uint32_t>(std::min_element(counts.begin(), counts.end()) - counts.begin());
+  rarest.op = static_cast<std::uint32_t>(std::ranges::min_element(counts) - counts.begin());
   for (const auto& [number, mask] : masks_[pattern]) {
     if ((mask >> rarest.op & 1U) == 0) continue;
     rarest.nodes.insert(rarest.nodes.end(), ops_.nodes[number].begin(), ops_.nodes[number].end());
   }
-  std::sort(rarest.nodes.begin(), rarest.nodes.end());
+  std::ranges::sort(rarest.nodes);
   return rarest;
 }
 

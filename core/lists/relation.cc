@@ -553,6 +553,8 @@ namespace {
 
 using Index = std::uint32_t;
 
+// A relation comes from a file that anyone may have written: its text, its nesting, which the parser goes down
+// by calls, and the positions that it names are bounded before anything is made of them.
 constexpr std::size_t kMostBytes = 4096;
 constexpr int kMostLevels = 64;
 constexpr std::int64_t kMostPosition = 65535;
@@ -627,7 +629,7 @@ class Tokens {
   Result<Token, RelationFault> sign(std::size_t begin) {
     constexpr std::array<std::string_view, 4> kDouble = {"==", "!=", "<=", ">="};
     const std::string_view two = text_.substr(begin, 2);
-    at_ += std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end() ? 2U : 1U;
+    at_ += std::ranges::find(kDouble, two) != kDouble.end() ? 2U : 1U;
     const Token made = token(Token::Type::sign, begin);
     if (made.text.size() == 2) return made;
     if (made.text == "=") return RelationFault{begin, "write == to compare"};
@@ -688,9 +690,7 @@ constexpr std::array<std::string_view, 13> kProperties = {
 
 const Operator* find_operator(const Token& token) {
   if (token.type != Token::Type::sign && token.type != Token::Type::word) return nullptr;
-  const auto* const found =
-      std::find_if(kOperators.begin(), kOperators.end(),
-                   [&](const Operator& known) { return known.text == token.text; });
+  const auto* const found = std::ranges::find(kOperators, token.text, &Operator::text);
   return found == kOperators.end() ? nullptr : found;
 }
 
@@ -949,7 +949,7 @@ class Parser {
       if (!take_sign("]")) return std::nullopt;
     }
     if (!take_sign(".")) return std::nullopt;
-    const auto known = std::find(kProperties.begin(), kProperties.end(), token_.text);
+    const auto known = std::ranges::find(kProperties, token_.text);
     if (token_.type != Token::Type::word || known == kProperties.end()) {
       const std::string meant = did_you_mean(token_.text, kProperties);
       return fail("no such property" +

@@ -133,7 +133,7 @@ std::vector<std::uint32_t> GlobSet::matches(std::string_view text) const {
       match_all(found->second, text, ids);
     }
   }
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   return ids;
 }
 
@@ -222,8 +222,7 @@ bool names_node(const Rule& rule, std::string_view node_name) {
 }
 
 bool has_input_of(const Graph& graph, NodeId node, const TypeSet& types) {
-  const auto operands = graph.operands(node);
-  return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+  return std::ranges::any_of(graph.operands(node), [&](const Operand& operand) {
     return !graph.is_parameter(operand.value) && types.accepts(graph.value(operand.value));
   });
 }
@@ -269,9 +268,8 @@ FailedPart failed_part(const Graph& graph, NodeId node, const Rule& rule, const 
     }
     case What::output: {
       const auto outputs = graph.outputs(node);
-      const auto at = std::find_if(outputs.begin(), outputs.end(), [&](ValueId output) {
-        return graph.value(output).slot == item;
-      });
+      const auto at = std::ranges::find_if(
+          outputs, [&](ValueId output) { return graph.value(output).slot == item; });
       return type_part("output " + std::to_string(item), *rule.outputs[item], graph.value(*at));
     }
     case What::kwarg: {
@@ -303,9 +301,9 @@ void Rule::add(Condition condition) {
     conditions.push_back(std::move(condition));
     return;
   }
-  const auto place =
-      std::upper_bound(conditions.begin(), conditions.end(), condition,
-                       [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  const auto place = std::ranges::upper_bound(
+      conditions, condition,
+      [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
   conditions.insert(place, std::move(condition));
 }
 
@@ -364,8 +362,7 @@ RuleIndices RulesByOp::names(std::string_view domain, std::string_view op) const
   }
   std::erase_if(found, [&](std::uint32_t i) { return !names_op(rules_[i], domain, op); });
   append(found, any_);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  sort_unique(found);
   return found;
 }
 
@@ -383,7 +380,7 @@ RuleIndices RulesByName::matches(std::string_view node_name) const {
   const auto exact = exact_.find(node_name);
   if (exact == exact_.end()) return found;
   found.insert(found.end(), exact->second.begin(), exact->second.end());
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -396,7 +393,7 @@ const Condition* condition_on_values(const Rule& rule) {
     return one.property == Property::attribute && !one.wanted.one_of.empty() &&
            one.name != "axis" && one.name != "axes";
   };
-  const auto found = std::find_if(rule.conditions.begin(), rule.conditions.end(), asks);
+  const auto found = std::ranges::find_if(rule.conditions, asks);
   return found == rule.conditions.end() ? nullptr : &*found;
 }
 
@@ -425,7 +422,7 @@ RuleIndices RuleFilter::candidates(const Graph& graph, NodeId node, const OpFact
     if (rules == by_value.end()) continue;
     found.insert(found.end(), rules->second.begin(), rules->second.end());
   }
-  if (found.size() > others_.size()) std::sort(found.begin(), found.end());
+  if (found.size() > others_.size()) std::ranges::sort(found);
   return found;
 }
 
@@ -443,6 +440,7 @@ void add_names(const std::vector<Rule>& rules, RulesByName& by_name) {
 }
 
 NamedRules named_rules(const std::vector<Rule>& rules, const RuleIndices& all) {
+  // Fewer rules are looked at one by one sooner than a filter of them is made.
   constexpr std::size_t kMany = 32;
   NamedRules named;
   for (const std::uint32_t i : all) {
@@ -480,20 +478,18 @@ bool is_named(const Graph& graph, NodeId node, const std::string& name) {
 std::optional<Reason> failed_of(const Graph& graph, const PartConditions& part,
                                 std::span<const NodeId> nodes) {
   for (std::size_t i = 0; i < part.min_ops.size(); ++i) {
-    const auto found =
-        static_cast<std::uint64_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
-          return is_named(graph, node, part.min_ops[i].op);
-        }));
+    const auto found = static_cast<std::uint64_t>(std::ranges::count_if(
+        nodes, [&](NodeId node) { return is_named(graph, node, part.min_ops[i].op); }));
     if (found >= part.min_ops[i].count) continue;
     return Reason{.code = ReasonCode::part_condition,
                   .rule = static_cast<std::uint32_t>(i),
                   .size = static_cast<std::uint32_t>(found)};
   }
-  const bool has_other =
-      part.not_only.empty() || std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-        return std::none_of(part.not_only.begin(), part.not_only.end(),
-                            [&](const auto& name) { return is_named(graph, node, name); });
-      });
+  const bool has_other = part.not_only.empty() || std::ranges::any_of(nodes, [&](NodeId node) {
+                           return std::ranges::none_of(part.not_only, [&](const auto& name) {
+                             return is_named(graph, node, name);
+                           });
+                         });
   if (has_other) return std::nullopt;
   return Reason{.code = ReasonCode::part_condition, .rule = kNotOnly};
 }
@@ -501,8 +497,7 @@ std::optional<Reason> failed_of(const Graph& graph, const PartConditions& part,
 }  // namespace
 
 bool have_part_conditions(std::span<const SupportList> lists) {
-  return std::any_of(lists.begin(), lists.end(),
-                     [](const SupportList& list) { return list.part.is_any(); });
+  return std::ranges::any_of(lists, [](const SupportList& list) { return list.part.is_any(); });
 }
 
 std::optional<Reason> failed_part_condition(const Graph& graph, std::span<const SupportList> lists,
@@ -537,6 +532,7 @@ std::vector<Rule> allowing_rules(const SupportList& list) {
 
 namespace {
 
+// Ops that are named as near misses of one rule. More would be a list to search, not a hint.
 constexpr std::size_t kMostOps = 3;
 
 // The distinct ops of the graph, bodies included, in model order.
@@ -560,8 +556,8 @@ std::vector<UsedOp> used_ops(const Graph& graph) {
 bool names_any(const SupportList& list, const std::vector<UsedOp>& ops) {
   const std::vector<Rule> rules = allowing_rules(list);
   const RulesByOp allow(rules);
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](const UsedOp& op) { return !allow.names(op.domain, op.op).empty(); });
+  return std::ranges::any_of(
+      ops, [&](const UsedOp& op) { return !allow.names(op.domain, op.op).empty(); });
 }
 
 }  // namespace
@@ -576,8 +572,7 @@ std::vector<IdleList> find_idle_lists(const Graph& graph, std::span<const Suppor
     if (!names_any(lists[i], ops)) idle.push_back({static_cast<std::uint16_t>(i), {}});
   }
   if (idle.empty()) return idle;
-  std::stable_sort(ops.begin(), ops.end(),
-                   [](const UsedOp& a, const UsedOp& b) { return a.nodes > b.nodes; });
+  std::ranges::stable_sort(ops, std::ranges::greater{}, &UsedOp::nodes);
   ops.resize(std::min(ops.size(), kMostOps));
   for (IdleList& list : idle) list.ops = ops;
   return idle;
@@ -779,8 +774,8 @@ class Candidates {
   Place other_domain(const Rule& rule) {
     const auto named = by_name_.find(rule.op);
     if (named == by_name_.end()) return {};
-    const auto other = std::find_if(named->second.begin(), named->second.end(),
-                                    [&](std::uint32_t i) { return !is_in_domain(i, rule); });
+    const auto other = std::ranges::find_if(
+        named->second, [&](std::uint32_t i) { return !is_in_domain(i, rule); });
     return other == named->second.end() ? Place() : Place(*other);
   }
 

@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 2> kViews = {"model", "onnxruntime"};
 std::string_view graph_view_name(GraphView view) { return kViews[static_cast<std::size_t>(view)]; }
 
 std::optional<GraphView> parse_graph_view(std::string_view name) {
-  const auto* const found = std::find(kViews.begin(), kViews.end(), name);
+  const auto* const found = std::ranges::find(kViews, name);
   if (found == kViews.end()) return std::nullopt;
   return static_cast<GraphView>(found - kViews.begin());
 }
@@ -56,18 +56,18 @@ bool is_overlay(const SupportList& list) {
 }
 
 bool are_all_of(const std::vector<SupportList>& lists) {
-  return std::any_of(lists.begin(), lists.end(),
-                     [](const SupportList& list) { return list.role == ListRole::all_of; });
+  return std::ranges::any_of(lists,
+                             [](const SupportList& list) { return list.role == ListRole::all_of; });
 }
 
 std::optional<GraphView> given_view(const std::vector<SupportList>& lists) {
-  const auto given = std::find_if(lists.begin(), lists.end(),
-                                  [](const SupportList& list) { return list.is_view_given; });
+  const auto given =
+      std::ranges::find_if(lists, [](const SupportList& list) { return list.is_view_given; });
   return given == lists.end() ? std::nullopt : std::optional(given->view);
 }
 
 bool all_are_overlays(std::span<const SupportList> lists) {
-  return !lists.empty() && std::all_of(lists.begin(), lists.end(), is_overlay);
+  return !lists.empty() && std::ranges::all_of(lists, is_overlay);
 }
 
 // ---- support ----
@@ -134,7 +134,7 @@ class Matcher {
     if (const auto settled = settled_verdict(node)) return settled->reason.code != ReasonCode::none;
     const std::vector<OpRules>& rules = rules_of(node);
     if (denying_rule(lists_[list], rules[list].deny, node)) return true;
-    const bool by_overlay = std::any_of(overlays_.begin(), overlays_.end(), [&](std::uint16_t i) {
+    const bool by_overlay = std::ranges::any_of(overlays_, [&](std::uint16_t i) {
       return denying_rule(lists_[i], rules[i].deny, node).has_value();
     });
     return by_overlay || refused_inner(node) != kNone<NodeId>;
@@ -224,7 +224,7 @@ class Matcher {
 
   // Whether an op of a pattern names the node's op: of the list, or of any when it is kAnyList.
   bool is_named_by_pattern(std::uint32_t list, NodeId node) const {
-    return std::any_of(patterns_.begin(), patterns_.end(), [&](const auto& of_list) {
+    return std::ranges::any_of(patterns_, [&](const auto& of_list) {
       return (list == kAnyList || list == of_list.first) && of_list.second.names(node);
     });
   }
@@ -471,8 +471,7 @@ class Matcher {
   }
 
   static constexpr std::size_t kOtherOpset = 1U << 20U;
-  static constexpr std::size_t kMostCompared = 1000;  // rules, for the nearest of many
-  static constexpr std::uint64_t kChecksOfStep = 2;   // a step of a pattern takes as long
+  static constexpr std::size_t kMostCompared = 1000;               // rules, for the nearest of many
   static constexpr std::uint64_t kMostStepsToNearest = 4'000'000;  // in search of near patterns
   static constexpr std::uint32_t kAnyList = 1U << 16U;             // no list has this number
 
@@ -493,8 +492,7 @@ class Matcher {
 };
 
 bool have_patterns(std::span<const SupportList> lists) {
-  return std::any_of(lists.begin(), lists.end(),
-                     [](const SupportList& list) { return !list.patterns.empty(); });
+  return std::ranges::any_of(lists, [](const SupportList& list) { return !list.patterns.empty(); });
 }
 
 // Gives nodes that no rule names, but a pattern, the reason why it does not match.
@@ -605,8 +603,7 @@ std::vector<NodeId> RequiredNodes::of(const std::string& pattern) const {
   for (const auto& [op, found] : by_op_) {
     if (names_op_anywhere(wanted, op.first, op.second)) take(found);
   }
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  sort_unique(nodes);
   return nodes;
 }
 
@@ -620,6 +617,8 @@ std::vector<NodeId> RequiredNodes::of(const std::string& pattern) const {
 namespace {
 
 // A tensor with more elements is data.
+// A shape has one number for each axis, and exporters join a few of them. 64 is twice the axes that any framework
+// has: what is larger is not computed from shapes.
 constexpr std::uint64_t kMostElements = 64;
 
 enum class Kind : std::uint8_t {
@@ -650,7 +649,7 @@ Kind kind_of_key(std::string_view key) {
   static constexpr std::array<std::string_view, 4> kMake = {"constantofshape", "range", "expand",
                                                             "tile"};
   const auto is_one_of = [&](const auto& keys) {
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
+    return std::ranges::find(keys, key) != keys.end();
   };
   if (is_one_of(kAsk)) return Kind::asks;
   if (key == "getattr") return Kind::asks_any;
@@ -688,12 +687,12 @@ class ShapeFinder {
     if (outputs.empty() || !graph_.body_nodes(node).empty()) return false;
     const auto is_scalar = [&](ValueId output) { return is_free_of_tensors(output); };
     const auto fits = [&](ValueId output) { return is_small(output, kind != Kind::makes); };
-    if (std::all_of(outputs.begin(), outputs.end(), is_scalar)) {
+    if (std::ranges::all_of(outputs, is_scalar)) {
       return kind == Kind::asks || (kind == Kind::asks_any && asks_for_shape(node)) ||
              reads_shapes_only(node);
     }
     if (kind == Kind::other || kind == Kind::asks_any) return false;
-    if (!std::all_of(outputs.begin(), outputs.end(), fits)) return false;
+    if (!std::ranges::all_of(outputs, fits)) return false;
     return kind == Kind::asks || reads_shapes_only(node);
   }
 
@@ -774,12 +773,10 @@ class ShapeFollower {
 
   void follow(NodeId node) {
     const auto readers = graph_.readers(node);
-    const auto on_cpu = std::find_if(readers.begin(), readers.end(), [&](NodeId reader) {
-      return !result_.support.supported.contains(reader);
-    });
-    const bool some_on_acc = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-      return result_.support.supported.contains(reader);
-    });
+    const auto on_cpu = std::ranges::find_if(
+        readers, [&](NodeId reader) { return !result_.support.supported.contains(reader); });
+    const bool some_on_acc = std::ranges::any_of(
+        readers, [&](NodeId reader) { return result_.support.supported.contains(reader); });
     if (readers.empty()) {
       result_.nodes.erase(node);
     } else if (some_on_acc && (on_cpu == readers.end() || from_acc_.contains(node))) {

@@ -373,7 +373,7 @@ struct PartLimits {
     return most[static_cast<std::size_t>(limit)];
   }
   bool is_any() const {
-    return std::any_of(most.begin(), most.end(), [](const auto& one) { return one.has_value(); });
+    return std::ranges::any_of(most, [](const auto& one) { return one.has_value(); });
   }
 };
 

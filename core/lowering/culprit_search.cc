@@ -62,8 +62,7 @@ Adjacency reads_of(const Graph& graph, const RawItems& raw) {
         if (other != kNoItem && other != item) list.push_back(other);
       }
     }
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
+    sort_unique(list);
     for (const std::uint32_t other : list) reads.add(other);
     reads.end_list();
   }
@@ -121,7 +120,7 @@ ItemOrder order_items(const Graph& graph, std::span<const NodeId> partition,
     result.nodes.end_list();
     list.clear();
     for (const std::uint32_t other : reads.of(item)) list.push_back(position[other]);
-    std::sort(list.begin(), list.end());
+    std::ranges::sort(list);
     for (const std::uint32_t other : list) result.reads.add(other);
     result.reads.end_list();
   }
@@ -143,7 +142,7 @@ std::vector<NodeId> nodes_of(const ItemOrder& order, std::span<const std::uint32
   for (const std::uint32_t item : items) {
     for (const std::uint32_t node : order.nodes.of(item)) nodes.push_back(NodeId{node});
   }
-  std::sort(nodes.begin(), nodes.end());
+  std::ranges::sort(nodes);
   return nodes;
 }
 
@@ -188,8 +187,8 @@ ItemSet descendants_of(const ItemOrder& order, std::span<const std::uint32_t> it
   ItemSet result;
   for (const std::uint32_t item : items) {
     if (item <= first) continue;
-    const auto reads = order.reads.of(item);
-    if (std::any_of(reads.begin(), reads.end(), [&](auto other) { return is_below[other] != 0; })) {
+    if (std::ranges::any_of(order.reads.of(item),
+                            [&](auto other) { return is_below[other] != 0; })) {
       is_below[item] = 1;
       result.push_back(item);
     }
@@ -221,7 +220,8 @@ ItemSet without(std::span<const std::uint32_t> items, std::span<const std::uint3
 
 namespace {
 
-// A limit of size below this many items is not thought of.
+// A limit of size below this many items is not thought of: in a set of 2 or 3, another node is a likelier cause
+// than the size.
 constexpr std::size_t kLeastSize = 4;
 
 class SizeTest {
@@ -273,6 +273,8 @@ bool is_limit_of_size(Questions& questions, const ItemOrder& order, const Failin
 
 namespace {
 
+// Steps from the refused node. Patterns that compilers fuse have a few nodes on a path, and each step asks the
+// compiler up to three times.
 constexpr std::size_t kMostRadius = 6;
 
 using Nodes = std::set<NodeId>;
@@ -289,8 +291,8 @@ class Grower {
       const Nodes down = with_neighbors(piece, false, true);
       Nodes both = with_neighbors(piece, true, true);
       std::vector<const Nodes*> tries = {&up, &down, &both};
-      std::stable_sort(tries.begin(), tries.end(),
-                       [](const Nodes* a, const Nodes* b) { return a->size() < b->size(); });
+      std::ranges::stable_sort(
+          tries, [](const Nodes* a, const Nodes* b) { return a->size() < b->size(); });
       for (const Nodes* const one : tries) {
         if (*one != piece && one->size() <= kMostGrown && is_taken(*one)) return leave_out(*one);
       }
@@ -516,7 +518,7 @@ ItemSet within_distance(const ItemSet& cone, const std::vector<std::uint32_t>& d
 ItemSet smallest_radius(const ItemOrder& order, const ItemSet& cone, const FailsTest& fails) {
   const std::vector<std::uint32_t> distances = distances_to_last(order, cone);
   std::uint32_t low = 0;  // alone, the last item passes
-  std::uint32_t high = *std::max_element(distances.begin(), distances.end());
+  std::uint32_t high = *std::ranges::max_element(distances);
   while (high > low + 1) {
     const std::uint32_t middle = (low + high) / 2;
     if (fails(within_distance(cone, distances, middle))) {
@@ -587,6 +589,7 @@ Minimized smallest_failing_set(const ItemOrder& order, const ItemSet& items,
 
 namespace {
 
+// Shorter words end many names by chance: "_1", "weight", "output".
 constexpr std::size_t kShortestEnding = 8;
 constexpr std::size_t kLongestName = 256;  // longer words are not looked up by their end
 
@@ -712,7 +715,7 @@ void Hints::add_ops(std::span<const std::string_view> words, std::span<const std
   }
   std::vector<std::pair<std::size_t, std::string_view>> rarest;
   for (const auto& [op, nodes] : by_op) rarest.emplace_back(nodes.size(), op);
-  std::sort(rarest.begin(), rarest.end());
+  std::ranges::sort(rarest);
   PerNode<std::uint32_t> item_of(graph_.node_count());
   for (const std::uint32_t item : items) {
     for (const std::uint32_t id : order_.nodes.of(item)) item_of[NodeId{id}] = item;
@@ -741,7 +744,7 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
   std::vector<std::uint32_t> result;
   std::unordered_set<std::uint32_t> met;
   for (const std::uint32_t item : found) {
-    if (std::binary_search(items.begin(), items.end(), item) && met.insert(item).second) {
+    if (std::ranges::binary_search(items, item) && met.insert(item).second) {
       result.push_back(item);
     }
   }
@@ -868,8 +871,7 @@ class Search {
     for (const NamedNode& named : all) {
       const std::string why = questions_.plain_reason(named.why);
       const auto item = hints_.item_named(named.node);
-      const bool is_here =
-          item && std::binary_search(region.items.begin(), region.items.end(), *item);
+      const bool is_here = item && std::ranges::binary_search(region.items, *item);
       if (!is_here || in_vain.contains(why)) continue;
       const std::pair kind(graph_.op(order_.first_node(*item)), why);
       if (const auto known = blamed.find(kind); known != blamed.end()) {
@@ -906,9 +908,8 @@ class Search {
     const ItemSet alone = {item};
     const JudgedAnswer& answer = questions_.ask(alone, region.remedies);
     const auto& named = answer.answer.named;
-    const bool is_same = std::any_of(named.begin(), named.end(), [&](const NamedNode& one) {
-      return questions_.plain_reason(one.why) == why;
-    });
+    const bool is_same = std::ranges::any_of(
+        named, [&](const NamedNode& one) { return questions_.plain_reason(one.why) == why; });
     if (!answer.fails() || !is_same) return false;
     if (!is_confirmed(alone, region.remedies, answer)) {
       report_flaky(region, answer, alone);

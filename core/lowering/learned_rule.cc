@@ -94,7 +94,7 @@ std::string attributes_text(const Graph& graph, NodeId node) {
     is_opaque = is_opaque || text.empty();
     items.push_back(std::string(graph.text(attribute.name)) + "=" + text);
   }
-  std::sort(items.begin(), items.end());
+  std::ranges::sort(items);
   std::string text = " {";
   for (const std::string& item : items) text += (text.size() > 2 ? " " : "") + item;
   text += '}';
@@ -167,7 +167,7 @@ PatternGraph pattern_graph(const Graph& graph, std::span<const NodeId> nodes) {
   pattern.op_count = nodes.size();
   for (std::uint32_t to = 0; to < nodes.size(); ++to) {
     for (const Operand& operand : graph.operands(nodes[to])) {
-      const auto maker = std::find(nodes.begin(), nodes.end(), graph.value(operand.value).producer);
+      const auto maker = std::ranges::find(nodes, graph.value(operand.value).producer);
       if (maker == nodes.end()) continue;
       PatternEdge edge;
       edge.from = static_cast<std::uint32_t>(maker - nodes.begin());
@@ -182,8 +182,7 @@ PatternGraph pattern_graph(const Graph& graph, std::span<const NodeId> nodes) {
 }
 
 bool has_opaque(const Graph& graph, NodeId node) {
-  const auto attributes = graph.attributes(node);
-  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& attribute) {
+  return std::ranges::any_of(graph.attributes(node), [](const Attribute& attribute) {
     return attribute.type == AttributeType::opaque;
   });
 }
@@ -249,8 +248,7 @@ std::optional<LearnedPattern> LearnedPattern::of(const Graph& graph, const OpFac
     if (!graph.body_nodes(node).empty() || has_opaque(graph, node)) return std::nullopt;
     pattern.ops_.push_back(op_of(graph, node));
   }
-  pattern.anchor_ =
-      static_cast<std::uint32_t>(std::find(nodes.begin(), nodes.end(), refused) - nodes.begin());
+  pattern.anchor_ = static_cast<std::uint32_t>(std::ranges::find(nodes, refused) - nodes.begin());
   if (pattern.around(graph, refused).empty()) return std::nullopt;
   pattern.add(graph, facts, nodes, true);
   return pattern;
@@ -282,8 +280,7 @@ bool LearnedPattern::is_known(const Graph& graph, const OpFacts& facts,
     }
     return true;
   };
-  return std::any_of(taken_.begin(), taken_.end(), is_alike) ||
-         std::any_of(refused_.begin(), refused_.end(), is_alike);
+  return std::ranges::any_of(taken_, is_alike) || std::ranges::any_of(refused_, is_alike);
 }
 
 void LearnedPattern::add(const Graph& graph, const OpFacts& facts, std::span<const NodeId> nodes,
@@ -325,7 +322,7 @@ Pattern LearnedPattern::pattern_of(std::span<const Occurrence* const> occurrence
 std::vector<Pattern> LearnedPattern::patterns() const {
   std::vector<std::vector<const Occurrence*>> groups;
   for (const Occurrence& one : taken_) {
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+    const auto found = std::ranges::find_if(groups, [&](const auto& group) {
       return refused_.empty() || group.front()->values == one.values;
     });
     if (found == groups.end()) {
@@ -361,8 +358,8 @@ void Evidence::add_failed(const Graph& graph, NodeId node) {
 std::vector<OpName> Evidence::failed_ops() const {
   std::vector<OpName> ops;
   for (const auto& [op, cases] : cases_) {
-    const bool has_failed = std::any_of(cases.begin(), cases.end(),
-                                        [](const auto& entry) { return entry.second.failed; });
+    const bool has_failed =
+        std::ranges::any_of(cases, [](const auto& entry) { return entry.second.failed; });
     if (has_failed) ops.push_back(op);
   }
   return ops;
@@ -515,8 +512,8 @@ bool may_be_combined(const Rule& one, const Rule& other) {
   for (std::size_t i = 0; i < std::min(one.inputs.size(), other.inputs.size()); ++i) {
     if (one.inputs[i] && other.inputs[i]) return false;
   }
-  return std::none_of(one.conditions.begin(), one.conditions.end(), [&](const Condition& mine) {
-    return std::any_of(other.conditions.begin(), other.conditions.end(), [&](const auto& theirs) {
+  return std::ranges::none_of(one.conditions, [&](const Condition& mine) {
+    return std::ranges::any_of(other.conditions, [&](const auto& theirs) {
       return mine.property == theirs.property && mine.name == theirs.name &&
              mine.place.position == theirs.place.position;
     });
@@ -663,8 +660,7 @@ class OpLearner {
   }
 
   bool holds_of_passed(const Rule& rule) const {
-    return std::any_of(passed_.begin(), passed_.end(),
-                       [&](std::size_t i) { return holds(rule, i); });
+    return std::ranges::any_of(passed_, [&](std::size_t i) { return holds(rule, i); });
   }
 
   // Single conditions that hold for no passed case, and pairs of the other conditions.
@@ -717,10 +713,9 @@ class OpLearner {
   }
 
   static std::size_t covered_of(const Candidate& candidate, const std::vector<std::size_t>& left) {
-    return static_cast<std::size_t>(
-        std::count_if(left.begin(), left.end(), [&candidate](std::size_t i) {
-          return std::binary_search(candidate.covered.begin(), candidate.covered.end(), i);
-        }));
+    return static_cast<std::size_t>(std::ranges::count_if(left, [&candidate](std::size_t i) {
+      return std::ranges::binary_search(candidate.covered, i);
+    }));
   }
 
   std::size_t denied_nodes(const Rule& rule) const {

@@ -34,6 +34,8 @@ Remedies operator|(const Remedies& one, const Remedies& other) {
 
 namespace {
 
+// Two messages are the same fault when their signatures are equal. What follows is mostly detail that differs
+// from node to node, and would make two faults of one.
 constexpr std::size_t kLongestSignature = 160;
 // A line with one of these says what is wrong. Lower case.
 constexpr std::array<std::string_view, 9> kFaultWords = {
@@ -56,8 +58,8 @@ std::string lower_case(std::string_view text) {
 
 bool holds_any(std::string_view line, std::span<const std::string_view> words) {
   const std::string text = lower_case(line);
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
 // The lines that are neither empty nor part of a backtrace. Python's comes before the message, with
@@ -170,7 +172,7 @@ std::string joined_words(std::string_view text, const MessageNames& names) {
   std::string out;
   std::string last;
   while (!(text = trimmed(text)).empty()) {
-    const auto end = std::find_if(text.begin(), text.end(), is_space);
+    const auto end = std::ranges::find_if(text, is_space);
     const auto length = static_cast<std::size_t>(end - text.begin());
     std::string word = plain_word(text.substr(0, length), names);
     text.remove_prefix(length);
@@ -203,13 +205,12 @@ MessageNames::MessageNames(const Graph& graph, const std::vector<NodeId>& nodes)
 std::string essential_lines(std::string_view message) {
   const std::vector<std::string_view> lines = message_lines(message);
   if (lines.empty()) return {};
-  const auto cause = std::find(lines.begin(), lines.end(), "Caused by:");
+  const auto cause = std::ranges::find(lines, "Caused by:");
   if (cause != lines.end() && cause != lines.begin() && cause + 1 != lines.end()) {
     return std::string(lines.front()) + " <- " + std::string(lines.back());
   }
-  const auto fault = std::find_if(lines.begin(), lines.end(), [](std::string_view line) {
-    return holds_any(line, kFaultWords);
-  });
+  const auto fault = std::ranges::find_if(
+      lines, [](std::string_view line) { return holds_any(line, kFaultWords); });
   return std::string(fault == lines.end() ? lines.front() : *fault);
 }
 
@@ -281,9 +282,9 @@ void Questions::note_blocked(const ItemSet& items, const JudgedAnswer& answer) {
 }
 
 bool Questions::has_passed(std::uint32_t item, const Remedies& remedies) const {
-  return std::any_of(known_.begin(), known_.end(), [&](const auto& entry) {
+  return std::ranges::any_of(known_, [&](const auto& entry) {
     return entry.second.passes() && entry.first.remedies == remedies &&
-           std::binary_search(entry.first.items.begin(), entry.first.items.end(), item);
+           std::ranges::binary_search(entry.first.items, item);
   });
 }
 
@@ -309,7 +310,7 @@ constexpr auto kDataShapedOps = std::to_array<std::string_view>(
     {"Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "Scan", "StringSplit", "Unique"});
 
 bool is_one_of(std::span<const std::string_view> ops, std::string_view op) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
+  return std::ranges::find(ops, op) != ops.end();
 }
 
 // True for a Dropout with the third input, training_mode.
@@ -347,6 +348,7 @@ std::vector<bool> values_shaped_by_data(const Graph& graph) {
 namespace {
 
 constexpr std::array<std::uint32_t, 4> kSteps = {1, 2, 4, 8};
+// Of wrong values: each is a bisection with runs of the compiler, and whoever mends the first ones sees the rest.
 constexpr std::size_t kMostFindings = 8;
 // Factor on the tolerance for two right halves before they count as wrong together.
 constexpr double kTogetherTolerance = 10;
@@ -569,7 +571,7 @@ class ValueSearch {
     std::vector<NodeId> nodes;
     for (const NodeId node : nodes_of(failed_.order, items)) {
       const std::string key = op_key(failed_.graph.op(node));
-      if (std::find(kDeciders.begin(), kDeciders.end(), key) != kDeciders.end()) {
+      if (std::ranges::find(kDeciders, key) != kDeciders.end()) {
         nodes.push_back(node);
       }
     }
@@ -582,7 +584,7 @@ class ValueSearch {
     const NodeId producer = failed_.graph.value(*value).producer;
     for (std::uint32_t item = interval.begin; item < interval.end; ++item) {
       const auto nodes = failed_.order.nodes.of(item);
-      if (std::find(nodes.begin(), nodes.end(), index(producer)) != nodes.end()) return item;
+      if (std::ranges::find(nodes, index(producer)) != nodes.end()) return item;
     }
     return std::nullopt;
   }
@@ -646,9 +648,8 @@ class ValueSearch {
 
   bool ends_in_quantizer(std::uint32_t cut) const {
     const std::vector<NodeId> nodes = nodes_of(failed_.order, ItemSet{cut - 1});
-    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-      return op_key(failed_.graph.op(node)).starts_with("quantize");
-    });
+    return std::ranges::any_of(
+        nodes, [&](NodeId node) { return op_key(failed_.graph.op(node)).starts_with("quantize"); });
   }
 
   bool is_right_to_a_step(Interval part) {

@@ -273,7 +273,7 @@ void FilledLists::fill(const Gap& gap) {
   }
   SupportList& list = lists_[gap.list];
   const bool was_overlay = is_overlay(list);
-  list.deny.erase(std::find(list.deny.begin(), list.deny.end(), gap.rule));
+  list.deny.erase(std::ranges::find(list.deny, gap.rule));
   // An overlay without rules has no effect, as verdicts about no node; a list would accept nothing.
   if (was_overlay && list.deny.empty()) list.role = ListRole::verdicts;
 }
@@ -288,9 +288,8 @@ std::vector<SupportList> FilledLists::with_remedies() const {
     is_added = true;
   }
   if (is_added) return lists;
-  const bool is_for_runtime = std::any_of(lists.begin(), lists.end(), [](const SupportList& list) {
-    return list.view == GraphView::onnxruntime;
-  });
+  const bool is_for_runtime = std::ranges::any_of(
+      lists, [](const SupportList& list) { return list.view == GraphView::onnxruntime; });
   lists.push_back(remedies_);
   if (is_for_runtime) lists.back().view = GraphView::onnxruntime;
   return lists;
@@ -347,6 +346,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const AdvisedTarge
 namespace {
 
 constexpr std::array kSides = {StartSide::reference, StartSide::cpu, StartSide::acc};
+// Sizes in a table that fits on a page; each is three splits of all models.
 constexpr std::size_t kMostSizes = 12;
 
 class Sweep {
@@ -427,9 +427,8 @@ class Sweep {
       return coverage_of(setting.outcome) / most_coverage -
              static_cast<double>(setting.outcome.acc_subgraphs) / most_subgraphs;
     };
-    const auto knee =
-        std::max_element(settings.begin(), settings.end(),
-                         [&](const Setting& a, const Setting& b) { return height(a) < height(b); });
+    const auto knee = std::ranges::max_element(
+        settings, [&](const Setting& a, const Setting& b) { return height(a) < height(b); });
     return static_cast<std::size_t>(knee - settings.begin());
   }
 
@@ -463,8 +462,11 @@ struct Candidate {
   std::size_t nodes = 0;  // nodes with one of the gaps, in all models
 };
 
-constexpr std::size_t kMostSecondGaps = 3;  // second gaps tried together with a first one
-constexpr std::size_t kMostTogether = 6;    // rows closed together where none gains alone
+// Second gaps tried together with a first one: those in most models. Each is a split of all models that have
+// both. A guess.
+constexpr std::size_t kMostSecondGaps = 3;
+// Rows closed together where none gains alone. More are a rewrite of the list, and no advice.
+constexpr std::size_t kMostTogether = 6;
 
 // Equal for gaps that are closed together: those of one op in several types.
 std::string key_of_row(const Gap& gap) {
@@ -481,7 +483,7 @@ class CandidateRows {
     if (row.models.empty() || row.models.back() != model) row.models.push_back(model);
     row.nodes += nodes;
     const auto has_key = [&](const Gap& other) { return other.key == gap.key; };
-    if (has_key(row.gap) || std::any_of(row.with.begin(), row.with.end(), has_key)) return;
+    if (has_key(row.gap) || std::ranges::any_of(row.with, has_key)) return;
     row.with.push_back(std::move(gap));
   }
   std::vector<Candidate> take() && { return std::move(rows_); }
@@ -504,8 +506,7 @@ Candidate joined(const std::vector<Candidate>& rows) {
     all.models.insert(all.models.end(), row.models.begin(), row.models.end());
     all.nodes += row.nodes;
   }
-  std::sort(all.models.begin(), all.models.end());
-  all.models.erase(std::unique(all.models.begin(), all.models.end()), all.models.end());
+  sort_unique(all.models);
   return all;
 }
 
@@ -515,12 +516,12 @@ std::size_t keep_most_promising(std::vector<Candidate>& candidates, std::size_t 
   if (candidates.size() <= most) return 0;
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return candidates[a].nodes > candidates[b].nodes;
   });
   const std::size_t left_out = candidates.size() - most;
   order.resize(most);
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<Candidate> kept;
   for (const std::size_t i : order) kept.push_back(std::move(candidates[i]));
   candidates = std::move(kept);
@@ -639,7 +640,7 @@ class Adviser {
         const auto is_denied = [&](NodeId node) {
           return index(node) < model.graph.node_count() && denied.contains(node);
         };
-        const auto nodes = std::count_if(found.nodes.begin(), found.nodes.end(), is_denied);
+        const auto nodes = std::ranges::count_if(found.nodes, is_denied);
         if (nodes > 0) rows.add(std::move(found.gap), i, static_cast<std::size_t>(nodes));
       }
     }
@@ -686,7 +687,7 @@ class Adviser {
         op.bytes += costs[node].bytes.value_or(0);
       }
     }
-    std::stable_sort(ops.begin(), ops.end(), [](const OpOutOfReach& a, const OpOutOfReach& b) {
+    std::ranges::stable_sort(ops, [](const OpOutOfReach& a, const OpOutOfReach& b) {
       return std::pair(a.flops, a.bytes) > std::pair(b.flops, b.bytes);
     });
     return ops;
@@ -715,13 +716,12 @@ class Adviser {
   // removed together with others.
   bool may_change(const Candidate& candidate, std::size_t model) const {
     const auto& models = candidate.models;
-    if (std::binary_search(models.begin(), models.end(), model)) return true;
+    if (std::ranges::binary_search(models, model)) return true;
     const auto reaches = [&](const Gap& gap) {
       if (gap.kind == Gap::Kind::denied) return !candidate.with.empty();
       return models_[model].graph.find_name(gap.op) != kNone<NameId>;
     };
-    return reaches(candidate.gap) ||
-           std::any_of(candidate.with.begin(), candidate.with.end(), reaches);
+    return reaches(candidate.gap) || std::ranges::any_of(candidate.with, reaches);
   }
 
   // Closes each open gap by itself. The best remedy comes first; among equals, the first found.
@@ -744,7 +744,7 @@ class Adviser {
         remedies.push_back(*std::move(joint));
       }
     }
-    std::stable_sort(remedies.begin(), remedies.end(), [&](const Remedy& a, const Remedy& b) {
+    std::ranges::stable_sort(remedies, [&](const Remedy& a, const Remedy& b) {
       return is_better(a.then, b.then, options_.goal);
     });
     return remedies;
@@ -758,9 +758,7 @@ class Adviser {
     while (rows.size() < kMostTogether) {
       std::vector<Candidate> left = candidates(state);
       if (left.empty()) break;
-      rows.push_back(std::move(*std::max_element(
-          left.begin(), left.end(),
-          [](const Candidate& a, const Candidate& b) { return a.nodes < b.nodes; })));
+      rows.push_back(std::move(*std::ranges::max_element(left, {}, &Candidate::nodes)));
       state.close(rows.back().gap, rows.back().with);
       const std::vector<SupportList> lists = state.filled.with_remedies();
       for (std::size_t i = 0; i < models_.size(); ++i) {

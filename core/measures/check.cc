@@ -26,8 +26,7 @@ std::vector<Comparison::Removed> removed_nodes(const Graph& graph, const NamedPl
   std::vector<Comparison::Removed> removed;
   removed.reserve(left.size());
   for (const auto& [name, place] : left) removed.push_back({name, place});
-  std::sort(removed.begin(), removed.end(),
-            [](const auto& a, const auto& b) { return a.node < b.node; });
+  std::ranges::sort(removed, [](const auto& a, const auto& b) { return a.node < b.node; });
   return removed;
 }
 
@@ -45,7 +44,7 @@ ComparedTargets compare_targets(std::span<const std::string> before,
   if (before.empty() || now.empty()) return compared;
   const auto place_of = [&](const std::string& name) {
     std::vector<std::string>& names = compared.names;
-    const auto found = std::find(names.begin(), names.end(), name);
+    const auto found = std::ranges::find(names, name);
     const auto at = static_cast<std::size_t>(found - names.begin());
     if (found == names.end()) names.push_back(name);
     return static_cast<Place>(static_cast<std::size_t>(Place::acc) + at);
@@ -330,8 +329,8 @@ class Evaluator {
 
   void add_coverage_of_target(const TargetCoverage& wanted) {
     const auto& targets = facts_.now.targets;
-    const auto own = std::find_if(targets.begin(), targets.end(),
-                                  [&](const auto& one) { return one.name == wanted.target; });
+    const auto own =
+        std::ranges::find_if(targets, [&](const auto& one) { return one.name == wanted.target; });
     const bool is_of_flops = wanted.kind == GateKind::min_flops_coverage;
     if (own == targets.end()) {
       add_coverage(wanted.kind, wanted.least, {}, false);

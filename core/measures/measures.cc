@@ -21,7 +21,7 @@ namespace {
 bool has_unknown_dim(const Graph& graph, ValueId value) {
   if (!graph.has_rank(value)) return true;
   const Shape shape = graph.shape(value);
-  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return !dim.is_fixed(); });
+  return std::ranges::any_of(shape, [](Dim dim) { return !dim.is_fixed(); });
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
     measures.boundary_bytes = saturating_add(
         measures.boundary_bytes, saturating_add(numbers.input_bytes, numbers.output_bytes));
     for (const auto values : {boundaries.inputs[part], boundaries.outputs[part]}) {
-      if (std::any_of(values.begin(), values.end(), is_unknown)) measures.is_boundary_known = false;
+      if (std::ranges::any_of(values, is_unknown)) measures.is_boundary_known = false;
     }
   }
   if (preview.bound) measures.qps = preview.bound->shared_qps;
@@ -790,6 +790,8 @@ namespace {
 
 // Below this, what the estimate leaves out may turn the answer.
 constexpr double kClearSpeedup = 1.1;
+// Shares of the work. With three quarters of it on an accelerator of any speed an inference takes at least a
+// quarter of the time, with half of it at least half.
 constexpr double kMostWork = 0.75;
 constexpr double kHalfTheWork = 0.5;
 // A call takes some 50 us, in which a CPU of 500 GFLOP/s does 25 MFLOP: with ten times as much work in
@@ -856,7 +858,7 @@ class WorthJudge {
              const InferenceTime* time, const OpenSizes* sizes)
       : graph_(graph), split_(split), preview_(preview), time_(time), sizes_(sizes) {
     const auto& devices = split.partition.devices;
-    acc_parts_ = static_cast<double>(std::count(devices.begin(), devices.end(), Device::acc));
+    acc_parts_ = static_cast<double>(std::ranges::count(devices, Device::acc));
   }
 
   WorthVerdict run() {

@@ -28,6 +28,7 @@ namespace cleave {
 
 namespace {
 
+// Components of a scope that are told apart. Modules are nested some ten deep; a file may claim any depth.
 constexpr std::size_t kDeepestScope = 64;
 
 // What separates the nodes of a view, step by step: their part and then the components of the
@@ -443,8 +444,8 @@ class FormWriter {
       return std::tie(x.depth, x.above, x.below) < std::tie(y.depth, y.above, y.below);
     };
     // Most parts are chains, which are in order already; sorting takes memory.
-    if (!std::is_sorted(order_.begin(), order_.end(), is_before)) {
-      std::stable_sort(order_.begin(), order_.end(), is_before);
+    if (!std::ranges::is_sorted(order_, is_before)) {
+      std::ranges::stable_sort(order_, is_before);
     }
     for (std::size_t i = 0; i < order_.size(); ++i) {
       nodes_[order_[i]].place = static_cast<std::uint32_t>(i);
@@ -527,7 +528,7 @@ SameShapes find_same_shapes(const Graph& graph, const Partition& partition,
     const std::span<const Word> form = writer.write(part);
     if (form.empty()) continue;
     auto& candidates = known[hash_of(form)];
-    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Known& other) {
+    const auto same = std::ranges::find_if(candidates, [&](const Known& other) {
       return std::equal(other.first.begin(), other.first.end(), form.begin(), form.end());
     });
     if (same == candidates.end()) {
@@ -547,7 +548,7 @@ namespace {
 bool has_known_shape(const Graph& graph, ValueId value) {
   if (!graph.has_rank(value)) return false;
   const Shape shape = graph.shape(value);
-  return std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_fixed(); });
+  return std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed(); });
 }
 
 // The nodes of the main graph that the runtime computes before the model runs, as they read only constants, known
@@ -567,11 +568,10 @@ NodeSet folded_nodes(const Graph& graph) {
       continue;
     }
     bool has_folded = false;
-    const bool is_known =
-        std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
-          has_folded = has_folded || is_folded(operand.value);
-          return is_folded(operand.value) || graph.is_parameter(operand.value);
-        });
+    const bool is_known = std::ranges::all_of(operands, [&](const Operand& operand) {
+      has_folded = has_folded || is_folded(operand.value);
+      return is_folded(operand.value) || graph.is_parameter(operand.value);
+    });
     if (is_known && has_folded && !is_random_op(graph.op(node))) folded.insert(node);
   }
   return folded;
@@ -601,8 +601,7 @@ class Grouping {
         for (const ValueId output : graph_.outputs(node)) made_in_[output] = made;
       }
     }
-    groups_.partitions =
-        static_cast<std::size_t>(std::count(is_group_.begin(), is_group_.end(), std::uint8_t{1}));
+    groups_.partitions = static_cast<std::size_t>(std::ranges::count(is_group_, std::uint8_t{1}));
     return groups_;
   }
 
@@ -681,9 +680,8 @@ class Grouping {
 std::optional<RuntimeGroups> runtime_groups(const Graph& graph, const NodeSet& supported,
                                             std::span<const SupportList> lists,
                                             const OpFacts& facts) {
-  const bool is_asked = std::any_of(lists.begin(), lists.end(), [](const SupportList& list) {
-    return list.view == GraphView::onnxruntime;
-  });
+  const bool is_asked = std::ranges::any_of(
+      lists, [](const SupportList& list) { return list.view == GraphView::onnxruntime; });
   if (!is_asked || !facts.runtime_host) return std::nullopt;
   return Grouping(graph, supported, lists, facts).run();
 }

@@ -67,15 +67,14 @@ std::vector<NodeId> nodes_between(const Graph& graph, std::span<const ValueId> f
   std::vector<NodeId> nodes;
   for (std::size_t i = graph.node_count(); i-- > 0;) {
     const auto node = id_at<NodeId>(i);
-    const auto outputs = graph.outputs(node);
-    const bool is_needed = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+    const bool is_needed = std::ranges::any_of(graph.outputs(node), [&](ValueId output) {
       return needed.contains(output) && !ends.contains(output);
     });
     if (!is_needed) continue;
     nodes.push_back(node);
     for (const Operand& operand : graph.operands(node)) needed.insert(operand.value);
   }
-  std::reverse(nodes.begin(), nodes.end());
+  std::ranges::reverse(nodes);
   return nodes;
 }
 
@@ -83,8 +82,7 @@ std::vector<ValueId> outputs_after(const Graph& graph, std::span<const ValueId> 
   ValueSet begins(graph.value_count()), reached(graph.value_count());
   for (const ValueId value : from) begins.insert(value);
   for (const NodeId node : graph.nodes()) {
-    const auto operands = graph.operands(node);
-    const bool reads = std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+    const bool reads = std::ranges::any_of(graph.operands(node), [&](const Operand& operand) {
       return begins.contains(operand.value) || reached.contains(operand.value);
     });
     if (!reads) continue;
@@ -192,9 +190,9 @@ Error divided(const Graph& graph, const Partition& partition, const std::vector<
 }  // namespace
 
 bool divides_a_set(std::span<const std::vector<NodeId>> sets, const PerNode<PartId>& part_of) {
-  return std::any_of(sets.begin(), sets.end(), [&](const std::vector<NodeId>& nodes) {
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [&](NodeId node) { return part_of[node] != part_of[nodes.front()]; });
+  return std::ranges::any_of(sets, [&](const std::vector<NodeId>& nodes) {
+    return std::ranges::any_of(
+        nodes, [&](NodeId node) { return part_of[node] != part_of[nodes.front()]; });
   });
 }
 
@@ -213,8 +211,8 @@ Status<> check_whole(const Graph& graph, const Partition& partition, const NodeT
   for (std::size_t i = 0; i < ties.whole.size(); ++i) {
     const std::vector<NodeId>& nodes = ties.whole[i];
     const PartId part = partition.part_of[nodes.front()];
-    const auto other = std::find_if(nodes.begin(), nodes.end(),
-                                    [&](NodeId node) { return partition.part_of[node] != part; });
+    const auto other =
+        std::ranges::find_if(nodes, [&](NodeId node) { return partition.part_of[node] != part; });
     if (other == nodes.end()) continue;
     const bool has_cause = i < ties.causes.size() && !ties.causes[i].empty();
     Error error = divided(graph, partition, nodes, *other,
@@ -517,8 +515,8 @@ AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitO
 QdqGroups qdq_groups_asked_for(const Graph& graph, const SplitOptions& options,
                                std::span<const SupportList> lists) {
   if (options.keep_qdq) return find_qdq_groups(graph, QdqReach::chains);
-  const bool is_asked_for = std::any_of(lists.begin(), lists.end(),
-                                        [](const SupportList& list) { return list.keeps_qdq; });
+  const bool is_asked_for =
+      std::ranges::any_of(lists, [](const SupportList& list) { return list.keeps_qdq; });
   return is_asked_for ? find_qdq_groups(graph, QdqReach::operators) : QdqGroups();
 }
 

@@ -57,11 +57,10 @@ std::vector<bool> known_peaks(const Graph& graph, const Partition& partition,
     const TargetId target = partition.target(partition.part_of[node]);
     if (target == kNone<TargetId> || !are_known[index(target)]) continue;
     const auto operands = graph.operands(node);
-    const auto outputs = graph.outputs(node);
     are_known[index(target)] =
-        std::none_of(operands.begin(), operands.end(),
-                     [&](const Operand& operand) { return is_unknown(operand.value); }) &&
-        std::none_of(outputs.begin(), outputs.end(), is_unknown);
+        std::ranges::none_of(operands,
+                             [&](const Operand& operand) { return is_unknown(operand.value); }) &&
+        std::ranges::none_of(graph.outputs(node), is_unknown);
   }
   return are_known;
 }
@@ -129,8 +128,8 @@ DeviceUse device_use(const Graph& graph, const Partition& partition, const Laten
 // 3. sum the time with all nodes on the CPU, for comparison.
 
 bool has_any_time(const DeviceTimes& times) {
-  return std::any_of(times.origins.begin(), times.origins.end(),
-                     [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
+  return std::ranges::any_of(times.origins,
+                             [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
 }
 
 namespace {

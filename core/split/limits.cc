@@ -38,6 +38,7 @@ namespace {
 
 // Where outputs or activations are limited, a piece has at most this many units: the ends that do not fit
 // are looked at again for the next piece.
+// So the time is linear in a subgraph's units, times this number at worst.
 constexpr std::size_t kMaxVisits = 4096;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 using Units = std::vector<std::uint32_t>;
@@ -142,8 +143,7 @@ class GrowingPiece {
       border_bytes_ += value_bytes(graph_, value).value_or(0);
       return;
     }
-    const auto users = graph_.users(value);
-    const auto times = std::count(users.begin(), users.end(), reader);
+    const auto times = std::ranges::count(graph_.users(value), reader);
     Made& made = found->second;
     const auto left = made.readers_within - static_cast<std::uint32_t>(times);
     made.readers_within = left;
@@ -233,7 +233,7 @@ class Limiter {
       const auto of_unit = units_.nodes(units[i]);
       nodes.insert(nodes.end(), of_unit.begin(), of_unit.end());
     }
-    std::sort(nodes.begin(), nodes.end());
+    std::ranges::sort(nodes);
     return activation_peak(graph_, nodes);
   }
 
@@ -385,8 +385,7 @@ std::uint64_t place_of(ValueId value, PartId part) {
 std::vector<ValueId> values_read(const Graph& graph, NodeId node) {
   std::vector<ValueId> values;
   for (const Operand& operand : graph.operands(node)) values.push_back(operand.value);
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
+  sort_unique(values);
   return values;
 }
 
@@ -854,8 +853,8 @@ Result<ExtendedSubgraphs> extend_subgraphs(const Graph& graph, const Fusions& fu
       for (const Move& move : moves) made.moved.push_back(move.node);
     }
   }
-  std::sort(made.moved.begin(), made.moved.end());
-  std::reverse(made.left_out.begin(), made.left_out.end());
+  std::ranges::sort(made.moved);
+  std::ranges::reverse(made.left_out);
   return made;
 }
 
@@ -980,7 +979,7 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
   for (std::size_t i = 0; i < subgraphs.count(); ++i) {
     if (subgraphs.devices[i] == Device::acc) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     if (worth[a].gain != worth[b].gain) return worth[a].gain > worth[b].gain;
     return worth[a].link_bytes < worth[b].link_bytes;
   });
@@ -988,8 +987,7 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
 }
 
 std::size_t acc_count(const Subgraphs& subgraphs) {
-  return static_cast<std::size_t>(
-      std::count(subgraphs.devices.begin(), subgraphs.devices.end(), Device::acc));
+  return static_cast<std::size_t>(std::ranges::count(subgraphs.devices, Device::acc));
 }
 
 // Puts subgraphs on the CPU and counts them.
@@ -1044,9 +1042,9 @@ std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& s
   const Appraiser appraiser(graph, subgraphs, by_latency, basis);
   const std::vector<Worth> worth = worth_of_all(appraiser, subgraphs);
   std::vector<std::size_t> losing = ranked(subgraphs, worth);
-  losing.erase(losing.begin(),
-               std::find_if(losing.begin(), losing.end(),
-                            [&](std::size_t subgraph) { return worth[subgraph].gain < 0; }));
+  losing.erase(losing.begin(), std::ranges::find_if(losing, [&](std::size_t subgraph) {
+                 return worth[subgraph].gain < 0;
+               }));
   const auto is_faster_without = [&](const std::vector<std::size_t>& dropped) {
     Subgraphs rest = subgraphs;
     for (const std::size_t subgraph : dropped) rest.devices[subgraph] = Device::cpu;
@@ -1087,8 +1085,7 @@ std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
     // A minimum that is one above a subgraph's size is the least that drops it.
     if (subgraphs.devices[i] == Device::acc) sizes.push_back(subgraphs.sizes[i] + 1);
   }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  sort_unique(sizes);
   const std::size_t step = sizes.size() / 64 + 1;
   std::size_t best = 1;
   std::optional<double> best_us;
@@ -1118,6 +1115,8 @@ std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
 
 namespace {
 
+// A pair that gave units away may give its neighbour something to gain; each sweep only moves on what the one
+// before has moved. How many graphs are settled after fewer was not measured.
 constexpr int kMostSweeps = 4;
 constexpr std::uint32_t kNoUnit = 0xffffffff;
 
@@ -1281,12 +1280,12 @@ class Packing {
     double bytes = 0;
     for (const Cost& cost : costs_) {
       const auto in_early = [&](std::uint32_t at) { return is_early[at]; };
-      const bool is_any_late = !std::all_of(cost.readers.begin(), cost.readers.end(), in_early);
+      const bool is_any_late = !std::ranges::all_of(cost.readers, in_early);
       if (cost.maker != kNoUnit) {
         bytes += is_early[cost.maker] && is_any_late ? cost.bytes : 0;
         continue;
       }
-      const bool is_any_early = std::any_of(cost.readers.begin(), cost.readers.end(), in_early);
+      const bool is_any_early = std::ranges::any_of(cost.readers, in_early);
       bytes += cost.bytes * ((is_any_early ? 1 : 0) + (is_any_late ? 1 : 0));
     }
     return bytes;

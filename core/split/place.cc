@@ -25,8 +25,10 @@ namespace cleave {
 
 namespace {
 
-constexpr DeviceIndex kAcc = 0, kCpu = 1;         // the devices of a problem with one accelerator
-constexpr std::uint64_t kMaxVisits = 50'000'000;  // limit of units and readers visited for reasons
+constexpr DeviceIndex kAcc = 0, kCpu = 1;  // the devices of a problem with one accelerator
+// Limit of units and readers visited for reasons: each piece that moved is scored once with all others, so
+// that many pieces in a large graph would take longer than the placement itself.
+constexpr std::uint64_t kMaxVisits = 50'000'000;
 
 // The placement of one accelerator.
 struct PlacedOnOne {
@@ -68,7 +70,9 @@ double sum_of(const std::vector<double>& costs) {
   return std::accumulate(costs.begin(), costs.end(), 0.0);
 }
 
-// The units that moved, as connected pieces, with the sum of each.
+// The units that moved, as connected pieces, with the sum of each. A node alone has no sum that explains it: a
+// chain that moved together saved two crossings, and each of its nodes back on the accelerator by itself
+// would add two.
 class MoveSums {
  public:
   // `untied` is the problem as if units were tied to no others.
@@ -124,7 +128,7 @@ class MoveSums {
     std::vector<std::uint32_t> all;
     for (const auto& piece : pieces_) all.insert(all.end(), piece.begin(), piece.end());
     pieces_.assign(1, std::move(all));
-    std::fill(piece_of_.begin(), piece_of_.end(), 0);
+    std::ranges::fill(piece_of_, 0);
   }
 
   const DeviceScore& score() {
@@ -139,8 +143,8 @@ class MoveSums {
     const auto change = [](const std::vector<double>& after, const std::vector<double>& before) {
       return static_cast<float>(sum_of(after) - sum_of(before));
     };
-    const bool is_known = std::none_of(piece.begin(), piece.end(),
-                                       [&](std::uint32_t unit) { return is_unknown_[unit] != 0; });
+    const bool is_known =
+        std::ranges::none_of(piece, [&](std::uint32_t unit) { return is_unknown_[unit] != 0; });
     return {change(with.link_costs, without.link_costs),
             is_known ? change(with.unit_costs, without.unit_costs)
                      : std::numeric_limits<float>::infinity(),
@@ -187,7 +191,7 @@ Reason reason_of(const Graph& graph, NodeId node, const Fusions& fusions,
   const auto readers = graph.readers(node);
   const bool follows = request.shape_computations != nullptr &&
                        request.shape_computations->contains(node) && !readers.empty() &&
-                       std::none_of(readers.begin(), readers.end(), [&](NodeId reader) {
+                       std::ranges::none_of(readers, [&](NodeId reader) {
                          return fusions.acc.nodes.contains(reader);
                        });
   if (follows) return {.code = ReasonCode::host_shape, .because = readers.front()};
@@ -208,7 +212,8 @@ PlacementNumbers numbers_of(const GraphProblem& made, const DevicePlacement& pla
 }
 
 // What the placement gains, of the time with all on the accelerator that may be there. 1 when that is
-// more than the accelerator can hold.
+// more than the accelerator can hold: then nodes have to move, whatever it gains. Ties to others do not count:
+// with all on one side none of them is cut.
 double gain_of(const DeviceProblem& untied, const DevicePlacement& placement) {
   DeviceScorer scorer(untied);
   const double all =
@@ -282,11 +287,12 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
 namespace {
 
 bool may_run_on_any(const TargetPlaceRequest& request, NodeId node) {
-  return std::any_of(request.alone.begin(), request.alone.end(),
-                     [&](const Fusions& alone) { return alone.acc.nodes.contains(node); });
+  return std::ranges::any_of(request.alone,
+                             [&](const Fusions& alone) { return alone.acc.nodes.contains(node); });
 }
 
-// What moves as one, of all nodes.
+// What moves as one, of all nodes. One accelerator has ties instead of such units (graph_problem): there two sides
+// may keep tied nodes in different runs, where with several targets a unit is in one run.
 Fusions units_of_all(const Graph& graph, const TargetPlaceRequest& request) {
   NodeGroups joined(graph);
   for (const Fusions& alone : request.alone) {
@@ -363,7 +369,13 @@ TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& req
     problem =
         energy_problem(std::move(problem), unit_work(input, node_costs(graph)), request.energy);
   }
-  const DevicePlacement placement = find_placement(problem);
+  // A try is charged a look at all units, although most are refused by less. Where no memory is short, 7 tenths of
+  // the steps are enough: of 36 graphs of 200 to 1,700 nodes on two targets, three placements then cost up
+  // to 0.06% more, and all take 26% less time together. With half of the steps they cost up to 0.24% more.
+  DeviceEffort effort;
+  const auto has_memory = [](const DeviceTarget& target) { return target.memory.has_value(); };
+  if (std::ranges::none_of(problem.targets, has_memory)) effort.steps = effort.steps / 10 * 7;
+  const DevicePlacement placement = find_placement(problem, effort);
   TargetsPlaced placed;
   placed.unfit = unfit_of(problem, placement);
   const auto by_node = [&](const Devices& devices) {

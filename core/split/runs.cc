@@ -329,6 +329,7 @@ class NonTensorMoves {
                                [&](NodeId reader) { return run_of(reader) != run_of(node); });
   }
 
+  // First come, first moved: what a node has taken along is not asked for by a later one.
   void move_from(PartId home, std::deque<NodeId> queue) {
     NodeSet looked_at(graph_.node_count());
     while (!queue.empty()) {
@@ -373,6 +374,7 @@ class NonTensorMoves {
         if (found.insert(reader)) moved.push_back(reader);
       }
     }
+    // The CPU takes all, and what stays on its target has been accepted there.
     const auto target_of = [&](PartId run) {
       return runs().targets.empty() ? kNone<TargetId> : runs().targets[index(run)];
     };
@@ -605,9 +607,9 @@ PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
 void put_ends(Boundaries& piece, const PieceEnds& ends) {
   std::vector<ValueId>& inputs = piece.inputs.items;
   std::erase_if(inputs, [&](ValueId value) {
-    return std::find(ends.from.begin(), ends.from.end(), value) != ends.from.end();
+    return std::ranges::find(ends.from, value) != ends.from.end();
   });
-  std::sort(inputs.begin(), inputs.end());
+  std::ranges::sort(inputs);
   inputs.insert(inputs.begin(), ends.from.begin(), ends.from.end());
   piece.inputs.begin = {0, static_cast<std::uint32_t>(inputs.size())};
   piece.outputs.items = ends.to;
@@ -642,8 +644,7 @@ Boundaries find_piece_boundary(const Graph& graph, const Partition& piece, const
   const auto is_outside = [&](NodeId node) { return piece.part_of[node] == kNone<PartId>; };
   for (const NodeId node : piece.members) {
     for (const ValueId value : graph.outputs(node)) {
-      const auto users = graph.users(value);
-      if (graph.is_graph_output(value) || std::any_of(users.begin(), users.end(), is_outside)) {
+      if (graph.is_graph_output(value) || std::ranges::any_of(graph.users(value), is_outside)) {
         result.outputs.items.push_back(value);
       }
     }

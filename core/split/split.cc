@@ -83,6 +83,8 @@ struct Request {
 
 // The least gain for which nodes move: what was asked for, else none where all times are measured.
 double min_gain_of(const Request& request, const NodeSet& acc) {
+  // Estimates are wrong by more than that, so a smaller gain says nothing, and every node that moves makes a
+  // plan harder to read. A guess.
   constexpr double kOfEstimates = 0.03;
   if (request.options.min_gain) return *request.options.min_gain;
   const TargetTimes& times = request.latency.times;
@@ -138,11 +140,16 @@ class Splitter {
     if (options_.move_non_tensor) move_non_tensors();
     found_.subgraphs = subgraphs_;
     if (!request_.is_for_one()) found_.count_from_other_side = subgraphs_.count();
+    // Small runs go before limits cut: a piece of a large run is small because its list wants it so. Limits
+    // come before packing, which keeps to them, and both before the conditions on a whole partition, which
+    // are about the nodes that it has in the end.
     find_min_sizes();
     move_small_runs();
     for (bool is_settled = false; !is_settled;) {
       cut_at_limits();
       pack();
+      // With several targets what moves on changes the runs of others, which are found anew and cut again.
+      // Each turn moves a run on to a later device, so there is a last one.
       if (move_failing_runs() && !request_.is_for_one()) continue;
       run_count_ = subgraphs_.count();
       // If the number of runs is limited, the most valuable stay. This comes before the extension, in which
@@ -225,7 +232,8 @@ class Splitter {
     unfit_ = std::move(placed.unfit);
   }
 
-  // Returns the rounds of the placement if no group keeps it from being made.
+  // Returns the rounds of the placement if no group keeps it from being made: its search has compared orders
+  // of rounds, and what it found is not searched again.
   std::optional<NodeRounds> place_on_all() {
     const LatencyInput& latency = request_.latency;
     std::vector<Fusions> alone;
@@ -290,6 +298,8 @@ class Splitter {
     }
   }
 
+  // Groups of two targets may need each other in a cycle, although those of each target do not.
+  //
   // Groups that are on the CPU need not stay together, unless they are sets: so each step may free
   // nodes. It ends, since groups only grow, and what is on the CPU stays there.
   void close_groups() {
@@ -329,7 +339,8 @@ class Splitter {
     for (const NodeId member : members) device_of_[member] = to;
   }
 
-  // The first target from `first` on that takes all of the nodes, else the host.
+  // The first target from `first` on that takes all of the nodes, else the host. An only target is not asked
+  // again: its lists may accept what non-tensor data or a group keeps off it.
   DeviceIndex first_to_take(std::span<const NodeId> nodes, std::size_t first) const {
     for (std::size_t target = first; target < host_ && !request_.is_for_one(); ++target) {
       if (takes_all(verdicts_[target].support, nodes)) return static_cast<DeviceIndex>(target);
@@ -513,6 +524,7 @@ class Splitter {
     }
   }
 
+  // The order of the runs stays, which finding them anew would not promise: it would join the pieces again.
   // `cut` has the runs of the target in pieces, and neighbours on the other side as one: these are
   // told apart by the run that they were in before.
   void number_anew(std::size_t target, const Subgraphs& cut) {
@@ -528,8 +540,7 @@ class Splitter {
       const bool was_own = before.targets[place.second] == id_at<TargetId>(target);
       if (was_own && cut.devices[place.first] == Device::cpu) device_of_[node] = host_;
     }
-    std::ranges::sort(places);
-    places.erase(std::unique(places.begin(), places.end()), places.end());
+    sort_unique(places);
     std::vector<DeviceIndex> devices(places.size(), host_);
     std::vector<std::uint32_t> run_of;
     for (const NodeId node : graph_.nodes()) {
@@ -820,7 +831,8 @@ Status<> check_numbers(const SplitInput& input, PlaceGoal goal, const LatencyInp
   return Done{};
 }
 
-// The split; one that divides a set is made again with the sets as groups.
+// The split; one that divides a set is made again with the sets as groups. Not at once: a set as a group brings
+// all nodes on paths between its members, and a split may divide no set without that.
 Result<Split> split_whole(const Request& request, std::vector<Support> supports, bool is_by_cost,
                           const Passed* passed) {
   const Sets sets = request.input.facts.whole;
@@ -888,13 +900,12 @@ Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> 
 }
 
 bool takes_all(const Support& support, std::span<const NodeId> nodes) {
-  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+  return std::ranges::all_of(nodes, [&](NodeId node) {
     if (!support.supported.contains(node)) return false;
     const auto match = support.patterns.match_of(node);
     if (!match) return true;
-    const auto members = support.patterns.nodes_of(*match);
-    return std::all_of(members.begin(), members.end(), [&](NodeId member) {
-      return std::binary_search(nodes.begin(), nodes.end(), member);
+    return std::ranges::all_of(support.patterns.nodes_of(*match), [&](NodeId member) {
+      return std::ranges::binary_search(nodes, member);
     });
   });
 }
@@ -915,7 +926,8 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   passed(1);
 
   // Targets whose lists accept no node take no part. If one is left it is the only one, with its own
-  // machine; energy alone is counted for all devices.
+  // machine: a target that takes nothing must not change the plan of another. Energy alone is counted for all
+  // devices.
   const bool is_by_cost = options.place == PlaceBy::cost;
   const bool is_for_energy = is_by_cost && options.place_goal == PlaceGoal::energy;
   std::vector<std::size_t> taking;
@@ -957,6 +969,7 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
     without_host_shapes = made->merged_count;
   }
   const bool is_compared = is_by_cost && !only;
+  // The order of the targets is a plan that users know; one by cost must be better to replace it.
   std::vector<Support> again = is_compared ? *supports : std::vector<Support>();
   auto split = split_whole(request, *std::move(supports), is_by_cost && only,
                            is_compared ? nullptr : &passed);

@@ -45,7 +45,7 @@ class Evaluation {
         }
       }
     }
-    std::fill(seen_.begin(), seen_.end(), kNoItem);
+    std::ranges::fill(seen_, kNoItem);
   }
 
   void add_transfers() {
@@ -61,7 +61,7 @@ class Evaluation {
       }
       if (leaves) stages_[home].out += cost(net, home);
     }
-    std::fill(seen_.begin(), seen_.end(), kNoItem);
+    std::ranges::fill(seen_, kNoItem);
   }
 
   // The peak of each stage: the values from outside, plus what the stage has made and still needs,
@@ -201,7 +201,7 @@ Fleet::Fleet(const BalanceProblem& problem, bool exact_stages) : exact_stages_(e
         .memory = device.is_host || everything <= device.memory ? kUnlimited : device.memory,
         .is_host = device.is_host,
         .target = device.target};
-    const auto found = std::find(kinds_.begin(), kinds_.end(), kind);
+    const auto found = std::ranges::find(kinds_, kind);
     const auto id = static_cast<std::uint32_t>(found - kinds_.begin());
     if (found == kinds_.end()) {
       kinds_.push_back(kind);
@@ -371,8 +371,7 @@ Adjacency shared_of_groups(const Instance& instance) {
   for (std::uint32_t shared = 0; shared < users.count(); ++shared) {
     std::vector<std::uint32_t> groups;
     for (const std::uint32_t item : users.of(shared)) groups.push_back(instance.group_of[item]);
-    std::sort(groups.begin(), groups.end());
-    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    sort_unique(groups);
     for (const std::uint32_t group : groups) groups_of.add(group);
     groups_of.end_list();
   }
@@ -392,8 +391,7 @@ void collapse_nets(Instance& instance) {
       if (instance.group_of[item] != home) groups.push_back(instance.group_of[item]);
     }
     if (groups.size() == 1) continue;
-    std::sort(groups.begin(), groups.end());
-    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    sort_unique(groups);
     for (const std::uint32_t group : groups) instance.pins.add(group);
     instance.pins.end_list();
     instance.net_cost.push_back(problem.nets[net].cost);
@@ -417,7 +415,7 @@ void merge_equal_nets(Instance& instance) {
     }
     return a < b;
   };
-  std::sort(order.begin(), order.end(), before);
+  std::ranges::sort(order, before);
   const Adjacency old_pins = std::exchange(instance.pins, {});
   const std::vector<double> old_cost = std::exchange(instance.net_cost, {});
   const std::vector<std::uint32_t> old_home = std::exchange(instance.net_home, {});
@@ -440,8 +438,7 @@ void merge_equal_nets(Instance& instance) {
 }
 
 bool any_activations(const BalanceProblem& problem) {
-  return std::any_of(problem.nets.begin(), problem.nets.end(),
-                     [](const BalanceNet& net) { return net.bytes > 0; });
+  return std::ranges::any_of(problem.nets, [](const BalanceNet& net) { return net.bytes > 0; });
 }
 
 }  // namespace
@@ -535,8 +532,8 @@ Checked check(const Instance& instance, const Candidate& candidate) {
 namespace {
 
 bool has_colours(const BalanceProblem& problem) {
-  return std::any_of(problem.items.begin(), problem.items.end(),
-                     [](const BalanceItem& item) { return item.colour != kNoItem; });
+  return std::ranges::any_of(problem.items,
+                             [](const BalanceItem& item) { return item.colour != kNoItem; });
 }
 
 bool all_edges_ascend(const Adjacency& edges) {
@@ -593,17 +590,17 @@ class Round {
     const auto keeps = [&](const DeviceKind& kind) {
       return instance_.takes(kind, u) || !instance_.takes(kind, v);
     };
-    if (!std::all_of(kinds.begin(), kinds.end(), keeps)) return false;
+    if (!std::ranges::all_of(kinds, keeps)) return false;
     double both = 0;   // of nets between the two alone
     double other = 0;  // of u's nets without v
     for (const std::uint32_t net : instance_.nets_of.of(u)) {
       const auto pins = instance_.pins.of(net);
-      const bool has_v = std::binary_search(pins.begin(), pins.end(), v);
+      const bool has_v = std::ranges::binary_search(pins, v);
       if (!has_v) other += instance_.net_cost[net];
       if (has_v && pins.size() == 2) both += instance_.net_cost[net];
     }
-    return std::all_of(kinds.begin(), kinds.end(),
-                       [&](const DeviceKind& kind) { return never_slower(kind, u, other, both); });
+    return std::ranges::all_of(
+        kinds, [&](const DeviceKind& kind) { return never_slower(kind, u, other, both); });
   }
 
   bool takes_memory(std::uint32_t u) const {
@@ -646,7 +643,7 @@ Components tied_items(const BalanceProblem& problem) {
     const std::uint32_t colour = problem.items[item].colour;
     if (colour != kNoItem) by_colour.emplace_back(colour, item);
   }
-  std::sort(by_colour.begin(), by_colour.end());
+  std::ranges::sort(by_colour);
   std::vector<std::uint32_t> next_of_colour(count, kNoItem);
   for (std::size_t first = 0; first < by_colour.size();) {
     std::size_t last = first;
@@ -703,10 +700,14 @@ using balance::Fleet;
 using balance::Instance;
 using balance::PortfolioAnswer;
 
+// Contraction compares groups with all their neighbours, again after each that joined. Above, the searches are
+// coarser than what it could gain.
 constexpr std::size_t kMostToContract = 50'000;
 constexpr std::size_t kMostStates = 2048;  // of a fleet: the tables grow with them
+// Points of the curve of the best load by number of stages; more than a report can show.
 constexpr std::uint32_t kMostOfCurve = 4096;
-constexpr double kAsGood = 1.001;  // times the objective: not worth more devices
+// Times the objective: a thousandth less is not worth another device.
+constexpr double kAsGood = 1.001;
 
 std::uint32_t enough_of(const std::vector<CurvePoint>& curve, double objective) {
   for (const CurvePoint& point : curve) {

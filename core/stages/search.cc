@@ -199,7 +199,7 @@ Order order_by_key(const Instance& instance, std::span<const double> key) {
 
 std::vector<Order> standard_orders(const Instance& instance) {
   Order from_sources = postorder(instance.successors, instance.predecessors);
-  std::reverse(from_sources.begin(), from_sources.end());
+  std::ranges::reverse(from_sources);
   return {given_order(instance),
           order_by_readiness(instance, Take::newest),
           order_by_readiness(instance, Take::oldest),
@@ -364,8 +364,8 @@ class Annealing {
 // Three times in four, a group of the stage with the greatest energy.
 std::uint32_t Annealing::pick_group(const StageState& state) {
   if (random_.below(4) != 0) {
-    const auto heaviest = static_cast<std::uint32_t>(
-        std::max_element(energy_.begin(), energy_.end()) - energy_.begin());
+    const auto heaviest =
+        static_cast<std::uint32_t>(std::ranges::max_element(energy_) - energy_.begin());
     const auto members = state.members(heaviest);
     if (!members.empty()) return members[random_.below(members.size())];
   }
@@ -783,6 +783,10 @@ Error no_room(const Instance& instance, bool is_proved, double excess_bytes) {
 
 namespace {
 
+// Groups up to which each step is worth its time. An order costs a dynamic program over all groups; a move of
+// the local search is cheap, but a large graph needs more of them than the budget has; and the ideals of
+// the exact search grow so fast that above a few thousand groups it would end at its limit. Where exactly the
+// lines should be was not measured.
 constexpr std::size_t kMostForAllOrders = 200'000;
 constexpr std::size_t kMostForLocalSearch = 20'000;
 constexpr std::size_t kMostForExactSearch = 5'000;
@@ -790,6 +794,9 @@ constexpr double kTight = 2e-9;  // bounds are rounded down by 1e-9
 
 }  // namespace
 
+// Effort is counted in moves, steps and ideals, not in seconds, so that the same input gives the same stages on
+// every machine. The first exact search is small whatever the effort: where a graph has few ideals it proves
+// the optimum before the local search has begun.
 Budget budget_for(Effort effort, std::size_t groups) {
   const std::uint64_t scale = effort == Effort::low ? 1 : effort == Effort::normal ? 4 : 40;
   Budget budget{.moves = scale * std::min<std::uint64_t>(100'000 + 200 * groups, 500'000),

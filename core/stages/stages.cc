@@ -190,8 +190,8 @@ class Cutter {
       if (!child.empty()) children.emplace_back(child, node);
     }
     if (!exists && !outer.empty()) return no_such_scope(outer);
-    std::stable_sort(children.begin(), children.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(children,
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
     NodeId first = kNone<NodeId>;  // of all children
     std::vector<NodeId> begins;    // of each child
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -215,9 +215,8 @@ class Cutter {
   Error no_such_scope(const std::string& scope) const {
     std::string_view deepest = scope;
     const auto is_there = [&](std::string_view part) {
-      const auto nodes = graph_.nodes();
-      return std::any_of(nodes.begin(), nodes.end(),
-                         [&](NodeId node) { return is_inside(scope_of(graph_, node), part); });
+      return std::ranges::any_of(
+          graph_.nodes(), [&](NodeId node) { return is_inside(scope_of(graph_, node), part); });
     };
     do {
       const std::size_t dot = deepest.rfind('.');
@@ -245,8 +244,7 @@ class Cutter {
       const std::string_view child = child_of(scope, outer);
       if (!child.empty()) children.push_back(child);
     }
-    std::sort(children.begin(), children.end());
-    children.erase(std::unique(children.begin(), children.end()), children.end());
+    sort_unique(children);
     if (children.empty()) return outer.empty() ? "the model's nodes have no scopes" : "";
     NearestName nearest(wanted);
     for (const std::string_view child : children) nearest.offer(child);
@@ -300,9 +298,8 @@ bool is_stage_marker(const Graph& graph, NodeId node) {
 }
 
 bool has_stage_markers(const Graph& graph) {
-  const auto nodes = graph.nodes();
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](NodeId node) { return is_stage_marker(graph, node); });
+  return std::ranges::any_of(graph.nodes(),
+                             [&](NodeId node) { return is_stage_marker(graph, node); });
 }
 
 Result<StageNumbers> cut_stages(const Graph& graph, const CutOptions& options) {
@@ -401,9 +398,7 @@ class Sharder {
   }
 
   std::size_t stage_at(std::size_t position) const {
-    const auto behind =
-        std::upper_bound(runs_.begin(), runs_.end(), position,
-                         [](std::size_t at, const Run& run) { return at < run.begin; });
+    const auto behind = std::ranges::upper_bound(runs_, position, {}, &Run::begin);
     return static_cast<std::size_t>(behind - runs_.begin()) - 1;
   }
 
@@ -468,7 +463,7 @@ std::vector<SharedParameter> find_shared_parameters(const Graph& graph,
   const auto order = [](const Copy& a, const Copy& b) {
     return a.canonical != b.canonical ? a.canonical < b.canonical : a.part < b.part;
   };
-  std::stable_sort(copies.begin(), copies.end(), order);
+  std::ranges::stable_sort(copies, order);
   std::vector<SharedParameter> shared;
   for (std::size_t i = 0; i < copies.size();) {
     SharedParameter one{copies[i].canonical, {}};
@@ -486,6 +481,8 @@ std::vector<SharedParameter> find_shared_parameters(const Graph& graph,
 
 namespace {
 
+// Values passed on by all stages together. A value that 1,000 stages pass on is an input and an output of each,
+// so a few of them make models that no one can load; 67 million entries take some 500 MB here.
 constexpr std::uint64_t kMostRelays = std::uint64_t{1} << 26U;
 
 template <class Id>
@@ -602,18 +599,17 @@ class StageBoundaryFinder {
       if (is_passed_to(value, stage)) passed.push_back(value);
       if (!graph_.is_parameter(value) || is_passed_to(value, stage)) inputs.push_back(value);
     }
-    std::sort(passed.begin(), passed.end());
+    std::ranges::sort(passed);
     std::vector<ValueId>& parameters = parameters_.emplace_back();
     for (const ValueId value : copying_.parameters[stage]) {
-      if (std::binary_search(passed.begin(), passed.end(), value)) continue;
+      if (std::ranges::binary_search(passed, value)) continue;
       parameters.push_back(value);
       if (is_passed_to(value, stage)) kept_.push_back(graph_.canonical_parameter(value));
     }
   }
 
   void note_kept() {
-    std::sort(kept_.begin(), kept_.end());
-    kept_.erase(std::unique(kept_.begin(), kept_.end()), kept_.end());
+    sort_unique(kept_);
     if (kept_.empty()) return;
     notes_.push_back(
         "not transmitted everywhere, since a module or a constant of the stage needs a "
@@ -678,9 +674,9 @@ class StageBoundaryFinder {
   // Whether the stage has a copy of a parameter that is passed on.
   bool has_copy(std::uint32_t stage, ValueId parameter) const {
     const ValueId canonical = graph_.canonical_parameter(parameter);
-    if (!std::binary_search(kept_.begin(), kept_.end(), canonical)) return false;
+    if (!std::ranges::binary_search(kept_, canonical)) return false;
     const auto& held = parameters_[stage];
-    return std::find(held.begin(), held.end(), parameter) != held.end();
+    return std::ranges::find(held, parameter) != held.end();
   }
 
   // A stage on the way appends the value to its own inputs and to its own outputs.

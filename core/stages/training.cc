@@ -29,9 +29,8 @@ class BackwardPlanner {
   BackwardPlan plan() && {
     for (std::size_t i = partition_.count(); i-- > 0;) {
       const auto stage = id_at<PartId>(i);
-      const auto outputs = boundaries_.outputs[stage];
-      if (std::any_of(outputs.begin(), outputs.end(),
-                      [&](ValueId value) { return is_live_.contains(value); })) {
+      if (std::ranges::any_of(boundaries_.outputs[stage],
+                              [&](ValueId value) { return is_live_.contains(value); })) {
         call_backwards(stage);
       }
     }

@@ -394,6 +394,23 @@ TEST_CASE(
   CHECK(moved.targets[0].reasons[node_named(on_cpu, "s")].code == ReasonCode::non_tensor_output);
 }
 
+TEST_CASE(
+    "A node that fits in two neighbouring partitions of a target goes where fewer bytes cross") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100]
+    a: float32[100] = f(x)
+    b: float32[100] = f(a)
+    c: float32[100] = g(a)
+    d: float32[100] = f(b, c)
+    output d)");
+  Devices devices;
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"g"});
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a b | gpu_1: c | npu_2: d");
+  devices.options.pack = PackBy::bytes;
+  CHECK(parts_of(graph, devices.split(graph)) == "npu_0: a | gpu_1: c | npu_2: b d");
+}
+
 // Each node takes 10 us on the CPU, 1 on the first target and 2 on the others; a byte takes 1 ns.
 TargetTimes times_of(const Graph& graph) {
   const auto all = [&](double us) {
