@@ -80,7 +80,7 @@ def copied(value):
 
 def load_archive(path):
     """All programs of an archive, by name; archives of torch 2.7 and before have one. Raises BadFile."""
-    torch_programs.import_named(path)
+    failed = torch_programs.import_named(path)
     try:
         with zipfile.ZipFile(guard.regular(path)) as archive:
             is_old = "serialized_exported_program.json" in archive.namelist()
@@ -92,10 +92,10 @@ def load_archive(path):
     except guard.Fault:
         raise
     except Exception as error:  # whatever torch raises
-        lacking = torch_programs.lacking(path)
+        lacking = [one.name.partition(".")[0] for one in failed if isinstance(one, ModuleNotFoundError) and one.name]
         if lacking:
-            raise guard.Missing(f"{path}: needs the Python module {lacking[0]} (pip install {' '.join(lacking)}; --import MODULE "
-                                "registers classes and operators of your own)") from error  # fmt: skip
+            raise guard.Missing(f"{path}: needs the Python module {lacking[0]} (pip install {lacking[0]}; --import MODULE registers "
+                                "classes and operators of your own)") from error  # fmt: skip
         raise BadFile(f"{path}: torch does not load it: {type(error).__name__}: {guard.first_line(error)}; if it has operators or "
                       "classes of your own: --import MODULE names the Python module that registers them") from error  # fmt: skip
 
