@@ -97,7 +97,7 @@ class Tolerance:
         return not arrays or any(one.dtype.kind not in "fc" or largest_of(one) > self.of(one)[1] for one in arrays)
 
     def text(self):
-        return f"rtol {self.rtol:g}, atol {self.atol:g}"
+        return f"rtol {self.rtol:g}, atol {self.atol:g}" + (" of the largest number" if self.rounding else "")
 
 
 EXACT = Tolerance()

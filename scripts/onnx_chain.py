@@ -41,7 +41,8 @@ from onnx.external_data_helper import load_external_data_for_tensor, uses_extern
 
 import child
 import guard
-from comparing import EXACT, Tolerance, arrays_of, chosen, compare, gap, type_text, write_outputs
+from chains import overlap_row, tell_outputs
+from comparing import EXACT, Tolerance, arrays_of, chosen, compare, gap
 from device_replay import peaks_by_target, tensor_bytes
 from guard import WrongUsage, counted, first_line
 from ort_inputs import bound_dims, find_inputs, read_data_set, set_inputs
@@ -57,7 +58,6 @@ from ort_values import (
     value_of_tensor,
 )
 from ort_values import run as run_session
-from overlap import overlap_row
 from reports import DIFFERS, INVALID, MANIFEST, NOT_RUN, Report, Row, size_text, time_text
 
 OF_OPTIMISED = Tolerance(1e-5, 1e-5)
@@ -186,7 +186,7 @@ class Verification:
     """The rows of one split, held against an Original."""
 
     def __init__(self, original, folder, manifest, tolerance=None, provider=None):
-        """`tolerance`: None: exact, but for what is optimised; `provider`: of accelerator partitions."""
+        """`tolerance`: None: exact, but for what is optimised, and what a `provider` makes of accelerator partitions."""
         self.original, self.folder, self.manifest = original, Path(folder), manifest
         self.tolerance, self.provider = tolerance, provider
         self.passed = passed_parameters(original.path, manifest["partitions"], original.feeds)
@@ -265,7 +265,7 @@ class Verification:
     def compare_chain(self, chain):
         made = {output["name"] for part in self.manifest["partitions"] for output in part["outputs"]}
         values = {name: self.values[name].content() for name in made}
-        tolerance = self.tolerance_of(UNOPTIMISED)
+        tolerance = self.tolerance or (OF_PROVIDER if self.provider not in (None, CPU) else EXACT)
         compare(chain, self.original.wanted, values, tolerance, self.original.is_random)
         halves = {name for name in made if is_half(values[name])}
         if not chain.faults:
@@ -491,8 +491,7 @@ def given_inputs(options, model):
 
 def verify(options):
     """The Report of `cleave verify`."""
-    provider = provider_of(options.ep)
-    tolerance = chosen(options, OF_PROVIDER) if provider not in (None, CPU) else chosen(options, None)
+    provider, tolerance = provider_of(options.ep), chosen(options, None)
     given, dims = given_inputs(options, options.model), dict(options.dim)
     report = None
     for call in range(options.times or 1):
@@ -690,8 +689,7 @@ def run(options):
         raise WrongUsage(f"{folder}: --overlap is for a split for several targets")
     root = folder / "root.onnx"
     original = original_of(root, manifest, dict(options.dim), given_inputs(options, root), options.seed, is_root=True)
-    tolerance = chosen(options, OF_PROVIDER) if provider not in (None, CPU) else chosen(options, None)
-    chain = Verification(original, folder, manifest, tolerance, provider)
+    chain = Verification(original, folder, manifest, chosen(options, None), provider)
     chain.sessions = {}
     rows = chain.chain_rows()
     accelerated = sum(part["is_acc"] for part in parts) if is_replayed else 0
@@ -710,8 +708,6 @@ def run(options):
     made = {name: chain.values[name].content() for name in original.wanted if name in chain.values}
     if options.overlap:
         rows.append(overlap_row(parts, chain.sessions, given, made, Value.content, report.facts))
-    if options.outputs:
-        write_outputs(options, made)
-    report.facts += [(f"output {name}", type_text(content)) for name, content in made.items()]
+    tell_outputs(report, options, made)
     report.rows = [row for row in rows if row.ran or row.faults or row.remarks]
     return report

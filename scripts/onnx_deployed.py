@@ -21,7 +21,8 @@ import onnxruntime as ort
 
 import child
 import guard
-from comparing import Tolerance, chosen, compare, gap, type_text, write_outputs
+from chains import tell_outputs
+from comparing import Tolerance, chosen, compare, gap
 from guard import WrongUsage, counted
 from onnx_chain import contents, read_inputs
 from ort_inputs import DRAWS, draw_inputs, find_inputs, values_of_texts
@@ -140,10 +141,9 @@ def run(options):
     made = deployed(feeds, options.times or 1)
     text = deployed.parts_text()
     deployed.row.source = ""
-    facts = [(f"output {name}", type_text(content)) for name, content in made.items()]
-    if options.outputs:
-        write_outputs(options, made)
-    return Report([deployed.row], len(made), f"ran: {text}", options.times or 1, "`cleave verify MODEL DIR` does that", facts)
+    report = Report([deployed.row], len(made), f"ran: {text}", options.times or 1, "`cleave verify MODEL DIR` does that")
+    tell_outputs(report, options, made)
+    return report
 
 
 def verify(options):

@@ -15,7 +15,6 @@ of models that it runs at all, the chain must give what the whole gives there.
 
 import os
 import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -24,11 +23,10 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 import child
 import guard
-from comparing import chosen, compare, content_of_array, type_text, write_outputs
+from chains import TARGETS, CallChain, compare_calls, named, overlap_row, tell_outputs
+from comparing import chosen, content_of_array
 from guard import BadFile, CannotRun, WrongUsage, counted, read_chain
-from overlap import WANTED as OF_TARGETS
-from overlap import overlap_row
-from reports import DIFFERS, NOT_RUN, Report, Row, time_text
+from reports import NOT_RUN, Report, Row, time_text
 
 LITERT, MICRO = "LiteRT", "tflite-micro"
 CALLS = 3  # so that state shows
@@ -87,15 +85,13 @@ def unmade_outputs(chain):
     return [name for name in chain["outputs"] if name not in made]
 
 
-class Chain:
-    """The partitions of a split, called in order, with the state that the caller keeps."""
+class Chain(CallChain):
+    """The partitions of a split in LiteRT."""
 
     def __init__(self, folder, xnnpack):
-        self.chain, self.folder, self.xnnpack = read_chain(folder), folder, xnnpack
-        self.seconds = []  # of each call, by partition
-        self.bundles = {}
+        super().__init__(read_chain(folder))
+        self.folder, self.xnnpack, self.bundles = folder, xnnpack, {}
         self.parts = [self.open(part) for part in self.chain["order"]]
-        self.state = {}
         if "init" in self.chain:
             init = self.chain["init"] | {"inputs": []}
             self.state = dict(zip(init["outputs"], self.open(init)([])))
@@ -116,25 +112,8 @@ class Chain:
         return [found.get(name) for name in self.chain["inputs"]]
 
     def call(self, i, values):
-        """What partition number i of the order makes of the values, by name."""
         entry = self.chain["order"][i]
         return dict(zip(entry["outputs"], self.parts[i]([values[name] for name in entry["inputs"]])))
-
-    def given(self, inputs):
-        """The values before the first partition, by name."""
-        return {**self.state, **dict(zip(self.chain["inputs"], inputs))}
-
-    def __call__(self, inputs):
-        values = self.given(inputs)
-        self.seconds.append([])
-        for i in range(len(self.parts)):
-            begin = time.perf_counter()
-            values.update(self.call(i, values))
-            self.seconds[-1].append(time.perf_counter() - begin)
-        kept = {held["target"]: held["name"] for held in self.chain["state"]}
-        changed = [one for one in self.chain["mutations"] if one["target"] in kept]
-        self.state = {**self.state, **{kept[one["target"]]: values[one["value"]] for one in changed}}
-        return [values[name] for name in self.chain["outputs"]]
 
 
 def check_same(path, what, details, names):
@@ -273,29 +252,6 @@ class Inputs:
         return drawn(detail, self.dims, generator)
 
 
-def contents(names, values):
-    """Contents by name; a name that is there twice gets a number."""
-    found = {}
-    for i, (name, value) in enumerate(zip(names, values)):
-        found[f"{name}#{i}" if name in found else name] = content_of_array(value)
-    return found
-
-
-def compare_calls(row, names, wanted, model, calls, tolerance):
-    """Calls the model, and compares what it makes in each call."""
-    row.ran = "yes"
-    for number, (inputs, want) in enumerate(zip(calls, wanted)):
-        made = model(inputs)
-        if len(made) != len(want):
-            row.fault(DIFFERS, f"makes {counted(len(made), 'output')}, and must make {len(want)}")
-            return
-        row.random.clear()
-        compare(row, contents(names, want), contents(names, made), tolerance)
-        if row.faults:
-            row.faults[-1] = (DIFFERS, f"call {number + 1}: {row.faults[-1][1]}")
-            return
-
-
 def run_original(load, calls):
     """What the whole gives, and the whole's calls. `calls` makes them of the model that was loaded."""
     try:
@@ -314,7 +270,8 @@ def row_of(what, where, source, load, names, wanted, calls, tolerance):
     row = Row(f"{what}, {where}", source=source)
     child.tell(f"running {row.what}")
     try:
-        compare_calls(row, names, wanted, load(), calls, tolerance)
+        model = load()
+        compare_calls(row, names, wanted, [model(inputs) for inputs in calls], content_of_array, tolerance)
     except Exception as error:  # whatever a runtime raises
         row.ran = "no"
         row.fault(NOT_RUN, refusal(error))
@@ -398,13 +355,13 @@ def run(options):
     """The Report of `cleave run`: the chain against root.tflite; a bundle has none, and is run only."""
     refuse_provider(options)
     folder, root, times = options.folder, options.folder / "root.tflite", options.times or 1
-    manifest = guard.read_manifest(folder, guard.CHAIN, *([OF_TARGETS] if options.overlap else []))
+    manifest = guard.read_manifest(folder, guard.CHAIN, *([TARGETS] if options.overlap else []))
     order, names = read_chain(folder)["order"], manifest["chain"]["outputs"]
     made, whole = Inputs(options, times), None
     if root.exists():
         child.tell("running the original, root.tflite")
         calls, wanted = run_original(lambda: Model(root, False), lambda model: made.of(manifest["chain"]["inputs"], model.inputs()))
-        whole = iter(wanted)
+        whole = wanted
     child.tell("running the chain")
     parts = counted(len(order), "partition")
     row = Row(f"chain of {parts}", ran="no")
@@ -422,20 +379,16 @@ def run(options):
         row.fault(NOT_RUN, refusal(error))
         return report
     row.ran, row.time = "yes", time_text(statistics.median(map(sum, chain.seconds)))
-    report.rows[:0] = [Row(part["name"], ran="yes", time=time_text(statistics.median(seconds)))
-                       for part, seconds in zip(order, zip(*chain.seconds))]  # fmt: skip
-    first = contents(names, results[0])
+    report.rows[:0] = chain.rows()
+    first = named(names, results[0], content_of_array)
     if whole:
         row.source = "root.tflite and the chain"
-        again = iter(results)
-        compare_calls(row, names, whole, lambda _: next(again), calls, chosen(options))
+        compare_calls(row, names, whole, results, content_of_array, chosen(options))
     else:
         report.why_alone = "a bundle has no root"
     if options.overlap:
         new = Chain(folder, False)
-        steps = {part["name"]: partial(new.call, i) for i, part in enumerate(order)}
-        report.rows.append(overlap_row(manifest["partitions"], steps, new.given(calls[0]), first, content_of_array, report.facts))
-    if options.outputs:
-        write_outputs(options, first)
-    report.facts += [(f"output {name}", type_text(content)) for name, content in first.items()]
+        given = new.given(calls[0])
+        report.rows.append(overlap_row(manifest["partitions"], new.steps(), given, first, content_of_array, report.facts))
+    tell_outputs(report, options, first)
     return report

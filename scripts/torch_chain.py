@@ -33,10 +33,9 @@ from torch.utils import _pytree as pytree
 
 import child
 import guard
-from comparing import EXACT, chosen, compare, type_text, write_outputs
+from chains import TARGETS, CallChain, compare_calls, named, overlap_row, tell_outputs
+from comparing import EXACT, chosen
 from guard import BadFile, CannotRun, WrongUsage, counted
-from overlap import WANTED as OF_TARGETS
-from overlap import overlap_row
 from reports import DIFFERS, NOT_RUN, Report, Row, time_text
 
 sys.path.insert(1, str(Path(__file__).resolve().parent / "backends"))
@@ -80,7 +79,7 @@ def copied(value):
 
 def load_archive(path):
     """All programs of an archive, by name; archives of torch 2.7 and before have one. Raises BadFile."""
-    torch_programs.import_named(path)
+    failed = torch_programs.import_named(path)
     try:
         with zipfile.ZipFile(guard.regular(path)) as archive:
             is_old = "serialized_exported_program.json" in archive.namelist()
@@ -92,10 +91,10 @@ def load_archive(path):
     except guard.Fault:
         raise
     except Exception as error:  # whatever torch raises
-        lacking = torch_programs.lacking(path)
+        lacking = [one.name.partition(".")[0] for one in failed if isinstance(one, ModuleNotFoundError) and one.name]
         if lacking:
-            raise guard.Missing(f"{path}: needs the Python module {lacking[0]} (pip install {' '.join(lacking)}; --import MODULE "
-                                "registers classes and operators of your own)") from error  # fmt: skip
+            raise guard.Missing(f"{path}: needs the Python module {lacking[0]} (pip install {lacking[0]}; --import MODULE registers "
+                                "classes and operators of your own)") from error  # fmt: skip
         raise BadFile(f"{path}: torch does not load it: {type(error).__name__}: {guard.first_line(error)}; if it has operators or "
                       "classes of your own: --import MODULE names the Python module that registers them") from error  # fmt: skip
 
@@ -162,13 +161,11 @@ def take_records(part, lacking, out, top):
                 lacking.discard(path)
 
 
-class Chain:
-    """The partitions, called in order, with the state that several of them use."""
+class Chain(CallChain):
+    """The partitions of a split in torch, with the state that several of them use."""
 
     def __init__(self, folder, chain, program):
-        """`chain`: of guard.read_chain()."""
-        self.chain = chain
-        self.seconds = []  # of each call, by partition
+        super().__init__(chain)
         bundles = {}
         self.modules = []
         for part in chain["order"]:
@@ -180,46 +177,26 @@ class Chain:
             if name not in programs:
                 raise BadFile(f'{path}: has no program "{name}"')
             self.modules.append(programs[name].module())
-        self.state = {}
         for held in chain["state"]:
             target = held["target"]
             held_tensors = program.state_dict if target in program.state_dict else program.constants
             self.state[held["name"]] = copied(held_tensors[target])
 
     def call(self, i, values):
-        """What partition number i of the order makes of the values, by name."""
         part, own = self.chain["order"][i], set(self.chain["order"][i]["writes_inputs"])
         results = self.modules[i](*(values[name] if name in own else copied(values[name]) for name in part["inputs"]))
         if len(results) != len(part["outputs"]):
             raise BadFile(f'{part["name"]} makes {counted(len(results), "value")}, and the manifest says {len(part["outputs"])}')
         return {name: copied(value) for name, value in zip(part["outputs"], results)}
 
-    def given(self, flat_inputs):
-        """The inputs by name."""
-        return {name: value for name, value in zip(self.chain["inputs"], flat_inputs) if name is not None}
-
-    def __call__(self, flat_inputs):
-        given = self.given(flat_inputs)
-        values = {**self.state, **given}
-        self.seconds.append([])
-        for i in range(len(self.modules)):
-            begin = time.perf_counter()
-            values.update(self.call(i, values))
-            self.seconds[-1].append(time.perf_counter() - begin)
-        self.write_back(values, given)
-        return [self.result(output, values) for output in self.chain["outputs"]]
-
-    def write_back(self, values, given):
-        names = {held["target"]: held["name"] for held in self.chain["state"]}
+    def write_back(self, values):
+        super().write_back(values)
+        self.state = {name: copied(value) for name, value in self.state.items()}
         for mutation in self.chain["mutations"]:
-            value = values[mutation["value"]] if mutation["value"] in values else None
-            if mutation["kind"] in ("buffer", "parameter"):
-                self.state[names[mutation["target"]]] = copied(value)
-            elif mutation["kind"] == "user_input":
-                given[mutation["target"]].copy_(value)
+            if mutation["kind"] == "user_input":
+                values[mutation["target"]].copy_(values[mutation["value"]])
 
-    @staticmethod
-    def result(output, values):
+    def result(self, output, values):
         if isinstance(output, str):
             return values[output]
         [(kind, constant)] = output.items()
@@ -262,30 +239,15 @@ def run_once(function, inputs, flat):
     return kept, pytree.tree_leaves((arguments, keywords)), seconds
 
 
-def contents(names, values):
-    """Contents by name; a name that is there twice gets a number."""
-    found = {}
-    for i, (name, value) in enumerate(zip(names, values)):
-        found[f"{name}#{i}" if name in found else name] = content_of(value)
-    return found
-
-
-def compare_calls(row, wanted, got, names, tolerance):
+def compare_runs(row, wanted, got, names, tolerance):
     """Fills in the row: the runs of several calls, with what they made of their inputs."""
-    row.ran = "yes"
-    for number, (want, have) in enumerate(zip(wanted, got)):
-        if len(want[0]) != len(have[0]) or len(want[1]) != len(have[1]):
-            row.fault(DIFFERS, f"call {number + 1}: makes {counted(len(have[0]), 'result')}, and must make {len(want[0])}")
-            return
-        own = names if len(names) == len(want[0]) else [f"output {i}" for i in range(len(want[0]))]
-        compare(row, contents(own, want[0]), contents(own, have[0]), tolerance)
-        after, inputs = Row(""), [f"input {i}, afterwards" for i in range(len(want[1]))]
-        compare(after, contents(inputs, want[1]), contents(inputs, have[1]), tolerance)
-        row.faults += after.faults
-        if row.faults:
-            row.faults = [(kind, f"call {number + 1}: {text}") for kind, text in row.faults]
-            row.remarks += hints(want, have)
-            return
+    names = names if len(names) == len(wanted[0][0]) else [f"output {i}" for i in range(len(wanted[0][0]))]
+    compare_calls(row, names, [one[0] for one in wanted], [one[0] for one in got], content_of, tolerance)
+    after, inputs = Row(""), [f"input {i}, afterwards" for i in range(len(wanted[0][1]))]
+    compare_calls(after, inputs, [one[1] for one in wanted], [one[1] for one in got], content_of, tolerance)
+    row.faults += after.faults
+    if row.faults:
+        row.remarks += hints(wanted[0], got[0])
 
 
 def hints(want, have):
@@ -308,7 +270,7 @@ def root_row(folder, chain, inputs, wanted, tolerance):
     child.tell(f"running {row.what}")
     try:
         module = load_root(folder)["model"].module()
-        compare_calls(row, wanted, [run_once(module, inputs, False) for _ in wanted], names_of(chain), tolerance)
+        compare_runs(row, wanted, [run_once(module, inputs, False) for _ in wanted], names_of(chain), tolerance)
         children = dict(torch.export.unflatten(load_root(folder)["model"]).named_children())
         if len(children) < len(chain["order"]):
             row.fault(DIFFERS, f"unflattened it has {counted(len(children), 'submodule')} for {len(chain['order'])} partitions")
@@ -404,7 +366,7 @@ def chain_row(chain_json, chain, inputs, wanted, tolerance):
         row.fault(NOT_RUN, refusal(error))
         return row, got
     row.time = time_text(statistics.median(seconds for *_, seconds in got))
-    compare_calls(row, wanted, got, names_of(chain_json), tolerance)
+    compare_runs(row, wanted, got, names_of(chain_json), tolerance)
     return row, got
 
 
@@ -433,7 +395,7 @@ def check_split(folder, model=None, calls=CALLS, with_root=True, sizes=0, tolera
         if other is not None and got:
             report.sizes += 1
             row = Row(f"chain, other sizes {factor}")
-            compare_calls(row, [run_once(whole, other, False)], [run_once(chain, other, True)], names_of(chain_json), tolerance)
+            compare_runs(row, [run_once(whole, other, False)], [run_once(chain, other, True)], names_of(chain_json), tolerance)
             rows.append(row)
     return report
 
@@ -468,7 +430,7 @@ def run(options):
     be_quiet()
     folder, times = options.folder, options.times or 1
     chain_json = guard.read_chain(folder, guard.TORCH)
-    manifest = guard.read_manifest(folder, guard.CHAIN, *([OF_TARGETS] if options.overlap else []))
+    manifest = guard.read_manifest(folder, guard.CHAIN, *([TARGETS] if options.overlap else []))
     child.tell("running the original, the root")
     program = load_root(folder)["model"]
     inputs = inputs_of(program, options)
@@ -481,18 +443,15 @@ def run(options):
     report = Report([row], len(chain_json["outputs"]), f"ran: {counted(len(order), 'partition')}", times)
     if not got:
         return report
-    report.rows[:0] = [Row(part["name"], ran="yes", time=time_text(statistics.median(seconds)))
-                       for part, seconds in zip(order, zip(*chain.seconds))]  # fmt: skip
-    first = contents(names_of(chain_json), got[0][0])
+    report.rows[:0] = chain.rows()
+    first = named(names_of(chain_json), got[0][0], content_of)
     if options.overlap:
         again = Chain(folder, chain_json, load_root(folder)["model"])
         steps = {part["name"]: partial(call_in_thread, again, i) for i, part in enumerate(order)}
-        given = {**again.state, **again.given(pytree.tree_leaves(copy.deepcopy(inputs)))}
+        given = again.given(pytree.tree_leaves(copy.deepcopy(inputs)))
         compared = {name: one for name, one in first.items() if name in chain_json["outputs"]}
         report.rows.append(overlap_row(manifest["partitions"], steps, given, compared, content_of, report.facts))
-    if options.outputs:
-        write_outputs(options, first)
-    report.facts += [(f"output {name}", type_text(content)) for name, content in first.items()]
+    tell_outputs(report, options, first)
     return report
 
 

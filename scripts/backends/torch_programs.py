@@ -5,7 +5,6 @@ Tensors travel as TensorProto, ONNX's, which is read and written here without th
 
 import contextlib
 import importlib
-import importlib.util
 import logging
 import os
 import re
@@ -143,16 +142,15 @@ def names_in(path):
 
 
 def import_named(path):
-    """Imports what is installed of the modules that an archive names, which register its classes and operators."""
+    """Imports what is installed of the modules that an archive names, which register its classes and operators. Returns what
+    importing others raised: where torch then lacks them, that says why."""
+    failed = []
     for name in names_in(path):
-        with contextlib.suppress(Exception):  # whatever the import of a package raises; then torch says what it lacks
+        try:
             importlib.import_module(name)
-
-
-def lacking(path):
-    """The packages that the archive names and that are not installed."""
-    tops = sorted({name.partition(".")[0] for name in names_in(path)})
-    return [name for name in tops if importlib.util.find_spec(name) is None]
+        except Exception as error:  # whatever a package raises
+            failed.append(error)
+    return failed
 
 
 def load(path):

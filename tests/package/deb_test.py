@@ -22,7 +22,7 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/capture_inputs.py", "scripts/capture_torch.py",
             "scripts/child.py", "scripts/comparing.py", "scripts/convert_opset.py", "scripts/device_replay.py", "scripts/guard.py",
             "scripts/onnx_chain.py", "scripts/onnx_deployed.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
-            "scripts/overlap.py", "scripts/reports.py", "scripts/runner.py", "scripts/tflite_chain.py", "scripts/torch_chain.py"]
+            "scripts/chains.py", "scripts/reports.py", "scripts/runner.py", "scripts/tflite_chain.py", "scripts/torch_chain.py"]
 
 
 class Test:
