@@ -327,6 +327,10 @@ class Types(unittest.TestCase):
         self.assertEqual(self.types_of("QuantizeLinear", "FP32, FP16"), {"inputs": [["float32", "float16"]]})
         self.assertEqual(self.types_of("DequantizeLinear", "INT8"), {"inputs": [["int8"], None, ["int8"]]})
         self.assertEqual(self.types_of("NonMaxSuppression", "FP32, FP16"), {})
+        # An input that may only be a float has the floats; one that may be more has none.
+        self.assertEqual(self.types_of("GridSample", "FP32, FP16"), {"inputs": [["float32", "float16"]] * 2})
+        self.assertEqual(self.types_of("GridSample", "FP32, INT32"), {"inputs": [["float32", "int32"], ["float32"]]})
+        self.assertEqual(self.types_of("Gather", "FP32"), {"inputs": [["float32"]]})
 
     def test_types_that_do_not_fit_are_left_in_words(self):
         self.assertEqual(self.types_of("NonMaxSuppression", "INT8"), {"unchecked": "types: INT8"})

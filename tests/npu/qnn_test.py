@@ -63,6 +63,31 @@ def test_the_backend_works(place):
     equal((done.returncode, done.stdout.count(" ok ")), (0, 9))
 
 
+def padded(path, opset):
+    """Images, each padded on other sides, in each mode that the list qnn_npu takes."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    image = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 6, 5])
+    nodes, outputs, constants = [], [], []
+    for at, (mode, sides) in enumerate((mode, sides) for mode in ("constant", "edge", "reflect") for sides in (
+            [0, 0, 0, 0, 0, 0, 1, 1], [0, 0, 1, 0, 0, 0, 0, 2], [0, 1, 2, 0, 1, 0, 0, 2], [1, 2, 0, 1, 0, 1, 2, 0])):
+        constants.append(helper.make_tensor(f"p{at}", TensorProto.INT64, [8], sides))
+        nodes.append(helper.make_node("Pad", ["x", f"p{at}"], [f"y{at}"], mode=mode, name=f"pad{at}"))
+        shape = [size + sides[i] + sides[i + 4] for i, size in enumerate((2, 3, 6, 5))]
+        outputs.append(helper.make_tensor_value_info(f"y{at}", TensorProto.FLOAT, shape))
+    graph = helper.make_graph(nodes, "padded", [image], outputs, constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return path
+
+
+def test_images_are_padded_on_any_side(place):
+    for opset in (11, 18):
+        path = padded(place.folder / f"padded{opset}.onnx", opset)
+        result = lower(place, path, "--no-artefacts", support=PROJECT / "samples" / "lists" / "qnn_npu.json", folder=f"out{opset}")
+        equal((result["nodes_lowered"], result["nodes"], result["compiler_runs"]), (12, 12, 1))
+
+
 def test_an_unknown_chip_is_a_backend_that_does_not_work(place):
     text = (BACKENDS / "qnn.json").read_text().replace("soc_model=57", "soc_model=9999")
     (place.folder / "qnn.json").write_text(text.replace("{here}/../..", str(PROJECT)))
