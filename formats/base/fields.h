@@ -418,6 +418,15 @@ struct Document {
 // The schema as JSON. Each named table is written once, as a definition.
 std::string schema_text(const Document& document);
 
+// A list of objects as the next field.
+template <class T>
+void write_list(JsonText& json, std::string_view key, const Fields<T>& fields,
+                const std::vector<T>& objects) {
+  json.begin_list(key);
+  for (const T& object : objects) write(json, fields, object);
+  json.end_list();
+}
+
 // The object as text.
 template <class T>
 std::string json_text(const Fields<T>& fields, const T& object) {

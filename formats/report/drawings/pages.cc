@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,9 @@ const Fields<PageShare> kShareFields = {
     kOneLine,
     {{"what", the<&PageShare::what>},
      {"ratio", the<&PageShare::ratio>},
-     {"text", [](auto& share) { return percent_text(share.ratio); }}}};
+     {"text", [](auto& share) {
+        return percent_text(share.ratio) + (share.amounts.empty() ? "" : ": ") + share.amounts;
+      }}}};
 
 const Fields<PageStripPart> kStripFields = {
     kOneLine,
@@ -337,6 +340,7 @@ constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause, or in th
 constexpr std::size_t kMostAttributes = 40;
 
 struct OpNumbers {
+  std::string_view name = {};
   std::size_t nodes = 0;
   std::size_t acc = 0;
 };
@@ -387,6 +391,50 @@ const Fields<DeviceCells> kDeviceFields = {kOneLine,
                                             {"link", the<&DeviceCells::link>, kLeftOut},
                                             {"launches", the<&DeviceCells::launches>, kLeftOut},
                                             {"to", the<&DeviceCells::to>}}};
+
+struct TimeShare {
+  std::string_view kind, what;
+  double us;
+  std::optional<std::size_t> target = {};
+};
+const Fields<TimeShare> kTimeFields = {
+    kOneLine,
+    {{"kind", the<&TimeShare::kind>},
+     {"target", the<&TimeShare::target>, kLeftOut},
+     {"what", the<&TimeShare::what>},
+     {"us", the<&TimeShare::us>},
+     {"text", [](auto& share) { return duration_text(share.us); }}}};
+
+const Fields<OpNumbers> kOpFields = {kOneLine,
+                                     {{"op", [](auto& op) { return escaped(op.name); }},
+                                      {"nodes", the<&OpNumbers::nodes>},
+                                      {"acc", the<&OpNumbers::acc>},
+                                      {"cpu", [](auto& op) { return op.nodes - op.acc; }}}};
+
+struct ReasonCount {
+  ReasonCode code;
+  std::size_t count = 0;
+};
+const Fields<ReasonCount> kReasonFields = {
+    kOneLine,
+    {{"code", [](auto& one) { return reason_code_name(one.code); }},
+     {"words", [](auto& one) { return reason_code_words(one.code); }},
+     {"count", the<&ReasonCount::count>}}};
+
+struct CauseSaid {
+  std::string text;
+  ReasonCode code;
+  std::vector<NodeId> nodes;
+};
+const Fields<CauseSaid> kCauseFields = {
+    kOneLine,
+    {{"text", the<&CauseSaid::text>},
+     {"code", [](auto& cause) { return reason_code_name(cause.code); }},
+     {"count", [](auto& cause) { return cause.nodes.size(); }},
+     {"nodes", [](auto& cause) {
+        const std::size_t shown = std::min(cause.nodes.size(), kMostNamed);
+        return each(std::span(cause.nodes).first(shown), [](NodeId node) { return index(node); });
+      }}}};
 
 class DataWriter {
  public:
@@ -481,54 +529,38 @@ class DataWriter {
 
   void write_coverage() {
     const Coverages& coverage = preview_.coverage;
-    json_.begin_list("coverage");
-    const auto count = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
-    const auto size = [](double value) { return bytes_text(static_cast<std::uint64_t>(value)); };
-    write_covered("nodes", coverage.nodes, count(coverage.nodes.acc), count(coverage.nodes.total));
-    write_covered(coverage.flops.unknown > 0 ? "known FLOPs" : "FLOPs", coverage.flops,
-                  flops_text(coverage.flops.acc), flops_text(coverage.flops.total));
-    write_covered("parameters", coverage.parameter_bytes, size(coverage.parameter_bytes.acc),
-                  size(coverage.parameter_bytes.total));
-    json_.end_list();
-  }
-
-  void write_covered(std::string_view what, const Coverage& coverage, const std::string& acc,
-                     const std::string& total) {
-    if (coverage.total <= 0) return;
-    json_.begin_object(Layout::one_line);
-    json_.text("what", what);
-    json_.number("ratio", coverage.ratio());
-    json_.text("text", percent_text(coverage.ratio()) + ": " + acc + " of " + total);
-    json_.end_object();
+    std::vector<PageShare> shares;
+    const auto add = [&](std::string_view what, const Coverage& own, const auto& text) {
+      if (own.total <= 0) return;
+      shares.push_back({std::string(what), own.ratio(), text(own.acc) + " of " + text(own.total)});
+    };
+    add("nodes", coverage.nodes,
+        [](double value) { return count_text(static_cast<std::uint64_t>(value)); });
+    add(coverage.flops.unknown > 0 ? "known FLOPs" : "FLOPs", coverage.flops, flops_text);
+    add("parameters", coverage.parameter_bytes,
+        [](double value) { return bytes_text(static_cast<std::uint64_t>(value)); });
+    write_list(json_, "coverage", kShareFields, shares);
   }
 
   // ---- time ----
 
   void write_time() {
-    json_.begin_list("time");
+    std::vector<TimeShare> shares;
+    const auto add = [&](std::string_view kind, std::string_view what,
+                         const std::optional<double>& us, std::optional<std::size_t> target = {}) {
+      if (us) shares.push_back({kind, what, *us, target});
+    };
     if (has_time_) {
       const Latency& latency = report_.time->asked();
-      write_share("cpu", "CPU", latency.cpu_us);
-      if (latency.targets.empty()) write_share("acc", "accelerator", latency.acc_us);
+      add("cpu", "CPU", latency.cpu_us);
+      if (latency.targets.empty()) add("acc", "accelerator", latency.acc_us);
       for (std::size_t i = 0; i < latency.targets.size(); ++i) {
-        write_share("acc", report_.targets[i].name, latency.targets[i].compute_us, i);
+        add("acc", report_.targets[i].name, latency.targets[i].compute_us, i);
       }
-      write_share("link", "link", latency.link_us);
-      write_share("launch", "launches", latency.launch_us);
+      add("link", "link", latency.link_us);
+      add("launch", "launches", latency.launch_us);
     }
-    json_.end_list();
-  }
-
-  void write_share(std::string_view kind, std::string_view what, const std::optional<double>& us,
-                   std::optional<std::size_t> target = {}) {
-    if (!us) return;
-    json_.begin_object(Layout::one_line);
-    json_.text("kind", kind);
-    if (target) json_.number("target", *target);
-    json_.text("what", what);
-    json_.number("us", *us);
-    json_.text("text", duration_text(*us));
-    json_.end_object();
+    write_list(json_, "time", kTimeFields, shares);
   }
 
   void write_heat() {
@@ -605,71 +637,44 @@ class DataWriter {
     std::map<std::string_view, OpNumbers> ops;
     for (const NodeId node : graph_.nodes()) {
       OpNumbers& op = ops[graph_.op(node)];
+      op.name = graph_.op(node);
       ++op.nodes;
       if (is_acc(node)) ++op.acc;
     }
-    json_.begin_list("ops");
-    for (const auto& [name, op] : ops) {
-      json_.begin_object(Layout::one_line);
-      json_.text("op", escaped(name));
-      json_.number("nodes", op.nodes);
-      json_.number("acc", op.acc);
-      json_.number("cpu", op.nodes - op.acc);
-      json_.end_object();
-    }
-    json_.end_list();
+    write_list(json_, "ops", kOpFields, each(ops, [](const auto& op) { return op.second; }));
   }
 
   // ---- reasons ----
 
   void write_reason_counts() {
-    std::array<std::size_t, kReasonCodeCount> counts{};
+    std::vector<ReasonCount> counts;
+    for (std::size_t i = 0; i < kReasonCodeCount; ++i)
+      counts.push_back({static_cast<ReasonCode>(i)});
     for (const NodeId node : graph_.nodes()) {
-      if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)];
+      if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)].count;
     }
-    std::vector<std::size_t> codes;
-    for (std::size_t code = 0; code < counts.size(); ++code) {
-      if (counts[code] > 0) codes.push_back(code);
-    }
-    std::stable_sort(codes.begin(), codes.end(),
-                     [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
-    json_.begin_list("reasons");
-    for (const std::size_t code : codes) {
-      json_.begin_object(Layout::one_line);
-      json_.text("code", reason_code_name(static_cast<ReasonCode>(code)));
-      json_.text("words", reason_code_words(static_cast<ReasonCode>(code)));
-      json_.number("count", counts[code]);
-      json_.end_object();
-    }
-    json_.end_list();
+    std::erase_if(counts, [](const ReasonCount& one) { return one.count == 0; });
+    std::stable_sort(counts.begin(), counts.end(),
+                     [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
+    write_list(json_, "reasons", kReasonFields, counts);
   }
 
   // Why nodes are not run. With several targets each has its own causes, for the nodes that it does not run.
   void write_causes() {
-    json_.begin_list("causes");
-    if (report_.targets.empty()) write_causes_of(reasons_, report_.split.reasons, "");
-    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
-      write_causes_of(reason_context(report_, id_at<TargetId>(i)), report_.split.targets[i].reasons,
-                      report_.targets[i].name + ": ");
-    }
-    json_.end_list();
-  }
-
-  void write_causes_of(const ReasonContext& context, const PerNode<Reason>& reasons,
-                       const std::string& whose) {
-    for (const Cause& cause : group_by_cause(context, reasons)) {
-      json_.begin_object(Layout::one_line);
-      json_.text("text", whose + with_short_names(cause.text));
-      json_.text("code", reason_code_name(reasons[cause.nodes.front()].code));
-      json_.number("count", cause.nodes.size());
-      json_.begin_list("nodes");
-      CappedList named(kMostNamed);
-      for (const NodeId node : cause.nodes) {
-        if (named.shows_next()) json_.number(index(node));
+    std::vector<CauseSaid> causes;
+    const auto add = [&](const ReasonContext& context, const PerNode<Reason>& reasons,
+                         const std::string& whose) {
+      for (Cause& cause : group_by_cause(context, reasons)) {
+        causes.push_back({whose + with_short_names(cause.text), reasons[cause.nodes.front()].code,
+                          std::move(cause.nodes)});
       }
-      json_.end_list();
-      json_.end_object();
+    };
+    if (report_.targets.empty()) add(reasons_, report_.split.reasons, "");
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      add(reason_context(report_, id_at<TargetId>(i)), report_.split.targets[i].reasons,
+          report_.targets[i].name + ": ");
     }
+    write_list(json_, "causes", kCauseFields, causes);
   }
 
   // ---- nodes and drawings ----

@@ -36,6 +36,7 @@ struct PageTable {
 struct PageShare {
   std::string what;  // "of 1,204 nodes with npu.json are on the accelerator"
   double ratio = 0;
+  std::string amounts = {};  // "18 of 24"
 };
 
 // A part of a strip, as wide as its amount.
