@@ -237,15 +237,15 @@ const Fields<OpenNumberSaid> kOpenNumberFields = {
       "Something in it is not known at any size, and left out."}},
     "open_number"};
 
-const Fields<OpenDim> kOpenDimFields = {
-    kOneLine, {{"first", the<&OpenDim::first>}, {"step", the<&OpenDim::step>}}, "open_dim"};
+const Fields<OpenDimSaid> kOpenDimFields = {
+    kOneLine, {{"first", the<&OpenDimSaid::first>}, {"step", the<&OpenDimSaid::step>}}, "open_dim"};
 
-Entries<OpenDim> open_dims(const OpenSizes& sizes) {
-  Entries<OpenDim> dims;
+Entries<OpenDimSaid> open_dims(const OpenSizes& sizes) {
+  Entries<OpenDimSaid> dims;
   for (std::size_t i = 0; i < sizes.names.size(); ++i) {
-    dims.list.emplace_back(sizes.names[i], OpenDim{sizes.grid.first[i], sizes.grid.step[i]});
+    dims.list.emplace_back(sizes.names[i], OpenDimSaid{sizes.grid.first[i], sizes.grid.step[i]});
   }
-  for (const auto& [name, size] : sizes.pinned) dims.list.emplace_back(name, OpenDim{size, 0});
+  for (const auto& [name, size] : sizes.pinned) dims.list.emplace_back(name, OpenDimSaid{size, 0});
   return dims;
 }
 

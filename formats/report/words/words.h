@@ -287,15 +287,15 @@ struct OpenNumberSaid {
 extern const Fields<OpenNumberSaid> kOpenNumberFields;
 
 // The field "dims" of the object "open_sizes".
-struct OpenDim {
+struct OpenDimSaid {
   std::int64_t first, step;
 };
-extern const Fields<OpenDim> kOpenDimFields;
+extern const Fields<OpenDimSaid> kOpenDimFields;
 inline constexpr std::string_view kOpenDimsAbout =
     "Open dims of the inputs, with the first size that was tried and the step to the others; 0: "
     "only "
     "that size fits the model.";
-Entries<OpenDim> open_dims(const OpenSizes& sizes);
+Entries<OpenDimSaid> open_dims(const OpenSizes& sizes);
 
 // ---- page ----
 //
