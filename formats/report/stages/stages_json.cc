@@ -219,6 +219,8 @@ const Fields<ScheduleSaid> kComparedFields = {
      {"peak_bytes", [](auto& one) { return each(one.schedule->peak_bytes, whole_bytes); },
       "By rank; null: not known.", kOnOneLine}}};
 
+}  // namespace
+
 const Fields<ScheduleReport> kScheduleFields = {
     kLines,
     {{"name", [](auto& report) { return schedule_name(report.schedules[report.chosen].kind); },
@@ -239,6 +241,8 @@ const Fields<ScheduleReport> kScheduleFields = {
       },
       kComparedFields}}};
 
+namespace {
+
 // What a manifest adds.
 struct OtherFile {
   std::string name;
@@ -247,6 +251,37 @@ struct OtherFile {
 const Fields<OtherFile> kFileFields = {
     kOneLine, {{"name", the<&OtherFile::name>}, {"bytes", the<&OtherFile::bytes>}}};
 
+template <auto Member>
+auto balance_of(const BalanceSaid& said) {
+  return said.balance != nullptr ? std::optional(said.balance->*Member) : std::nullopt;
+}
+
+}  // namespace
+
+const Fields<BalanceSaid> kBalanceFields = {
+    kLines,
+    {{"objective", the<balance_of<&StageBalance::objective>>,
+      "Load of the slowest stage, in `unit`; null if stages were not balanced."},
+     {"bound",
+      [](auto& said) {
+        const bool is_known = said.balance != nullptr && said.balance->bound > 0;
+        return is_known ? std::optional(said.balance->bound) : std::nullopt;
+      },
+      "No assignment has a lower objective; null: not known."},
+     {"gap", the<balance_of<&StageBalance::gap>>,
+      "objective / bound - 1; null: not known, or stages were not balanced."},
+     {"certificate", the<balance_of<&StageBalance::certificate>>,
+      "The proof of the bound; null: there is none."},
+     {"unit", the<balance_of<&StageBalance::unit>>,
+      "us, ms, or the unit that is counted; null: none."},
+     {"curve",
+      [](auto& said) {
+        return said.balance != nullptr ? said.balance->curve : std::vector<CurvePoint>();
+      },
+      kCurveFields}}};
+
+namespace {
+
 struct StagesSaid {
   ModelOfStages model;
   std::vector<StageSaid> stages;
@@ -254,18 +289,13 @@ struct StagesSaid {
   std::vector<ReplicatedSaid> replicated = {};
   Entries<std::string, std::string> qualnames = {};
   const SkipReport* skips = nullptr;
-  const StageBalance* balance = nullptr;
+  BalanceSaid balance = {};
   const ScheduleReport* schedule = nullptr;
   bool has_backward = false;
   RootSaid root = {};
   std::string chain = {};
   std::vector<std::string> notes = {};
 };
-
-template <auto Member>
-auto balance_of(const StagesSaid& said) {
-  return said.balance != nullptr ? std::optional(said.balance->*Member) : std::nullopt;
-}
 
 const Fields<StagesSaid> kStagesFields = {
     kLines,
@@ -290,23 +320,7 @@ const Fields<StagesSaid> kStagesFields = {
       "Values that skip stages, and their cost when sent directly and when relayed; null for "
       "partitions.",
       kSkipFields},
-     {"objective", the<balance_of<&StageBalance::objective>>,
-      "Load of the slowest stage, in `unit`; null if stages were not balanced."},
-     {"bound",
-      [](auto& said) {
-        const bool is_known = said.balance != nullptr && said.balance->bound > 0;
-        return is_known ? std::optional(said.balance->bound) : std::nullopt;
-      },
-      "No assignment has a lower objective."},
-     {"gap", the<balance_of<&StageBalance::gap>>,
-      "objective / bound - 1; null: not known, or stages were not balanced."},
-     {"certificate", the<balance_of<&StageBalance::certificate>>,
-      "The proof of the bound; null: there is none."},
-     {"unit", the<balance_of<&StageBalance::unit>>,
-      "us, ms, or the unit that is counted; null: none."},
-     {"curve",
-      [](auto& said) { return said.balance ? said.balance->curve : std::vector<CurvePoint>(); },
-      kCurveFields},
+     {the<&StagesSaid::balance>, kBalanceFields},
      {"schedule", the<&StagesSaid::schedule>,
       "What --schedule asked for, beside the other schedules that the stages can take.",
       kScheduleFields, kLeftOut},
@@ -337,13 +351,13 @@ class StagesTeller {
                     .replicated = replicated(),
                     .qualnames = qualnames(),
                     .skips = report_.skips ? &*report_.skips : nullptr,
-                    .balance = report_.balance ? &*report_.balance : nullptr,
+                    .balance = {report_.balance ? &*report_.balance : nullptr},
                     .schedule = report_.schedule ? &*report_.schedule : nullptr,
                     .has_backward = report_.backward != nullptr,
                     .root = tell_root(),
                     .chain = report_.chain};
     for (const PartId part : partition_.parts()) said.stages.push_back(tell_stage(part));
-    if (said.balance != nullptr) said.notes = said.balance->caveats;
+    if (report_.balance) said.notes = report_.balance->caveats;
     said.notes.insert(said.notes.end(), report_.notes.begin(), report_.notes.end());
     return said;
   }
@@ -760,7 +774,7 @@ StagesSaid tell(const WorkloadReport& report, const Graph& graph, const Crossing
                             .parameters = with_bytes,
                             .parameter_bytes = whole_bytes(bytes)},
                   .stages = {},
-                  .balance = &report.balance,
+                  .balance = {&report.balance},
                   .notes = report.balance.caveats};
   said.notes.insert(said.notes.end(), report.notes.begin(), report.notes.end());
   const auto name = [&](std::uint32_t item) {

@@ -79,6 +79,13 @@ std::string share_bar(const StageBalance& balance, const StageLoad& load, std::s
 // need not all have a stage.
 std::string curve_text(const StageBalance& balance, std::string_view what = "stages");
 
+// The fields "objective", "bound", "gap", "certificate", "unit" and "curve" of cleave.stages; null and empty
+// without a balance.
+struct BalanceSaid {
+  const StageBalance* balance = nullptr;
+};
+extern const Fields<BalanceSaid> kBalanceFields;
+
 // What text, page and drawing tell of a stage, of a model or of a workload. What is empty in the first stage is
 // no column of the table.
 struct StageInWords {
@@ -168,6 +175,9 @@ std::string best_schedule_line(const ScheduleReport& report);
 
 // The table of all schedules, and which is best; lines of at most 100 columns.
 std::string schedule_text(const ScheduleReport& report);
+
+// The field "schedule" of cleave.stages.
+extern const Fields<ScheduleReport> kScheduleFields;
 
 // A chart of the chosen schedule: one row a rank, one box a work.
 PageDrawing schedule_drawing(const ScheduleReport& report);

@@ -62,27 +62,19 @@ TEST_CASE("the fastest schedule is told with the memory that it must fit") {
 }
 
 TEST_CASE("a schedule in JSON has rates and bytes where they are known") {
-  const auto json_of = [](const ScheduleReport& report) {
-    JsonText json;
-    json.begin_object();
-    write_schedule(json, report);
-    json.end_object();
-    return std::move(json).finish();
-  };
   ScheduleReport report = report_of();
-  CHECK(
-      json_of(report) ==
-      "{\n \"schedule\": {\n  \"name\": \"1f1b\",\n  \"microbatches\": 2,\n  \"best\": \"1f1b\",\n"
-      "  \"compared\": [\n"
-      "   {\n    \"name\": \"gpipe\",\n    \"ranks\": 3,\n    \"bubble\": 0.5,\n"
-      "    \"batch_us\": 4000,\n    \"microbatches_per_second\": 500,\n"
-      "    \"peak_bytes\": [2048, 4096, 1024]\n   },\n"
-      "   {\n    \"name\": \"1f1b\",\n    \"ranks\": 2,\n    \"bubble\": 0.25,\n"
-      "    \"batch_us\": 2000,\n    \"microbatches_per_second\": 1000,\n"
-      "    \"peak_bytes\": [1024, null]\n   }\n  ]\n }\n}\n");
+  CHECK(json_text(kScheduleFields, report) ==
+        "{\n \"name\": \"1f1b\",\n \"microbatches\": 2,\n \"best\": \"1f1b\",\n"
+        " \"compared\": [\n"
+        "  {\n   \"name\": \"gpipe\",\n   \"ranks\": 3,\n   \"bubble\": 0.5,\n"
+        "   \"batch_us\": 4000,\n   \"microbatches_per_second\": 500,\n"
+        "   \"peak_bytes\": [2048, 4096, 1024]\n  },\n"
+        "  {\n   \"name\": \"1f1b\",\n   \"ranks\": 2,\n   \"bubble\": 0.25,\n"
+        "   \"batch_us\": 2000,\n   \"microbatches_per_second\": 1000,\n"
+        "   \"peak_bytes\": [1024, null]\n  }\n ]\n}\n");
   report.has_times = false;
   report.best = std::nullopt;
-  const std::string unknown = json_of(report);
+  const std::string unknown = json_text(kScheduleFields, report);
   for (const char* const key : {"best", "bubble", "batch_us", "microbatches_per_second"}) {
     CHECK(unknown.find("\"" + std::string(key) + "\": null") != std::string::npos);
   }
