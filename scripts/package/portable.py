@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Packs cleave so that it runs where only the C and C++ libraries are: as a wheel for pip, pipx and uv, and as an archive.
+"""Packs cleave so that it runs where only the C and C++ libraries are: as a wheel for pip, pipx and uv, and as an archive;
+and as a package of Debian, where cpack and dpkg are.
 
 usage: portable.py BUILD_FOLDER OUTPUT_FOLDER
 
-  cleave-VERSION-py3-none-manylinux_2_N_x86_64.whl   the Python package, and the program in it
-  cleave-VERSION-linux-x86_64.tar.gz                 bin, lib, share: the program with its man page and completions
+  cleave_graph-VERSION-py3-none-manylinux_2_N_x86_64.whl   the Python package, and the program in it
+  cleave-VERSION-linux-x86_64.tar.gz                       bin, lib, share: the program with its man page and completions
+  cleave_VERSION-1_amd64.deb                               the same for apt, with Debian's libraries
 
 1. The build installs the program and what belongs to it.
 2. The wheel is made of that by scikit-build-core, as pyproject.toml says, without a second compilation. auditwheel puts
@@ -114,6 +116,15 @@ def write_archive(path, tree, root):
             archive.addfile(entry, io.BytesIO(content))
 
 
+def write_deb(build, out, scratch):
+    """The paths of the package, or none."""
+    if not all(map(shutil.which, ("cpack", "dpkg-deb", "dpkg-shlibdeps"))):
+        print("no .deb: this is no Debian")
+        return []
+    output("cpack", "--config", build / "CPackConfig.cmake", "-G", "DEB", "-B", scratch / "deb")
+    return [Path(shutil.copy(path, out)) for path in (scratch / "deb").glob("*.deb")]
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -127,8 +138,9 @@ def main():
         wheel = write_wheel(tree, out, Path(folder))
         add_libraries(build, tree, libraries)
         write_archive(archive, tree, archive.name.removesuffix(".tar.gz"))
+        debs = write_deb(build, out, Path(folder))
     print(f"inside: {', '.join(sorted(libraries))}")
-    for path in (wheel, archive):
+    for path in (wheel, archive, *debs):
         print(f"{path.stat().st_size / 2**20:6.2f} MiB  {path}")
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Packs the wheel and the archive of a build and uses both as a machine would that has neither Graphviz nor what cleave is
-built with: installs the wheel into a fresh environment, splits from Python and by the command, and unpacks the archive.
+"""Packs the wheel, the archive and Debian's package of a build and uses them as a machine would that has neither Graphviz nor
+what cleave is built with: installs the wheel into a fresh environment, splits from Python and by the command, and unpacks
+the others, of which Debian's needs its libraries.
 
 usage: portable_test.py BUILD_FOLDER      exit status 1 when something is not as it should be; 77 where this Python makes
                                           no environments with pip, or this is no Debian
@@ -67,7 +68,7 @@ class Test:
         self.expect("digraph" in self.run(program, *draw), "draw without --svg")
 
     def wheel(self, wheel):
-        self.expect(re.fullmatch(r"cleave-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name), wheel.name)
+        self.expect(re.fullmatch(r"cleave_graph-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name), wheel.name)
         with zipfile.ZipFile(wheel) as archive:
             self.expect(archive.testzip() is None, "the wheel is damaged")
         python = self.scratch / "env/bin/python"
@@ -83,7 +84,7 @@ class Test:
         said = self.run(python, "-m", "cleave", "verify", SPLIT[1], "from_command", code=77)
         self.expect("pip install onnx onnxruntime numpy" in said, said)
         [package] = (self.scratch / "env/lib").glob("python*/site-packages/cleave")
-        self.libraries_are_inside(package / "program/bin/cleave", package.parent / "cleave.libs", BESIDE_PYTHON)
+        self.libraries_are_inside(package / "program/bin/cleave", package.parent / "cleave_graph.libs", BESIDE_PYTHON)
         self.no_layout(package / "program/bin/cleave")
 
     def archive(self, path):
@@ -96,6 +97,13 @@ class Test:
         self.expect("coreml" in self.run(root / "bin/cleave", "lists", "show"), "lists that are known by name")
         for file in ("share/man/man1/cleave.1.gz", "share/bash-completion/completions/cleave", "share/doc/cleave/LICENSE"):
             self.expect((root / file).is_file(), f"{file} is not in the archive")
+
+    def deb(self, path):
+        root = self.scratch / "deb"
+        subprocess.run(["dpkg-deb", "-x", path, root], check=True)
+        self.run(root / "usr/bin/cleave", *SPLIT, self.scratch / "from_deb")
+        self.expect((self.scratch / "from_deb/root.onnx").is_file(), "the program of the .deb writes no root.onnx")
+        self.expect("coreml" in self.run(root / "usr/bin/cleave", "lists", "show"), "lists that are known by name")
 
     def image(self, path):
         """The folder of an image needs nothing of this machine; where there is a builder, the image splits a model."""
@@ -149,10 +157,13 @@ def main():
         test = Test(scratch)
         for name, path in made[0].items():
             test.expect(path.stat().st_size <= MOST_BYTES, f"{name} has more than 12 MiB")
-            test.expect(path.read_bytes() == made[1][name].read_bytes(), f"{name} has other bytes each time")
+            if path.suffix != ".deb":  # which has the times of its files
+                test.expect(path.read_bytes() == made[1][name].read_bytes(), f"{name} has other bytes each time")
         test.wheel(next(path for name, path in made[0].items() if name.endswith(".whl")))
         archive = next(path for name, path in made[0].items() if name.endswith(".tar.gz"))
         test.archive(archive)
+        for package in (path for name, path in made[0].items() if name.endswith(".deb")):
+            test.deb(package)
         test.image(archive)
     print(f"{test.faults} faults")
     sys.exit(1 if test.faults else 0)

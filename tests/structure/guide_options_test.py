@@ -4,8 +4,10 @@
 1. In a command line of a block, each option of `cleave COMMAND` must be in `cleave COMMAND --help`.
 2. Anywhere else, each `--option` must be one of some command, of a script of the project, or of a program
    that FOREIGN names.
-3. Each option of each command is named in the README or in a guide.
-4. Each reason code is in the user's guide.
+3. `cleave COMMAND -h` is one screen, of at most 24 lines of at most 100 columns, with examples; what it shows is in
+   `--help`. Guides need not repeat that.
+4. The README has at most 120 lines; the user's guide at most 11,000 words, and no line of more than 120 characters.
+5. Each reason code is in the user's guide.
 
 usage: guide_options_test.py PROJECT_FOLDER CLEAVE     exit status 1 when an option is wrong or missing
 """
@@ -38,6 +40,31 @@ def options_of(cleave):
     commands = re.findall(r"^  ([a-z][a-z-]*)  +\S", program, re.M)
     options = {command: set(IN_HELP.findall(output(cleave, command, "--help"))) for command in commands}
     return options | {"": set(IN_HELP.findall(program))}
+
+
+def faults_of_screens(cleave, options):
+    """Of what -h prints, by command."""
+    for command, of_command in options.items():
+        lines = output(cleave, *filter(None, [command]), "-h").splitlines()
+        if command and (len(lines) > 24 or max(map(len, lines)) > 100):
+            yield f"cleave {command} -h has {len(lines)} lines of up to {max(map(len, lines))} columns, not 24 of 100"
+        shown = set(IN_HELP.findall("\n".join(lines)))
+        if command and f"  cleave {command} " not in "\n".join(lines) and command not in ("inspect", "help", "lists"):
+            yield f"cleave {command} -h has no example"
+        for option in sorted(shown - of_command):
+            yield f"cleave {command} -h shows --{option}, which --help has not"
+
+
+def faults_of_size(project):
+    lines = (project / "README.md").read_text(encoding="utf-8").splitlines()
+    if len(lines) > 120:
+        yield f"README.md has {len(lines)} lines"
+    guide = (project / "samples/README.md").read_text(encoding="utf-8")
+    if len(guide.split()) > 11_000:
+        yield f"samples/README.md has {len(guide.split())} words"
+    for number, line in enumerate(guide.splitlines(), 1):
+        if len(line) > 120:
+            yield f"samples/README.md:{number} has {len(line)} characters"
 
 
 def used_in_commands(text):
@@ -85,9 +112,8 @@ def main():
                 faults.append(f"{guide}: no command and no script has --{option}")
     explained = set(re.findall(r"`(\w+)`", (project / "samples/README.md").read_text(encoding="utf-8")))
     faults += [f"samples/README.md does not explain reason {code}" for code in reason_codes(project) - explained]
-    for command, of_command in options.items():
-        faults += [f"no guide names --{option} of cleave {command}" for option in sorted(of_command - named)]
-    print("\n".join(sorted(set(faults))) or f"{len(named)} options are named, all of {len(options) - 1} commands among them")
+    faults += [*faults_of_screens(cleave, options), *faults_of_size(project)]
+    print("\n".join(sorted(set(faults))) or f"{len(named)} options are named, of {len(options) - 1} commands")
     sys.exit(1 if faults else 0)
 
 
