@@ -18,11 +18,25 @@
 namespace cleave {
 namespace {
 
+std::string help_of(Commands command, Commands built, bool is_brief) {
+  const std::vector<CommandTable> tables = option_tables(built);
+  const Commands wanted = command == of::to ? of::diff : command;
+  const auto table = std::ranges::find(tables, wanted, &CommandTable::command);
+  std::string text = wanted == of::program ? program_help(tables)
+                     : is_brief            ? brief_help(*table)
+                                           : full_help(*table);
+  text.pop_back();  // a line end is printed behind it
+  return text;
+}
+
 // What an option prints that ends the program.
-std::string answer_of(const Option& option, const std::string& text, Commands built) {
+std::string answer_of(Commands command, const Option& option, const std::string& text,
+                      Commands built) {
   if (option.name() == "--version") {
     return "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES;
   }
+  if (option.name() == "-h") return help_of(command, built, true);
+  if (option.name() == "--help") return help_of(command, built, false);
   if (option.name() == "--man-page") return man_page(option_tables(built), CLEAVE_VERSION);
   if (option.name() == "--code") {
     const auto codes = reason_code_names();
@@ -53,9 +67,10 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   set_up_terminal({});
   Commands built = 0;
   for (const CommandEntry& entry : commands()) built |= entry.command;
-  CommandLine line(arguments, built, [built](const Option& option, const std::string& text) {
-    return answer_of(option, text, built);
-  });
+  CommandLine line(arguments, built,
+                   [built](Commands command, const Option& option, const std::string& text) {
+                     return answer_of(command, option, text, built);
+                   });
   const auto parsed = line.parse();
   if (!parsed) return parsed.error();
   const Given& given = **parsed;

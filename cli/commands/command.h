@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_cut_command(const Given& given);
 std::unique_ptr<Command> make_tune_command(const Given& given);
 std::unique_ptr<Command> make_inspect_command(const Given& given);
 std::unique_ptr<Command> make_lists_command(const Given& given);
+std::unique_ptr<Command> make_run_command(const Given& given);
 std::unique_ptr<Command> make_help_command(const Given& given);
 
 }  // namespace cleave

@@ -9,7 +9,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
   {of::inspect, make_inspect_command}, {of::preview, make_preview_command},
       {of::explain, make_explain_command}, {of::draw, make_draw_command},
       {of::help, make_help_command}, {of::split, make_split_command},
-      {of::convert, make_convert_command}, {of::cut, make_cut_command},
+      {of::convert, make_convert_command}, {of::cut, make_cut_command}, {of::run, make_run_command},
+      {of::verify, make_run_command},
 #if CLEAVE_WITH_STAGES
       {of::stage, make_stage_command},
 #endif

@@ -405,17 +405,10 @@ Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model
   return write_models(model, pieces, observed, folder);
 }
 
-// ---- split scripts ----
-
-namespace {
+// ---- scripts ----
 
 namespace fs = std::filesystem;
 
-constexpr double kMostSeconds = 24 * 3600;
-constexpr int kSkipped = 77;  // a module of Python is missing
-
-// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
-// was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
 std::string find_script(const std::string& name) {
   std::vector<fs::path> folders;
   if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
@@ -428,6 +421,13 @@ std::string find_script(const std::string& name) {
   }
   return {};
 }
+
+// ---- split scripts ----
+
+namespace {
+
+constexpr double kMostSeconds = 24 * 3600;
+constexpr int kSkipped = 77;  // a module of Python is missing
 
 std::vector<std::string> environment() {
   std::vector<std::string> variables;

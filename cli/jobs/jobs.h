@@ -184,6 +184,12 @@ class ReportFiles {
 
 }  // namespace cleave
 
+// ---- scripts ----
+
+// The path of a script in Python: in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
+// was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
+std::string find_script(const std::string& name);
+
 // ---- split scripts ----
 //
 // What `cleave split` leaves to scripts in Python, on the files that it has just written:

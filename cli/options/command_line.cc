@@ -226,7 +226,8 @@ struct CommandLine::Parser {
 
   void take(CLI::App& to, Given& given, const Option& row, std::vector<std::string> texts) const {
     if (row.more.ends) {  // CLI11 stops at this exception and prints its text
-      throw CLI::CallForVersion(answer(row, texts.empty() ? std::string() : texts.back()), 0);
+      throw CLI::CallForVersion(
+          answer(given.command(), row, texts.empty() ? std::string() : texts.back()), 0);
     }
     for (const Option& other : option_table()) {
       const auto unless = split_names(other.more.unless);
@@ -239,12 +240,12 @@ struct CommandLine::Parser {
 
   CLI::Option* declare(CLI::App& to, Given& given, const Option& row) {
     const std::string names(row.names), help(row.help);
-    if (row.name() == "--help") return to.set_help_flag(names, help);
     if (row.is_flag()) {
       const auto raise = [this, &to, &given, &row](std::int64_t count) {
         if (count > 0) take(to, given, row, {});
       };
-      return to.add_flag_function(names, raise, help);
+      CLI::Option* const flag = to.add_flag_function(names, raise, help);
+      return row.more.ends ? flag->trigger_on_parse() : flag;
     }
     CLI::Option* option = nullptr;
     if (row.more.repeat == Repeat::never && !row.more.setting.is_for_targets) {
@@ -290,7 +291,7 @@ struct CommandLine::Parser {
 
   void declare_program() {
     app.require_subcommand(1);
-    app.get_formatter()->column_width(34);
+    app.set_help_flag();  // -h and --help are rows of the table
     declare_all(app, of_program);
     const Option& file = *find_option("--config", of::program);
     app.set_config("--config", "", std::string(file.help))
@@ -301,6 +302,7 @@ struct CommandLine::Parser {
     for (const CommandRow& row : command_rows()) {
       if ((row.command & built) == 0) continue;
       CLI::App* const sub = app.add_subcommand(std::string(row.name), std::string(row.help));
+      sub->set_help_flag();
       sub->group(std::string(row.group));
       if (!concerns(row.name, arguments, built)) continue;
       Given& given = *commands.emplace_back(sub, std::make_unique<Given>(row.command)).second;
@@ -309,6 +311,7 @@ struct CommandLine::Parser {
       given.to = std::make_unique<Given>(of::to);
       CLI::App* const to =
           sub->add_subcommand("to", "the second split: options that differ from the first's");
+      to->set_help_flag();
       declare_all(*to, *given.to);
       to->fallthrough();
     }

@@ -141,8 +141,9 @@ std::vector<std::string> missing_models(const Given& given);
 
 // ---- command line ----
 
-// The text that an option that `ends` prints.
-using OptionAnswer = std::function<std::string(const Option& option, const std::string& text)>;
+// The text that an option that `ends` prints, of a command or of the program.
+using OptionAnswer =
+    std::function<std::string(Commands command, const Option& option, const std::string& text)>;
 
 // The arguments, and the file of --config, parsed for one command.
 class CommandLine {

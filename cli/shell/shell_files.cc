@@ -1,9 +1,13 @@
 #include "cli/shell/shell_files.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <sstream>
 #include <utility>
+
+#include "formats/base/text.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
 namespace {
@@ -22,7 +26,8 @@ std::vector<CommandTable> option_tables(Commands built) {
   std::vector<CommandTable> tables{{of::program, "cleave", std::string(kProgramHelp)}};
   for (const CommandRow& row : command_rows()) {
     if ((row.command & built) == 0) continue;
-    tables.push_back({row.command, std::string(row.name), std::string(row.help)});
+    tables.push_back(
+        {row.command, std::string(row.name), std::string(row.help), row.group, row.examples});
   }
   for (CommandTable& table : tables) {
     for (const Option& option : option_table()) {
@@ -45,6 +50,114 @@ std::string joined(const Items& items, std::string_view between) {
   return text;
 }
 
+std::span<const CommandTable> commands_of(const std::vector<CommandTable>& tables) {
+  return std::span(tables).subspan(1);
+}
+
+// ---- help ----
+
+constexpr std::size_t kHelpColumn = 30;  // where texts begin
+
+// "-s,--support [NAME=]LIST"
+std::string label_of(const Option& option) {
+  const std::string value = takes_value(option) ? " " + option.value_text() : "";
+  return std::string(option.names) + value;
+}
+
+// Text below a label that is too long for its column begins in the next line.
+void add_entry(Page& page, const std::string& label, const std::string& text) {
+  if (label.size() + 4 <= kHelpColumn) return page.fact("  " + label, text, kHelpColumn);
+  page.line("  " + label);
+  page.fact("", text, kHelpColumn);
+}
+
+// The first thing that a text says, without what stands in brackets: what fits one line of help.
+std::string brief(std::string_view text) {
+  std::string first(text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(": ")})));
+  constexpr std::size_t kMost = kTextColumns - kHelpColumn;
+  if (first.size() <= kMost) return first;
+  const std::size_t comma = first.rfind(", ", kMost);
+  return comma == first.npos ? first : first.substr(0, comma);
+}
+
+std::string text_of(const Option& option, Commands command) {
+  std::string text(option.help);
+  if (!option.more.by_default.empty()) text += " [" + std::string(option.more.by_default) + "]";
+  if ((option.more.required & command) != 0) text += " (required)";
+  return text;
+}
+
+void add_examples(Page& page, const CommandTable& table) {
+  page.line("cleave " + table.name + ": " + table.help);
+  page.blank();
+  for (std::string_view rest = table.examples; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    page.add("  " + std::string(rest.substr(0, end)) + "\n");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+}  // namespace
+
+std::string brief_help(const CommandTable& table) {
+  constexpr std::size_t kMost = 12;
+  std::vector<const Option*> most_used;
+  for (const Option* const option : table.options) {
+    if (option->is_argument() || option->more.rank > 0) most_used.push_back(option);
+  }
+  std::ranges::stable_sort(most_used, {}, [](const Option* option) {
+    return option->is_argument() ? 0 : option->more.rank;
+  });
+  if (most_used.size() > kMost) most_used.resize(kMost);
+  Page page;
+  add_examples(page, table);
+  page.blank();
+  for (const Option* const option : most_used) {
+    page.fact("  " + fitted(label_of(*option), kHelpColumn - 4), brief(option->help), kHelpColumn);
+  }
+  page.blank();
+  page.line("--help: all " + std::to_string(table.options.size()) +
+            " options. cleave help: the guide.");
+  return page.take();
+}
+
+std::string full_help(const CommandTable& table) {
+  Page page;
+  add_examples(page, table);
+  const OptionGroup* group = nullptr;
+  for (const Option* const option : table.options) {
+    if (group == nullptr || *group != option->group) {
+      group = &option->group;
+      page.heading(group_title(*group));
+    }
+    add_entry(page, label_of(*option), text_of(*option, table.command));
+  }
+  return page.take();
+}
+
+std::string program_help(const std::vector<CommandTable>& tables) {
+  constexpr std::size_t kColumn = 12;
+  Page page;
+  page.line(tables.front().help);
+  page.blank();
+  page.line(
+      "  cleave MODEL                       what a model is made of, and what known lists take of "
+      "it");
+  page.line("  cleave COMMAND -h, --help          the options that most use, all options");
+  std::string_view group;
+  for (const CommandTable& table : commands_of(tables)) {
+    if (group != table.group) page.heading(group = table.group);
+    page.fact("  " + table.name, table.help, kColumn);
+  }
+  page.heading("Options");
+  for (const Option* const option : tables.front().options) {
+    add_entry(page, label_of(*option), text_of(*option, of::program));
+  }
+  return page.take();
+}
+
+namespace {
+
 // In single quotes, for all three shells.
 std::string quoted_for_shell(std::string_view text) {
   std::string quoted = "'";
@@ -56,10 +169,6 @@ std::string quoted_for_shell(std::string_view text) {
     }
   }
   return quoted + "'";
-}
-
-std::span<const CommandTable> commands_of(const std::vector<CommandTable>& tables) {
-  return std::span(tables).subspan(1);
 }
 
 // ---- bash ----
@@ -271,7 +380,7 @@ std::string value_of(const Option& option) {
 
 void add_options(const CommandTable& table, std::string& page) {
   for (const Option* const option : table.options) {
-    if (option->name() == "--help" && table.command != of::program) continue;
+    if (option->more.ends && option->is_flag() && table.command != of::program) continue;
     std::string names;
     for (const std::string_view name : split_names(option->names)) {
       names += (names.empty() ? "" : ", ");

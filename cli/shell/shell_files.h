@@ -1,4 +1,4 @@
-// Files for the shell: completions and the man page, from the table of all options.
+// Texts for the shell: help, completions and the man page, from the table of all options.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,21 @@ struct CommandTable {
   Commands command = of::program;
   std::string name;  // "cleave" for the program itself
   std::string help;
+  std::string_view group = {};              // its heading in help
+  std::string_view examples = {};           // a line each
   std::vector<const Option*> options = {};  // in the order of help
 };
 
 // The program first, then its commands, in the order of help.
 // `built`: those that this program has.
 std::vector<CommandTable> option_tables(Commands built);
+
+// What `cleave --help` prints of the program (the first table): its commands in groups, its options.
+std::string program_help(const std::vector<CommandTable>& tables);
+// `cleave COMMAND -h`: one screen of 24 lines, with examples and the options that most use.
+std::string brief_help(const CommandTable& table);
+// `cleave COMMAND --help`: all options, in groups.
+std::string full_help(const CommandTable& table);
 
 // Command-line completion for bash, zsh and fish: commands, options, the values of options that
 // take one of a few words, and otherwise files.

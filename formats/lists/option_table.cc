@@ -24,40 +24,71 @@ namespace {
 // ---- commands ----
 
 constexpr std::string_view kLook = "Look at a model and its split";
-constexpr std::string_view kCut = "Split";
+constexpr std::string_view kCut = "Split and run";
 constexpr std::string_view kGate = "Gate and compare";
 constexpr std::string_view kLists = "Support lists";
 constexpr std::string_view kCompile = "Compile";
 
 constexpr CommandRow kCommands[] = {
-    {of::inspect, "inspect", "report what a model is made of, without a support list", kLook},
-    {of::preview, "preview", "report how a model would be split, and the rate that the link allows",
-     kLook},
-    {of::explain, "explain", "explain why nodes run where they do", kLook},
-    {of::draw, "draw", "draw the model coloured by support, as Graphviz or SVG", kLook},
-    {of::help, "help", "print a chapter of the guide, or list them", kLook},
-    {of::split, "split", "split a model and write the pieces, a report and drawings", kCut},
-    {of::stage, "stage", "cut a model into the stages of a pipeline", kCut},
+    {of::inspect, "inspect", "report what a model is made of, without a support list", kLook,
+     "cleave model.onnx\ncleave inspect model.onnx --json"},
+    {of::preview, "preview", "report how a model would be split, and why nodes are on the CPU",
+     kLook,
+     "cleave preview model.onnx -s coreml --dim N=1\n"
+     "cleave preview model.onnx -s npu.json --html report.html"},
+    {of::explain, "explain", "explain why nodes run where they do", kLook,
+     "cleave explain model.onnx -s npu.json\ncleave explain model.onnx 'layer4*' -s npu.json"},
+    {of::draw, "draw", "draw the model coloured by support, as Graphviz or SVG", kLook,
+     "cleave draw model.onnx -s npu.json -o model.svg\n"
+     "cleave draw model.onnx -s npu.json --what preview -o split.svg"},
+    {of::help, "help", "print a chapter of the guide, or list them", kLook,
+     "cleave help\ncleave help ci"},
+    {of::split, "split", "split a model and write the parts, a report and drawings", kCut,
+     "cleave split model.onnx -s npu.json --dim N=1 -o parts\n"
+     "cleave split model.onnx -s npu=npu.json -s gpu=gpu.json -o parts"},
+    {of::stage, "stage", "cut a model into the stages of a pipeline", kCut,
+     "cleave stage model.onnx --stages 4 -o stages\n"
+     "cleave stage model.onnx --split-at layer2=end --split-at layer3=end"},
+    {of::cut, "cut", "write some nodes of a model as a model of their own", kCut,
+     "cleave cut model.onnx --from image --to features -o piece.onnx\n"
+     "cleave cut model.onnx --nodes names.txt -o piece.onnx"},
     {of::convert, "convert",
-     "write a model with sizes and known values filled in, or as native JSON", kCut},
-    {of::check, "check", "check models against gates and a baseline, for CI", kGate},
-    {of::diff, "diff", "report what moved between two models, lists or settings, and why", kGate},
-    {of::advise, "advise", "rank what the lists do not support by the gain of supporting it",
-     kGate},
-    {of::lists, "lists", "show, begin or lint support lists", kLists},
+     "write a model with sizes and known values filled in, or as native JSON", kCut,
+     "cleave convert model.onnx --dim N=1 -o fixed.onnx\ncleave convert model.onnx -o model.json"},
+    {of::run, "run", "run what cleave wrote, as a runtime on devices would", kCut,
+     "cleave run parts\ncleave run parts --inputs inputs.npz --outputs outputs.npz"},
+    {of::verify, "verify", "compare what cleave wrote with the model, output by output", kCut,
+     "cleave verify model.onnx parts\ncleave verify model.onnx parts --rtol 0.01 --atol 0.01"},
+    {of::check, "check", "check models against limits and a baseline, for CI", kGate,
+     "cleave check model.onnx -s npu.json --min-coverage 95%\n"
+     "cleave check models/ -s npu.json --baseline main.json"},
+    {of::diff, "diff", "report what moved between two models, lists or settings, and why", kGate,
+     "cleave diff old.onnx new.onnx -s npu.json\n"
+     "cleave diff model.onnx -s npu.json to -s npu2.json"},
+    {of::advise, "advise", "rank what the lists do not support by the gain of supporting it", kGate,
+     "cleave advise model.onnx -s npu.json\ncleave advise a.onnx b.onnx -s npu.json --goal "
+     "latency"},
+    {of::lists, "lists", "show, begin or lint support lists", kLists,
+     "cleave lists\ncleave lists new model.onnx -o npu.json"},
     {of::probe, "probe", "measure which nodes a compiler takes, and write them as a support list",
-     kLists},
-    {of::tune, "tune",
-     "learn times: of partitions by a command, to place by them, or of ops from profiles",
-     kCompile},
+     kLists,
+     "cleave probe model.onnx --backend tract -o tract.json\n"
+     "cleave probe model.onnx --backend 'mine=cc {model} -o {out}' -o mine.json"},
     {of::lower, "lower",
-     "compile the accelerator partitions with real compilers, and learn what they refuse",
-     kCompile},
+     "compile the accelerator partitions with real compilers, and learn what they refuse", kCompile,
+     "cleave lower model.onnx -s anything.json --backend tract --until-clean --deny-out "
+     "tract.json\n"
+     "cleave lower model.onnx -s npu.json --backend 'mine=cc {model} -o {out}' -o report"},
     {of::reduce, "reduce", "find the smallest piece of a model that a compiler still fails on",
-     kCompile},
-    {of::cut, "cut", "write some nodes of a model as a model of their own", kCompile},
-    {of::backend, "backend", "test the description of a compiler, or list the known ones",
-     kCompile},
+     kCompile,
+     "cleave reduce model.onnx --backend tract -o finding\n"
+     "cleave reduce model.onnx --backend tract --nodes names.txt -o finding"},
+    {of::tune, "tune",
+     "learn times: of partitions by a command, to place by them, or of ops from profiles", kCompile,
+     "cleave tune model.onnx -s npu.json --run 'time_it {model}' -o times.json\n"
+     "cleave tune --learn profile.json --models model.onnx -o cpu.json"},
+    {of::backend, "backend", "test the description of a compiler, or list the known ones", kCompile,
+     "cleave backend list\ncleave backend check my_compiler.json"},
 };
 
 constexpr Commands kOne = of::inspect | of::preview | of::explain | of::draw | of::split |
@@ -70,11 +101,12 @@ constexpr Commands kReads = kSplits | of::inspect | of::stage | of::cut | of::li
 constexpr Commands kListed = kSplits | of::stage;
 constexpr Commands kCompiles = of::probe | of::lower | of::reduce;
 constexpr Commands kSearches = of::lower | of::reduce;
+constexpr Commands kRuns = of::run | of::verify;
 constexpr Commands kMapped = of::split | of::preview;
 constexpr Commands kWrites = of::split | of::stage;
 constexpr Commands kPages = of::preview | of::split | of::stage | of::check | of::diff | of::advise;
 constexpr Commands kForced =
-    kPages | of::draw | of::convert | of::lists | of::tune | kCompiles | of::cut;
+    of::run | kPages | of::draw | of::convert | of::lists | of::tune | kCompiles | of::cut;
 constexpr Commands kTell = of::inspect | of::explain | of::lists | kPages | kSearches;
 constexpr Commands kAll = (of::program << 1U) - 1;
 
@@ -454,6 +486,11 @@ Status<> set_overlap(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+constexpr OptionMore ranked(std::uint8_t rank, OptionMore more) {
+  more.rank = rank;
+  return more;
+}
+
 // ---- the table ----
 
 using G = OptionGroup;
@@ -497,15 +534,15 @@ constexpr Option kOptions[] = {
     row(G::model, "--workload", "FILE", of::stage,
         "stages of a device placement workload instead of a model (see samples/README.md)",
         {.role = FileRole::input}),
-    row(G::model, "--dim", "NAME=SIZE", kReads, "bind a symbolic dim, e.g. --dim N=8; repeatable",
-        adds(add_dim)),
+    row(G::model, "--dim", "NAME=SIZE", kReads | kRuns,
+        "bind a symbolic dim, e.g. --dim N=8; repeatable", ranked(2, adds(add_dim))),
     row(G::model, "--input-shape", "NAME=DIMS", kReads,
         "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open",
-        adds(add_input_shape)),
-    row(G::model, "--set-input", "NAME=VALUE", kReads,
+        ranked(12, adds(add_input_shape))),
+    row(G::model, "--set-input", "NAME=VALUE", kReads | kRuns,
         "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a "
         "shape which it decides is known",
-        adds(add_input_value)),
+        ranked(8, adds(add_input_value))),
     row(G::model, "--infer", "{off,file,full}", kReads,
         "types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its "
         "value_info) or full (also what follows from its operators)",
@@ -513,7 +550,7 @@ constexpr Option kOptions[] = {
     row(G::model, "--fold", "{off,report,write}", kReads,
         "what is known before an ONNX model runs: report (its branch replaces an If that is "
         "decided), write (nodes of known integers become constants, too) or off",
-        {.by_default = "report", .put = set_folding}),
+        {.by_default = "report", .rank = 6, .put = set_folding}),
     row(G::model, "--signature", "KEY", kReads,
         "which signature of a TensorFlow Lite model, or program of a torch.export archive, to "
         "read, of several; else the first with nodes, or \"model\"",
@@ -529,16 +566,22 @@ constexpr Option kOptions[] = {
     row(G::model, "--nodes", "FILE", of::cut | of::reduce,
         "which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes "
         "all if not given",
-        {.role = FileRole::input}),
+        {.role = FileRole::input, .rank = 2}),
     row(G::model, "--from", "TENSOR", of::cut,
         "instead of --nodes: begin at this tensor, which becomes an input; repeatable",
-        {.repeat = Repeat::often}),
+        {.repeat = Repeat::often, .rank = 1}),
     row(G::model, "--to", "TENSOR", of::cut,
         "instead of --nodes: end at this tensor, which becomes an output; repeatable. Without it "
         "at the model's outputs that depend on --from",
-        {.repeat = Repeat::often}),
+        {.repeat = Repeat::often, .rank = 1}),
     row(G::model, "--partition", "NAME", of::reduce,
-        "which nodes: those of this partition of the split by --support", {.excludes = "--nodes"}),
+        "which nodes: those of this partition of the split by --support",
+        {.excludes = "--nodes", .rank = 3}),
+
+    row(G::model, "MODEL", "", of::verify, "the model that DIR is of",
+        {.role = FileRole::input, .required = of::verify}),
+    row(G::model, "DIR", "", kRuns,
+        "a folder that cleave wrote: of split, stage, or lower --deploy", {.required = kRuns}),
 
     // ---- list ----
     row(G::list, "-s,--support", "[NAME=]LIST", kListed,
@@ -552,7 +595,7 @@ constexpr Option kOptions[] = {
          .put = add_list}),
     row(G::list, "--deny", "NODE|OP", kListed,
         "keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable",
-        {.repeat = Repeat::often, .rank = 6, .put = add_denied}),
+        {.repeat = Repeat::often, .rank = 8, .put = add_denied}),
     row(G::list, "--verdicts", "FILE", kListed,
         "JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; "
         "repeatable",
@@ -565,14 +608,14 @@ constexpr Option kOptions[] = {
         {.put = set_view}),
     row(G::list, "--combine", "", of::check,
         "take all lists as one: a node is supported when any of them accepts it"),
-    row(G::list, "--name", "NAME", of::lists, "the name of the list that is made"),
-    row(G::list, "--strict", "", of::lists, "lint: exit 1 on warnings, too"),
+    row(G::list, "--name", "NAME", of::lists, "the name of the list that is made", {.rank = 4}),
+    row(G::list, "--strict", "", of::lists, "lint: exit 1 on warnings, too", {.rank = 5}),
 
     // ---- split ----
     row(G::split, "--min-acc-module-size", "NODES", kSplits,
         "smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference",
         {.by_default = "1",
-         .rank = 2,
+         .rank = 9,
          .words = kAuto,
          .setting = {.refusal = "is not a whole number of 0 or more",
                      .is_count = true,
@@ -591,15 +634,15 @@ constexpr Option kOptions[] = {
     row(G::split, "--keep-qdq", "", kSplits,
         "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "
         "partition",
-        flag<&SplitOptions::keep_qdq>()),
+        ranked(10, flag<&SplitOptions::keep_qdq>())),
     row(G::split, "--host-shapes", "", kSplits,
         "let shape computations follow the nodes that use them, whatever the support list says, so "
         "that a Reshape does not cut a partition",
-        flag<&SplitOptions::host_shapes>()),
+        ranked(11, flag<&SplitOptions::host_shapes>())),
     row(G::split, "--place", "", kSplits,
         "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
         "several targets that takes them (order), or for the fastest inference (cost)",
-        word<&SplitOptions::place, kPlaceBy>("priority")),
+        ranked(7, word<&SplitOptions::place, kPlaceBy>("priority"))),
     row(G::split, "--place-goal", "", kSplits,
         "what --place cost makes small with several targets: latency or energy",
         word<&SplitOptions::place_goal, kPlaceGoals>("latency")),
@@ -654,7 +697,7 @@ constexpr Option kOptions[] = {
     row(G::split, "--map", "FILE", kMapped | of::stage,
         "cut by a map instead: the partition or stage of each node, as JSON, CSV, TSV, or a folder "
         "that cleave wrote",
-        {.role = FileRole::input, .shelf = of::stage}),
+        {.role = FileRole::input, .shelf = of::stage, .rank = 4}),
     row(G::split, "--default", "NAME", kMapped | of::stage,
         "with --map: the partition or stage of nodes that the map does not name",
         {.needs = "--map", .shelf = of::stage}),
@@ -670,7 +713,7 @@ constexpr Option kOptions[] = {
     row(G::split, "--split-at", "SCOPE=begin|end[@first|@last]", of::stage,
         "end a stage before or after each call of a module, --split-at layers.3=begin, of one "
         "call, layers.3=end@last, or a node, node:/Add_7=end; repeatable",
-        {.repeat = Repeat::often}),
+        {.repeat = Repeat::often, .rank = 2}),
     row(G::split, "--split-between", "SCOPE", of::stage,
         "make each module directly inside this one a stage; . is the model"),
     row(G::split, "--stages", "N", of::stage, "cut into at most this many stages",
@@ -682,7 +725,7 @@ constexpr Option kOptions[] = {
     row(G::split, "--balance", "{time,flops,params,bytes,nodes,params-greedy}", of::stage,
         "what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as "
         "FairScale cuts",
-        {.by_default = "time"}),
+        {.by_default = "time", .rank = 7}),
     row(G::split, "--shared-params", "[NAME=]replicate|transmit", of::stage,
         "parameters that several stages use: replicate (default; each holds a copy) or transmit "
         "(the first holds it and passes it on); NAME=... for one of them; repeatable",
@@ -698,7 +741,7 @@ constexpr Option kOptions[] = {
     row(G::split, "--schedule", "{gpipe,1f1b,interleaved,zero-bubble}", of::stage,
         "in which order ranks train microbatches: bubble, throughput and memory; -o writes "
         "schedule.csv, which torch's pipeline runtime loads, and schedule.html",
-        {.by_default = "1f1b", .needs = "--microbatches"}),
+        {.by_default = "1f1b", .needs = "--microbatches", .rank = 6}),
     row(G::split, "--microbatches", "M", of::stage, "into how many parts a batch is divided",
         {.form = ValueForm::count, .least = 1, .most = 10'000, .needs = "--schedule"}),
     row(G::split, "--ranks", "R", of::stage,
@@ -713,11 +756,11 @@ constexpr Option kOptions[] = {
     row(G::devices, "--target", "TARGET:NUMBERS", kListed,
         "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
         "(samples/README.md); repeatable",
-        adds(add_target)),
+        ranked(5, adds(add_target))),
     row(G::devices, "--pcie-bw", "BANDWIDTH", kListed,
         "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: "
         "between devices without a link of their own",
-        {.rank = 3, .put = set_link}),
+        {.rank = 12, .put = set_link}),
     row(G::devices, "--link", "A-B=BANDWIDTH", kSplits,
         "a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared "
         "where they share their memory; repeatable",
@@ -725,23 +768,24 @@ constexpr Option kOptions[] = {
     row(G::devices, "--overlap", "{off,on}", kSplits,
         "also report the time in which partitions of several targets run at the same time: off "
         "(default) or on",
-        {.put = set_overlap}),
+        {.rank = 8, .put = set_overlap}),
     row(G::devices, "--costs", "[TARGET=]FILE", kListed,
         "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV "
         "node,time_us, or cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable",
-        {.role = FileRole::input, .repeat = Repeat::often, .rank = 4, .put = add_costs}),
+        {.role = FileRole::input, .repeat = Repeat::often, .rank = 6, .put = add_costs}),
     row(G::devices, "--goal", "{subgraphs,bytes,qps,flops,latency}", of::advise,
         "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS that "
         "it bounds, more FLOPs on the accelerator, or less time of an inference",
-        {.by_default = "subgraphs"}),
+        {.by_default = "subgraphs", .rank = 3}),
     row(G::devices, "--for", "TARGET", of::advise,
         "the one of several targets whose lists the additions are for; a node that another target "
-        "takes anyway gains less than one that only the CPU takes"),
+        "takes anyway gains less than one that only the CPU takes",
+        {.rank = 5}),
     row(G::devices, "--steps", "COUNT", of::advise, "number of steps in the best order",
-        {.form = ValueForm::count, .by_default = "5"}),
+        {.form = ValueForm::count, .by_default = "5", .rank = 4}),
     row(G::devices, "--devices", "FILE", of::stage,
         "the devices in the order of stages: CSV name,target,memory,speed,link",
-        {.role = FileRole::input}),
+        {.role = FileRole::input, .rank = 4}),
     row(G::devices, "--comm", "{serial,overlap,duplex,none}", of::stage,
         "what transfers add to a stage's time: serial (compute + in + out), overlap (the longer of "
         "compute and in + out), duplex (the longest of the three), none",
@@ -760,7 +804,8 @@ constexpr Option kOptions[] = {
         "use exactly this many stages, even if fewer are as good"),
     row(G::devices, "--target-latency", "TIME", of::stage,
         "use the fewest stages that each take at most this time, such as 5ms; when balancing "
-        "something other than time, that each hold at most this number"),
+        "something other than time, that each hold at most this number",
+        {.rank = 5}),
     row(G::devices, "--device-flops", "RATE", of::stage,
         "speed of a device, for nodes that were not measured (default 10TFLOP/s)"),
     row(G::devices, "--device-bandwidth", "RATE", of::stage,
@@ -769,25 +814,25 @@ constexpr Option kOptions[] = {
         "how long to search, counted in moves", {.by_default = "normal"}),
     row(G::devices, "--time-limit", "SECONDS", of::stage,
         "stop searching after this many seconds; the result may then differ from run to run"),
-    row(G::devices, "--seed", "N", of::stage | of::split | kCompiles,
+    row(G::devices, "--seed", "N", of::stage | of::split | kCompiles | kRuns,
         "seed of random numbers: of a search, or of inputs that are drawn",
         {.form = ValueForm::count, .needs = "--capture"}),
     row(G::devices, "--learn", "FILE", of::tune,
         "instead of timing: learn what each op takes from profiles of ONNX Runtime, OpenVINO or "
         "TensorRT, best unoptimised: with fused kernels the time of a node is a share",
-        {.role = FileRole::input, .repeat = Repeat::spread}),
+        {.role = FileRole::input, .repeat = Repeat::spread, .rank = 2}),
     row(G::devices, "--models", "FILE", of::tune,
         "the model of each profile of --learn, in the same order",
-        {.role = FileRole::input, .repeat = Repeat::spread, .needs = "--learn"}),
+        {.role = FileRole::input, .repeat = Repeat::spread, .needs = "--learn", .rank = 3}),
 
     // ---- output ----
     row(G::output, "-o,--output", "DIR", kWrites | of::reduce,
         "folder to write; written completely or not at all",
-        {.role = FileRole::output_folder, .required = of::split, .rank = 1}),
+        {.role = FileRole::output_folder, .required = of::split, .rank = 3}),
     row(G::output, "-o,--output", "DIR", of::lower,
         "folder for lowering.json, lowering.txt, learned.json (of targets learned_NAME.json) and a "
         "folder for each finding; a killed run is continued by the next one",
-        {.role = FileRole::output_folder, .beside = ".journal.jsonl", .rank = 1}),
+        {.role = FileRole::output_folder, .beside = ".journal.jsonl", .rank = 3}),
     row(G::output, "-o,--output", "FILE", of::tune,
         "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it keeps what was "
         "timed, so that a later run, with --force, goes on",
@@ -795,33 +840,36 @@ constexpr Option kOptions[] = {
          .required = of::tune,
          .unless = "--learn",
          .beside = ".journal",
-         .rank = 1}),
+         .rank = 3}),
     row(G::output, "-o,--output", "FILE", of::cut, "file to write",
-        {.role = FileRole::output, .required = of::cut, .rank = 1}),
+        {.role = FileRole::output, .required = of::cut, .rank = 3}),
     row(G::output, "-o,--output", "FILE", of::probe,
         "write the measured support list, and the evidence beside it (LIST.evidence.jsonl)",
-        {.role = FileRole::output, .beside = ".evidence.jsonl", .rank = 1}),
+        {.role = FileRole::output, .beside = ".evidence.jsonl", .rank = 3}),
     row(G::output, "-o,--output", "FILE", of::draw | of::convert | of::lists,
         "file to write; - or not given: standard output; draw makes SVG of FILE.svg, convert "
         "native JSON of FILE.json and without a file",
-        {.role = FileRole::report, .rank = 1}),
+        {.role = FileRole::report, .rank = 3}),
     row(G::output, "--force", "", kForced,
-        "replace files that exist, and a folder that cleave wrote"),
+        "replace files that exist, and a folder that cleave wrote", {.rank = 14}),
     row(G::output, "--ops", "", of::preview,
-        "print instead which op types the lists support, and which they do not, with their dtypes"),
+        "print instead which op types the lists support, and which they do not, with their dtypes",
+        {.rank = 8}),
     row(G::output, "--stage", "I", of::stage,
         "print this stage alone, counted from 0; with --json as a model",
         {.form = ValueForm::count}),
-    row(G::output, "--json", "", kTell, "print the report as JSON"),
+    row(G::output, "--json", "", kTell, "print the report as JSON", {.rank = 13}),
     row(G::output, "--nodes", "", of::inspect | of::preview,
         "print the model, or with lists its split, one line per node",
-        {.excludes = "--json,--ops"}),
+        {.excludes = "--json,--ops", .rank = 2}),
     row(G::output, "--table", "", of::check,
-        "print a table, models by lists: coverage of nodes, and accelerator partitions"),
+        "print a table, models by lists: coverage of nodes, and accelerator partitions",
+        {.rank = 7}),
     row(G::output, "--report", "", of::lower,
-        "print what preview does first; with --json its report, which holds lowering.json"),
+        "print what preview does first; with --json its report, which holds lowering.json",
+        {.rank = 9}),
     row(G::output, "--html", "FILE", kPages, "also write the report as one page for a browser",
-        {.role = FileRole::output, .rank = 5}),
+        {.role = FileRole::output, .rank = 9}),
     row(G::output, "--netron", "FILE", kMapped,
         "also write an attachment for Netron: open the model there, then this .json file",
         {.role = FileRole::output}),
@@ -834,27 +882,27 @@ constexpr Option kOptions[] = {
         "drawings are made coarser or left out, and the report says which",
         {.form = ValueForm::time}),
     row(G::output, "--svg", "", of::draw,
-        "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it"),
+        "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it", {.rank = 4}),
     row(G::output, "--what", "WHAT", of::draw,
         "support: the whole model; preview: partitions and what flows between them; or a "
         "partition's name",
-        {.by_default = "support"}),
+        {.by_default = "support", .rank = 5}),
     row(G::output, "--color-by", "{support,time,flops,bytes}", of::draw,
         "what the colours show: support, or what each node takes of the time, FLOPs or bytes",
-        {.by_default = "support"}),
+        {.by_default = "support", .rank = 6}),
     row(G::output, "--collapse-above", "NODES", of::draw,
         "draw partitions instead of nodes above this many nodes",
-        {.form = ValueForm::count, .by_default = "2000"}),
+        {.form = ValueForm::count, .by_default = "2000", .rank = 7}),
     row(G::output, "--drawings", "{none,summary,all}", of::split,
         "which drawings to write: none, of the model and of the split only, or also of each "
         "partition; without it each of up to 200 partitions is drawn"),
     row(G::output, "--weights", "{external,inline,shared,reference}", kWrites,
         "where the root has its weights: external (in the partitions' files beside it), inline, "
         "shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)",
-        {.by_default = "external", .needs = "--output"}),
+        {.by_default = "external", .needs = "--output", .rank = 12}),
     row(G::output, "--weights", "{inline,reference}", of::cut,
         "whether weights are copied, or stay where they are and are referred to",
-        {.by_default = "inline"}),
+        {.by_default = "inline", .rank = 12}),
     row(G::output, "--annotate", "", kWrites,
         "also write annotated.onnx: the whole model, each node with its partition as layer_ann, by "
         "which ONNX Runtime can place it",
@@ -867,34 +915,36 @@ constexpr Option kOptions[] = {
         "variables are inputs and outputs of the partitions, and the caller keeps them, also those "
         "that one partition alone uses (TensorFlow Lite models)"),
     row(G::output, "--native", "", of::convert,
-        "write native JSON, whatever the file's name ends in"),
+        "write native JSON, whatever the file's name ends in", {.rank = 5}),
     row(G::output, "--opset", "N", of::split | of::convert,
         "write the model, or parts and root.onnx, in this opset, by ONNX's version converter; "
         "needs Python with onnx (ONNX models)",
-        {.form = ValueForm::count, .least = 1, .most = 1000}),
+        {.form = ValueForm::count, .least = 1, .most = 1000, .rank = 4}),
     row(G::output, "--capture", "", of::split,
         "also run the parts, in ONNX Runtime or torch, and write what each takes and makes, as "
-        "test data in the folder captured; needs Python with the runtime and numpy"),
-    row(G::output, "--inputs", "FILE", of::split | kCompiles,
+        "test data in the folder captured; needs Python with the runtime and numpy",
+        {.rank = 12}),
+    row(G::output, "--inputs", "FILE", of::split | kCompiles | kRuns,
         "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where "
         "compilers run; without it random, or those that a torch.export archive has",
-        {.role = FileRole::input, .repeat = Repeat::often, .needs = "--capture"}),
+        {.role = FileRole::input, .repeat = Repeat::often, .needs = "--capture", .rank = 7}),
     row(G::output, "--junit", "FILE", of::check | of::lower,
         "write a JUnit file: a case for each gate, or for each partition and backend",
-        {.role = FileRole::output}),
+        {.role = FileRole::output, .rank = 8}),
     row(G::output, "--sarif", "FILE", of::check | of::lower,
         "write a SARIF file: what keeps nodes on the CPU, or what compilers refuse",
-        {.role = FileRole::output}),
+        {.role = FileRole::output, .rank = 9}),
     row(G::output, "--markdown", "FILE", of::check | of::lower,
-        "write Markdown, for a step summary or a pull request", {.role = FileRole::output}),
+        "write Markdown, for a step summary or a pull request",
+        {.role = FileRole::output, .rank = 10}),
     row(G::output, "--github", "", of::check | of::lower,
-        "print annotations for GitHub Actions as well"),
+        "print annotations for GitHub Actions as well", {.rank = 11}),
     row(G::output, "--min-coverage", "[WHAT=]SHARE", of::check,
         "minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of "
         "one of several targets npu=90% or npu:flops=90%; repeatable",
         {.repeat = Repeat::often, .rank = 2}),
     row(G::output, "--max-acc-subgraphs", "N", of::check, "maximum number of accelerator subgraphs",
-        {.form = ValueForm::count}),
+        {.form = ValueForm::count, .rank = 5}),
     row(G::output, "--max-cpu-nodes", "N", of::check, "maximum number of nodes on the CPU",
         {.form = ValueForm::count}),
     row(G::output, "--max-unchecked", "N", of::check,
@@ -907,7 +957,7 @@ constexpr Option kOptions[] = {
         {.form = ValueForm::number}),
     row(G::output, "--max-latency", "TIME", of::check,
         "longest time of an inference, e.g. 20ms (see --costs, --target)",
-        {.form = ValueForm::time}),
+        {.form = ValueForm::time, .rank = 6}),
     row(G::output, "--faster-than-cpu", "", of::check,
         "an inference must take less time than on the CPU alone"),
     row(G::output, "--no-unknown-shapes", "", of::check,
@@ -924,8 +974,35 @@ constexpr Option kOptions[] = {
         "rise, e.g. 0.5%",
         {.form = ValueForm::share}),
     row(G::output, "--update-baseline", "", of::check,
-        "write the results to the baseline instead of comparing with it"),
+        "write the results to the baseline instead of comparing with it", {.rank = 4}),
     row(G::output, "--exit-zero", "", of::check, "exit 0 even when a gate fails"),
+
+    row(G::output, "--outputs", "FILE", of::run, "write the outputs of the first call: a .npz file",
+        {.role = FileRole::output, .rank = 4}),
+    row(G::output, "--times", "N", kRuns,
+        "so many calls, one after the other: state shows, and times are medians",
+        {.form = ValueForm::count, .least = 1, .most = 1e6, .rank = 6}),
+    row(G::output, "--overlap", "", of::run,
+        "of several targets: also run partitions at the same time, a thread for each device",
+        {.rank = 8}),
+    row(G::output, "--rtol", "R", of::verify | of::run,
+        "a number may differ by atol + rtol x |the model's|",
+        {.form = ValueForm::number, .rank = 4}),
+    row(G::output, "--atol", "A", of::verify | of::run,
+        "a number may differ by so much; without both every bit counts",
+        {.form = ValueForm::number, .rank = 5}),
+    row(G::output, "--ep", "NAME", kRuns,
+        "run accelerator partitions with this execution provider of ONNX Runtime, such as openvino "
+        "(ONNX)",
+        {.rank = 7}),
+    row(G::output, "--import", "MODULE", kRuns,
+        "a Python module that registers operators or classes of your own (torch.export); "
+        "repeatable",
+        {.repeat = Repeat::often}),
+    row(G::output, "--python", "PROGRAM", kRuns,
+        "the Python that has onnxruntime, torch or ai-edge-litert; else $VIRTUAL_ENV's, else "
+        "python3",
+        {.rank = 9}),
 
     // ---- compilers ----
     row(G::compilers, "--backend", "BACKEND", kCompiles,
@@ -934,7 +1011,8 @@ constexpr Option kOptions[] = {
         {.repeat = Repeat::often, .required = kCompiles, .rank = 1}),
     row(G::compilers, "--reference", "BACKEND", kCompiles,
         "the backend whose values and shapes are right: onnxruntime, litert, torch; the default "
-        "where shapes are open, none turns it off; runs the whole model once"),
+        "where shapes are open, none turns it off; runs the whole model once",
+        {.rank = 5}),
     row(G::compilers, "--launcher", "COMMAND", kCompiles,
         "command that starts each command of a backend: 'srun --ntasks=1'"),
     row(G::compilers, "-j,--jobs", "N", kCompiles,
@@ -947,7 +1025,8 @@ constexpr Option kOptions[] = {
         "also cache timeouts, crashes and out-of-memory as verdicts"),
     row(G::compilers, "--culprit", "{none,hint,node,minimal}", kSearches,
         "how far to search for the cause: none; nodes that the message names; a node (default of "
-        "lower); the smallest set of nodes that still fails (of reduce)"),
+        "lower); the smallest set of nodes that still fails (of reduce)",
+        {.rank = 7}),
     row(G::compilers, "--search-runs", "N", kCompiles, "compiler runs of one search, at most",
         {.form = ValueForm::count}),
     row(G::compilers, "--search-time", "TIME", kSearches,
@@ -959,7 +1038,7 @@ constexpr Option kOptions[] = {
     row(G::compilers, "--freeze-shape-values", "", kSearches,
         "whether small integers at the boundary may become constants"),
     row(G::compilers, "--compare", "", kCompiles,
-        "also run the partitions, and compare with the reference"),
+        "also run the partitions, and compare with the reference", {.rank = 6}),
     row(G::compilers, "--strict-ties", "", kCompiles,
         "equal values in another order than the reference's are wrong"),
     row(G::compilers, "--int-tolerance", "N", kCompiles,
@@ -967,53 +1046,56 @@ constexpr Option kOptions[] = {
         "says",
         {.form = ValueForm::count}),
     row(G::compilers, "--until-clean", "", of::lower,
-        "deny what is refused and split again until everything lowers"),
+        "deny what is refused and split again until everything lowers", {.rank = 3}),
     row(G::compilers, "--rounds", "N", of::lower, "at most this many splits",
         {.form = ValueForm::count, .least = 1, .most = 1000, .by_default = "20"}),
     row(G::compilers, "--no-artefacts", "", of::lower,
         "do not keep what was compiled in the folder's artefacts"),
     row(G::compilers, "--deploy", "", of::lower,
         "write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions are "
-        "EPContext nodes"),
+        "EPContext nodes",
+        {.rank = 8}),
     row(G::compilers, "--embed", "", of::lower,
         "with --deploy: what was compiled is in root_ep.onnx itself, which then needs no other "
         "file"),
     row(G::compilers, "--deny-out", "FILE", of::lower, "write the list with what was learned",
-        {.role = FileRole::output}),
+        {.role = FileRole::output, .rank = 4}),
     row(G::compilers, "--run", "COMMAND", of::tune,
         "command of /bin/sh that runs one partition; {model} is its ONNX file; the last line that "
         "it prints is milliseconds",
         {.required = of::tune, .unless = "--learn", .rank = 1}),
     row(G::compilers, "--run-split", "COMMAND", of::tune,
         "command of /bin/sh that runs a whole split, whose folder is {split}, and prints "
-        "milliseconds: it times the plan, the split without --place cost and the CPU alone"),
+        "milliseconds: it times the plan, the split without --place cost and the CPU alone",
+        {.rank = 4}),
     row(G::compilers, "--plan", "FILE", of::tune,
         "file to write: the fastest placement, as verdicts for --verdicts; of what --run-split "
         "measured, else the one that the times lead to",
         {.role = FileRole::output}),
     row(G::compilers, "--budget", "TIME", of::tune, "start no command later than this, e.g. 10min",
-        {.form = ValueForm::time}),
+        {.form = ValueForm::time, .rank = 5}),
     row(G::compilers, "--timeout", "TIME", of::tune, "of one command [600s]",
         {.form = ValueForm::time}),
 
     // ---- terminal ----
     row(G::terminal, "--code", "CODE", of::explain,
         "print what a reason code means and how to remove the reason; needs no model",
-        {.ends = true}),
+        {.ends = true, .rank = 4}),
     row(G::terminal, "--completion", "{bash,zsh,fish}", of::program,
         "print a completion script for a shell", {.ends = true}),
     row(G::terminal, "--man-page", "", of::program, "print the man page, for man -l -",
         {.ends = true}),
     row(G::terminal, "--config", "FILE", of::program,
         "TOML file of options: a table for each command, [check]; [[model]] for a model's shapes",
-        {.role = FileRole::input}),
+        {.role = FileRole::input, .rank = 2}),
     row(G::terminal, "-q,--quiet", "", kAll,
         "print only errors on standard error; reports are still printed"),
     row(G::terminal, "-v,--verbose", "", kAll, "print more details on standard error"),
     row(G::terminal, "--log-level", "{error,warning,info,debug}", kAll,
         "how much to print on standard error", {.by_default = "info"}),
-    row(G::terminal, "-h,--help", "", kAll, "print this help and exit"),
-    row(G::terminal, "--version", "", of::program, "print the version and exit", {.ends = true}),
+    row(G::terminal, "-h", "", kAll, "print the options that most use", {.ends = true}),
+    row(G::terminal, "--help", "", kAll, "print all options", {.ends = true}),
+    row(G::terminal, "-V,--version", "", of::program, "print the version and exit", {.ends = true}),
 };
 
 }  // namespace

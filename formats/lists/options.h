@@ -120,16 +120,17 @@ constexpr Commands inspect = 1U << 0U, preview = 1U << 1U, explain = 1U << 2U, d
                    help = 1U << 4U, split = 1U << 5U, stage = 1U << 6U, convert = 1U << 7U,
                    check = 1U << 8U, diff = 1U << 9U, advise = 1U << 10U, lists = 1U << 11U,
                    probe = 1U << 12U, tune = 1U << 13U, lower = 1U << 14U, reduce = 1U << 15U,
-                   cut = 1U << 16U, backend = 1U << 17U;
-constexpr Commands program = 1U << 18U;  // options before any command
-constexpr Commands to = 1U << 19U;       // what follows "to" in `cleave diff`
+                   cut = 1U << 16U, backend = 1U << 17U, run = 1U << 18U, verify = 1U << 19U;
+constexpr Commands program = 1U << 20U;  // options before any command
+constexpr Commands to = 1U << 21U;       // what follows "to" in `cleave diff`
 }  // namespace of
 
 struct CommandRow {
   Commands command;
   std::string_view name;
-  std::string_view help;   // one line
-  std::string_view group;  // its heading in help: what the user wants to do
+  std::string_view help;      // one line
+  std::string_view group;     // its heading in help: what the user wants to do
+  std::string_view examples;  // for help: two commands, a line each
 };
 // All commands, in the order of help, also those that this program is built without.
 std::span<const CommandRow> command_rows();
