@@ -27,6 +27,7 @@ weights, and values while they are used; it must not exceed what the manifest sa
 As a library:  report = check_split("model.onnx", "out"); report.passed, report.lines()
 """
 
+import os
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -213,8 +214,9 @@ class Verification:
     def annotated_rows(self):
         """annotated.onnx, if it exists, placed by its annotations: all partitions on the CPU."""
         path = self.folder / "annotated.onnx"
-        if not path.exists():
+        if not os.path.lexists(path):
             return []
+        guard.regular(path)
         names = ",".join(f"={part['name']}" for part in self.manifest["partitions"])
         settings = {"session.layer_assignment_settings": f"cpu({names})"} if names else {}
         row = self.file_row(path.name, UNOPTIMISED, self.original.wanted, settings)

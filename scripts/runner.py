@@ -40,6 +40,7 @@ def runner_of(folder):
     for name, module in (("root_ep.onnx", "onnx_deployed"), ("root.onnx", "onnx_chain"), ("root.tflite", "tflite_chain"),
                          ("bundle.tflite", "tflite_chain"), ("root.pt2", "torch_chain"), ("bundle.pt2", "torch_chain")):  # fmt: skip
         if os.path.lexists(folder / name):
+            guard.regular(folder / name)
             return module
     if os.path.lexists(folder / "lowering.json"):
         raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --deploy -o DIR writes one")
@@ -109,9 +110,26 @@ def has_micro():
 
 
 def report_of(options, arguments, module):
-    """The Report of a child, and of a second one for a second runtime. Raises Fault."""
-    about = options.model if options.command == "verify" else options.folder
+    """The Report of a child; of TensorFlow Lite models also that of a second one, for another runtime. Raises Fault."""
     ended = child.run_in_child(__file__, arguments)
+    if module != "tflite_chain" or options.command != "verify" or not has_micro():
+        return report_or_fault(ended)
+    other = child.run_in_child(__file__, arguments, LITERT_MICRO)
+    if not other.result and (other.fault or "original" in other.doing):
+        report = report_or_fault(ended)
+        report.notes.append(f"{LITERT_MICRO} was not tried: {other.fault or f'{other.doing}: {other.death}'}")
+        return report
+    second = report_or_fault(other)
+    try:
+        report = report_or_fault(ended)
+    except guard.Fault as fault:  # the first runtime lacks operators that the second has
+        second.notes.append(f"LiteRT was not tried: {fault}")
+        return second
+    report.rows += second.rows
+    return report
+
+
+def report_or_fault(ended):
     if ended.fault:
         fault = guard.Fault(ended.fault)
         fault.status = ended.status
@@ -119,19 +137,9 @@ def report_of(options, arguments, module):
     if ended.death and ("original" in ended.doing or ended.doing == "starting"):
         raise guard.CannotRun(f"{ended.doing}: {ended.death}")
     if ended.death:
-        row = Row(ended.doing.removeprefix("running "), faults=[(NOT_RUN, f"the runtime {ended.death}")])
-        return Report([row], ran=f"{about}")
-    report = Report.of(ended.result)
-    if module != "tflite_chain" or options.command != "verify" or not has_micro():
-        return report
-    second = child.run_in_child(__file__, arguments, LITERT_MICRO)
-    if second.result:
-        report.rows += Report.of(second.result).rows
-    elif second.fault or "original" in second.doing:
-        report.notes.append(f"{LITERT_MICRO} was not tried: {second.fault or f'{second.doing}: {second.death}'}")
-    else:
-        report.rows.append(Row(f"chain, {LITERT_MICRO}", faults=[(NOT_RUN, f"{LITERT_MICRO} {second.death}")]))
-    return report
+        what = ended.doing.removeprefix("running ")
+        return Report([Row(what, ran="no", faults=[(NOT_RUN, f"the runtime {ended.death}")])])
+    return Report.of(ended.result)
 
 
 def main():

@@ -155,8 +155,8 @@ class MicroModel:
         arena = max(64 << 20, 10 * path.stat().st_size)
         self.interpreter = runtime.Interpreter.from_file(str(path), arena_size=arena)
 
-    def inputs(self, count):
-        return [self.interpreter.get_input_details(i) | {"shape_signature": []} for i in range(count)]
+    def inputs(self, names):
+        return [self.interpreter.get_input_details(i) | {"name": name, "shape_signature": []} for i, name in enumerate(names)]
 
     def __call__(self, values):
         for i, value in enumerate(values):
@@ -346,9 +346,10 @@ def verify_micro(options):
     child.tell("running the original")
     made = Inputs(options, options.times or CALLS)
     calls, whole = run_original(partial(MicroModel, options.model, chain["outputs"]),
-                                lambda model: made.of(chain["inputs"], model.inputs(len(chain["inputs"]))))
+                                lambda model: made.of(chain["inputs"], model.inputs(chain["inputs"])))
     load = partial(MicroChain, options.folder, False)
-    return Report([row_of("chain", MICRO, "", load, chain["outputs"], whole, calls, chosen(options))])
+    row = row_of("chain", MICRO, f"the chain in {MICRO}", load, chain["outputs"], whole, calls, chosen(options))
+    return Report([row], len(chain["outputs"]), calls=made.times)
 
 
 def run(options):

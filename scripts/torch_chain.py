@@ -208,6 +208,8 @@ def inputs_of(program, options=None, path=None):
     request = {}
     if options is not None:
         dims = {**guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("dims", {}), **dict(options.dim)}
+        if options.inputs and not options.inputs.is_dir():
+            guard.regular(options.inputs)
         request = {"given": options.inputs, "seed": options.seed, "dims": dims, "texts": dict(options.set_input)}
         check_names(program, options)
     try:

@@ -259,6 +259,22 @@ def test_onnx_whole_numbers_are_exact_within_a_tolerance_of_floats(folder):
     assert coarse.is_tested(content_of_array(np.array([0.1]))) and not coarse.is_tested(content_of_array(np.array([1e-4])))
 
 
+def test_onnx_special_files_are_refused(folder):
+    """They would be read for ever."""
+    for name in ("root.onnx", "root.tflite", "root.pt2", "bundle.pt2", "root_ep.onnx"):
+        own = folder / name.replace(".", "_")
+        own.mkdir()
+        os.mkfifo(own / name)
+        expect(run("run", own, timeout=60), 3, f"{name}: is no regular file")
+    out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv"], "--dim", "N=1", "--annotate")
+    (out / "annotated.onnx").unlink()
+    os.mkfifo(out / "annotated.onnx")
+    expect(run("verify", SAMPLES / "mobile_block.onnx", out, timeout=60), 3, "annotated.onnx: is no regular file")
+    os.mkfifo(folder / "inputs.npz")
+    expect(run("run", out, "--inputs", folder / "inputs.npz", timeout=60), 3, "inputs.npz: is no regular file")
+    expect(run("verify", folder / "inputs.npz", out, timeout=60), 3, "inputs.npz: is no file")
+
+
 def test_onnx_folders_that_hold_no_model_are_told(folder):
     expect(run("run", folder / "none"), 3, "is no folder")
     written(folder, "lowering.json", "{}")
