@@ -210,7 +210,16 @@ std::string essential_lines(std::string_view message) {
   const auto fault = std::find_if(lines.begin(), lines.end(), [](std::string_view line) {
     return holds_any(line, kFaultWords);
   });
-  return std::string(fault == lines.end() ? lines.front() : *fault);
+  if (fault == lines.end()) return std::string(lines.front());
+  const std::string_view first = *fault;
+  if (!first.ends_with(':')) return std::string(first);
+  // It only says where, as its like behind it do: what is wrong is in the others.
+  std::string rest;
+  for (const std::string_view line :
+       std::span(lines).subspan(static_cast<std::size_t>(fault - lines.begin()))) {
+    if (!line.ends_with(':')) rest += (rest.empty() ? "" : " ") + std::string(line);
+  }
+  return rest.empty() ? std::string(first) : rest;
 }
 
 std::string failure_signature(const Answer& answer, const MessageNames& names) {
@@ -285,6 +294,16 @@ bool Questions::has_passed(std::uint32_t item, const Remedies& remedies) const {
     return entry.second.passes() && entry.first.remedies == remedies &&
            std::binary_search(entry.first.items.begin(), entry.first.items.end(), item);
   });
+}
+
+std::vector<ItemSet> Questions::passed(const ItemSet& items, const Remedies& remedies) const {
+  std::vector<ItemSet> passed;
+  for (const auto& [asked, answer] : known_) {
+    const bool is_within =
+        std::includes(items.begin(), items.end(), asked.items.begin(), asked.items.end());
+    if (answer.passes() && asked.remedies == remedies && is_within) passed.push_back(asked.items);
+  }
+  return passed;
 }
 
 bool Questions::is_spent() const {

@@ -67,6 +67,12 @@ std::string_view values_name(ValueVerdict verdict) {
   return {};
 }
 
+void write_limits(JsonText& json, const PartLimits& limits) {
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    if (limits.most[i]) json.number(part_limit_name(static_cast<PartLimit>(i)), *limits.most[i]);
+  }
+}
+
 class JsonWriter {
  public:
   explicit JsonWriter(const LoweringReport& report)
@@ -97,7 +103,10 @@ class JsonWriter {
     json_.begin_list("learned");
     write_learned();
     json_.end_list();
-    json_.number("max_nodes", outcome_.most_nodes);
+    json_.number("max_nodes", outcome_.limits[PartLimit::nodes]);
+    json_.begin_object("limits", Layout::one_line);
+    write_limits(json_, outcome_.limits);
+    json_.end_object();
     write_sizes();
     json_.end_object();
     return std::move(json_).finish();
@@ -321,7 +330,8 @@ class JsonWriter {
     json_.number("nodes_within", finding.within.size());
     json_.flag("minimal", finding.is_minimal);
     json_.key("max_nodes");
-    finding.kind == FindingKind::size ? json_.number(finding.most_nodes) : json_.null();
+    const bool is_of_nodes = finding.kind == FindingKind::size && finding.limit.of == SizeOf::nodes;
+    is_of_nodes ? json_.number(finding.limit.most) : json_.null();
     json_.key("blocked");
     const std::string blocked = blocked_text(graph_, finding);
     blocked.empty() ? json_.null() : json_.text(blocked);
@@ -436,14 +446,12 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
     for (const Pattern& pattern : list.patterns) write_pattern(json, pattern);
     json.end_list();
   }
+  PartLimits limits = list.limits;
   for (std::size_t i = 0; i < kPartLimitCount; ++i) {
-    const auto limit = static_cast<PartLimit>(i);
-    std::optional<std::uint64_t> most = list.limits[limit];
-    if (limit == PartLimit::nodes && learned.most_nodes) {
-      most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
-    }
-    if (most) json.number(part_limit_name(limit), *most);
+    const auto& own = learned.limits.most[i];
+    if (own) limits.most[i] = std::min(*own, limits.most[i].value_or(*own));
   }
+  write_limits(json, limits);
   write_part(json, list.part);
   if (list.view != GraphView::model) json.text("as", graph_view_name(list.view));
   if (list.keeps_qdq) json.flag("keep_qdq", true);
@@ -474,9 +482,8 @@ constexpr std::array<CiRule, 7> kRules = {{
      "Look at the compiler's own words."},
     {"left-out", "LeftOut", "The compiler leaves the node out and compiles the others.",
      "Deny the node in the support list."},
-    {"size", "Size",
-     "The compiler fails on partitions of more than so many nodes, whichever they are.",
-     "Limit the partition in the support list: max_nodes."},
+    {"size", "Size", "The compiler fails on partitions beyond a size, whichever their nodes are.",
+     "Limit the partition in the support list, as the learned list does."},
 }};
 
 FilePlace place_of(const LoweringReport& report) {

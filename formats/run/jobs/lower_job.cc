@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -484,17 +485,21 @@ class LowerJob {
     for (const LowerFinding& found : outcome_.findings) {
       const bool is_new =
           found.round == outcome_.rounds.size() && found.finding.kind == FindingKind::size;
-      if (!is_new) continue;
-      const std::size_t most = found.finding.most_nodes;
+      const SizeLimit& size = found.finding.limit;
+      const auto limit = part_limit_of(size.of);
+      if (!is_new || !limit) continue;
       if (!outcome_.targets.empty()) {
-        auto& own = outcome_.learned_by_target[target_of(found.backend)].most_nodes;
-        if (most < own.value_or(graph_.node_count())) round().has_learned_size = true;
-        own = std::min(most, own.value_or(most));
-      } else if (most < outcome_.most_nodes.value_or(graph_.node_count())) {
-        round().has_learned_size = true;
+        lower(outcome_.learned_by_target[target_of(found.backend)].limits, *limit, size.most);
       }
-      outcome_.most_nodes = std::min(most, outcome_.most_nodes.value_or(most));
+      lower(outcome_.limits, *limit, size.most);
     }
+  }
+
+  void lower(PartLimits& limits, PartLimit limit, std::uint64_t most) {
+    auto& own = limits.most[static_cast<std::size_t>(limit)];
+    if (own && *own <= most) return;
+    own = most;
+    round().has_learned_size = true;
   }
 
   void replace_rules(std::vector<Rule> rules, std::vector<Rule>& before) {
@@ -637,8 +642,6 @@ class LowerJob {
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
   // By backend, verdict and nodes: findings of values that blame no node.
   std::map<std::tuple<std::size_t, ValueVerdict, std::vector<NodeId>>, std::size_t> blameless_;
-  std::map<std::size_t, std::set<std::string>>
-      known_cases_;  // by backend: asked alone, or to blame
   std::mutex mutex_;
   std::size_t done_ = 0, kept_of_ = 0;
   std::vector<ValueId> same_;  // see equal_values(); or empty
@@ -649,9 +652,11 @@ class LowerJob {
 
 void add_learned(SupportList& list, const Learned& learned) {
   list.deny.insert(list.deny.end(), learned.rules.begin(), learned.rules.end());
-  auto& most = list.limits.most[static_cast<std::size_t>(PartLimit::nodes)];
-  if (learned.most_nodes)
-    most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    auto& most = list.limits.most[i];
+    const auto& own = learned.limits.most[i];
+    if (own) most = std::min(*own, most.value_or(*own));
+  }
 }
 
 Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned) {
@@ -666,13 +671,41 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
   return fault_of(FaultCause::input, fault.message, fault.notes);
 }
 
+namespace {
+
+// The nodes that the best earlier run of the same model, lists and backends lowered, if that is more; keeps the larger number.
+std::optional<std::size_t> lowered_before(const SplitJob& split,
+                                          const std::vector<Backend>& backends,
+                                          const std::string& cache, std::size_t now) {
+  if (cache.empty()) return std::nullopt;
+  Sha256 key;
+  key.add_text(std::filesystem::absolute(split.model().source.path_again()).string());
+  key.add_number(split.graph().node_count());
+  for (const SupportList& list : split.lists()) key.add_text(list.text);
+  for (const Backend& backend : backends) key.add_text(backend.name + backend.text);
+  const std::string path = cache + "/runs/" + std::move(key).hex();
+  std::size_t before = 0;
+  std::ifstream(path) >> before;
+  if (before > now) return before;
+  std::error_code ignored;
+  std::filesystem::create_directories(cache + "/runs", ignored);
+  std::ofstream(path) << now << '\n';
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
                                         const LowerOptions& options) {
   const Clock::time_point begin = Clock::now();
   auto pool = LoweringPool::start(split.model(), backends, options.pool);
   if (!pool) return pool.error();
   auto outcome = LowerJob(split, backends, options, **pool).run();
-  if (outcome) outcome->seconds = seconds_since(begin);
+  if (!outcome) return outcome;
+  outcome->seconds = seconds_since(begin);
+  if (outcome->is_driver_fault) return outcome;
+  outcome->lowered_before =
+      lowered_before(split, backends, options.pool.cache_folder, outcome->nodes_lowered);
   return outcome;
 }
 
@@ -719,12 +752,8 @@ class Deployment {
                              &Deployment::check_expanded, &Deployment::check_sizes}) {
       if (auto fault = (this->*check)()) return *std::move(fault);
     }
-    const std::vector<std::string> no_devices;
-    const auto written = write_onnx_deployed(
-        input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
-        contexts_, input_.folder, deployed_.file);
-    if (!written) return fault_of(FaultCause::output, written.error().faults.front().message);
-    if (auto fault = try_it()) {
+    if (auto fault = write_and_try()) {
+      if (fault->cause == FaultCause::input) name_failing(*fault);
       std::error_code ignored;
       std::filesystem::remove(path(), ignored);
       return *std::move(fault);
@@ -733,6 +762,34 @@ class Deployment {
   }
 
  private:
+  std::optional<Fault> write_and_try() {
+    const std::vector<std::string> no_devices;
+    const auto written = write_onnx_deployed(
+        input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
+        contexts_, input_.folder, deployed_.file);
+    if (!written) return fault_of(FaultCause::output, written.error().faults.front().message);
+    return try_it();
+  }
+
+  // Names the partitions with which the file fails where all others are functions.
+  void name_failing(Fault& fault) {
+    const std::vector<OnnxContext> all = std::exchange(contexts_, {});
+    std::vector<std::string> names;
+    for (const PartId part : split_.partition.parts()) {
+      if (all[index(part)].empty()) continue;
+      contexts_.assign(all.size(), {});
+      contexts_[index(part)] = all[index(part)];
+      if (write_and_try()) names.push_back(split_.partition.name(part));
+    }
+    contexts_ = all;
+    if (names.empty()) return;
+    fault.faults.front().notes.push_back(
+        "it fails with " +
+        capped_list(
+            names, kMostPartitions, [](const std::string& name) { return name; }, " and # more") +
+        " alone, too: --deny its nodes, and the others are deployed");
+  }
+
   bool is_own(std::size_t backend) const {
     return std::find(backends_.begin(), backends_.end(), backend) != backends_.end();
   }

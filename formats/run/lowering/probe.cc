@@ -234,7 +234,7 @@ std::string_view kind_text(FindingKind kind) {
     case FindingKind::left_out:
       return "The compiler leaves each of these nodes out:";
     case FindingKind::size:
-      return "The model has too many nodes; other pieces of as many fail, and smaller ones pass.";
+      return "The model is too large for the compiler; other pieces as large fail, and smaller ones pass.";
   }
   return {};
 }
