@@ -711,8 +711,9 @@ std::string conclusion_text(const LoweringReport& report) {
     }
   }
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
-  std::size_t more = 0, in_part = 0;
+  std::size_t more = 0, in_part = 0, in_less = 0;
   for (const LoweredPart& part : outcome.rounds.back().parts) {
+    in_less += part.attempt.verdict == LowerVerdict::lower_precision ? part.nodes.size() : 0;
     more += part.needs_sizes ? part.nodes.size() : 0;
     if (part.attempt.verdict != LowerVerdict::partly) continue;
     in_part += part.nodes.size() - std::min(left_out(part.attempt), part.nodes.size());
@@ -721,6 +722,7 @@ std::string conclusion_text(const LoweringReport& report) {
     line += "; the compiler also takes " + counted(in_part, "node") +
             " of partitions that it lowers in part";
   }
+  if (in_less > 0) line += "; " + counted(in_less, "node") + " in lower precision";
   if (more > 0) {
     line += "; " + counted(more, "more node") + " with " + words_text(size_options(outcome.sizes));
   }
