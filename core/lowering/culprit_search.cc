@@ -748,27 +748,35 @@ PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
   return sizes;
 }
 
-std::vector<SizeLimit> limits_said(std::string_view message, const PieceSizes& sizes) {
+namespace {
+
+// The numbers of a message that tells of a limit, but for those that are part of a word.
+std::set<std::uint64_t> numbers_of_limit(std::string_view message) {
   constexpr auto kWords = std::to_array<std::string_view>(
       {"exceed", "limit", "max", "most", "more than", "larger", "greater", "too ", "only", "beyond",
        "up to", "fit", "out of"});
-  if (std::none_of(kWords.begin(), kWords.end(),
-                   [&](std::string_view word) { return message.find(word) != message.npos; })) {
-    return {};
-  }
-  std::set<std::uint64_t> numbers;
+  const bool is_of_limit = std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return message.find(word) != message.npos;
+  });
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  for (std::size_t i = 0; i < message.size(); ++i) {
-    if (!is_digit(message[i]) ||
-        (i > 0 && is_name_character(message[i - 1]) && message[i - 1] != ':'))
-      continue;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 56U;
+  std::set<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < message.size() && is_of_limit; ++i) {
+    const bool is_in_word = i > 0 && is_name_character(message[i - 1]) && message[i - 1] != ':';
+    if (!is_digit(message[i]) || is_in_word) continue;
     std::uint64_t number = 0;
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 56U;
     for (; i < message.size() && is_digit(message[i]) && number < kMost; ++i) {
       number = 10 * number + static_cast<std::uint64_t>(message[i] - '0');
     }
     numbers.insert(number);
   }
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<SizeLimit> limits_said(std::string_view message, const PieceSizes& sizes) {
+  const std::set<std::uint64_t> numbers = numbers_of_limit(message);
   std::vector<SizeLimit> said;
   for (std::size_t of = 0; of < kSizeCount; ++of) {
     const auto stated = numbers.find(sizes[of]);
@@ -810,6 +818,16 @@ class SizeSearch {
                            [&](const Tried& a, const Tried& b) { return worth(a) < worth(b); });
       if (best == pool_.end() || worth(*best) == 0) break;
       ask(*best);
+    }
+    // Where no size explains all answers, large pieces with other items tell whether it is one all the same.
+    for (int i = 0; i < 2 && is_together_ && left() == 0; ++i) {
+      const auto rank = [&](const Tried& one) {
+        return one.is_asked || says_together(one) != Said::passes ? 0 : one.items.size();
+      };
+      const auto largest =
+          std::max_element(pool_.begin(), pool_.end(),
+                           [&](const Tried& a, const Tried& b) { return rank(a) < rank(b); });
+      if (largest != pool_.end() && rank(*largest) > 0) ask(*largest);
     }
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto said = limits_said(message_, sizes(failing_));
@@ -941,6 +959,7 @@ class SizeSearch {
   bool fails_in_half(const Tried& tried) {
     const std::size_t middle = tried.items.size() / 2;
     if (middle == 0) return false;
+    const std::vector<ItemSet> passed = questions_.passed(region_.items, region_.remedies);
     for (const bool is_first : {true, false}) {
       Tried half;
       const auto cut = tried.items.begin() + static_cast<std::ptrdiff_t>(middle);
@@ -951,7 +970,10 @@ class SizeSearch {
         may_fail = may_fail ||
                    (is_left(of) && says(of, tried) == Said::fails && says(of, half) == Said::fails);
       }
-      if (may_fail) continue;
+      const bool is_known = std::any_of(passed.begin(), passed.end(), [&](const ItemSet& one) {
+        return std::includes(one.begin(), one.end(), half.items.begin(), half.items.end());
+      });
+      if (may_fail || is_known) continue;
       if (judge(questions_.ask(half.items, region_.remedies), region_.signature) == Judgement::same)
         return true;
     }
@@ -990,6 +1012,9 @@ class SizeSearch {
 
   SizeLimit narrowed(SizeOf kind, std::optional<std::uint64_t> said) {
     const auto of = static_cast<std::size_t>(kind);
+    const std::set<std::uint64_t> numbers = numbers_of_limit(message_);
+    const auto number = numbers.lower_bound(most_[of]);
+    if (!said && number != numbers.end() && *number < refused_[of]) said = *number;
     for (std::size_t i = 0; i < kMostNarrowed && is_left(of); ++i) {
       const std::uint64_t low = most_[of], high = refused_[of];
       if (20 * (high - low) <= low && !said) break;

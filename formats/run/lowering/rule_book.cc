@@ -557,8 +557,9 @@ bool is_eroding(const Graph& graph, const LowerOutcome& outcome) {
   std::vector<const Finding*> firsts;
   for (std::size_t round = now - kRounds + 1; round <= now; ++round) {
     const auto first = std::find_if(
-        outcome.findings.begin(), outcome.findings.end(),
-        [&](const LowerFinding& one) { return one.round == round && !one.rule.empty(); });
+        outcome.findings.begin(), outcome.findings.end(), [&](const LowerFinding& one) {
+          return one.round == round && !one.rule.empty() && !one.finding.nodes.empty();
+        });
     if (first == outcome.findings.end()) return false;
     firsts.push_back(&first->finding);
   }
