@@ -223,6 +223,7 @@ class Questions {
   };
   // Notes that the answer about the piece was of no use.
   void note_blocked(const ItemSet& items, const JudgedAnswer& answer);
+  void forget_blocked() { blocked_.reset(); }
   // The first such piece; nullopt when all answers were of use.
   const std::optional<Blocked>& blocked() const { return blocked_; }
   // The pieces within these items that passed under the remedies.

@@ -427,7 +427,7 @@ class ValueSearch {
     Half half = Half::first;
     std::uint32_t cut = interval.end;
     const bool is_worth_it = wrong_.difference != Difference::lower_precision;
-    blocked_.clear();
+    questions_.forget_blocked();
     while (is_worth_it && interval.end - interval.begin > 1) {
       std::tie(half, cut) = wrong_half(interval);
       if (half == Half::first) interval.end = cut;
@@ -451,8 +451,10 @@ class ValueSearch {
     result.message = wrong_.message;
     if (!is_whole(interval)) result.remedies = pinned();
     result.runs = questions_.runs();
-    result.blocked = blocked_;
-    result.blocked_why = blocked_why_;
+    if (const auto& blocked = questions_.blocked()) {
+      result.blocked = nodes_of(failed_.order, blocked->items);
+      result.blocked_why = blocked->why;
+    }
     found_ = interval;
     return result;
   }
@@ -516,21 +518,13 @@ class ValueSearch {
         return half;
       }
       if (!answer.passes() && !tie) {
-        note_blocked(part, answer);
+        questions_.note_blocked(items_of(part), answer);
         return Half::unresolved;
       }
     }
     if (!tie) return Half::neither;
     wrong_ = tie->second;
     return tie->first;
-  }
-
-  // Keeps the first part that could not be run, for the report.
-  void note_blocked(Interval part, const JudgedAnswer& answer) {
-    if (!blocked_.empty()) return;
-    blocked_ = nodes_of(failed_.order, items_of(part));
-    const std::string line = essential_lines(answer.answer.message);
-    blocked_why_ = answer.answer.how.empty() ? line : answer.answer.how + ": " + line;
   }
 
   // As above, at the cut nearest to the middle for which both halves can be run.
@@ -679,11 +673,9 @@ class ValueSearch {
   MessageNames names_;
   Questions questions_;
   const FiniteTest& is_finite_;
-  Answer wrong_;                 // for the interval known to be wrong
-  Interval found_ = {};          // of the last finding
-  std::vector<Left> left_;       // wrong, and still to be searched; the last one is next
-  std::vector<NodeId> blocked_;  // of this finding: a part that could not be run
-  std::string blocked_why_;
+  Answer wrong_;            // for the interval known to be wrong
+  Interval found_ = {};     // of the last finding
+  std::vector<Left> left_;  // wrong, and still to be searched; the last one is next
 };
 
 }  // namespace

@@ -287,8 +287,7 @@ std::string BackendSession::made_with() const {
   Sha256 hash;
   for (const std::string& variable : environment_of(backend_.environment)) hash.add_text(variable);
   for (const std::string& file : files) {
-    const auto source = SourceFile::open(file, kMostBytes);
-    hash.add_text(source ? sha256_hex(source->bytes()) : file);
+    hash.add_text(sha256_hex(unrecorded_text(file, kMostBytes)));
   }
   return std::move(hash).hex();
 }

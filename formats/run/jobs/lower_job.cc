@@ -155,7 +155,6 @@ class LowerJob {
         graph_(split.model().graph),
         pool_(pool),
         book_(graph_, split.facts(), full_names(pool)),
-        others_(graph_, pool),
         search_(graph_, pool, options.search) {}
 
   Result<LowerOutcome, Fault> run() {
@@ -462,17 +461,48 @@ class LowerJob {
     if (place == outcome_.findings.size()) outcome_.findings.push_back(std::move(finding));
   }
 
-  // What others of an op the backends take, before a rule denies them all.
+  // One failing node does not prove that the op fails, and a rule on an op denies each of its nodes. So a few others
+  // that differ from it are asked alone. What passes is evidence, with which the rule gets a condition, or names.
   void ask_others() {
     pool_.lanes().do_all({[this](std::size_t lane) {
       for (std::size_t i = 0; i < outcome_.findings.size() && !error_; ++i) {
         const LowerFinding& found = outcome_.findings[i];
         const bool is_new = found.round == outcome_.rounds.size();
         if (!is_new || found.finding.kind != FindingKind::culprit) continue;
-        others_.ask(found, round().parts, lane, book_);
-        error_ = pool_.lowerer(lane, found.backend).error();
+        PieceLowerer& lowerer = pool_.lowerer(lane, found.backend);
+        ask_others_of(found, lowerer);
+        error_ = lowerer.error();
       }
     }});
+  }
+
+  // At most 8, no case twice. Wrong values come from values: of nodes of one case each has its own.
+  void ask_others_of(const LowerFinding& culprit, PieceLowerer& lowerer) {
+    constexpr std::size_t kMostAsked = 8;
+    const NodeId blamed = culprit.finding.nodes.back();
+    const auto is_first = [&](NodeId node) {
+      const std::string what =
+          culprit.values ? std::to_string(index(node)) : node_case(graph_, node);
+      return asked_.emplace(culprit.backend, what).second;
+    };
+    is_first(blamed);
+    std::size_t asked = 0;
+    for (const LoweredPart& part : round().parts) {
+      if (part.backend != culprit.backend || part.is_lowered) continue;
+      for (const NodeId node : part.nodes) {
+        const bool is_alike =
+            graph_.op(node) == graph_.op(blamed) && graph_.domain(node) == graph_.domain(blamed);
+        if (!is_alike || asked == kMostAsked || !is_first(node)) continue;
+        ++asked;
+        const Answer answer =
+            lowerer.answer_changed({.nodes = {node}, .remedies = culprit.finding.remedies});
+        const bool is_tie =
+            answer.difference == Difference::tie_order || answer.difference == Difference::one_step;
+        if (answer.outcome == OracleOutcome::passes || is_tie) {
+          book_.add_passed(culprit.backend, {&node, 1});
+        }
+      }
+    }
   }
 
   // Learns rules from all findings; round().learned gets the new ones.
@@ -635,13 +665,13 @@ class LowerJob {
   const Graph& graph_;  // with the declared shapes, not those that a profile saw
   LoweringPool& pool_;
   RuleBook book_;
-  OpProbe others_;
   PartSearch search_;
   LowerOutcome outcome_;
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
   // By backend, verdict and nodes: findings of values that blame no node.
   std::map<std::tuple<std::size_t, ValueVerdict, std::vector<NodeId>>, std::size_t> blameless_;
+  std::set<std::pair<std::size_t, std::string>> asked_;  // by backend: nodes and cases, alone
   std::mutex mutex_;
   std::size_t done_ = 0, kept_of_ = 0;
   std::vector<ValueId> same_;  // see equal_values(); or empty

@@ -390,8 +390,12 @@ class PieceLowerer {
   // Error: a failure of cleave itself to write the piece or the journal.
   Result<PieceResult, Error> lower(const Piece& piece);
 
-  // The same as an answer to the culprit search. An error becomes `unresolved` and is kept.
+  // The same, or without the remedies where these do not change the piece.
+  Result<PieceResult, Error> lower_changed(Piece piece);
+
+  // The same as answers to the culprit search. An error becomes `unresolved` and is kept.
   Answer answer(const Piece& piece);
+  Answer answer_changed(const Piece& piece);
   const std::optional<Error>& error() const { return error_; }
 
   // Whether the backend refuses models of one Add, one Relu and one Identity in the model's opset:
@@ -428,6 +432,7 @@ class PieceLowerer {
     Attempt attempt;
     std::optional<ValueId> first_wrong = {};
   };
+  Answer answered(const Result<PieceResult, Error>& result);
   Result<Made, Error> make(const Piece& piece, std::string path = {});
   Status<Error> merge_inputs(Made& made, std::span<const ValueId> same) const;
   PieceChange change_of(const CutPiece& cut, const Piece& piece) const;
@@ -802,38 +807,6 @@ std::string limit_text(const SizeLimit& limit);
 // True when three rounds in a row had the same failure, each at a reader of the culprit before.
 // Then the cut causes the failure, not the nodes.
 bool is_eroding(const Graph& graph, const LowerOutcome& outcome);
-
-// ---- others of op ----
-//
-// OpProbe: one failing node does not prove that the op fails, and a rule on an op denies each of its nodes.
-// So a few others that differ from it are asked alone. What passes is evidence, with which the rule gets a
-// condition, or names. Where values are wrong, nodes of the culprit's own case are asked, too: it may be the
-// values that it reads.
-
-class OpProbe {
- public:
-  // Both must outlive this.
-  OpProbe(const Graph& graph, LoweringPool& pool)
-      : graph_(graph), pool_(pool), known_(pool.backends().size()) {}
-
-  // Asks about nodes of the culprit's op in those of `parts` that its backend does not lower, at most 8,
-  // and tells `book` what passes. No case is asked twice, and of wrong values no node. Call it in a job of `lane`; see
-  // PieceLowerer::error() afterwards.
-  void ask(const LowerFinding& culprit, std::span<const LoweredPart> parts, std::size_t lane,
-           RuleBook& book);
-
- private:
-  static bool is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer);
-
-  const Graph& graph_;
-  LoweringPool& pool_;
-  // Asked alone, and culprits'.
-  struct Known {
-    std::set<std::string> cases;
-    std::set<NodeId> nodes;
-  };
-  std::vector<Known> known_;  // by backend
-};
 
 // ---- finding folder ----
 //

@@ -365,44 +365,6 @@ std::string_view piece_ending(const LoadedModel& model) {
   return model.format() == ModelFormat::tflite ? ".tflite" : ".onnx";
 }
 
-// ---- others of op ----
-
-void OpProbe::ask(const LowerFinding& culprit, std::span<const LoweredPart> parts, std::size_t lane,
-                  RuleBook& book) {
-  constexpr std::size_t kMostAsked = 8;
-  const NodeId blamed = culprit.finding.nodes.back();
-  PieceLowerer& lowerer = pool_.lowerer(lane, culprit.backend);
-  Known& known = known_[culprit.backend];
-  known.cases.insert(node_case(graph_, blamed));
-  known.nodes.insert(blamed);
-  // Wrong values come from values: of nodes of one case each has its own.
-  const bool is_of_values = culprit.values.has_value();
-  std::size_t asked = 0;
-  for (const LoweredPart& part : parts) {
-    if (part.backend != culprit.backend || part.is_lowered) continue;
-    for (const NodeId node : part.nodes) {
-      const bool is_alike =
-          graph_.op(node) == graph_.op(blamed) && graph_.domain(node) == graph_.domain(blamed);
-      if (!is_alike || asked == kMostAsked) continue;
-      const bool is_new_case = known.cases.insert(node_case(graph_, node)).second;
-      if (!is_new_case && !is_of_values) continue;
-      if (!known.nodes.insert(node).second) continue;
-      ++asked;
-      if (is_taken(node, culprit.finding.remedies, lowerer)) {
-        book.add_passed(culprit.backend, {&node, 1});
-      }
-    }
-  }
-}
-
-bool OpProbe::is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer) {
-  Answer answer = lowerer.answer({.nodes = {node}, .remedies = remedies});
-  if (answer.outcome == OracleOutcome::unchanged) answer = lowerer.answer({.nodes = {node}});
-  const bool is_tie =
-      answer.difference == Difference::tie_order || answer.difference == Difference::one_step;
-  return answer.outcome == OracleOutcome::passes || is_tie;
-}
-
 // ---- inner shapes ----
 
 namespace {
@@ -685,12 +647,11 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     piece.whole = &part.nodes;
     return lowerer.answer(piece);
   };
-  const Oracle uncut = [&](const Piece& piece) {
-    const Answer answer = plain(piece);
-    const bool is_of_cut = piece.remedies != Remedies{} && is_of_cut_only(piece.remedies);
-    return answer.outcome == OracleOutcome::unchanged && is_of_cut
-               ? plain({.nodes = piece.nodes, .attempt = piece.attempt})
-               : answer;
+  const Oracle uncut = [&](Piece piece) {
+    if (!is_of_cut_only(piece.remedies)) return plain(piece);
+    asked(lowerer.calls() - before);
+    piece.whole = &part.nodes;
+    return lowerer.answer_changed(piece);
   };
   const ItemOrder order = order_items(graph_, part.nodes);
   FailedPartition partition{.graph = graph_, .order = order, .answer = answer_of(failed.result)};
@@ -758,11 +719,13 @@ void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindi
   }
   const auto distance = lowerer.distance_to_float({.nodes = part.nodes});
   if (!distance) return;
-  part.attempt.message += "\nas a whole " + percent_text(distance->backend) +
-                          " off the model in floats; the reference " +
-                          percent_text(distance->reference);
-  if (part.is_lowered || !distance->is_alike()) return;
-  part.attempt.message = "equal but for ties: " + part.attempt.message;
+  const std::string apart = "as a whole " + percent_text(distance->backend) +
+                            " off the model in floats, the reference " +
+                            percent_text(distance->reference);
+  const bool is_excused = !part.is_lowered && distance->is_alike();
+  part.attempt.message =
+      (is_excused ? "equal but for ties, " : "") + apart + ": " + part.attempt.message;
+  if (!is_excused) return;
   part.attempt.verdict = LowerVerdict::one_step;
   part.is_lowered = true;
   for (LowerFinding& one : found.findings) {
@@ -889,12 +852,7 @@ bool PartSearch::fails_again(Piece piece, std::uint32_t times, PieceLowerer& low
   constexpr std::uint32_t kFirstAttempt = 100;  // those below are of the search
   for (std::uint32_t i = 0; i < times; ++i) {
     piece.attempt = kFirstAttempt + i;
-    Answer answer = lowerer.answer(piece);
-    if (answer.outcome == OracleOutcome::unchanged) {
-      piece.remedies = {};
-      answer = lowerer.answer(piece);
-    }
-    if (answer.outcome != OracleOutcome::fails) return false;
+    if (lowerer.answer_changed(piece).outcome != OracleOutcome::fails) return false;
   }
   return true;
 }

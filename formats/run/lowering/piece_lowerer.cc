@@ -941,8 +941,18 @@ Answer answer_of(const PieceResult& result) {
   return answer;
 }
 
-Answer PieceLowerer::answer(const Piece& piece) {
-  const auto result = lower(piece);
+Result<PieceResult, Error> PieceLowerer::lower_changed(Piece piece) {
+  auto result = lower(piece);
+  if (!result || !result->is_unchanged) return result;
+  piece.remedies = {};
+  return lower(piece);
+}
+
+Answer PieceLowerer::answer(const Piece& piece) { return answered(lower(piece)); }
+
+Answer PieceLowerer::answer_changed(const Piece& piece) { return answered(lower_changed(piece)); }
+
+Answer PieceLowerer::answered(const Result<PieceResult, Error>& result) {
   if (result) return answer_of(*result);
   if (!error_) error_ = result.error();
   return {.stage = "driver", .message = result.error().message};

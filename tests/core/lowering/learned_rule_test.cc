@@ -286,7 +286,7 @@ TEST_CASE("What fails of an op beyond a size is denied by the size of its tensor
   REQUIRE(rules.size() == 1);
   CHECK(rules[0].rule.op == "Pool");
   REQUIRE(rules[0].limit);
-  CHECK(rules[0].limit->most == (rules[0].limit->of == SizeOf::axis_elements ? 150 : 602));
+  CHECK(rules[0].limit->most == (rules[0].limit->of == SizeOf::axis_elements ? 150 : 601));
   CHECK(trial.denied() == "c");
 }
 
