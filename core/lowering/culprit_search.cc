@@ -803,7 +803,8 @@ class SizeSearch {
         questions_(questions),
         order_(order),
         region_(region),
-        failing_(prefix_of(region.items, length)) {}
+        failing_(prefix_of(region.items, length)),
+        common_(failing_) {}
 
   std::optional<SizeLimit> find() {
     refused_.fill(std::numeric_limits<std::uint64_t>::max());
@@ -814,20 +815,11 @@ class SizeSearch {
     collect();
     for (std::size_t i = 0; i < kMostExperiments && (is_together_ || left() > 1); ++i) {
       const auto best =
-          std::max_element(pool_.begin(), pool_.end(),
-                           [&](const Tried& a, const Tried& b) { return worth(a) < worth(b); });
-      if (best == pool_.end() || worth(*best) == 0) break;
+          std::max_element(pool_.begin(), pool_.end(), [&](const Tried& x, const Tried& y) {
+            return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
+          });
+      if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
       ask(*best);
-    }
-    // Where no size explains all answers, large pieces with other items tell whether it is one all the same.
-    for (int i = 0; i < 2 && is_together_ && left() == 0; ++i) {
-      const auto rank = [&](const Tried& one) {
-        return one.is_asked || says_together(one) != Said::passes ? 0 : one.items.size();
-      };
-      const auto largest =
-          std::max_element(pool_.begin(), pool_.end(),
-                           [&](const Tried& a, const Tried& b) { return rank(a) < rank(b); });
-      if (largest != pool_.end() && rank(*largest) > 0) ask(*largest);
     }
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto said = limits_said(message_, sizes(failing_));
@@ -914,15 +906,15 @@ class SizeSearch {
     return tried.sizes[of] <= most_[of] ? Said::passes : Said::nothing;
   }
 
-  // What it means for the piece that the items fail together, the last one with those before it.
+  static bool has(const ItemSet& items, const ItemSet& part) {
+    return std::includes(items.begin(), items.end(), part.begin(), part.end());
+  }
+
+  // What it means for the piece that some of the items fail together, which are then in all that fails.
   Said says_together(const Tried& tried) const {
     if (tried.is_without_one) return Said::fails;
-    const bool has_last =
-        std::binary_search(tried.items.begin(), tried.items.end(), failing_.back());
-    if (!has_last) return Said::passes;
-    return std::includes(tried.items.begin(), tried.items.end(), failing_.begin(), failing_.end())
-               ? Said::fails
-               : Said::nothing;
+    if (!has(tried.items, {failing_.back()})) return Said::passes;
+    return has(tried.items, common_) ? Said::fails : Said::nothing;
   }
 
   // How many explanations at least go, whatever the answer.
@@ -940,19 +932,36 @@ class SizeSearch {
     return std::min(pass, fail);
   }
 
+  // The items of a large piece that lacks many of those that are in all that fails: should it fail, too, few are left to
+  // fail together. 0: it is no such piece.
+  std::size_t witness(const Tried& tried) const {
+    const bool lacks_many = 3 * without(common_, tried.items).size() >= common_.size();
+    return is_together_ && !tried.is_asked && lacks_many ? tried.items.size() : 0;
+  }
+
   // ---- asking ----
+
+  Judgement answer(const ItemSet& items) {
+    return judge(questions_.ask(items, region_.remedies), region_.signature);
+  }
 
   void ask(Tried& tried) {
     tried.is_asked = true;
-    const Judgement answer =
-        judge(questions_.ask(tried.items, region_.remedies), region_.signature);
-    if (answer == Judgement::other || (answer == Judgement::same && fails_in_half(tried))) return;
-    const bool passes = answer == Judgement::pass;
-    const Said together = says_together(tried);
-    // One item may be what the last fails together with.
-    if (tried.is_without_one && passes) is_together_ = is_together_ && ++passed_without_ < 2;
-    if (!passes && together == Said::passes) is_together_ = false;
-    note(tried.sizes, passes);
+    const Judgement said = answer(tried.items);
+    if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
+    note(tried.sizes, said == Judgement::pass);
+    // Each of some items is needed: so many do not fail together by themselves.
+    constexpr std::size_t kMostTogether = 3;
+    if (said == Judgement::pass && tried.is_without_one && ++needed_ == kMostTogether)
+      is_together_ = false;
+    if (said == Judgement::pass || has(tried.items, common_)) return;
+    ItemSet common;
+    std::set_intersection(common_.begin(), common_.end(), tried.items.begin(), tried.items.end(),
+                          std::back_inserter(common));
+    common_ = std::move(common);
+    const bool has_last = !common_.empty() && common_.back() == failing_.back();
+    if (!has_last || (is_convex(order_, common_) && answer(common_) == Judgement::pass))
+      is_together_ = false;
   }
 
   // True when a half fails that is small: then it does so for another reason than the size of the whole.
@@ -970,12 +979,9 @@ class SizeSearch {
         may_fail = may_fail ||
                    (is_left(of) && says(of, tried) == Said::fails && says(of, half) == Said::fails);
       }
-      const bool is_known = std::any_of(passed.begin(), passed.end(), [&](const ItemSet& one) {
-        return std::includes(one.begin(), one.end(), half.items.begin(), half.items.end());
-      });
-      if (may_fail || is_known) continue;
-      if (judge(questions_.ask(half.items, region_.remedies), region_.signature) == Judgement::same)
-        return true;
+      const bool is_known = std::any_of(passed.begin(), passed.end(),
+                                        [&](const ItemSet& one) { return has(one, half.items); });
+      if (!may_fail && !is_known && answer(half.items) == Judgement::same) return true;
     }
     return false;
   }
@@ -1058,12 +1064,13 @@ class SizeSearch {
   const ItemOrder& order_;
   const FailingSet& region_;
   const ItemSet failing_;
+  ItemSet common_;  // the items that are in all that fails
   std::string message_;
   std::vector<Tried> pool_;
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
-  bool is_together_ = true;              // the items may fail together
-  std::size_t passed_without_ = 0;
+  bool is_together_ = true;              // items may fail together
+  std::size_t needed_ = 0;               // without each of so many the piece passes
 };
 
 }  // namespace

@@ -116,8 +116,8 @@ KINDS = {  # of limits, and their names in a list
 
 
 def uneven_model(path, numbers, count):
-    """Products with weights of many sizes, sums of two and Relus, on rows of many lengths; one Sin."""
-    nodes, weights, widths = [], [], {"x": 64}
+    """Products with weights of many sizes, sums of two or with an input, and Relus, on rows of many lengths; one Sin."""
+    nodes, weights, widths, inputs = [], [], {"x": 64}, ["x"]
     names = ["x"]
     for i in range(count):
         source, out = names[-1 - numbers.randrange(min(3, len(names)))], f"v{i}"
@@ -125,6 +125,10 @@ def uneven_model(path, numbers, count):
         if i == count // 2:
             nodes.append(helper.make_node("Sin", [source], [out], name=f"n{i}"))
             widths[out] = widths[source]
+        elif i % 5 == 4:
+            inputs.append(f"x{i}")
+            nodes.append(helper.make_node("Add", [source, f"x{i}"], [out], name=f"n{i}"))
+            widths[out] = widths[f"x{i}"] = widths[source]
         elif same and numbers.random() < 0.3:
             nodes.append(helper.make_node("Add", [source, numbers.choice(same)], [out], name=f"n{i}"))
             widths[out] = widths[source]
@@ -139,9 +143,9 @@ def uneven_model(path, numbers, count):
             nodes.append(helper.make_node("MatMul", [source, f"w{i}"], [out], name=f"n{i}"))
         names.append(out)
     read = {name for node in nodes for name in node.input}
-    rows = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, widths[name]]) for name in names}
+    rows = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width]) for name, width in widths.items()}
     outputs = [rows[name] for name in names[1:] if name not in read]
-    graph = helper.make_graph(nodes, "uneven", [rows["x"]], outputs, weights,
+    graph = helper.make_graph(nodes, "uneven", [rows[name] for name in inputs], outputs, weights,
                               value_info=[rows[name] for name in names[1:] if name in read])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path

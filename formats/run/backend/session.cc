@@ -263,16 +263,23 @@ Worker& BackendSession::worker() {
   return *worker_;
 }
 
-// A script is used with those beside it, which it may import.
+// Programs, scripts with those beside them, which they may import, and settings; other files may be what it writes.
 std::string BackendSession::made_with() const {
   constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;
+  constexpr auto kEndings =
+      std::to_array<std::string_view>({".json", ".py", ".sh", ".so", ".toml", ".yaml"});
+  const auto is_input = [&](const std::string& word) {
+    return ::access(word.c_str(), X_OK) == 0 ||
+           std::any_of(kEndings.begin(), kEndings.end(),
+                       [&](std::string_view end) { return word.ends_with(end); });
+  };
   const auto is_script = [](const fs::path& path) { return path.extension() == ".py"; };
   std::set<std::string> files;
   std::error_code error;
   const PlaceholderValues values{.here = backend_.folder, .cleave = cleave_folder(backend_.folder)};
   const auto add = [&](const std::vector<std::string>& words) {
     for (const std::string& word : expand_words(words, values)) {
-      if (!word.starts_with('/') || !fs::is_regular_file(word, error)) continue;
+      if (!word.starts_with('/') || !fs::is_regular_file(word, error) || !is_input(word)) continue;
       files.insert(word);
       if (!is_script(word)) continue;
       for (const auto& beside : fs::directory_iterator(fs::path(word).parent_path(), error)) {

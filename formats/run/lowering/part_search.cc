@@ -722,10 +722,10 @@ void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindi
   const std::string apart = "as a whole " + percent_text(distance->backend) +
                             " off the model in floats, the reference " +
                             percent_text(distance->reference);
-  const bool is_excused = !part.is_lowered && distance->is_alike();
+  const bool is_equal = part.is_lowered || distance->is_alike();
   part.attempt.message =
-      (is_excused ? "equal but for ties, " : "") + apart + ": " + part.attempt.message;
-  if (!is_excused) return;
+      (is_equal ? "equal but for ties, " : "") + apart + ": " + part.attempt.message;
+  if (part.is_lowered || !is_equal) return;
   part.attempt.verdict = LowerVerdict::one_step;
   part.is_lowered = true;
   for (LowerFinding& one : found.findings) {

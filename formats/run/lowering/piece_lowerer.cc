@@ -729,7 +729,7 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
   if (!made || !has_values(*made)) return std::nullopt;
   const ReferenceRun& sample = context_.samples.front();
   const PieceFiles files = files_to_run(*made, sample);
-  nlohmann::json request = {{"model", context_.model.source.path_again()},
+  nlohmann::json request = {{"model", fs::absolute(context_.model.source.path_again()).string()},
                             {"inputs", nlohmann::json::array()}};
   for (const ValueId input : graph.inputs()) {
     const ReferenceTensor* const tensor = sample.find(name(input));
