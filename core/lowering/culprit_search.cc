@@ -812,6 +812,9 @@ class SizeSearch {
       note(sizes(piece), true);
     note(sizes(failing_), false);
     message_ = questions_.ask(failing_, region_.remedies).answer.message;
+    const auto said = limits_said(message_, sizes(failing_));
+    constexpr std::size_t kLeastItems = 4;  // what is asked about fewer tells nothing
+    if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
     collect();
     for (std::size_t i = 0; i < kMostExperiments && (is_together_ || left() > 1); ++i) {
       const auto best =
@@ -822,7 +825,6 @@ class SizeSearch {
       ask(*best);
     }
     // Where the numbers of the message tell the size, it needs no other witness.
-    const auto said = limits_said(message_, sizes(failing_));
     const auto stated =
         std::find_if(said.begin(), said.end(), [&](const SizeLimit& one) { return explains(one); });
     if (stated != said.end()) return narrowed(stated->of, stated->most);

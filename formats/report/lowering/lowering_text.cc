@@ -63,8 +63,8 @@ class AdviceWriter {
   std::vector<std::string> write() {
     speak_of_qdq();
     propose_sizes();
-    propose_no_cache();
     if (advice_.empty()) warn_of_open_rules();
+    propose_no_cache();
     list_pinned();
     name_command();
     for (const std::string& note : report_.notes) advice_.push_back(escaped(note));

@@ -703,14 +703,25 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
 
 namespace {
 
-// The nodes that the best earlier run of the same model, lists and backends lowered, if that is more; keeps the larger number.
+// The nodes that the best earlier run of the same model, lists and backends lowered with the same settings, if that is
+// more; keeps the larger number.
 std::optional<std::size_t> lowered_before(const SplitJob& split,
                                           const std::vector<Backend>& backends,
-                                          const std::string& cache, std::size_t now) {
+                                          const LowerOptions& options, std::size_t now) {
+  const std::string& cache = options.pool.cache_folder;
   if (cache.empty()) return std::nullopt;
+  const LoadedModel& model = split.model();
   Sha256 key;
-  key.add_text(std::filesystem::absolute(split.model().source.path_again()).string());
-  key.add_number(split.graph().node_count());
+  key.add_text(std::filesystem::absolute(model.source.path_again()).string());
+  for (const auto& [name, size] : model.bindings.dims)
+    key.add_text(name + "=" + std::to_string(size));
+  for (const std::size_t setting :
+       {model.graph.node_count(), model.bindings.inputs.size(), std::size_t{options.until_clean},
+        std::size_t{options.pool.compares}, std::size_t{options.pool.reference.has_value()},
+        std::size_t{options.search.pins_shapes}, std::size_t{options.search.freezes_values},
+        options.search.most_runs}) {
+    key.add_number(setting);
+  }
   for (const SupportList& list : split.lists()) key.add_text(list.text);
   for (const Backend& backend : backends) key.add_text(backend.name + backend.text);
   const std::string path = cache + "/runs/" + std::move(key).hex();
@@ -734,8 +745,7 @@ Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector
   if (!outcome) return outcome;
   outcome->seconds = seconds_since(begin);
   if (outcome->is_driver_fault) return outcome;
-  outcome->lowered_before =
-      lowered_before(split, backends, options.pool.cache_folder, outcome->nodes_lowered);
+  outcome->lowered_before = lowered_before(split, backends, options, outcome->nodes_lowered);
   return outcome;
 }
 
