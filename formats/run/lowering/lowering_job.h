@@ -745,6 +745,7 @@ class PartSearch {
  private:
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
   static void excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindings& found);
+  static void excuse_precision(LoweredPart& part, const PartFindings& found);
   bool may_pin() const;
   void drop_if_assumed(Finding& finding, const Oracle& plain) const;
   void drop_if_untyped(Finding& finding) const;

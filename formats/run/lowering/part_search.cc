@@ -682,6 +682,7 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
       part.is_lowered = true;
     }
     excuse_ties(part, lowerer, found);
+    excuse_precision(part, found);
     confirm(part, lowerer, found);
     found.blames_nothing =
         std::none_of(found.findings.begin(), found.findings.end(),
@@ -733,6 +734,21 @@ void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindi
     one.necessary.reset();
     one.finding.kind = FindingKind::unexplained;
   }
+}
+
+// Errors of a lower precision add up beyond its tolerance, and are no fault as long as they stay small as a whole.
+void PartSearch::excuse_precision(LoweredPart& part, const PartFindings& found) {
+  constexpr double kMostShare = 0.05;
+  const bool is_of_precision =
+      !part.is_lowered &&
+      std::all_of(
+          found.findings.begin(), found.findings.end(),
+          [](const LowerFinding& one) { return one.values == ValueVerdict::lower_precision; }) &&
+      std::all_of(part.attempt.compared.begin(), part.attempt.compared.end(),
+                  [](const ComparedOutput& one) { return one.is_finite && one.rms <= kMostShare; });
+  if (!is_of_precision) return;
+  part.attempt.verdict = LowerVerdict::lower_precision;
+  part.is_lowered = true;
 }
 
 // The backend says itself what it leaves out, so there is nothing to search for: a finding for each op
