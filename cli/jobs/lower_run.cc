@@ -37,6 +37,10 @@ Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,
   auto outcome = [&] {
     ProgressBar bar(split.model().source.path(), InLog::lines);
     options.pool.progress = bar.observer();
+    options.pool.warn = [&bar](const std::string& warning) {
+      bar.erase();
+      print_warning(warning);
+    };
     return lower_model(split, backends, options);
   }();
   if (!outcome) return refuse(outcome.error());

@@ -225,7 +225,7 @@ using RelationValue =
 //   123  1.5  "text"  ( )
 //   attr.NAME   in[i].PROPERTY   out[i].PROPERTY
 //   in.PROPERTY   out.PROPERTY: of every input or output, as one list
-//   PROPERTY: dim, stride (lists)  rank  dtype  constant  elements  given  quantized
+//   PROPERTY: dim, stride (lists)  rank  dtype  constant  elements  bytes  given  quantized
 //             scale, zero_point (a number, or a list)  scales (how many)  quantized_axis
 //             values (the elements of a constant, a list)
 //   len(x)  len(in)  len(out)  min(x, ...)  max(x, ...)  all(x)  any(x)

@@ -344,7 +344,7 @@ RelationValue property_of(const Graph& graph, ValueId id, std::string_view prope
   const Shape shape = graph.shape(id);
   if (property == "rank") return static_cast<std::int64_t>(shape.size());
   if (property == "dim") return dims_of(shape);
-  const auto count = element_count(shape);
+  const auto count = property == "bytes" ? tensor_bytes(value.dtype, shape) : element_count(shape);
   return count ? RelationValue(static_cast<std::int64_t>(*count)) : RelationValue{};
 }
 
@@ -684,9 +684,9 @@ constexpr std::array<std::string_view, 8> kNames = {"attr", "in",  "out", "len",
                                                     "min",  "max", "all", "any"};
 constexpr std::array<std::string_view, 6> kNamesOfPatterns = {"node", "len", "min",
                                                               "max",  "all", "any"};
-constexpr std::array<std::string_view, 13> kProperties = {
+constexpr std::array<std::string_view, 14> kProperties = {
     "dim",       "stride", "rank",       "dtype",  "constant",       "elements", "given",
-    "quantized", "scale",  "zero_point", "scales", "quantized_axis", "values"};
+    "quantized", "scale",  "zero_point", "scales", "quantized_axis", "values",   "bytes"};
 
 const Operator* find_operator(const Token& token) {
   if (token.type != Token::Type::sign && token.type != Token::Type::word) return nullptr;
@@ -954,7 +954,7 @@ class Parser {
       const std::string meant = did_you_mean(token_.text, kProperties);
       return fail("no such property" +
                   (meant.empty()
-                       ? ": there are dim, stride, rank, dtype, constant, elements, given, "
+                       ? ": there are dim, stride, rank, dtype, constant, elements, bytes, given, "
                          "quantized, scale, zero_point, scales, quantized_axis and values"
                        : meant));
     }

@@ -7,9 +7,11 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
+#include "core/cost/cost.h"
 #include "core/lowering/lowering.h"
 #include "core/split/split.h"
 
@@ -214,59 +216,6 @@ ItemSet without(std::span<const std::uint32_t> items, std::span<const std::uint3
   std::set_difference(items.begin(), items.end(), taken.begin(), taken.end(),
                       std::back_inserter(result));
   return result;
-}
-
-// ---- size limit ----
-
-namespace {
-
-// A limit of size below this many items is not thought of: in a set of 2 or 3, another node is a likelier cause
-// than the size.
-constexpr std::size_t kLeastSize = 4;
-
-class SizeTest {
- public:
-  SizeTest(Questions& questions, const ItemOrder& order, const FailingSet& region)
-      : questions_(questions), order_(order), region_(region) {}
-
-  bool is_limit(std::size_t length) {
-    const std::size_t count = region_.items.size();
-    if (length < kLeastSize || length > count) return false;
-    if (window(1, length) != Judgement::pass) return false;
-    if (count == length) return passes_without(length / 2);
-    return window(1, length + 1) == Judgement::same &&
-           window(count - length, count) == Judgement::same &&
-           window(count - length + 1, count) == Judgement::pass;
-  }
-
- private:
-  Judgement judgement_of(const ItemSet& items) {
-    return judge(questions_.ask(items, region_.remedies), region_.signature);
-  }
-
-  // The answer about the items [begin, end) of the region.
-  Judgement window(std::size_t begin, std::size_t end) {
-    const auto first = region_.items.begin();
-    return judgement_of(
-        {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)});
-  }
-
-  bool passes_without(std::size_t one) {
-    const ItemSet left_out = {region_.items[one]};
-    const ItemSet rest = without(region_.items, left_out);
-    return is_convex(order_, rest) && judgement_of(rest) == Judgement::pass;
-  }
-
-  Questions& questions_;
-  const ItemOrder& order_;
-  const FailingSet& region_;
-};
-
-}  // namespace
-
-bool is_limit_of_size(Questions& questions, const ItemOrder& order, const FailingSet& region,
-                      std::size_t length) {
-  return SizeTest(questions, order, region).is_limit(length);
 }
 
 // ---- grown piece ----
@@ -751,6 +700,392 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
   return result;
 }
 
+// ---- size limit ----
+//
+// 1. Collect pieces: runs of neighbours of several lengths, the largest items alone, the failing piece without one.
+// 2. Ask about those of which the explanations that are left say different things: a limit of one of the sizes, or that
+//    the items fail together.
+// 3. Narrow the limit down, at a number that the message has, else by bisection.
+
+PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
+  PieceSizes sizes = {};
+  const auto size = [&sizes](SizeOf of) -> std::uint64_t& {
+    return sizes[static_cast<std::size_t>(of)];
+  };
+  const auto is_within = [&](NodeId node) {
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  };
+  const auto measure = [&](ValueId value) {
+    const std::uint64_t bytes = value_bytes(graph, value).value_or(0);
+    size(SizeOf::tensor_bytes) = std::max(size(SizeOf::tensor_bytes), bytes);
+    if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return bytes;
+    for (const Dim dim : graph.shape(value)) {
+      const auto length = static_cast<std::uint64_t>(dim.is_fixed() ? dim.size() : 0);
+      size(SizeOf::axis_elements) = std::max(size(SizeOf::axis_elements), length);
+    }
+    return bytes;
+  };
+  std::unordered_set<ValueId> read;
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) {
+      if (!read.insert(operand.value).second) continue;
+      const std::uint64_t bytes = measure(operand.value);
+      const NodeId maker = graph.value(operand.value).producer;
+      if (graph.is_parameter(operand.value)) {
+        size(SizeOf::parameter_bytes) += bytes;
+      } else if (maker == kNone<NodeId> || !is_within(maker)) {
+        ++size(SizeOf::inputs);
+      }
+    }
+    for (const ValueId output : graph.outputs(node)) {
+      measure(output);
+      const auto users = graph.users(output);
+      const bool leaves =
+          graph.is_graph_output(output) || !std::all_of(users.begin(), users.end(), is_within);
+      size(SizeOf::outputs) += leaves ? 1U : 0U;
+    }
+  }
+  size(SizeOf::nodes) = nodes.size();
+  size(SizeOf::activation_bytes) = activation_peak(graph, nodes);
+  return sizes;
+}
+
+namespace {
+
+// The numbers of a message that tells of a limit, but for those that are part of a word.
+std::set<std::uint64_t> numbers_of_limit(std::string_view message) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"exceed", "limit", "max", "most", "more than", "larger", "greater", "too ", "only", "beyond",
+       "up to", "fit", "out of"});
+  const bool is_of_limit = std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return message.find(word) != message.npos;
+  });
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 56U;
+  std::set<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < message.size() && is_of_limit; ++i) {
+    const bool is_in_word = i > 0 && is_name_character(message[i - 1]) && message[i - 1] != ':';
+    if (!is_digit(message[i]) || is_in_word) continue;
+    std::uint64_t number = 0;
+    for (; i < message.size() && is_digit(message[i]) && number < kMost; ++i) {
+      number = 10 * number + static_cast<std::uint64_t>(message[i] - '0');
+    }
+    numbers.insert(number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<SizeLimit> limits_said(std::string_view message, const PieceSizes& sizes) {
+  const std::set<std::uint64_t> numbers = numbers_of_limit(message);
+  std::vector<SizeLimit> said;
+  for (std::size_t of = 0; of < kSizeCount; ++of) {
+    const auto stated = numbers.find(sizes[of]);
+    if (stated == numbers.end()) continue;
+    for (auto most = stated; most != numbers.begin() && *--most > 0;) {
+      said.push_back({static_cast<SizeOf>(of), *most, sizes[of], true});
+    }
+  }
+  return said;
+}
+
+namespace {
+
+constexpr std::size_t kMostExperiments = 14;
+constexpr std::size_t kMostNarrowed = 10;
+constexpr std::size_t kFewItems = 40;    // of so many all runs are looked at
+constexpr std::size_t kMostStarts = 24;  // of runs of more
+
+class SizeSearch {
+ public:
+  SizeSearch(const Graph& graph, Questions& questions, const ItemOrder& order,
+             const FailingSet& region, std::size_t length)
+      : graph_(graph),
+        questions_(questions),
+        order_(order),
+        region_(region),
+        failing_(prefix_of(region.items, length)),
+        common_(failing_) {}
+
+  std::optional<SizeLimit> find() {
+    refused_.fill(std::numeric_limits<std::uint64_t>::max());
+    for (const ItemSet& piece : questions_.passed(region_.items, region_.remedies))
+      note(sizes(piece), true);
+    note(sizes(failing_), false);
+    message_ = questions_.ask(failing_, region_.remedies).answer.message;
+    const auto said = limits_said(message_, sizes(failing_));
+    constexpr std::size_t kLeastItems = 4;  // what is asked about fewer tells nothing
+    if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
+    collect();
+    for (std::size_t i = 0; i < kMostExperiments && (is_together_ || left() > 1); ++i) {
+      const auto best =
+          std::max_element(pool_.begin(), pool_.end(), [&](const Tried& x, const Tried& y) {
+            return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
+          });
+      if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
+      ask(*best);
+    }
+    // Where the numbers of the message tell the size, it needs no other witness.
+    const auto stated =
+        std::find_if(said.begin(), said.end(), [&](const SizeLimit& one) { return explains(one); });
+    if (stated != said.end()) return narrowed(stated->of, stated->most);
+    if (is_together_) return std::nullopt;
+    for (std::size_t of = 0; of < kSizeCount; ++of) {
+      if (is_left(of)) return narrowed(static_cast<SizeOf>(of), std::nullopt);
+    }
+    return safe_limit();
+  }
+
+ private:
+  struct Tried {
+    ItemSet items;
+    PieceSizes sizes;
+    bool is_without_one = false;  // the failing piece without an item that is not its last
+    bool is_asked = false;
+  };
+  enum class Said : std::uint8_t { passes, fails, nothing };
+
+  PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
+
+  ItemSet run(std::size_t begin, std::size_t end) const {
+    const auto first = region_.items.begin();
+    return {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  void add(ItemSet items, bool is_without_one = false) {
+    if (items.empty() || questions_.is_asked(items, region_.remedies)) return;
+    const PieceSizes measured = sizes(items);
+    pool_.push_back({std::move(items), measured, is_without_one});
+  }
+
+  void collect() {
+    const std::size_t count = region_.items.size(), length = failing_.size();
+    const std::size_t step = count <= kFewItems ? 1 : (count + kMostStarts - 1) / kMostStarts;
+    std::set<std::size_t> lengths = {1,      length / 2, length - length / 4, length - 1,
+                                     length, length + 1, length + length / 4};
+    for (std::size_t i = 1; i <= count && count <= kFewItems; ++i) lengths.insert(i);
+    for (std::size_t begin = 0; begin < count; begin += step) {
+      for (const std::size_t one : lengths) {
+        if (begin + one <= count) add(run(begin, begin + one));
+      }
+    }
+    std::array<std::pair<std::uint64_t, std::uint32_t>, kSizeCount> largest = {};
+    for (const std::uint32_t item : region_.items) {
+      const PieceSizes alone = sizes({item});
+      for (std::size_t of = 0; of < kSizeCount; ++of)
+        largest[of] = std::max(largest[of], {alone[of], item});
+    }
+    for (const auto& [size, item] : largest) add({item});
+    for (std::size_t part = 1; part < 5; ++part) {
+      const ItemSet left_out = {failing_[part * (length - 1) / 5]};
+      ItemSet rest = without(failing_, left_out);
+      if (is_convex(order_, rest)) add(std::move(rest), true);
+    }
+  }
+
+  // ---- explanations ----
+
+  void note(const PieceSizes& sizes, bool passes) {
+    for (std::size_t of = 0; of < kSizeCount; ++of) {
+      if (passes) most_[of] = std::max(most_[of], sizes[of]);
+      if (!passes) refused_[of] = std::min(refused_[of], sizes[of]);
+    }
+    if (passes) passed_.push_back(sizes);
+  }
+
+  bool is_left(std::size_t of) const { return most_[of] < refused_[of]; }
+  std::size_t left() const {
+    std::size_t count = 0;
+    for (std::size_t of = 0; of < kSizeCount; ++of) count += is_left(of) ? 1U : 0U;
+    return count;
+  }
+  bool explains(const SizeLimit& limit) const {
+    const auto of = static_cast<std::size_t>(limit.of);
+    return is_left(of) && most_[of] <= limit.most && limit.most < refused_[of];
+  }
+
+  Said says(std::size_t of, const Tried& tried) const {
+    if (tried.sizes[of] >= refused_[of]) return Said::fails;
+    return tried.sizes[of] <= most_[of] ? Said::passes : Said::nothing;
+  }
+
+  static bool has(const ItemSet& items, const ItemSet& part) {
+    return std::includes(items.begin(), items.end(), part.begin(), part.end());
+  }
+
+  // What it means for the piece that some of the items fail together, which are then in all that fails.
+  Said says_together(const Tried& tried) const {
+    if (tried.is_without_one) return Said::fails;
+    if (!has(tried.items, {failing_.back()})) return Said::passes;
+    return has(tried.items, common_) ? Said::fails : Said::nothing;
+  }
+
+  // How many explanations at least go, whatever the answer.
+  std::size_t worth(const Tried& tried) const {
+    if (tried.is_asked) return 0;
+    std::size_t pass = 0, fail = 0;
+    const auto count = [&](Said said) {
+      pass += said == Said::passes ? 1U : 0U;
+      fail += said == Said::fails ? 1U : 0U;
+    };
+    for (std::size_t of = 0; of < kSizeCount; ++of) {
+      if (is_left(of)) count(says(of, tried));
+    }
+    if (is_together_) count(says_together(tried));
+    return std::min(pass, fail);
+  }
+
+  // The items of a large piece that lacks many of those that are in all that fails: should it fail, too, few are left to
+  // fail together. 0: it is no such piece.
+  std::size_t witness(const Tried& tried) const {
+    const bool lacks_many = 3 * without(common_, tried.items).size() >= common_.size();
+    return is_together_ && !tried.is_asked && lacks_many ? tried.items.size() : 0;
+  }
+
+  // ---- asking ----
+
+  Judgement answer(const ItemSet& items) {
+    return judge(questions_.ask(items, region_.remedies), region_.signature);
+  }
+
+  void ask(Tried& tried) {
+    tried.is_asked = true;
+    const Judgement said = answer(tried.items);
+    if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
+    note(tried.sizes, said == Judgement::pass);
+    // Each of some items is needed: so many do not fail together by themselves.
+    constexpr std::size_t kMostTogether = 3;
+    if (said == Judgement::pass && tried.is_without_one && ++needed_ == kMostTogether)
+      is_together_ = false;
+    if (said == Judgement::pass || has(tried.items, common_)) return;
+    ItemSet common;
+    std::set_intersection(common_.begin(), common_.end(), tried.items.begin(), tried.items.end(),
+                          std::back_inserter(common));
+    common_ = std::move(common);
+    const bool has_last = !common_.empty() && common_.back() == failing_.back();
+    if (!has_last || (is_convex(order_, common_) && answer(common_) == Judgement::pass))
+      is_together_ = false;
+  }
+
+  // True when a half fails that is small: then it does so for another reason than the size of the whole.
+  bool fails_in_half(const Tried& tried) {
+    const std::size_t middle = tried.items.size() / 2;
+    if (middle == 0) return false;
+    const std::vector<ItemSet> passed = questions_.passed(region_.items, region_.remedies);
+    for (const bool is_first : {true, false}) {
+      Tried half;
+      const auto cut = tried.items.begin() + static_cast<std::ptrdiff_t>(middle);
+      half.items = is_first ? ItemSet(tried.items.begin(), cut) : ItemSet(cut, tried.items.end());
+      half.sizes = sizes(half.items);
+      bool may_fail = false;
+      for (std::size_t of = 0; of < kSizeCount; ++of) {
+        may_fail = may_fail ||
+                   (is_left(of) && says(of, tried) == Said::fails && says(of, half) == Said::fails);
+      }
+      const bool is_known = std::any_of(passed.begin(), passed.end(),
+                                        [&](const ItemSet& one) { return has(one, half.items); });
+      if (!may_fail && !is_known && answer(half.items) == Judgement::same) return true;
+    }
+    return false;
+  }
+
+  // ---- the limit ----
+
+  // The piece that is not asked about yet with the size nearest to `target`, of those above `low` and below `high`.
+  Tried* nearest(std::size_t of, std::uint64_t target, std::uint64_t low, std::uint64_t high) {
+    if (region_.items.size() > kFewItems) add_runs(of, target);
+    Tried* best = nullptr;
+    const auto distance = [&](const Tried& one) {
+      return std::max(one.sizes[of], target) - std::min(one.sizes[of], target);
+    };
+    for (Tried& one : pool_) {
+      if (one.is_asked || one.sizes[of] <= low || one.sizes[of] >= high) continue;
+      if (best == nullptr || distance(one) < distance(*best)) best = &one;
+    }
+    return best;
+  }
+
+  // Runs whose size just reaches the target, and those of one item less.
+  void add_runs(std::size_t of, std::uint64_t target) {
+    const std::size_t count = region_.items.size();
+    for (std::size_t begin = 0; begin < count; begin += (count + kMostStarts - 1) / kMostStarts) {
+      std::size_t low = begin, high = count;
+      while (high - low > 1) {
+        const std::size_t middle = low + (high - low) / 2;
+        (sizes(run(begin, middle))[of] >= target ? high : low) = middle;
+      }
+      add(run(begin, high));
+      add(run(begin, low));
+    }
+  }
+
+  SizeLimit narrowed(SizeOf kind, std::optional<std::uint64_t> said) {
+    const auto of = static_cast<std::size_t>(kind);
+    const std::set<std::uint64_t> numbers = numbers_of_limit(message_);
+    const auto number = numbers.lower_bound(most_[of]);
+    if (!said && number != numbers.end() && *number < refused_[of]) said = *number;
+    for (std::size_t i = 0; i < kMostNarrowed && is_left(of); ++i) {
+      const std::uint64_t low = most_[of], high = refused_[of];
+      if (20 * (high - low) <= low && !said) break;
+      Tried* next = nullptr;
+      if (said && low <= *said && *said < high) {
+        next = nearest(of, *said, low, *said + 1);
+        if (next == nullptr && i < 3) next = nearest(of, *said, *said, high);
+      } else {
+        next = nearest(of, low + (high - low) / 2, low, high);
+      }
+      if (next == nullptr) break;
+      ask(*next);
+    }
+    const bool is_said = said && most_[of] <= *said && *said < refused_[of];
+    if (!is_left(of)) return safe_limit().value_or(SizeLimit{kind, 1, refused_[of]});
+    return {kind, is_said ? *said : most_[of], refused_[of], is_said};
+  }
+
+  // Large pieces fail, and no size separates them: the one that keeps most of what passes below all that failed.
+  std::optional<SizeLimit> safe_limit() const {
+    std::optional<SizeLimit> best;
+    std::size_t most_kept = 0;
+    for (const SizeOf kind : {SizeOf::nodes, SizeOf::parameter_bytes, SizeOf::activation_bytes}) {
+      const auto of = static_cast<std::size_t>(kind);
+      std::size_t kept = 0;
+      std::uint64_t most = 0;
+      for (const PieceSizes& one : passed_) {
+        if (one[of] >= refused_[of]) continue;
+        ++kept;
+        most = std::max(most, one[of]);
+      }
+      if (most == 0 || kept <= most_kept) continue;
+      most_kept = kept;
+      best = SizeLimit{kind, most, refused_[of]};
+    }
+    return best;
+  }
+
+  const Graph& graph_;
+  Questions& questions_;
+  const ItemOrder& order_;
+  const FailingSet& region_;
+  const ItemSet failing_;
+  ItemSet common_;  // the items that are in all that fails
+  std::string message_;
+  std::vector<Tried> pool_;
+  std::vector<PieceSizes> passed_;
+  PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
+  bool is_together_ = true;              // items may fail together
+  std::size_t needed_ = 0;               // without each of so many the piece passes
+};
+
+}  // namespace
+
+std::optional<SizeLimit> limit_of_size(const Graph& graph, Questions& questions,
+                                       const ItemOrder& order, const FailingSet& region,
+                                       std::size_t length) {
+  if (length < 2 || length > region.items.size()) return std::nullopt;
+  return SizeSearch(graph, questions, order, region, length).find();
+}
+
 // A list holds the regions left to search; a culprit puts the rest of its region back on it. Every
 // region is convex: the partition is; the descendants of an item within a convex set are; and so is
 // the rest, since no path enters it from them.
@@ -964,6 +1299,7 @@ class Search {
       return true;
     }
     Finding finding = finding_alone(region, alone, suspect.by);
+    if (finding.kind == FindingKind::culprit) take_limit(region, suspect.item, answer, finding);
     if (finding.kind == FindingKind::remedy) {
       regions_.push_back({.items = region.items, .remedies = finding.remedies});
     } else {
@@ -1014,8 +1350,8 @@ class Search {
     const ItemSet items = prefix_of(region.items, prefix.length);
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
     const FailingSet failing{region.items, region.remedies, signature};
-    if (is_limit_of_size(questions_, order_, failing, prefix.length)) {
-      return report_size(region, prefix.length);
+    if (const auto limit = limit_of_size(graph_, questions_, order_, failing, prefix.length)) {
+      return report_size(region, prefix.length, *limit);
     }
     Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
     if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
@@ -1032,17 +1368,48 @@ class Search {
 
   // ---- size ----
 
-  bool report_size(const Region& region, std::size_t length) {
+  bool report_size(const Region& region, std::size_t length, const SizeLimit& limit) {
     const ItemSet items = prefix_of(region.items, length);
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
     if (!is_confirmed(items, region.remedies, answer)) {
       report_flaky(region, answer, items);
       return true;
     }
-    Finding finding{.kind = FindingKind::size, .within = nodes(items)};
-    finding.most_nodes = nodes(prefix_of(region.items, length - 1)).size();
-    report(region, answer, std::move(finding));
+    report(region, answer, {.kind = FindingKind::size, .within = nodes(items), .limit = limit});
     return true;
+  }
+
+  // An item that fails alone may be too large itself, if the message says so: then the largest that is within the
+  // limit passes, one of another op that is beyond it fails, and nothing that passed is beyond it.
+  void take_limit(const Region& region, std::uint32_t item, const JudgedAnswer& failure,
+                  Finding& finding) {
+    const auto size_of = [this](std::uint32_t one, SizeOf of) {
+      return sizes_of(graph_, nodes({one}))[static_cast<std::size_t>(of)];
+    };
+    const auto passes = [&](std::uint32_t one) {
+      return questions_.ask({one}, region.remedies).passes();
+    };
+    for (const SizeLimit& limit :
+         limits_said(failure.answer.message, sizes_of(graph_, finding.nodes))) {
+      std::optional<std::uint32_t> within, beyond;
+      for (const std::uint32_t other : region.items) {
+        const std::uint64_t size = size_of(other, limit.of);
+        const bool is_other_op =
+            graph_.op(order_.first_node(other)) != graph_.op(order_.first_node(item));
+        if (size <= limit.most && (!within || size > size_of(*within, limit.of))) within = other;
+        if (size > limit.most && is_other_op) beyond = other;
+      }
+      if (!within || !passes(*within) || (beyond && passes(*beyond))) continue;
+      const auto passed = questions_.passed(region.items, region.remedies);
+      if (std::any_of(passed.begin(), passed.end(), [&](const ItemSet& piece) {
+            return sizes_of(graph_, nodes(piece))[static_cast<std::size_t>(limit.of)] > limit.most;
+          })) {
+        continue;
+      }
+      finding.kind = FindingKind::size;
+      finding.limit = limit;
+      return finding.nodes.clear();
+    }
   }
 
   // ---- the last resort ----

@@ -373,6 +373,16 @@ std::vector<EvidenceCase> Evidence::cases(const OpName& op) const {
   return cases;
 }
 
+std::vector<EvidenceCase> Evidence::passed() const {
+  std::vector<EvidenceCase> passed;
+  for (const auto& [op, cases] : cases_) {
+    for (const auto& [text, item] : cases) {
+      if (item.passed) passed.push_back(item);
+    }
+  }
+  return passed;
+}
+
 std::size_t Evidence::case_count() const {
   std::size_t count = 0;
   for (const auto& [op, cases] : cases_) count += cases.size();
@@ -396,6 +406,17 @@ struct NumberRange {
   bool is_empty() const { return low > high; }
 };
 
+// The largest size of one tensor, or of one axis, of a node.
+std::uint64_t size_of(const EvidenceCase& item, SizeOf of) {
+  return sizes_of(*item.graph, std::span(&item.node, 1))[static_cast<std::size_t>(of)];
+}
+
+// A limit half way between those that passed and those that failed; nullopt when some that failed are no larger.
+std::optional<SizeLimit> limit_between(SizeOf of, std::uint64_t passed, std::uint64_t failed) {
+  if (passed == 0 || failed <= passed) return std::nullopt;
+  return SizeLimit{of, passed + (failed - passed - 1) / 2, failed};
+}
+
 class ConditionList {
  public:
   ConditionList(const OpName& op, std::span<const EvidenceCase> cases, const OpFacts& facts)
@@ -415,6 +436,7 @@ class ConditionList {
     for (const std::string& name : attribute_names_) add_ranges(name);
     std::vector<RuleCondition> list;
     for (auto& [text, rule] : rules_) list.push_back({std::move(rule), text});
+    for (const SizeOf of : {SizeOf::tensor_bytes, SizeOf::axis_elements}) add_size(of, list);
     return list;
   }
 
@@ -493,6 +515,19 @@ class ConditionList {
     add("attribute " + name + " in a range", rule);
   }
 
+  void add_size(SizeOf of, std::vector<RuleCondition>& list) const {
+    std::uint64_t passed = 0, failed = std::numeric_limits<std::uint64_t>::max();
+    for (const EvidenceCase& item : cases_) {
+      if (item.passed) passed = std::max(passed, size_of(item, of));
+      if (item.failed && !item.passed) failed = std::min(failed, size_of(item, of));
+    }
+    const auto limit = limit_between(of, passed, failed);
+    if (!limit) return;
+    Rule rule = op_rule_;
+    rule.add(larger_than(of, limit->most));
+    list.push_back({std::move(rule), "size", limit});
+  }
+
   std::span<const EvidenceCase> cases_;
   const OpFacts& facts_;
   Rule op_rule_;
@@ -501,6 +536,12 @@ class ConditionList {
 };
 
 }  // namespace
+
+Condition larger_than(SizeOf of, std::uint64_t most) {
+  const std::string end =
+      (of == SizeOf::axis_elements ? ".dim) > " : ".bytes) > ") + std::to_string(most);
+  return relation_condition(parse_relation("max(in" + end + " or max(out" + end).value());
+}
 
 std::vector<RuleCondition> conditions_of(const OpName& op, std::span<const EvidenceCase> cases,
                                          const OpFacts& facts) {
@@ -554,6 +595,7 @@ struct Candidate {
   Rule rule;
   std::string text;
   std::size_t conditions = 1;
+  std::optional<SizeLimit> limit = {};
   std::vector<std::size_t> covered = {};  // failed cases that it covers
 };
 
@@ -589,7 +631,8 @@ class OpLearner {
                        .conditions = best->conditions,
                        .failed = best->covered.size(),
                        .passed = passed_.size(),
-                       .failing = failing_of(best->covered)});
+                       .failing = failing_of(best->covered),
+                       .limit = best->limit});
       std::vector<std::size_t> rest;
       std::set_difference(left.begin(), left.end(), best->covered.begin(), best->covered.end(),
                           std::back_inserter(rest));
@@ -671,7 +714,8 @@ class OpLearner {
       if (holds_of_passed(condition.rule)) {
         open.push_back(std::move(condition));
       } else {
-        candidates.push_back({std::move(condition.rule), std::move(condition.text)});
+        candidates.push_back({std::move(condition.rule), std::move(condition.text),
+                              condition.limit ? 2U : 1U, condition.limit});
       }
     }
     for (std::size_t i = 0; i < open.size() && open.size() <= kMostPaired; ++i) {
@@ -737,9 +781,54 @@ class OpLearner {
 
 }  // namespace
 
+namespace {
+
+// A size within which everything passes, and beyond which all cases of several ops fail that failed, one of them of an
+// op that passes within it. `explained` gets these ops.
+std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
+                                        std::set<OpName>& explained) {
+  LearnedRule rule;
+  std::uint64_t most = 0, refused = std::numeric_limits<std::uint64_t>::max();
+  const std::vector<EvidenceCase> passed = evidence.passed();
+  for (const EvidenceCase& item : passed) most = std::max(most, size_of(item, of));
+  bool has_taken_op = false;
+  for (const OpName& op : evidence.failed_ops()) {
+    const std::vector<EvidenceCase> cases = evidence.cases(op);
+    const bool is_beyond = std::all_of(cases.begin(), cases.end(), [&](const EvidenceCase& item) {
+      return !item.failed || (!item.passed && size_of(item, of) > most);
+    });
+    if (!is_beyond) continue;
+    explained.insert(op);
+    for (const EvidenceCase& item : cases) {
+      has_taken_op = has_taken_op || item.passed;
+      if (!item.failed) continue;
+      refused = std::min(refused, size_of(item, of));
+      rule.failing.insert(rule.failing.end(), item.failing.begin(), item.failing.end());
+      ++rule.failed;
+    }
+  }
+  rule.limit = limit_between(of, most, refused);
+  if (!has_taken_op || explained.size() < 2 || !rule.limit) return std::nullopt;
+  rule.rule.add(larger_than(of, rule.limit->most));
+  rule.conditions = 1;
+  rule.passed = passed.size();
+  return rule;
+}
+
+}  // namespace
+
 std::vector<LearnedRule> learn_rules(const Evidence& evidence, const LearningContext& context) {
   std::vector<LearnedRule> rules;
+  std::set<OpName> explained;
+  for (const SizeOf of : {SizeOf::axis_elements, SizeOf::tensor_bytes}) {
+    std::set<OpName> ops;
+    auto rule = rule_of_size(evidence, of, ops);
+    if (!rule || ops.size() <= explained.size()) continue;
+    rules = {*std::move(rule)};
+    explained = std::move(ops);
+  }
   for (const OpName& op : evidence.failed_ops()) {
+    if (explained.contains(op)) continue;
     for (LearnedRule& rule : OpLearner(op, evidence, context).learn()) {
       rules.push_back(std::move(rule));
     }

@@ -1,6 +1,7 @@
 // Lowering: the search for what a compiler refuses, and the rules that are learned.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -168,8 +169,8 @@ class MessageNames {
 };
 
 // The lines of a message that say what is wrong, joined by " <- ". With "Caused by:" these are the
-// first line and the last cause; else the first line with a word such as "error", else the first
-// line that is not empty. Linear.
+// first line and the last cause; else the first line with a word such as "error", or, where it ends in a colon, all
+// behind it that do not; else the first line that is not empty. Linear.
 std::string essential_lines(std::string_view message);
 
 // "<stage>: <what is wrong>", cut to at most 160 bytes. Linear in the message.
@@ -222,8 +223,14 @@ class Questions {
   };
   // Notes that the answer about the piece was of no use.
   void note_blocked(const ItemSet& items, const JudgedAnswer& answer);
+  void forget_blocked() { blocked_.reset(); }
   // The first such piece; nullopt when all answers were of use.
   const std::optional<Blocked>& blocked() const { return blocked_; }
+  // The pieces within these items that passed under the remedies.
+  std::vector<ItemSet> passed(const ItemSet& items, const Remedies& remedies) const;
+  bool is_asked(const ItemSet& items, const Remedies& remedies) const {
+    return known_.contains({items, remedies});
+  }
   // True when a piece with the item passed under the remedies.
   bool has_passed(std::uint32_t item, const Remedies& remedies) const;
 
@@ -413,6 +420,29 @@ class Hints {
   std::vector<Ending> endings_;       // of nodes, sorted
 };
 
+// What a limit is of: first those of PartLimit, in their order, then of single tensors.
+enum class SizeOf : std::uint8_t {
+  nodes,
+  parameter_bytes,
+  inputs,
+  outputs,
+  activation_bytes,
+  tensor_bytes,   // of the largest tensor that a node reads or makes
+  axis_elements,  // of the longest axis of one
+};
+inline constexpr std::size_t kSizeCount = kPartLimitCount + 2;
+using PieceSizes = std::array<std::uint64_t, kSizeCount>;
+
+// Sizes as the limits of a list count them; nodes are in model order. What is unknown counts 0. O(n log n).
+PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes);
+
+struct SizeLimit {
+  SizeOf of = SizeOf::nodes;
+  std::uint64_t most = 0;     // the limit, or the largest size seen to pass
+  std::uint64_t refused = 0;  // the smallest size seen to fail
+  bool is_said = false;       // the backend's message has the limit
+};
+
 enum class SearchEffort : std::uint8_t { hint, node, minimal };
 
 struct SearchOptions {
@@ -433,7 +463,7 @@ enum class FindingKind : std::uint8_t {
   flaky,        // `within` failed once, but not when asked again
   unexplained,  // `within` fails; the search found no part of it to blame
   left_out,     // `nodes` are compiled around, each by itself, as the backend says
-  size,         // pieces of more than `most_nodes` nodes fail, as `within` does
+  size,         // pieces beyond `limit` fail, as `within` does
 };
 
 // named: the backend names the node, and it fails alone for the same reason.
@@ -449,7 +479,7 @@ struct Finding {
   // the remedies under which it failed; for FindingKind::remedy those under which it passes
   Remedies remedies = {};
   bool is_minimal = false;           // no node of `nodes` can be left out
-  std::size_t most_nodes = 0;        // for FindingKind::size
+  SizeLimit limit = {};              // for FindingKind::size
   std::vector<NodeId> blocked = {};  // a piece that told the search nothing, if there is one
   std::string blocked_why = {};      // and why
   std::string signature = {};
@@ -480,16 +510,23 @@ SearchResult search_culprits(const FailedPartition& failed, const Oracle& oracle
 
 // ---- size limit ----
 //
-// Size limit: whether a backend fails on pieces above a size, whatever their nodes. Then no
-// node of a piece is to blame, though without its last one it passes.
-//
-// A few other pieces of the same size, and of one item less, tell: those that begin one item later, and the
-// last of the region.
+// Size limit: a backend fails on pieces that are too large, whichever their nodes are. Then no node of a piece is
+// to blame, though without its last one it passes. What is too large of them is what separates the pieces that pass from
+// those that fail.
 
-// A piece of `length` items of `region` fails, and without its last one passes. True when all others of that
-// size that are asked about fail as `region` does, and all of one item less pass. At most 4 runs.
-bool is_limit_of_size(Questions& questions, const ItemOrder& order, const FailingSet& region,
-                      std::size_t length);
+// The condition that a node has a tensor, or the axis of one, of more than that; `of`: one of the last two.
+Condition larger_than(SizeOf of, std::uint64_t most);
+
+// The limits that a message may state of a piece: numbers below one of its sizes, which the message has, too ("22408
+// bytes exceeds 9000", "24 nodes, at most 16"). In the order of SizeOf. Linear in the message.
+std::vector<SizeLimit> limits_said(std::string_view message, const PieceSizes& sizes);
+
+// A piece of `length` items of `region` fails, and without its last one passes. The limit that explains it, if other
+// pieces that are too large fail, too, and others with that last item pass; nullopt when its items fail together.
+// Asks about at most some 30 pieces, half of them to narrow the limit down to 5%.
+std::optional<SizeLimit> limit_of_size(const Graph& graph, Questions& questions,
+                                       const ItemOrder& order, const FailingSet& region,
+                                       std::size_t length);
 
 // ---- learned pattern ----
 //
@@ -558,7 +595,9 @@ class LearnedPattern {
 // 1. If no case of it passed, the op is denied, in the opsets that were seen.
 // 2. Otherwise one condition that holds for all failed cases and for no passed one; else two
 //    together; else several such rules that together cover the failed cases.
-// 3. Cases that no such rule covers are denied by the names of their nodes, and of cases that both failed
+// 3. Conditions on the sizes of tensors count as two. Where several ops fail beyond a size within which all passes, one rule
+//    of that size stands for them.
+// 4. Cases that no such rule covers are denied by the names of their nodes, and of cases that both failed
 //    and passed the nodes that failed.
 //
 // Among rules of the same length the one that denies the fewest nodes wins, then the first by its
@@ -589,6 +628,8 @@ class Evidence {
   std::vector<OpName> failed_ops() const;
   // The cases of an op, sorted by their text.
   std::vector<EvidenceCase> cases(const OpName& op) const;
+  // Those of all ops that passed.
+  std::vector<EvidenceCase> passed() const;
   std::size_t case_count() const;
 
  private:
@@ -600,13 +641,14 @@ class Evidence {
 // Rule condition: one condition that a rule may set on a node, as learning tries it: "attribute
 // layout is 1", "input 0 is int64", "input 0 has rank 5", "opset 9".
 struct RuleCondition {
-  Rule rule;         // with the op and this condition alone
-  std::string text;  // conditions are sorted by it
+  Rule rule;                            // with the op and this condition alone
+  std::string text;                     // conditions are sorted by it
+  std::optional<SizeLimit> limit = {};  // of one on the size of tensors
 };
 
 // Conditions that hold for at least one failed case of the op, each once, sorted by text: dtypes
 // and ranks of inputs, values of attributes (with the defaults that `facts` knows), opsets, and for
-// number attributes ranges that separate the failed cases from the passed ones.
+// number attributes and the sizes of tensors ranges that separate the failed cases from the passed ones.
 std::vector<RuleCondition> conditions_of(const OpName& op, std::span<const EvidenceCase> cases,
                                          const OpFacts& facts);
 
@@ -629,6 +671,7 @@ struct LearnedRule {
   // The nodes that failed and that it is made of; for the name of one that was not asked about, another of
   // its case.
   std::vector<NodeId> failing = {};
+  std::optional<SizeLimit> limit = {};  // of a rule on the size of tensors
   // True for a rule with conditions, or by name, that is based on few cases.
   bool is_weak() const { return passed > 0 && failed < kStrongEvidence; }
 };

@@ -211,7 +211,16 @@ std::string essential_lines(std::string_view message) {
   }
   const auto fault = std::ranges::find_if(
       lines, [](std::string_view line) { return holds_any(line, kFaultWords); });
-  return std::string(fault == lines.end() ? lines.front() : *fault);
+  if (fault == lines.end()) return std::string(lines.front());
+  const std::string_view first = *fault;
+  if (!first.ends_with(':')) return std::string(first);
+  // It only says where, as its like behind it do: what is wrong is in the others.
+  std::string rest;
+  for (const std::string_view line :
+       std::span(lines).subspan(static_cast<std::size_t>(fault - lines.begin()))) {
+    if (!line.ends_with(':')) rest += (rest.empty() ? "" : " ") + std::string(line);
+  }
+  return rest.empty() ? std::string(first) : rest;
 }
 
 std::string failure_signature(const Answer& answer, const MessageNames& names) {
@@ -286,6 +295,16 @@ bool Questions::has_passed(std::uint32_t item, const Remedies& remedies) const {
     return entry.second.passes() && entry.first.remedies == remedies &&
            std::ranges::binary_search(entry.first.items, item);
   });
+}
+
+std::vector<ItemSet> Questions::passed(const ItemSet& items, const Remedies& remedies) const {
+  std::vector<ItemSet> passed;
+  for (const auto& [asked, answer] : known_) {
+    const bool is_within =
+        std::includes(items.begin(), items.end(), asked.items.begin(), asked.items.end());
+    if (answer.passes() && asked.remedies == remedies && is_within) passed.push_back(asked.items);
+  }
+  return passed;
 }
 
 bool Questions::is_spent() const {
@@ -410,7 +429,7 @@ class ValueSearch {
     Half half = Half::first;
     std::uint32_t cut = interval.end;
     const bool is_worth_it = wrong_.difference != Difference::lower_precision;
-    blocked_.clear();
+    questions_.forget_blocked();
     while (is_worth_it && interval.end - interval.begin > 1) {
       std::tie(half, cut) = wrong_half(interval);
       if (half == Half::first) interval.end = cut;
@@ -434,8 +453,10 @@ class ValueSearch {
     result.message = wrong_.message;
     if (!is_whole(interval)) result.remedies = pinned();
     result.runs = questions_.runs();
-    result.blocked = blocked_;
-    result.blocked_why = blocked_why_;
+    if (const auto& blocked = questions_.blocked()) {
+      result.blocked = nodes_of(failed_.order, blocked->items);
+      result.blocked_why = blocked->why;
+    }
     found_ = interval;
     return result;
   }
@@ -499,21 +520,13 @@ class ValueSearch {
         return half;
       }
       if (!answer.passes() && !tie) {
-        note_blocked(part, answer);
+        questions_.note_blocked(items_of(part), answer);
         return Half::unresolved;
       }
     }
     if (!tie) return Half::neither;
     wrong_ = tie->second;
     return tie->first;
-  }
-
-  // Keeps the first part that could not be run, for the report.
-  void note_blocked(Interval part, const JudgedAnswer& answer) {
-    if (!blocked_.empty()) return;
-    blocked_ = nodes_of(failed_.order, items_of(part));
-    const std::string line = essential_lines(answer.answer.message);
-    blocked_why_ = answer.answer.how.empty() ? line : answer.answer.how + ": " + line;
   }
 
   // As above, at the cut nearest to the middle for which both halves can be run.
@@ -661,11 +674,9 @@ class ValueSearch {
   MessageNames names_;
   Questions questions_;
   const FiniteTest& is_finite_;
-  Answer wrong_;                 // for the interval known to be wrong
-  Interval found_ = {};          // of the last finding
-  std::vector<Left> left_;       // wrong, and still to be searched; the last one is next
-  std::vector<NodeId> blocked_;  // of this finding: a part that could not be run
-  std::string blocked_why_;
+  Answer wrong_;            // for the interval known to be wrong
+  Interval found_ = {};     // of the last finding
+  std::vector<Left> left_;  // wrong, and still to be searched; the last one is next
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -113,6 +114,36 @@ constexpr std::array<Stranger, 9> kStrangers = {{
      "it is a Git LFS pointer, not the file itself; run git lfs pull"sv},
 }};
 
+// Formats of models and weights that cleave does not read, by the ends of their names: files and folders.
+struct OtherFormat {
+  std::string_view ending, what;
+};
+constexpr std::array<OtherFormat, 9> kOtherFormats = {{
+    {".mlpackage"sv,
+     "it is a Core ML package, which is what Core ML compiles; give the model that it was "
+     "converted from, and its "
+     "list with -s coreml"sv},
+    {".mlmodel"sv, "it is a Core ML model; give the model that it was converted from"sv},
+    {".xml"sv, "it is an OpenVINO model; give the ONNX model that it was made of"sv},
+    {".gguf"sv,
+     "it is a GGUF file, weights of an LLM without a graph; export the model to ONNX, as with optimum-cli"sv},
+    {".pte"sv, "it is an ExecuTorch program, compiled; give what torch.export.save wrote (.pt2)"sv},
+    {".aimodel"sv, "it is a compiled model of Apple's; give the model that it was compiled from"sv},
+    {".h5"sv, "it is a Keras model; convert it to .tflite, or to ONNX with tf2onnx"sv},
+    {".pb"sv, "it is a graph of TensorFlow; convert it to .tflite, or to ONNX with tf2onnx"sv},
+    {".safetensors"sv,
+     "it is a safetensors file, weights without a graph; export the model to ONNX"sv},
+}};
+
+// What the format is called, and what to do; "" when the name does not tell.
+std::string_view format_by_name(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const auto found =
+      std::find_if(kOtherFormats.begin(), kOtherFormats.end(),
+                   [&](const OtherFormat& one) { return path.ends_with(one.ending); });
+  return found == kOtherFormats.end() ? std::string_view() : found->what;
+}
+
 const Stranger* find_stranger(std::string_view bytes) {
   const auto found = std::find_if(kStrangers.begin(), kStrangers.end(), [&](const Stranger& s) {
     return bytes.size() >= s.offset && bytes.substr(s.offset).starts_with(s.bytes);
@@ -140,9 +171,10 @@ std::string hex_of(std::string_view bytes) {
 }
 
 // A guess at what a file that is not a model may be.
-std::string description_of(std::string_view bytes) {
+std::string description_of(std::string_view path, std::string_view bytes) {
   constexpr std::size_t kShown = 16;
   if (const Stranger* const stranger = find_stranger(bytes)) return std::string(stranger->what);
+  if (const std::string_view what = format_by_name(path); !what.empty()) return std::string(what);
   const std::string_view start = bytes.substr(0, kShown);
   if (is_text(start))
     return "it begins with " + escaped_in_quotes(start.substr(0, start.find('\n')));
@@ -173,7 +205,15 @@ void complete_tflite(LoadedModel& model) {
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits, const Progress& progress) {
   Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
-  if (!source) return with_way_out(std::move(source).error(), limits);
+  if (!source) {
+    Diagnostics faults = with_way_out(std::move(source).error(), limits);
+    std::error_code error;
+    const std::string_view what = format_by_name(path);
+    if (!what.empty() && std::filesystem::is_directory(path, error)) {
+      faults.front().message = "not a model cleave can read; " + std::string(what);
+    }
+    return faults;
+  }
   const std::string_view bytes = source->bytes();
   if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
   if (find_stranger(bytes) == nullptr) {
@@ -196,7 +236,7 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
       source->path(),
       "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow "
       "Lite); " +
-          description_of(bytes))};
+          description_of(source->path(), bytes))};
 }
 
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {

@@ -9,6 +9,8 @@ once with every tensor of its main graph as an output:
     <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values", "infinite_by_constants"}],
         "sizes": [{"input", "axis", "size", "why"}]}    of open dims of the inputs
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
+    -> {"op": "float", "model": M, "inputs": [{"name", "file"}], "outputs": [{"name", "file"}]}    floats of the main
+       graph as the model has them without its QuantizeLinear and DequantizeLinear
 
 "given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
 random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of
@@ -73,6 +75,32 @@ def with_all_outputs(path):
                 known.add(name)
                 model.graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
     return model.SerializeToString()
+
+
+def without_rounding(path, wanted):
+    """The model's bytes, in which what is quantised and made a float again stays as it was; `wanted` are its outputs."""
+    model = onnx.load(path, load_external_data=False)
+    graph = model.graph
+    makers = {name: node for node in graph.node for name in node.output}
+    floats = [node for node in graph.node if node.op_type == "DequantizeLinear" and node.input[0] in makers]
+    for node in floats:
+        maker = makers[node.input[0]]
+        if maker.op_type == "QuantizeLinear":
+            made = onnx.helper.make_node("Identity", maker.input[:1], node.output, name=node.name)
+            node.CopyFrom(made)
+    del graph.output[:]
+    graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in wanted)
+    return model.SerializeToString()
+
+
+def run_in_floats(request):
+    wanted = [one["name"] for one in request["outputs"]]
+    session = in_stage("compile", open_session, without_rounding(request["model"], wanted), UNOPTIMISED,
+                       Path(request["model"]).resolve().parent)
+    feeds = {one["name"]: in_stage("driver", read_proto, one["file"]) for one in request["inputs"]}
+    made = in_stage("run", run_session, session, feeds, wanted)
+    for one in request["outputs"]:
+        in_stage("driver", write_value, one["file"], one["name"], made[one["name"]])
 
 
 def given_inputs(request):
@@ -206,5 +234,5 @@ if __name__ == "__main__":
     serve(
         "onnxruntime",
         ort.__version__,
-        {"compile": compile_only, "run": run, "capture": capture, "convert": convert},
+        {"compile": compile_only, "run": run, "capture": capture, "convert": convert, "float": run_in_floats},
     )

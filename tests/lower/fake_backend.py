@@ -15,6 +15,7 @@ A rule says when the piece is not compiled, and how:
     above=N       refuses a piece of more than N nodes
     open          refuses a piece with an input of open shape; open=N: if it has more than N nodes
     fixed=X       refuses an op X in a piece whose inputs all have known shapes
+    while=X:FILE  refuses an op X while there is such a file
     crash=X       crashes with SIGSEGV
     hang=X        ignores SIGTERM and sleeps
     fork=X        refuses, and leaves a process that keeps its output open and one in a separate session
@@ -157,6 +158,8 @@ def apply(rule, model):
         raise Refused("op Erf is not supported")
     if kind == "mute" and first_of(model, text):
         raise Refused("internal error: assertion failed in pass 7")
+    if kind == "while" and first_of(model, text.split(":")[0]) and os.path.exists(text.split(":")[1]):
+        raise Refused("internal error: a library is missing")
     if kind == "lie" and first_of(model, text.split(":")[0]):
         raise Refused(f"op {text.split(':')[1]} is not supported")
     if kind == "pair" and all(first_of(model, op) for op in text.split("+")):

@@ -22,7 +22,9 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from place import chain, equal, is_of, run_tests, tests_in, without_times
+from limited_backend import size_of as size_of_piece
+from limited_backend import with_weights
+from place import HERE, chain, equal, is_of, run_tests, tests_in, without_times
 
 GOOD = ["Relu", "Neg", "Abs", "Exp", "Add", "Mul", "Max"]
 BAD = ["Sin", "Cos", "Tan", "Erf", "Ceil", "Sub", "Min"]
@@ -105,6 +107,102 @@ def test_a_run_that_is_killed_goes_on(place):
         same = (place.folder / "whole" / "learned.json").read_bytes()
         equal((place.folder / out / "learned.json").read_bytes(), same)
     return f"{kills} kills"
+
+
+KINDS = {  # of limits, and their names in a list
+    "nodes": "max_nodes", "weights": "max_parameter_bytes", "inputs": "max_inputs", "outputs": "max_outputs",
+    "acts": "max_activation_bytes", "tensor": None, "axis": None,
+}
+
+
+def uneven_model(path, numbers, count):
+    """Products with weights of many sizes, sums of two or with an input, and Relus, on rows of many lengths; one Sin."""
+    nodes, weights, widths, inputs = [], [], {"x": 64}, ["x"]
+    names = ["x"]
+    for i in range(count):
+        source, out = names[-1 - numbers.randrange(min(3, len(names)))], f"v{i}"
+        same = [name for name in names[:-1] if widths[name] == widths[source]]
+        if i == count // 2:
+            nodes.append(helper.make_node("Sin", [source], [out], name=f"n{i}"))
+            widths[out] = widths[source]
+        elif i % 5 == 4:
+            inputs.append(f"x{i}")
+            nodes.append(helper.make_node("Add", [source, f"x{i}"], [out], name=f"n{i}"))
+            widths[out] = widths[f"x{i}"] = widths[source]
+        elif same and numbers.random() < 0.3:
+            nodes.append(helper.make_node("Add", [source, numbers.choice(same)], [out], name=f"n{i}"))
+            widths[out] = widths[source]
+        elif numbers.random() < 0.3:
+            nodes.append(helper.make_node("Relu", [source], [out], name=f"n{i}"))
+            widths[out] = widths[source]
+        else:
+            widths[out] = 16 * numbers.randint(1, 12)
+            weight = helper.make_tensor(f"w{i}", TensorProto.FLOAT, [widths[source], widths[out]],
+                                        [0.5] * (widths[source] * widths[out]))
+            weights.append(weight)
+            nodes.append(helper.make_node("MatMul", [source, f"w{i}"], [out], name=f"n{i}"))
+        names.append(out)
+    read = {name for node in nodes for name in node.input}
+    rows = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width]) for name, width in widths.items()}
+    outputs = [rows[name] for name in names[1:] if name not in read]
+    graph = helper.make_graph(nodes, "uneven", [rows[name] for name in inputs], outputs, weights,
+                              value_info=[rows[name] for name in names[1:] if name in read])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def node_sizes(path, kind):
+    """The size of each node alone, by name, and that of the first third of the model."""
+    model = with_weights(onnx.load(path))
+    weights = {tensor.name: tensor for tensor in model.graph.initializer}
+    values = {value.name: value for value in
+              [*onnx.shape_inference.infer_shapes(model).graph.value_info, *model.graph.input, *model.graph.output]}
+
+    def piece(nodes):
+        made = {name for node in nodes for name in node.output}
+        read = {name for node in nodes for name in node.input if name}
+        later = {name for node in model.graph.node for name in node.input if node not in nodes}
+        later |= {value.name for value in model.graph.output}
+        graph = helper.make_graph(
+            nodes, "piece", [values[name] for name in read if name not in made and name not in weights],
+            [values[name] for name in made if name in later], [weights[name] for name in read if name in weights])
+        return size_of_piece(kind, helper.make_model(graph, opset_imports=model.opset_import))
+
+    nodes = list(model.graph.node)
+    return {node.name: piece([node]) for node in nodes}, piece(nodes[:max(4, len(nodes) // 3)])
+
+
+def test_limits_are_learned_as_limits(place):
+    """With numbers in the message and without, alone and beside an operator that is refused truly."""
+    numbers = random.Random(7)
+    runs = near = limits = 0
+    for kind, name in KINDS.items():
+        model = uneven_model(place.folder / f"{kind}.onnx", numbers, 50)
+        alone, third = node_sizes(model, kind)
+        largest = max(alone.values())
+        limit = sorted(alone.values())[-6] if name is None else max(third, largest + 1)
+        for more in ([], ["op=Sin"], ["mute"], ["mute", "op=Sin"]):
+            words = [sys.executable, str(HERE / "limited_backend.py"), kind, str(limit), *more]
+            backend = place.folder / "limited.json"
+            backend.write_text(json.dumps({"format": "cleave.backend", "version": 1, "name": "limited",
+                                           "serve": {"argv": words, "ops": ["compile"]}}))
+            done, result = place.lower(model, backend, "--until-clean", "--reference", "none", "--no-cache",
+                                       "--deny-out", "learned.json", "--force", "--search-runs", 100)
+            case = (kind, limit, more, result["learned"], result["limits"])
+            refused = {key for key, size in alone.items() if name is None and size > limit}
+            refused |= {node.name for node in onnx.load(model).graph.node if f"op={node.op_type}" in more}
+            equal((case, done.returncode), (case, 0))
+            equal((case, [rule["name"] for rule in result["learned"] if rule["name"]]), (case, []))
+            equal((case, result["nodes_lowered"]), (case, result["nodes"] - len(refused)))
+            runs += result["compiler_runs"]
+            if name is not None:
+                limits += 1
+                assert list(result["limits"]) == [name] and result["limits"][name] <= limit, case
+                near += result["limits"][name] >= 0.95 * limit
+                if "mute" not in more:
+                    equal((case, result["limits"][name]), (case, limit))
+    assert near >= 0.8 * limits, (near, limits)  # the others have no piece within 5%, and say so
+    return f"{4 * len(KINDS)} compilers, {runs} runs; {near} of {limits} limits within 5%"
 
 
 # What each compiler does, the ops that it truly refuses, fields of its file, and options of the run.

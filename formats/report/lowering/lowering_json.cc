@@ -248,7 +248,8 @@ const Fields<OneFinding> kFindingFields = {
      {"max_nodes",
       [](auto& one) {
         const Finding& finding = one.it->finding;
-        return when(finding.kind == FindingKind::size, finding.most_nodes);
+        return when(finding.kind == FindingKind::size && finding.limit.of == SizeOf::nodes,
+                    finding.limit.most);
       },
       "For the kind size: pieces of so many nodes pass. null: it is another."},
      {"blocked",
@@ -354,8 +355,21 @@ const Fields<Said> kLoweringFields = {
       },
       kFindingFields},
      {"learned", the<learned_of>, kLearnedFields},
-     {"max_nodes", of_outcome<&LowerOutcome::most_nodes>,
+     {"max_nodes", [](auto& said) { return said.outcome->limits[PartLimit::nodes]; },
       "A limit that was learned, for the list; null: none was."},
+     {"limits",
+      [](auto& said) {
+        std::vector<std::pair<std::string, std::uint64_t>> learned;
+        for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+          const auto limit = static_cast<PartLimit>(i);
+          const auto& most = said.outcome->limits[limit];
+          if (most) learned.emplace_back(part_limit_name(limit), *most);
+        }
+        return entries(std::move(learned));
+      },
+      "All limits of whole partitions that were learned, by their names in the list: "
+      "max_parameter_bytes and so on.",
+      kOnOneLine},
      {"size_options", [](auto& said) { return size_options(said.outcome->sizes); },
       "Sizes of the open inputs with which partitions compiled: those of the reference's run, else "
       "assumed ones.",
@@ -461,9 +475,10 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   SupportList all = list;
   all.name += kLearnedSuffix;
   all.deny.insert(all.deny.end(), learned.rules.begin(), learned.rules.end());
-  auto& most = all.limits.most[static_cast<std::size_t>(PartLimit::nodes)];
-  if (learned.most_nodes) {
-    most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    const auto& own = learned.limits.most[i];
+    auto& most = all.limits.most[i];
+    if (own) most = std::min(*own, most.value_or(*own));
   }
   return list_json(all);
 }
@@ -491,9 +506,8 @@ constexpr std::array<CiRule, 7> kRules = {{
      "Look at the compiler's own words."},
     {"left-out", "LeftOut", "The compiler leaves the node out and compiles the others.",
      "Deny the node in the support list."},
-    {"size", "Size",
-     "The compiler fails on partitions of more than so many nodes, whichever they are.",
-     "Limit the partition in the support list: max_nodes."},
+    {"size", "Size", "The compiler fails on partitions beyond a size, whichever their nodes are.",
+     "Limit the partition in the support list, as the learned list does."},
 }};
 
 FilePlace place_of(const LoweringReport& report) {

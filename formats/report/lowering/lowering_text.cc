@@ -63,9 +63,9 @@ class AdviceWriter {
 
   std::vector<std::string> write() {
     speak_of_qdq();
-    speak_of_size();
     propose_sizes();
     if (advice_.empty()) warn_of_open_rules();
+    propose_no_cache();
     list_pinned();
     name_command();
     for (const std::string& note : report_.notes) advice_.push_back(escaped(note));
@@ -103,26 +103,12 @@ class AdviceWriter {
     }
   }
 
-  // Large pieces of other nodes each time, of which smaller ones pass: that is what a limit looks like which is
-  // not one of nodes, as of bytes or of constants.
-  void speak_of_size() {
-    constexpr std::size_t kLarge = 16, kLeast = 2;
-    std::vector<std::size_t> sizes;
-    for (const LowerFinding& found : outcome_.findings) {
-      const bool is_together = found.finding.kind == FindingKind::together;
-      if (is_together && found.finding.within.size() >= kLarge) {
-        sizes.push_back(found.finding.within.size());
-      }
-    }
-    if (sizes.size() < kLeast) return;
-    const std::size_t least = *std::min_element(sizes.begin(), sizes.end());
+  // Verdicts that are kept hold for the environment that made them.
+  void propose_no_cache() {
+    if (!outcome_.lowered_before || outcome_.cache_hits == 0) return;
     advice_.push_back(
-        count_text(sizes.size()) +
-        " rules are of nodes that fail only together with many others, in pieces of " +
-        count_text(least) +
-        " nodes and more: a limit of size may be the cause, and no node. Before you keep such "
-        "rules, try \"max_nodes\": " +
-        count_text(least - 1) + " or fewer in the list");
+        "an earlier run of the same lowered " + counted(*outcome_.lowered_before, "node") +
+        ", and this one took verdicts that are kept: --no-cache asks the compiler again");
   }
 
   // Partitions that only lack the sizes of open dims.
@@ -710,10 +696,17 @@ std::string conclusion_text(const LoweringReport& report) {
     line += ", " + counted(outcome.cache_hits, "verdict") + " known";
   }
   line += "; " + counted(outcome.learned.size(), "rule");
-  if (outcome.most_nodes) line += " and max_nodes " + count_text(*outcome.most_nodes);
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    const auto limit = static_cast<PartLimit>(i);
+    if (outcome.limits[limit]) {
+      line +=
+          " and " + std::string(part_limit_name(limit)) + " " + count_text(*outcome.limits[limit]);
+    }
+  }
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
-  std::size_t more = 0, in_part = 0;
+  std::size_t more = 0, in_part = 0, in_less = 0;
   for (const LoweredPart& part : outcome.rounds.back().parts) {
+    in_less += part.attempt.verdict == LowerVerdict::lower_precision ? part.nodes.size() : 0;
     more += part.needs_sizes ? part.nodes.size() : 0;
     if (part.attempt.verdict != LowerVerdict::partly) continue;
     in_part += part.nodes.size() - std::min(left_out(part.attempt), part.nodes.size());
@@ -722,6 +715,7 @@ std::string conclusion_text(const LoweringReport& report) {
     line += "; the compiler also takes " + counted(in_part, "node") +
             " of partitions that it lowers in part";
   }
+  if (in_less > 0) line += "; " + counted(in_less, "node") + " in lower precision";
   if (more > 0) {
     line += "; " + counted(more, "more node") + " with " + words_text(size_options(outcome.sizes));
   }
@@ -782,8 +776,7 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
     case FindingKind::left_out:
       return names + " (left out by the backend: " + escaped(finding.signature) + ")";
     case FindingKind::size:
-      return "too many nodes: other pieces of " + counted(finding.within.size(), "node") +
-             " fail, too, and those of " + count_text(finding.most_nodes) + " pass";
+      return "too large: " + limit_text(finding.limit) + ", whichever the nodes are";
   }
   return {};
 }

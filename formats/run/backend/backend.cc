@@ -81,7 +81,7 @@ bool is_refusal(LowerVerdict verdict) {
 bool is_success(LowerVerdict verdict) {
   return verdict == LowerVerdict::lowered || verdict == LowerVerdict::nothing ||
          verdict == LowerVerdict::tie_order || verdict == LowerVerdict::one_step ||
-         verdict == LowerVerdict::not_run;
+         verdict == LowerVerdict::lower_precision || verdict == LowerVerdict::not_run;
 }
 
 bool may_be_chance(LowerVerdict verdict) { return verdict == LowerVerdict::crashed; }
@@ -567,6 +567,8 @@ Loaded<LoadedBackend> read_backend_file(const std::string& path) {
   return parse_backend(path, source->bytes());
 }
 
+namespace fs = std::filesystem;
+
 bool is_short_backend(std::string_view text) {
   const std::size_t equals = text.find('=');
   return equals != text.npos && text.substr(0, equals).find('/') == text.npos;
@@ -589,6 +591,13 @@ Result<Backend, std::string> parse_short_backend(std::string_view text) {
            " is not a placeholder: there are " + placeholder_list();
   }
   backend.compile = BackendCommand{.argv = *words};
+  // The command runs in a folder of its own: files of this one are named in full. A program by its name alone is on PATH.
+  std::error_code error;
+  auto& argv = backend.compile->argv;
+  for (std::string& word : argv) {
+    const bool is_program = &word == &argv.front() && word.find('/') == word.npos;
+    if (!is_program && fs::is_regular_file(word, error)) word = fs::absolute(word, error).string();
+  }
   return backend;
 }
 
@@ -620,8 +629,6 @@ std::optional<std::vector<std::string>> shell_words(std::string_view text) {
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string name_of(const std::string& path) { return fs::path(path).stem().string(); }
 

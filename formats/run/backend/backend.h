@@ -559,6 +559,8 @@ class BackendSession {
   const Backend& backend() const { return backend_; }
   // Runs one stage that the backend has.
   Attempt run(LowerStage stage, const PieceFiles& piece);
+  // Checks and compiles, as far as the backend has these stages; the first failure counts.
+  Attempt compile(const PieceFiles& piece);
   // The number of calls of the backend so far.
   std::size_t calls() const { return calls_; }
   // Time spent waiting for the backend, its start included, so far.
@@ -567,6 +569,9 @@ class BackendSession {
   // The backend's version: the output of `identity`, else the worker's greeting. Error: why it does
   // not start.
   Result<std::string, Error> identity();
+
+  // A hash of the files that the backend's words name, and of the variables that it passes: a verdict holds for these.
+  std::string made_with() const;
 
   // Sends another request to the worker, as JSON without "op": for the reference. The backend must
   // have a worker.

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -262,6 +263,42 @@ Worker& BackendSession::worker() {
   return *worker_;
 }
 
+// Programs, scripts with those beside them, which they may import, and settings; other files may be what it writes.
+std::string BackendSession::made_with() const {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;
+  constexpr auto kEndings =
+      std::to_array<std::string_view>({".json", ".py", ".sh", ".so", ".toml", ".yaml"});
+  const auto is_input = [&](const std::string& word) {
+    return ::access(word.c_str(), X_OK) == 0 ||
+           std::any_of(kEndings.begin(), kEndings.end(),
+                       [&](std::string_view end) { return word.ends_with(end); });
+  };
+  const auto is_script = [](const fs::path& path) { return path.extension() == ".py"; };
+  std::set<std::string> files;
+  std::error_code error;
+  const PlaceholderValues values{.here = backend_.folder, .cleave = cleave_folder(backend_.folder)};
+  const auto add = [&](const std::vector<std::string>& words) {
+    for (const std::string& word : expand_words(words, values)) {
+      if (!word.starts_with('/') || !fs::is_regular_file(word, error) || !is_input(word)) continue;
+      files.insert(word);
+      if (!is_script(word)) continue;
+      for (const auto& beside : fs::directory_iterator(fs::path(word).parent_path(), error)) {
+        if (is_script(beside.path())) files.insert(beside.path().string());
+      }
+    }
+  };
+  if (backend_.serve) add(backend_.serve->argv);
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile, LowerStage::run}) {
+    if (const BackendCommand* const command = backend_.command(stage)) add(command->argv);
+  }
+  Sha256 hash;
+  for (const std::string& variable : environment_of(backend_.environment)) hash.add_text(variable);
+  for (const std::string& file : files) {
+    hash.add_text(sha256_hex(unrecorded_text(file, kMostBytes)));
+  }
+  return std::move(hash).hex();
+}
+
 Result<std::string, Error> BackendSession::identity() {
   const Stopwatch watch(seconds_);
   return ask_identity();
@@ -272,7 +309,7 @@ Result<std::string, Error> BackendSession::ask_identity() {
     if (!backend_.serve) return std::string();
     auto failure = worker().start();
     if (failure && judge_.is_lost(failure->text)) failure = worker().start();
-    if (failure) return Error{failure->text};
+    if (failure) return Error{std::string(trimmed(failure->text))};
     return worker().version();
   }
   ChildCommand command = child(backend_.identity, {.here = backend_.folder});
@@ -308,6 +345,15 @@ Attempt BackendSession::run(LowerStage stage, const PieceFiles& piece) {
   attempt.stage = stage;
   const bool may_be_room = is_refusal(attempt.verdict) || attempt.verdict == LowerVerdict::driver;
   if (may_be_room && is_disk_full(options_.folder)) attempt.verdict = LowerVerdict::no_room;
+  return attempt;
+}
+
+Attempt BackendSession::compile(const PieceFiles& piece) {
+  Attempt attempt{.verdict = LowerVerdict::lowered};
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
+    if (attempt.verdict == LowerVerdict::lowered && backend_.has(stage))
+      attempt = run(stage, piece);
+  }
   return attempt;
 }
 
@@ -871,15 +917,6 @@ class BackendTest {
     return piece;
   }
 
-  Attempt compile(const PieceFiles& piece) {
-    Attempt attempt{.verdict = LowerVerdict::lowered};
-    for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
-      if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
-      attempt = session_.run(stage, piece);
-    }
-    return attempt;
-  }
-
   static std::string text_of(const Attempt& attempt) {
     std::string text(verdict_name(attempt.verdict));
     if (!attempt.detail.empty()) text += " (" + attempt.detail + ")";
@@ -889,7 +926,7 @@ class BackendTest {
 
   void take(const TestModel& model) {
     const PieceFiles piece = write(model);
-    const Attempt attempt = compile(piece);
+    const Attempt attempt = session_.compile(piece);
     const bool is_good = attempt.verdict == LowerVerdict::lowered;
     add({"compiles " + model.name, is_good ? Outcome::passed : Outcome::failed,
          is_good ? "" : text_of(attempt), attempt.seconds});
@@ -921,7 +958,7 @@ class BackendTest {
   }
 
   void refuse(const TestModel& model) {
-    const Attempt attempt = compile(write(model));
+    const Attempt attempt = session_.compile(write(model));
     const bool is_good = attempt.verdict == LowerVerdict::refused ||
                          attempt.verdict == LowerVerdict::no_output ||
                          attempt.verdict == LowerVerdict::crashed;
@@ -944,7 +981,7 @@ class BackendTest {
     }
     const PieceFiles piece = write(model);
     for (int i = 0; i < kCalls && step.outcome == Outcome::passed; ++i) {
-      const Attempt attempt = compile(piece);
+      const Attempt attempt = session_.compile(piece);
       step.seconds += attempt.seconds;
       if (attempt.verdict == LowerVerdict::lowered) continue;
       step.outcome = Outcome::failed;

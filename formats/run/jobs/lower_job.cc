@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -154,7 +155,6 @@ class LowerJob {
         graph_(split.model().graph),
         pool_(pool),
         book_(graph_, split.facts(), full_names(pool)),
-        others_(graph_, pool),
         search_(graph_, pool, options.search) {}
 
   Result<LowerOutcome, Fault> run() {
@@ -461,17 +461,48 @@ class LowerJob {
     if (place == outcome_.findings.size()) outcome_.findings.push_back(std::move(finding));
   }
 
-  // What others of an op the backends take, before a rule denies them all.
+  // One failing node does not prove that the op fails, and a rule on an op denies each of its nodes. So a few others
+  // that differ from it are asked alone. What passes is evidence, with which the rule gets a condition, or names.
   void ask_others() {
     pool_.lanes().do_all({[this](std::size_t lane) {
       for (std::size_t i = 0; i < outcome_.findings.size() && !error_; ++i) {
         const LowerFinding& found = outcome_.findings[i];
         const bool is_new = found.round == outcome_.rounds.size();
         if (!is_new || found.finding.kind != FindingKind::culprit) continue;
-        others_.ask(found, round().parts, lane, book_);
-        error_ = pool_.lowerer(lane, found.backend).error();
+        PieceLowerer& lowerer = pool_.lowerer(lane, found.backend);
+        ask_others_of(found, lowerer);
+        error_ = lowerer.error();
       }
     }});
+  }
+
+  // At most 8, no case twice. Wrong values come from values: of nodes of one case each has its own.
+  void ask_others_of(const LowerFinding& culprit, PieceLowerer& lowerer) {
+    constexpr std::size_t kMostAsked = 8;
+    const NodeId blamed = culprit.finding.nodes.back();
+    const auto is_first = [&](NodeId node) {
+      const std::string what =
+          culprit.values ? std::to_string(index(node)) : node_case(graph_, node);
+      return asked_.emplace(culprit.backend, what).second;
+    };
+    is_first(blamed);
+    std::size_t asked = 0;
+    for (const LoweredPart& part : round().parts) {
+      if (part.backend != culprit.backend || part.is_lowered) continue;
+      for (const NodeId node : part.nodes) {
+        const bool is_alike =
+            graph_.op(node) == graph_.op(blamed) && graph_.domain(node) == graph_.domain(blamed);
+        if (!is_alike || asked == kMostAsked || !is_first(node)) continue;
+        ++asked;
+        const Answer answer =
+            lowerer.answer_changed({.nodes = {node}, .remedies = culprit.finding.remedies});
+        const bool is_tie =
+            answer.difference == Difference::tie_order || answer.difference == Difference::one_step;
+        if (answer.outcome == OracleOutcome::passes || is_tie) {
+          book_.add_passed(culprit.backend, {&node, 1});
+        }
+      }
+    }
   }
 
   // Learns rules from all findings; round().learned gets the new ones.
@@ -484,17 +515,21 @@ class LowerJob {
     for (const LowerFinding& found : outcome_.findings) {
       const bool is_new =
           found.round == outcome_.rounds.size() && found.finding.kind == FindingKind::size;
-      if (!is_new) continue;
-      const std::size_t most = found.finding.most_nodes;
+      const SizeLimit& size = found.finding.limit;
+      const auto limit = part_limit_of(size.of);
+      if (!is_new || !limit) continue;
       if (!outcome_.targets.empty()) {
-        auto& own = outcome_.learned_by_target[target_of(found.backend)].most_nodes;
-        if (most < own.value_or(graph_.node_count())) round().has_learned_size = true;
-        own = std::min(most, own.value_or(most));
-      } else if (most < outcome_.most_nodes.value_or(graph_.node_count())) {
-        round().has_learned_size = true;
+        lower(outcome_.learned_by_target[target_of(found.backend)].limits, *limit, size.most);
       }
-      outcome_.most_nodes = std::min(most, outcome_.most_nodes.value_or(most));
+      lower(outcome_.limits, *limit, size.most);
     }
+  }
+
+  void lower(PartLimits& limits, PartLimit limit, std::uint64_t most) {
+    auto& own = limits.most[static_cast<std::size_t>(limit)];
+    if (own && *own <= most) return;
+    own = most;
+    round().has_learned_size = true;
   }
 
   void replace_rules(std::vector<Rule> rules, std::vector<Rule>& before) {
@@ -630,15 +665,13 @@ class LowerJob {
   const Graph& graph_;  // with the declared shapes, not those that a profile saw
   LoweringPool& pool_;
   RuleBook book_;
-  OpProbe others_;
   PartSearch search_;
   LowerOutcome outcome_;
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
   // By backend, verdict and nodes: findings of values that blame no node.
   std::map<std::tuple<std::size_t, ValueVerdict, std::vector<NodeId>>, std::size_t> blameless_;
-  std::map<std::size_t, std::set<std::string>>
-      known_cases_;  // by backend: asked alone, or to blame
+  std::set<std::pair<std::size_t, std::string>> asked_;  // by backend: nodes and cases, alone
   std::mutex mutex_;
   std::size_t done_ = 0, kept_of_ = 0;
   std::vector<ValueId> same_;  // see equal_values(); or empty
@@ -649,9 +682,11 @@ class LowerJob {
 
 void add_learned(SupportList& list, const Learned& learned) {
   list.deny.insert(list.deny.end(), learned.rules.begin(), learned.rules.end());
-  auto& most = list.limits.most[static_cast<std::size_t>(PartLimit::nodes)];
-  if (learned.most_nodes)
-    most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    auto& most = list.limits.most[i];
+    const auto& own = learned.limits.most[i];
+    if (own) most = std::min(*own, most.value_or(*own));
+  }
 }
 
 Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned) {
@@ -666,13 +701,51 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
   return fault_of(FaultCause::input, fault.message, fault.notes);
 }
 
+namespace {
+
+// The nodes that the best earlier run of the same model, lists and backends lowered with the same settings, if that is
+// more; keeps the larger number.
+std::optional<std::size_t> lowered_before(const SplitJob& split,
+                                          const std::vector<Backend>& backends,
+                                          const LowerOptions& options, std::size_t now) {
+  const std::string& cache = options.pool.cache_folder;
+  if (cache.empty()) return std::nullopt;
+  const LoadedModel& model = split.model();
+  Sha256 key;
+  key.add_text(std::filesystem::absolute(model.source.path_again()).string());
+  for (const auto& [name, size] : model.bindings.dims)
+    key.add_text(name + "=" + std::to_string(size));
+  for (const std::size_t setting :
+       {model.graph.node_count(), model.bindings.inputs.size(), std::size_t{options.until_clean},
+        std::size_t{options.pool.compares}, std::size_t{options.pool.reference.has_value()},
+        std::size_t{options.search.pins_shapes}, std::size_t{options.search.freezes_values},
+        options.search.most_runs}) {
+    key.add_number(setting);
+  }
+  for (const SupportList& list : split.lists()) key.add_text(list.text);
+  for (const Backend& backend : backends) key.add_text(backend.name + backend.text);
+  const std::string path = cache + "/runs/" + std::move(key).hex();
+  std::size_t before = 0;
+  std::ifstream(path) >> before;
+  if (before > now) return before;
+  std::error_code ignored;
+  std::filesystem::create_directories(cache + "/runs", ignored);
+  std::ofstream(path) << now << '\n';
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
                                         const LowerOptions& options) {
   const Clock::time_point begin = Clock::now();
   auto pool = LoweringPool::start(split.model(), backends, options.pool);
   if (!pool) return pool.error();
   auto outcome = LowerJob(split, backends, options, **pool).run();
-  if (outcome) outcome->seconds = seconds_since(begin);
+  if (!outcome) return outcome;
+  outcome->seconds = seconds_since(begin);
+  if (outcome->is_driver_fault) return outcome;
+  outcome->lowered_before = lowered_before(split, backends, options, outcome->nodes_lowered);
   return outcome;
 }
 
@@ -719,12 +792,8 @@ class Deployment {
                              &Deployment::check_expanded, &Deployment::check_sizes}) {
       if (auto fault = (this->*check)()) return *std::move(fault);
     }
-    const std::vector<std::string> no_devices;
-    const auto written = write_onnx_deployed(
-        input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
-        contexts_, input_.folder, deployed_.file);
-    if (!written) return fault_of(FaultCause::output, written.error().faults.front().message);
-    if (auto fault = try_it()) {
+    if (auto fault = write_and_try()) {
+      if (fault->cause == FaultCause::input) name_failing(*fault);
       std::error_code ignored;
       std::filesystem::remove(path(), ignored);
       return *std::move(fault);
@@ -733,6 +802,34 @@ class Deployment {
   }
 
  private:
+  std::optional<Fault> write_and_try() {
+    const std::vector<std::string> no_devices;
+    const auto written = write_onnx_deployed(
+        input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
+        contexts_, input_.folder, deployed_.file);
+    if (!written) return fault_of(FaultCause::output, written.error().faults.front().message);
+    return try_it();
+  }
+
+  // Names the partitions with which the file fails where all others are functions.
+  void name_failing(Fault& fault) {
+    const std::vector<OnnxContext> all = std::exchange(contexts_, {});
+    std::vector<std::string> names;
+    for (const PartId part : split_.partition.parts()) {
+      if (all[index(part)].empty()) continue;
+      contexts_.assign(all.size(), {});
+      contexts_[index(part)] = all[index(part)];
+      if (write_and_try()) names.push_back(split_.partition.name(part));
+    }
+    contexts_ = all;
+    if (names.empty()) return;
+    fault.faults.front().notes.push_back(
+        "it fails with " +
+        capped_list(
+            names, kMostPartitions, [](const std::string& name) { return name; }, " and # more") +
+        " alone, too: --deny its nodes, and the others are deployed");
+  }
+
   bool is_own(std::size_t backend) const {
     return std::find(backends_.begin(), backends_.end(), backend) != backends_.end();
   }

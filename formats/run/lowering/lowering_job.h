@@ -43,7 +43,8 @@ namespace cleave {
 //             the run's temporary folders, which the next run removes. The journal is locked, so
 //             that only one run at a time uses it.
 //   cache     one file for each verdict, named by its key: cleave's version, backend file, the
-//             backend's version, piece, and what was compared how. Timeouts and crashes are not kept
+//             backend's version, the files and variables that it works with, piece, and what was compared how.
+//             Who asks again for a known verdict, as before a rule is learned, gets none from it. Timeouts and crashes are not kept
 //             unless failures are trusted, since they may have other causes than the piece.
 //
 // Both may have been damaged since: a line with a field that cleave would not have written is no
@@ -71,7 +72,10 @@ class VerdictStore {
   // The known verdict for the key. One from the journal is not a cache hit, since this run made it.
   // nullopt: the caller must ask and then add() the verdict; other threads that look for the key
   // wait for it, so that no piece is compiled twice.
-  std::optional<Attempt> find(const std::string& key);
+  // `may_be_kept`: by an earlier run, in the cache.
+  std::optional<Attempt> find(const std::string& key, bool may_be_kept = true);
+  // Puts a verdict in the place of a refusal that the cache has for the key; else does nothing.
+  void replace_kept(const std::string& key, const Attempt& attempt);
   // Adds a verdict, once for each key. The journal gets it when it is the compiler's answer: a fault
   // on our side, or of a run that is being stopped, is none. Error: the journal cannot be written.
   Status<Error> add(const std::string& key, const Attempt& attempt);
@@ -83,6 +87,7 @@ class VerdictStore {
   std::optional<Attempt> find_in_cache(const std::string& key) const;
 
   bool is_worth_keeping(LowerVerdict verdict) const;
+  void keep(const std::string& key, const Attempt& attempt) const;
 
   std::string cache_;
   bool trusts_failures_;
@@ -223,22 +228,49 @@ bool is_dequantised(const Graph& graph, ValueId value);
 // Linear in the indices. False for other ops, and for indices out of range.
 bool is_tie_order(const IndexOutput& output);
 
+// ---- inner shapes ----
+//
+// Shapes inside a piece, as a run of the reference has them: of the values between its nodes, and of
+// what the bodies of Loop and Scan take and give. Some compilers do not infer these themselves, and
+// refuse an operator for it that they take when they are written down.
+
+struct InnerShapes {
+  // By place; nullopt: it stays as it is.
+  struct Body {
+    std::vector<std::optional<Sizes>> inputs, outputs;
+  };
+  std::map<std::string, std::string> types;  // by value made in the piece: its TypeProto
+  std::map<std::string, Body> bodies;        // by the first output of the node
+
+  bool is_empty() const { return types.empty() && bodies.empty(); }
+};
+
+// Empty when all shapes are known and no node has a body: what is behind one, compilers may not see. Left
+// out are shapes that depend on elements (NonZero and the like), and the branches of an If, of which the
+// run took one. Linear in the nodes' operands.
+InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
+                         const ReferenceRun& run);
+
 // ---- piece change ----
 //
 // Changes to a piece other than to its nodes: boundary shapes pinned to those of a run, inputs
-// frozen to constants, inputs that are equal to others left out. Weights are copied from file to file.
+// frozen to constants, inputs that are equal to others left out, shapes inside stated. Weights are copied from file to
+// file.
 
 struct PieceChange {
   std::unordered_map<std::string, std::vector<std::int64_t>> shapes;  // of inputs and outputs
   std::unordered_map<std::string, Tensor> frozen;                     // inputs
   // Inputs that become copies of others: (input, the other).
   std::vector<std::pair<std::string, std::string>> copies = {};
+  InnerShapes inner = {};
 
-  bool empty() const { return shapes.empty() && frozen.empty() && copies.empty(); }
+  bool empty() const {
+    return shapes.empty() && frozen.empty() && copies.empty() && inner.is_empty();
+  }
 };
 
-// Writes the model at `from` to `to` with the changes. Omits types stated for inner nodes where boundary shapes
-// change, since they may have open shapes. Linear in the bytes.
+// Writes the model at `from` to `to` with the changes. Omits types stated for inner nodes where shapes
+// change, since they may be open. Linear in the bytes.
 Status<Fault> write_changed_piece(const std::string& from, const std::string& to,
                                   const PieceChange& change);
 
@@ -281,7 +313,8 @@ std::string_view piece_ending(const LoadedModel& model);
 // it has it.
 class Turns {
  public:
-  explicit Turns(bool has_others) : has_others_(has_others) {}
+  Turns(bool has_others, std::function<void(const std::string&)> warn)
+      : has_others_(has_others), warn_(std::move(warn)) {}
   // False with one lane: nothing ever runs beside a piece.
   bool has_others() const { return has_others_; }
   // Held while a backend runs.
@@ -289,12 +322,16 @@ class Turns {
   std::unique_lock<std::shared_mutex> alone() { return std::unique_lock(mutex_); }
   // True the first time that a failure of this kind is met: it was not yet seen alone.
   bool is_first(const std::string& failure);
+  // Counts compiles in a row that took too long: of the second one the user is told what it costs to go on.
+  void note(const Attempt& attempt);
 
  private:
   bool has_others_;
   std::shared_mutex mutex_;
   std::mutex seen_mutex_;
-  std::set<std::string> seen_;  // failures
+  std::set<std::string> seen_;                    // failures
+  std::function<void(const std::string&)> warn_;  // or empty
+  std::size_t late_ = 0;                          // in a row
 };
 
 // The context of lowering pieces. All that it refers to must outlive the lowerer.
@@ -333,6 +370,18 @@ struct PieceResult {
   std::optional<ValueId> first_wrong;
 };
 
+// How far the values of what is quantised are from those of the model in floats: the roots of the mean squares, as
+// shares, of the output that is furthest from the reference's share.
+struct FloatDistance {
+  double backend = 0;
+  double reference = 0;
+  // Two right computations, of which each rounds ties in its own way, are as far off.
+  bool is_alike() const { return backend <= 1.25 * reference; }
+};
+
+// The result as an answer to the culprit search.
+Answer answer_of(const PieceResult& result);
+
 class PieceLowerer {
  public:
   // `converter`: the reference's session, which raises opsets; null: there is none.
@@ -341,8 +390,12 @@ class PieceLowerer {
   // Error: a failure of cleave itself to write the piece or the journal.
   Result<PieceResult, Error> lower(const Piece& piece);
 
-  // The same as an answer to the culprit search. An error becomes `unresolved` and is kept.
+  // The same, or without the remedies where these do not change the piece.
+  Result<PieceResult, Error> lower_changed(Piece piece);
+
+  // The same as answers to the culprit search. An error becomes `unresolved` and is kept.
   Answer answer(const Piece& piece);
+  Answer answer_changed(const Piece& piece);
   const std::optional<Error>& error() const { return error_; }
 
   // Whether the backend refuses models of one Add, one Relu and one Identity in the model's opset:
@@ -354,6 +407,10 @@ class PieceLowerer {
 
   std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
   std::size_t hits() const { return hits_; }    // pieces with a known verdict
+
+  // Runs a piece that quantises on the first sample once more, and the model in floats, without QuantizeLinear. nullopt
+  // where that cannot be told, as of outputs that are no floats.
+  std::optional<FloatDistance> distance_to_float(const Piece& piece);
 
   // Compiles the piece, whatever is known of it, and lets a worker keep what it makes in files whose
   // names begin as `out` does. The backend must have a worker that compiles. `same`: by value, the first one
@@ -375,12 +432,13 @@ class PieceLowerer {
     Attempt attempt;
     std::optional<ValueId> first_wrong = {};
   };
-  Result<Made, Error> make(const Piece& piece);
+  Answer answered(const Result<PieceResult, Error>& result);
+  Result<Made, Error> make(const Piece& piece, std::string path = {});
   Status<Error> merge_inputs(Made& made, std::span<const ValueId> same) const;
   PieceChange change_of(const CutPiece& cut, const Piece& piece) const;
-  Result<bool, Error> state_inside(const std::string& path, const Piece& piece) const;
   void pin_program(Made& made) const;
   PieceFiles files_of(const Made& made, std::string out) const;
+  PieceFiles files_to_run(const Made& made, const ReferenceRun& sample) const;
   std::optional<Sizes> known_shape(ValueId value) const;
   Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
   Sha256 key_begin() const;
@@ -390,7 +448,6 @@ class PieceLowerer {
   bool is_new_failure(const Attempt& attempt);
   std::string mismatch_at(const Made& made, const Piece& piece) const;
   bool is_cut_at(ValueId input, const Piece& piece) const;
-  Attempt compile(const PieceFiles& files);
   Attempt compile_simple(const TestModel& model);
   Compared run_sample(const Made& made, const Piece& piece, const ReferenceRun& sample);
   Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
@@ -405,6 +462,7 @@ class PieceLowerer {
   BackendSession* converter_;
   std::vector<bool> random_;          // by value: see random_values()
   std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
+  std::string made_with_;             // see BackendSession::made_with()
   std::optional<Error> error_;
   std::uint64_t written_ = 0;
   bool has_compiled_ = false;
@@ -503,19 +561,19 @@ struct LowerRound {
   // By partition, then by backend. Of several targets: by the backends of the partition's.
   std::vector<LoweredPart> parts;
   std::vector<Rule> learned;      // from this round
-  bool has_learned_size = false;  // from this round: a lower LowerOutcome::most_nodes
+  bool has_learned_size = false;  // from this round: a lower one of LowerOutcome::limits
   double seconds = 0;
 };
 
 // What a list gets.
 struct Learned {
   std::vector<Rule> rules = {};  // deny rules
-  std::optional<std::size_t> most_nodes = {};
+  PartLimits limits = {};
   // Of several targets: what the lists of each get; the fields above have all of it. A node that one
   // is denied goes to the next that takes it.
   std::vector<Learned> by_target = {};
 
-  bool is_empty() const { return rules.empty() && !most_nodes; }
+  bool is_empty() const { return rules.empty() && !limits.is_any(); }
 };
 
 struct LowerOutcome {
@@ -528,9 +586,8 @@ struct LowerOutcome {
   std::vector<Rule> learned;                    // target by target
   std::vector<Learned> learned_by_target = {};  // of several targets
   std::vector<std::string> targets = {};        // their names
-  // Partitions of more nodes fail, whatever the nodes: a limit of the learned list.
-  std::optional<std::size_t> most_nodes = {};
-  Learned denied;  // what of it the last round's split was made with
+  PartLimits limits = {};  // larger partitions fail, whatever their nodes: of the learned list
+  Learned denied;          // what of it the last round's split was made with
   std::size_t nodes = 0;
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;
@@ -539,6 +596,8 @@ struct LowerOutcome {
   std::size_t samples = 0;     // the number of inputs on which values were compared
   bool takes_nothing = false;  // the lists accept no node from the start: nothing was compiled
   bool is_clean = false;
+  // By the best earlier run of the same, where it is kept and better.
+  std::optional<std::size_t> lowered_before = {};
   bool is_eroding = false;       // round after round the readers of the last culprit fail
   bool is_driver_fault = false;  // no backend got as far as a verdict
   // With which sizes of the open inputs partitions compiled: those of the reference run, else those
@@ -550,7 +609,7 @@ struct LowerOutcome {
   double backend_seconds =
       0;  // of these spent waiting for backends and the reference, by each lane
 
-  Learned learned_list() const { return {learned, most_nodes, learned_by_target}; }
+  Learned learned_list() const { return {learned, limits, learned_by_target}; }
 };
 
 // ---- lowering pool ----
@@ -576,6 +635,8 @@ struct PoolOptions {
   // Absolute paths of temporary folders of the run: if it is killed, the next one removes them.
   std::vector<std::string> left_if_killed = {};
   Progress progress = {};
+  std::function<void(const std::string&)> warn =
+      nullptr;  // tells the user at once; any thread calls it
 };
 
 class LoweringPool {
@@ -668,9 +729,6 @@ struct PartFindings {
   bool blames_nothing = false;  // values differ, and no node is to blame: it says nothing of others
 };
 
-// The result as an answer to the culprit search.
-Answer answer_of(const PieceResult& result);
-
 class PartSearch {
  public:
   // All must outlive this. `asked` is called before each question with the number of backend runs.
@@ -686,6 +744,8 @@ class PartSearch {
 
  private:
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
+  static void excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindings& found);
+  static void excuse_precision(LoweredPart& part, const PartFindings& found);
   bool may_pin() const;
   void drop_if_assumed(Finding& finding, const Oracle& plain) const;
   void drop_if_untyped(Finding& finding) const;
@@ -729,6 +789,7 @@ class RuleBook {
  private:
   void learn_from(std::size_t backend, std::vector<LowerFinding>& findings, std::size_t round);
   void deny_left(std::size_t backend, std::vector<LowerFinding>& findings);
+  void deny_large(std::size_t backend, std::vector<LowerFinding>& findings);
   void learn_ops(std::size_t backend, std::vector<LowerFinding>& findings, std::size_t round);
 
   const Graph& graph_;
@@ -738,69 +799,15 @@ class RuleBook {
   std::vector<Rule> rules_;
 };
 
+// The limit of a list on whole partitions; nullopt for a limit of one tensor, which is a rule.
+std::optional<PartLimit> part_limit_of(SizeOf of);
+
+// "9,000 bytes of parameters at most, as it says; 22,408 are refused"
+std::string limit_text(const SizeLimit& limit);
+
 // True when three rounds in a row had the same failure, each at a reader of the culprit before.
 // Then the cut causes the failure, not the nodes.
 bool is_eroding(const Graph& graph, const LowerOutcome& outcome);
-
-// ---- others of op ----
-//
-// OpProbe: one failing node does not prove that the op fails, and a rule on an op denies each of its nodes.
-// So a few others that differ from it are asked alone. What passes is evidence, with which the rule gets a
-// condition, or names. Where values are wrong, nodes of the culprit's own case are asked, too: it may be the
-// values that it reads.
-
-class OpProbe {
- public:
-  // Both must outlive this.
-  OpProbe(const Graph& graph, LoweringPool& pool)
-      : graph_(graph), pool_(pool), known_(pool.backends().size()) {}
-
-  // Asks about nodes of the culprit's op in those of `parts` that its backend does not lower, at most 8,
-  // and tells `book` what passes. No case is asked twice, and of wrong values no node. Call it in a job of `lane`; see
-  // PieceLowerer::error() afterwards.
-  void ask(const LowerFinding& culprit, std::span<const LoweredPart> parts, std::size_t lane,
-           RuleBook& book);
-
- private:
-  static bool is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer);
-
-  const Graph& graph_;
-  LoweringPool& pool_;
-  // Asked alone, and culprits'.
-  struct Known {
-    std::set<std::string> cases;
-    std::set<NodeId> nodes;
-  };
-  std::vector<Known> known_;  // by backend
-};
-
-// ---- inner shapes ----
-//
-// Shapes inside a piece, as a run of the reference has them: of the values between its nodes, and of
-// what the bodies of Loop and Scan take and give. Some compilers do not infer these themselves, and
-// refuse an operator for it that they take when they are written down.
-
-struct InnerShapes {
-  // By place; nullopt: it stays as it is.
-  struct Body {
-    std::vector<std::optional<Sizes>> inputs, outputs;
-  };
-  std::map<std::string, std::string> types;  // by value made in the piece: its TypeProto
-  std::map<std::string, Body> bodies;        // by the first output of the node
-
-  bool is_empty() const { return types.empty() && bodies.empty(); }
-};
-
-// Empty when all shapes are known and no node has a body: what is behind one, compilers may not see. Left
-// out are shapes that depend on elements (NonZero and the like), and the branches of an If, of which the
-// run took one. Linear in the nodes' operands.
-InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
-                         const ReferenceRun& run);
-
-// Writes the model at `from` to `to` with these shapes; what else it states of values inside is left
-// out. Linear in the bytes.
-Status<Fault> write_inner_shapes(const std::string& from, const std::string& to,
-                                 const InnerShapes& shapes);
 
 // ---- finding folder ----
 //

@@ -15,6 +15,7 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "core/lowering/lowering.h"
 #include "core/split/split.h"
@@ -149,18 +150,14 @@ class ChangedPiece {
   ChangedPiece(std::string_view model, const PieceChange& change)
       : model_(model), change_(change) {}
 
-  BytePieces build() {
+  BytePieces build() const {
     BytePieces out;
     for (const MessageField& field : message_fields(model_)) {
-      if (field.number != model_field::kGraph) {
+      if (field.number == model_field::kGraph) {
+        add_message(out, field.number, graph_of(field.payload));
+      } else {
         copy(out, field.bytes);
-        continue;
       }
-      const BytePieces graph = build_graph(field.payload);
-      std::string header;
-      put_header(header, model_field::kGraph, graph.size());
-      out.add(header);
-      out.append(graph);
     }
     return out;
   }
@@ -170,16 +167,35 @@ class ChangedPiece {
     out.add_range(0, static_cast<std::uint64_t>(bytes.data() - model_.data()), bytes.size());
   }
 
-  BytePieces build_graph(std::string_view graph) {
+  static void add_message(BytePieces& out, std::uint32_t number, const BytePieces& message) {
+    std::string header;
+    put_header(header, number, message.size());
+    out.add(header);
+    out.append(message);
+  }
+
+  static void add_value(BytePieces& out, std::uint32_t number, std::string_view name,
+                        std::string_view type) {
+    std::string made;
+    put_bytes(made, number, encode_value_info(name, type));
+    out.add(made);
+  }
+
+  BytePieces graph_of(std::string_view graph) const {
+    const auto& types = change_.inner.types;
+    const bool drops_types = !change_.shapes.empty() || !change_.frozen.empty() || !types.empty();
     BytePieces out;
+    std::set<std::string, std::less<>> stated;
     add_copies(out);
-    const bool drops_types = !change_.shapes.empty() || !change_.frozen.empty();
     for (const MessageField& field : message_fields(graph)) {
       if (field.number == graph_field::kValueInfo && drops_types) continue;
-      if (field.number != graph_field::kInput && field.number != graph_field::kOutput) {
+      if (field.number == graph_field::kNode) {
+        add_node(out, field);
+      } else if (field.number == graph_field::kInput || field.number == graph_field::kOutput) {
+        stated.emplace(field_of(field.payload, value_info_field::kName));
+        add_changed_value(out, field);
+      } else {
         copy(out, field.bytes);
-      } else if (const auto info = changed_value(field)) {
-        out.add(*info);
       }
     }
     std::string made;
@@ -189,6 +205,9 @@ class ChangedPiece {
       put_bytes(made, graph_field::kInitializer, encode_tensor(named));
     }
     out.add(made);
+    for (const auto& [name, type] : types) {
+      if (!stated.contains(name)) add_value(out, graph_field::kValueInfo, name, type);
+    }
     return out;
   }
 
@@ -212,23 +231,67 @@ class ChangedPiece {
                        [&](const auto& copy) { return copy.first == input; });
   }
 
-  // The field with its shape pinned; nullopt for an input that is none any more.
-  std::optional<std::string> changed_value(const MessageField& info) const {
-    std::string name;
-    std::string_view type;
-    for (const MessageField& inner : message_fields(info.payload)) {
-      if (inner.number == value_info_field::kName) name = inner.payload;
-      if (inner.number == value_info_field::kType) type = inner.payload;
+  // An input or an output, with the shape that it is pinned to; an input that is none any more is left out.
+  void add_changed_value(BytePieces& out, const MessageField& info) const {
+    const std::string name(field_of(info.payload, value_info_field::kName));
+    const bool is_input = info.number == graph_field::kInput;
+    if (is_input && is_left_out(name)) return;
+    const auto inner = change_.inner.types.find(name);
+    if (!is_input && inner != change_.inner.types.end()) {
+      return add_value(out, info.number, name, inner->second);
     }
-    if (info.number == graph_field::kInput && is_left_out(name)) return std::nullopt;
     const auto pinned = change_.shapes.find(name);
-    std::string out;
-    if (pinned == change_.shapes.end()) {
-      put_bytes(out, info.number, info.payload);
-    } else {
-      put_bytes(out, info.number, encode_value_info(name, type_with_shape(type, pinned->second)));
+    if (pinned == change_.shapes.end()) return copy(out, info.bytes);
+    const std::string_view type = field_of(info.payload, value_info_field::kType);
+    add_value(out, info.number, name, type_with_shape(type, pinned->second));
+  }
+
+  void add_node(BytePieces& out, const MessageField& node) const {
+    const auto& bodies = change_.inner.bodies;
+    const auto body = bodies.find(std::string(field_of(node.payload, node_field::kOutput)));
+    if (body == bodies.end()) return copy(out, node.bytes);
+    BytePieces made;
+    for (const MessageField& field : message_fields(node.payload)) {
+      if (field.number != node_field::kAttribute ||
+          field_of(field.payload, attribute_field::kName) != "body") {
+        copy(made, field.bytes);
+        continue;
+      }
+      BytePieces attribute;
+      for (const MessageField& inner : message_fields(field.payload)) {
+        if (inner.number == attribute_field::kGraph) {
+          add_message(attribute, inner.number, body_graph(inner.payload, body->second));
+        } else {
+          copy(attribute, inner.bytes);
+        }
+      }
+      add_message(made, field.number, attribute);
+    }
+    add_message(out, node.number, made);
+  }
+
+  BytePieces body_graph(std::string_view graph, const InnerShapes::Body& body) const {
+    BytePieces out;
+    std::size_t inputs = 0, outputs = 0;
+    for (const MessageField& field : message_fields(graph)) {
+      if (field.number == graph_field::kValueInfo) continue;
+      if (field.number == graph_field::kInput) {
+        add_stated(out, field, body.inputs, inputs++);
+      } else if (field.number == graph_field::kOutput) {
+        add_stated(out, field, body.outputs, outputs++);
+      } else {
+        copy(out, field.bytes);
+      }
     }
     return out;
+  }
+
+  void add_stated(BytePieces& out, const MessageField& info,
+                  const std::vector<std::optional<Sizes>>& shapes, std::size_t place) const {
+    const std::string_view type = field_of(info.payload, value_info_field::kType);
+    if (place >= shapes.size() || !shapes[place] || type.empty()) return copy(out, info.bytes);
+    add_value(out, info.number, field_of(info.payload, value_info_field::kName),
+              type_with_shape(type, *shapes[place]));
   }
 
   std::string_view model_;
@@ -300,44 +363,6 @@ Result<CutPiece, Fault> PieceCutter::write_pt2(const Partition& piece,
 std::string_view piece_ending(const LoadedModel& model) {
   if (model.format() == ModelFormat::pt2) return ".pt2";
   return model.format() == ModelFormat::tflite ? ".tflite" : ".onnx";
-}
-
-// ---- others of op ----
-
-void OpProbe::ask(const LowerFinding& culprit, std::span<const LoweredPart> parts, std::size_t lane,
-                  RuleBook& book) {
-  constexpr std::size_t kMostAsked = 8;
-  const NodeId blamed = culprit.finding.nodes.back();
-  PieceLowerer& lowerer = pool_.lowerer(lane, culprit.backend);
-  Known& known = known_[culprit.backend];
-  known.cases.insert(node_case(graph_, blamed));
-  known.nodes.insert(blamed);
-  // Wrong values come from values: of nodes of one case each has its own.
-  const bool is_of_values = culprit.values.has_value();
-  std::size_t asked = 0;
-  for (const LoweredPart& part : parts) {
-    if (part.backend != culprit.backend || part.is_lowered) continue;
-    for (const NodeId node : part.nodes) {
-      const bool is_alike =
-          graph_.op(node) == graph_.op(blamed) && graph_.domain(node) == graph_.domain(blamed);
-      if (!is_alike || asked == kMostAsked) continue;
-      const bool is_new_case = known.cases.insert(node_case(graph_, node)).second;
-      if (!is_new_case && !is_of_values) continue;
-      if (!known.nodes.insert(node).second) continue;
-      ++asked;
-      if (is_taken(node, culprit.finding.remedies, lowerer)) {
-        book.add_passed(culprit.backend, {&node, 1});
-      }
-    }
-  }
-}
-
-bool OpProbe::is_taken(NodeId node, const Remedies& remedies, PieceLowerer& lowerer) {
-  Answer answer = lowerer.answer({.nodes = {node}, .remedies = remedies});
-  if (answer.outcome == OracleOutcome::unchanged) answer = lowerer.answer({.nodes = {node}});
-  const bool is_tie =
-      answer.difference == Difference::tie_order || answer.difference == Difference::one_step;
-  return answer.outcome == OracleOutcome::passes || is_tie;
 }
 
 // ---- inner shapes ----
@@ -503,135 +528,6 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
   return shapes;
 }
 
-namespace {
-
-class StatedPiece {
- public:
-  StatedPiece(std::string_view model, const InnerShapes& shapes) : model_(model), shapes_(shapes) {}
-
-  BytePieces build() {
-    BytePieces out;
-    for (const MessageField& field : message_fields(model_)) {
-      if (field.number != model_field::kGraph) {
-        copy(out, field.bytes);
-      } else {
-        add_message(out, field.number, graph_of(field.payload));
-      }
-    }
-    return out;
-  }
-
- private:
-  void copy(BytePieces& out, std::string_view bytes) const {
-    out.add_range(0, static_cast<std::uint64_t>(bytes.data() - model_.data()), bytes.size());
-  }
-
-  static void add_message(BytePieces& out, std::uint32_t number, const BytePieces& message) {
-    std::string header;
-    put_header(header, number, message.size());
-    out.add(header);
-    out.append(message);
-  }
-
-  BytePieces graph_of(std::string_view graph) const {
-    BytePieces out;
-    std::set<std::string_view> stated;
-    for (const MessageField& field : message_fields(graph)) {
-      if (field.number == graph_field::kValueInfo && !shapes_.types.empty()) continue;
-      if (field.number == graph_field::kNode) {
-        add_node(out, field);
-        continue;
-      }
-      if (field.number == graph_field::kOutput) {
-        const std::string_view name = field_of(field.payload, value_info_field::kName);
-        const auto type = shapes_.types.find(std::string(name));
-        if (type != shapes_.types.end()) {
-          stated.insert(name);
-          add_value(out, field.number, name, type->second);
-          continue;
-        }
-      }
-      copy(out, field.bytes);
-    }
-    for (const auto& [name, type] : shapes_.types) {
-      if (!stated.contains(name)) add_value(out, graph_field::kValueInfo, name, type);
-    }
-    return out;
-  }
-
-  static void add_value(BytePieces& out, std::uint32_t number, std::string_view name,
-                        std::string_view type) {
-    std::string made;
-    put_bytes(made, number, encode_value_info(name, type));
-    out.add(made);
-  }
-
-  void add_node(BytePieces& out, const MessageField& node) const {
-    const auto body = shapes_.bodies.find(std::string(field_of(node.payload, node_field::kOutput)));
-    if (body == shapes_.bodies.end()) return copy(out, node.bytes);
-    BytePieces made;
-    for (const MessageField& field : message_fields(node.payload)) {
-      if (field.number != node_field::kAttribute ||
-          field_of(field.payload, attribute_field::kName) != "body") {
-        copy(made, field.bytes);
-        continue;
-      }
-      BytePieces attribute;
-      for (const MessageField& inner : message_fields(field.payload)) {
-        if (inner.number == attribute_field::kGraph) {
-          add_message(attribute, inner.number, body_graph(inner.payload, body->second));
-        } else {
-          copy(attribute, inner.bytes);
-        }
-      }
-      add_message(made, field.number, attribute);
-    }
-    add_message(out, node.number, made);
-  }
-
-  BytePieces body_graph(std::string_view graph, const InnerShapes::Body& body) const {
-    BytePieces out;
-    std::size_t inputs = 0, outputs = 0;
-    for (const MessageField& field : message_fields(graph)) {
-      if (field.number == graph_field::kValueInfo) continue;
-      if (field.number == graph_field::kInput) {
-        add_stated(out, field, body.inputs, inputs++);
-      } else if (field.number == graph_field::kOutput) {
-        add_stated(out, field, body.outputs, outputs++);
-      } else {
-        copy(out, field.bytes);
-      }
-    }
-    return out;
-  }
-
-  void add_stated(BytePieces& out, const MessageField& info,
-                  const std::vector<std::optional<Sizes>>& shapes, std::size_t place) const {
-    const std::string_view type = field_of(info.payload, value_info_field::kType);
-    if (place >= shapes.size() || !shapes[place] || type.empty()) return copy(out, info.bytes);
-    add_value(out, info.number, field_of(info.payload, value_info_field::kName),
-              type_with_shape(type, *shapes[place]));
-  }
-
-  std::string_view model_;
-  const InnerShapes& shapes_;
-};
-
-}  // namespace
-
-Status<Fault> write_inner_shapes(const std::string& from, const std::string& to,
-                                 const InnerShapes& shapes) {
-  const auto source = SourceFile::open(from);
-  if (!source) return input_fault(source.error());
-  try {
-    const BytePieces pieces = StatedPiece(source->bytes(), shapes).build();
-    const std::vector<ByteSource> sources = {{source->fd(), from, source->stamp()}};
-    return write_pieces(pieces, sources, {to, to});
-  } catch (const protozero::exception& error) {
-    return input_fault({diagnostic_of(from, error.what())});
-  }
-}
-
 // ---- part search ----
 
 namespace {
@@ -726,11 +622,12 @@ void take_size(const FailedPartition& partition, const Oracle& oracle, const Ask
   Questions questions(partition.order, names, oracle, limits);
   const Remedies remedies = partition.remedies | Remedies{.pin_shapes = true};
   const ItemSet all = all_items(partition.order);
-  const std::size_t length = finding.within.size();  // an item is a node here
   const FailingSet failing{all, remedies, signature_of_values()};
-  if (is_limit_of_size(questions, partition.order, failing, length)) {
+  const std::size_t length = finding.within.size();  // an item is a node here
+  if (const auto limit =
+          limit_of_size(partition.graph, questions, partition.order, failing, length)) {
     finding.kind = FindingKind::size;
-    finding.most_nodes = length - 1;
+    finding.limit = *limit;
     finding.nodes.clear();
     found.necessary.reset();
   }
@@ -738,25 +635,6 @@ void take_size(const FailedPartition& partition, const Oracle& oracle, const Ask
 }
 
 }  // namespace
-
-Answer answer_of(const PieceResult& result) {
-  const Attempt& attempt = result.attempt;
-  std::string stage(lower_stage_name(attempt.stage));
-  if (attempt.verdict == LowerVerdict::wrong_values) stage = "values";
-  if (attempt.verdict != LowerVerdict::refused && attempt.verdict != LowerVerdict::wrong_values) {
-    stage = verdict_name(attempt.verdict);
-  }
-  return {.outcome = OracleOutcome::fails,
-          .stage = stage,
-          .how = verdict_words(attempt),
-          .message = attempt.message,
-          .difference =
-              attempt.verdict == LowerVerdict::wrong_values ? Difference::wrong : Difference::none,
-          .first_wrong = result.first_wrong,
-          .runs = result.calls,
-          .may_be_chance = may_be_chance(attempt.verdict),
-          .named = named_in(attempt)};
-}
 
 PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
                                 const std::function<void(std::size_t runs)>& asked) const {
@@ -769,12 +647,11 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     piece.whole = &part.nodes;
     return lowerer.answer(piece);
   };
-  const Oracle uncut = [&](const Piece& piece) {
-    const Answer answer = plain(piece);
-    const bool is_of_cut = piece.remedies != Remedies{} && is_of_cut_only(piece.remedies);
-    return answer.outcome == OracleOutcome::unchanged && is_of_cut
-               ? plain({.nodes = piece.nodes, .attempt = piece.attempt})
-               : answer;
+  const Oracle uncut = [&](Piece piece) {
+    if (!is_of_cut_only(piece.remedies)) return plain(piece);
+    asked(lowerer.calls() - before);
+    piece.whole = &part.nodes;
+    return lowerer.answer_changed(piece);
   };
   const ItemOrder order = order_items(graph_, part.nodes);
   FailedPartition partition{.graph = graph_, .order = order, .answer = answer_of(failed.result)};
@@ -804,6 +681,8 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
       part.attempt.verdict = is_step ? LowerVerdict::one_step : LowerVerdict::tie_order;
       part.is_lowered = true;
     }
+    excuse_ties(part, lowerer, found);
+    excuse_precision(part, found);
     confirm(part, lowerer, found);
     found.blames_nothing =
         std::none_of(found.findings.begin(), found.findings.end(),
@@ -831,6 +710,45 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   confirm(part, lowerer, found);
   take_second_try(part, lowerer, found);
   return found;
+}
+
+// Each rounding of a quantised model may fall to either side of a tie, and what follows goes on from there. Where no node
+// is wrong by itself, and the part is as near to the model in floats as the reference is, nothing else is at fault.
+void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindings& found) {
+  for (const LowerFinding& one : found.findings) {
+    if (one.values == ValueVerdict::culprit || one.values == ValueVerdict::not_finite) return;
+  }
+  const auto distance = lowerer.distance_to_float({.nodes = part.nodes});
+  if (!distance) return;
+  const std::string apart = "as a whole " + percent_text(distance->backend) +
+                            " off the model in floats, the reference " +
+                            percent_text(distance->reference);
+  const bool is_equal = part.is_lowered || distance->is_alike();
+  part.attempt.message =
+      (is_equal ? "equal but for ties, " : "") + apart + ": " + part.attempt.message;
+  if (part.is_lowered || !is_equal) return;
+  part.attempt.verdict = LowerVerdict::one_step;
+  part.is_lowered = true;
+  for (LowerFinding& one : found.findings) {
+    one.values = ValueVerdict::one_step;
+    one.necessary.reset();
+    one.finding.kind = FindingKind::unexplained;
+  }
+}
+
+// Errors of a lower precision add up beyond its tolerance, and are no fault as long as they stay small as a whole.
+void PartSearch::excuse_precision(LoweredPart& part, const PartFindings& found) {
+  constexpr double kMostShare = 0.05;
+  const bool is_of_precision =
+      !part.is_lowered &&
+      std::all_of(
+          found.findings.begin(), found.findings.end(),
+          [](const LowerFinding& one) { return one.values == ValueVerdict::lower_precision; }) &&
+      std::all_of(part.attempt.compared.begin(), part.attempt.compared.end(),
+                  [](const ComparedOutput& one) { return one.is_finite && one.rms <= kMostShare; });
+  if (!is_of_precision) return;
+  part.attempt.verdict = LowerVerdict::lower_precision;
+  part.is_lowered = true;
 }
 
 // The backend says itself what it leaves out, so there is nothing to search for: a finding for each op
@@ -950,12 +868,7 @@ bool PartSearch::fails_again(Piece piece, std::uint32_t times, PieceLowerer& low
   constexpr std::uint32_t kFirstAttempt = 100;  // those below are of the search
   for (std::uint32_t i = 0; i < times; ++i) {
     piece.attempt = kFirstAttempt + i;
-    Answer answer = lowerer.answer(piece);
-    if (answer.outcome == OracleOutcome::unchanged) {
-      piece.remedies = {};
-      answer = lowerer.answer(piece);
-    }
-    if (answer.outcome != OracleOutcome::fails) return false;
+    if (lowerer.answer_changed(piece).outcome != OracleOutcome::fails) return false;
   }
   return true;
 }

@@ -54,7 +54,7 @@ LoweringPool::LoweringPool(const LoadedModel& model, const std::vector<Backend>&
       backends_(backends),
       options_(options),
       store_(options.cache_folder, options.trusts_failures),
-      turns_(lane_count(backends, options.jobs) > 1),
+      turns_(lane_count(backends, options.jobs) > 1, options.warn),
       lanes_(lane_count(backends, options.jobs)) {
   lane_.resize(lanes_.count());
 }
@@ -324,8 +324,10 @@ Difference difference_of(LowerVerdict verdict) {
       return Difference::one_step;
     case LowerVerdict::lower_precision:
       return Difference::lower_precision;
-    default:
+    case LowerVerdict::wrong_values:
       return Difference::wrong;
+    default:
+      return Difference::none;
   }
 }
 
@@ -362,6 +364,17 @@ std::int64_t axis_of(const Graph& graph, NodeId node) {
 
 }  // namespace
 
+void Turns::note(const Attempt& attempt) {
+  const std::lock_guard lock(seen_mutex_);
+  late_ = attempt.verdict == LowerVerdict::timed_out ? late_ + 1 : 0;
+  if (late_ != 2 || !warn_) return;
+  warn_("two compiles in a row " + verdict_words(attempt) +
+        ": each further one that does so costs as long, and a search may ask for many. Ctrl-C "
+        "stops, and the same "
+        "command goes on later; a shorter \"timeout\" in the backend's file, --search-runs N and "
+        "--culprit none cost less");
+}
+
 bool Turns::is_first(const std::string& failure) {
   const std::lock_guard lock(seen_mutex_);
   return seen_.insert(failure).second;
@@ -371,6 +384,7 @@ PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, Backen
     : context_(std::move(context)), session_(session), converter_(converter) {
   random_ = random_values(context_.model.graph);
   shaped_by_data_ = values_shaped_by_data(context_.model.graph);
+  made_with_ = session_.made_with();
 }
 
 // The shape of the value in the reference run, or with the sizes that are assumed.
@@ -388,9 +402,12 @@ std::optional<Sizes> PieceLowerer::known_shape(ValueId value) const {
 PieceChange PieceLowerer::change_of(const CutPiece& cut, const Piece& piece) const {
   PieceChange change;
   const Remedies& remedies = piece.remedies;
-  if (!remedies.pin_shapes && !remedies.freeze_values && !remedies.freeze_cuts) return change;
   if (context_.model.format() != ModelFormat::onnx) return change;
   const Graph& graph = context_.model.graph;
+  if (remedies.state_inside && !context_.samples.empty()) {
+    change.inner = inner_shapes(graph, piece.nodes, context_.samples.front());
+  }
+  if (!remedies.pin_shapes && !remedies.freeze_values && !remedies.freeze_cuts) return change;
   bool is_changed = false;
   for (const ValueId input : cut.inputs) {
     const ReferenceTensor* const tensor =
@@ -408,27 +425,12 @@ PieceChange PieceLowerer::change_of(const CutPiece& cut, const Piece& piece) con
       is_changed = is_changed || shape;
     }
   }
-  if (!is_changed) return {};
   for (const ValueId output : cut.outputs) {
+    if (!is_changed) break;
     const auto shape = is_open(graph, output) ? known_shape(output) : std::nullopt;
     if (shape) change.shapes.emplace(name(output), *shape);
   }
   return change;
-}
-
-// Writes the shapes of the first sample into the piece, where the remedies say so. False when that changes
-// nothing.
-Result<bool, Error> PieceLowerer::state_inside(const std::string& path, const Piece& piece) const {
-  const bool may_state = context_.model.format() == ModelFormat::onnx && !context_.samples.empty();
-  if (!piece.remedies.state_inside || !may_state) return false;
-  const InnerShapes shapes =
-      inner_shapes(context_.model.graph, piece.nodes, context_.samples.front());
-  if (shapes.is_empty()) return false;
-  const std::string stated = path + ".stated.onnx";
-  const auto written = write_inner_shapes(path, stated, shapes);
-  if (!written) return error_of(written.error());
-  if (const auto moved = move_file(stated, path); !moved) return moved.error();
-  return true;
 }
 
 // Notes what the export on the first sample's values changes: open inputs get their shapes, and
@@ -484,18 +486,20 @@ Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
   return !is_not_there;
 }
 
-Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
-  Made made;
-  made.path = context_.folder + "/piece_" + std::to_string(written_++);
-  made.path += piece_ending(context_.model);
+Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece, std::string path) {
+  Made made{.path = std::move(path)};
+  if (made.path.empty()) {
+    made.path = context_.folder + "/piece_" + std::to_string(written_++);
+    made.path += piece_ending(context_.model);
+  }
   auto cut = context_.cutter.write(piece.nodes, {made.path, made.path});
   if (!cut) return error_of(cut.error());
-  bool is_changed = false;
   const PieceChange change = change_of(*cut, piece);
+  bool is_changed = !change.empty();
   made.inputs = std::move(cut->inputs);
   made.outputs = std::move(cut->outputs);
-  if (!change.empty()) {
-    const std::string changed = made.path + ".pinned.onnx";
+  if (is_changed) {
+    const std::string changed = made.path + ".changed.onnx";
     const auto written = write_changed_piece(made.path, changed, change);
     if (!written) return error_of(written.error());
     if (const auto moved = move_file(changed, made.path); !moved) return moved.error();
@@ -507,11 +511,7 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
     }
     std::erase_if(made.inputs,
                   [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
-    is_changed = true;
   }
-  const auto stated = state_inside(made.path, piece);
-  if (!stated) return stated.error();
-  is_changed = is_changed || *stated;
   if (piece.remedies.opset) {
     const auto raised = raise_opset(made, *piece.remedies.opset);
     if (!raised) return raised.error();
@@ -541,7 +541,7 @@ Sha256 PieceLowerer::key_begin() const {
   for (const int number : {kVersionMajor, kVersionMinor, kVersionPatch}) {
     key.add_number(static_cast<std::uint64_t>(number));
   }
-  for (const std::string& text : {backend.name, backend.text, context_.identity}) {
+  for (const std::string& text : {backend.name, backend.text, context_.identity, made_with_}) {
     key.add_text(text);
   }
   return key;
@@ -586,7 +586,7 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
   PieceResult result = made->result;
   const auto key = key_of(*made, piece);
   std::optional<Attempt> known;
-  if (key && !result.is_unchanged) known = context_.store.find(*key);
+  if (key && !result.is_unchanged) known = context_.store.find(*key, piece.attempt == 0);
   result.hash = key.value_or("");
   result.can_run = has_values(*made);
   if (result.is_unchanged) {
@@ -610,6 +610,11 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
     if (key) {
       const auto added = context_.store.add(*key, result.attempt);
       if (!added) return added.error();
+      // What was kept of this piece says otherwise, and was made elsewhere.
+      Piece first = piece;
+      first.attempt = 0;
+      if (piece.attempt > 0)
+        context_.store.replace_kept(key_of(*made, first).value_or(""), result.attempt);
     }
   }
   has_compiled_ = has_compiled_ || is_compiled(result.attempt.verdict);
@@ -652,6 +657,7 @@ PieceLowerer::Compared PieceLowerer::ask_in_turn(const Made& made, const Piece& 
     const auto turn = context_.turns.beside_others();
     compared = ask(made, piece);
   }
+  context_.turns.note(compared.attempt);
   const std::string before = verdict_words(compared.attempt);
   const auto has_failed = [&] {
     return is_refusal(compared.attempt.verdict) &&
@@ -703,8 +709,7 @@ PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
   return compared;
 }
 
-PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& piece,
-                                                const ReferenceRun& sample) {
+PieceFiles PieceLowerer::files_to_run(const Made& made, const ReferenceRun& sample) const {
   PieceFiles files{.model = made.path, .out = made.path + ".out", .pins = made.is_pinned_by_worker};
   for (const ValueId input : made.inputs) {
     files.inputs.push_back({std::string(name(input)), sample.find(name(input))->file});
@@ -713,6 +718,53 @@ PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& p
     const std::string file = made.path + ".result_" + std::to_string(files.outputs.size()) + ".pb";
     files.outputs.push_back({std::string(name(output)), file});
   }
+  return files;
+}
+
+std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece) {
+  const Graph& graph = context_.model.graph;
+  if (converter_ == nullptr || context_.model.onnx() == nullptr || !quantises(graph, piece))
+    return std::nullopt;
+  const auto made = make(piece);
+  if (!made || !has_values(*made)) return std::nullopt;
+  const ReferenceRun& sample = context_.samples.front();
+  const PieceFiles files = files_to_run(*made, sample);
+  nlohmann::json request = {{"model", fs::absolute(context_.model.source.path_again()).string()},
+                            {"inputs", nlohmann::json::array()}};
+  for (const ValueId input : graph.inputs()) {
+    const ReferenceTensor* const tensor = sample.find(name(input));
+    if (tensor != nullptr)
+      request["inputs"].push_back({{"name", name(input)}, {"file", tensor->file}});
+  }
+  for (const NamedFile& output : files.outputs) {
+    request["outputs"].push_back({{"name", output.name}, {"file", output.file + ".float"}});
+  }
+  const Attempt attempt = session_.run(LowerStage::run, files);
+  const WorkerAnswer answer = converter_->request("float", request.dump());
+  calls_ += 1;
+  std::optional<FloatDistance> distance;
+  for (const NamedFile& output : files.outputs) {
+    const auto exact = read_tensor_file(output.file + ".float");
+    const auto own = read_tensor_file(output.file);
+    const auto wanted = read_tensor_file(sample.find(output.name)->file);
+    std::error_code ignored;
+    fs::remove(output.file, ignored);
+    fs::remove(output.file + ".float", ignored);
+    if (attempt.verdict != LowerVerdict::lowered || !exact || !own || !wanted) return std::nullopt;
+    const CompareTolerance& tolerance = session_.backend().tolerance;
+    const FloatDistance one{compare_tensors(*exact, *own, tolerance).rms,
+                            compare_tensors(*exact, *wanted, tolerance).rms};
+    const bool is_worse =
+        !distance || one.backend * distance->reference > distance->backend * one.reference;
+    if (is_worse) distance = one;
+  }
+  fs::remove(made->path);
+  return distance;
+}
+
+PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& piece,
+                                                const ReferenceRun& sample) {
+  const PieceFiles files = files_to_run(made, sample);
   Compared compared{.attempt = session_.run(LowerStage::run, files)};
   if (compared.attempt.verdict == LowerVerdict::lowered) {
     const double seconds = compared.attempt.seconds;
@@ -831,15 +883,6 @@ Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string&
   return attempt;
 }
 
-Attempt PieceLowerer::compile(const PieceFiles& files) {
-  Attempt attempt{.verdict = LowerVerdict::lowered};
-  for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
-    if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
-    attempt = session_.run(stage, files);
-  }
-  return attempt;
-}
-
 Attempt PieceLowerer::compile_simple(const TestModel& model) {
   Sha256 key = key_begin();
   key.add_text(model.bytes);
@@ -852,7 +895,8 @@ Attempt PieceLowerer::compile_simple(const TestModel& model) {
   const std::string path = context_.folder + "/simple_" + std::to_string(written_++) + ".onnx";
   const std::size_t before = session_.calls();
   Attempt attempt;  // says nothing when the model cannot be written
-  if (write_file(path, model.bytes, true)) attempt = compile({.model = path, .out = path + ".out"});
+  if (write_file(path, model.bytes, true))
+    attempt = session_.compile({.model = path, .out = path + ".out"});
   calls_ += session_.calls() - before;
   if (const auto added = context_.store.add(name, attempt); !added && !error_) {
     error_ = added.error();
@@ -872,56 +916,52 @@ std::optional<Attempt> PieceLowerer::refusal_of_simple_models() {
   return first;
 }
 
-Answer PieceLowerer::answer(const Piece& piece) {
-  const auto result = lower(piece);
-  if (!result) {
-    if (!error_) error_ = result.error();
-    return {
-        .outcome = OracleOutcome::unresolved, .stage = "driver", .message = result.error().message};
-  }
-  Answer answer{.runs = result->calls};
-  if (result->is_unchanged) {
+Answer answer_of(const PieceResult& result) {
+  const Attempt& attempt = result.attempt;
+  Answer answer{.how = verdict_words(attempt),
+                .message = attempt.message,
+                .difference = difference_of(attempt.verdict),
+                .first_wrong = result.first_wrong,
+                .runs = result.calls,
+                .may_be_chance = may_be_chance(attempt.verdict),
+                .named = named_in(attempt)};
+  const bool is_refused = is_refusal(attempt.verdict);
+  if (result.is_unchanged) {
     answer.outcome = OracleOutcome::unchanged;
-    return answer;
-  }
-  const Attempt& attempt = result->attempt;
-  answer.how = verdict_words(attempt);
-  answer.message = attempt.message;
-  answer.first_wrong = result->first_wrong;
-  const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values ||
-                        attempt.verdict == LowerVerdict::lower_precision ||
-                        attempt.verdict == LowerVerdict::tie_order ||
-                        attempt.verdict == LowerVerdict::one_step;
-  answer.stage = is_wrong ? "values" : std::string(lower_stage_name(attempt.stage));
-  if (attempt.verdict == LowerVerdict::lowered) {
+  } else if (attempt.verdict == LowerVerdict::lowered) {
     answer.outcome = OracleOutcome::passes;
-  } else if (is_wrong) {
+  } else if (is_refused || answer.difference != Difference::none) {
     answer.outcome = OracleOutcome::fails;
-    answer.difference = difference_of(attempt.verdict);
-  } else if (is_refusal(attempt.verdict)) {
-    answer.outcome = OracleOutcome::fails;
-    answer.may_be_chance = may_be_chance(attempt.verdict);
-    answer.named = named_in(attempt);
-    // Two crashes, or two timeouts, are the same failure.
-    if (attempt.verdict != LowerVerdict::refused) answer.stage = verdict_name(attempt.verdict);
+  }
+  answer.stage = answer.difference == Difference::none ? lower_stage_name(attempt.stage) : "values";
+  // Two crashes, or two timeouts, are the same failure.
+  if (is_refused && attempt.verdict != LowerVerdict::refused && answer.stage != "values") {
+    answer.stage = verdict_name(attempt.verdict);
   }
   return answer;
 }
 
+Result<PieceResult, Error> PieceLowerer::lower_changed(Piece piece) {
+  auto result = lower(piece);
+  if (!result || !result->is_unchanged) return result;
+  piece.remedies = {};
+  return lower(piece);
+}
+
+Answer PieceLowerer::answer(const Piece& piece) { return answered(lower(piece)); }
+
+Answer PieceLowerer::answer_changed(const Piece& piece) { return answered(lower_changed(piece)); }
+
+Answer PieceLowerer::answered(const Result<PieceResult, Error>& result) {
+  if (result) return answer_of(*result);
+  if (!error_) error_ = result.error();
+  return {.stage = "driver", .message = result.error().message};
+}
+
 Result<CutPiece, Error> PieceLowerer::write(const Piece& piece, const std::string& path) {
-  auto cut = context_.cutter.write(piece.nodes, {path, path});
-  if (!cut) return error_of(cut.error());
-  const PieceChange change = change_of(*cut, piece);
-  if (!change.empty()) {
-    const std::string changed = path + ".pinned";
-    const auto written = write_changed_piece(path, changed, change);
-    if (!written) return error_of(written.error());
-    if (const auto moved = move_file(changed, path); !moved) return moved.error();
-  }
-  if (const auto stated = state_inside(path, piece); !stated) return stated.error();
-  std::erase_if(cut->inputs,
-                [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
-  return *std::move(cut);
+  auto made = make(piece, path);
+  if (!made) return made.error();
+  return CutPiece{std::move(made->inputs), std::move(made->outputs)};
 }
 
 }  // namespace cleave

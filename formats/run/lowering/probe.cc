@@ -44,7 +44,7 @@ constexpr std::string_view kHere = "{here}", kCleave = "{cleave}";
 // Modules that the workers in scripts/backends import.
 constexpr std::array<std::string_view, 2> kWorkerModules = {"worker.py", "torch_programs.py"};
 
-Status<Error> write_script(const fs::path& path, std::string_view text) {
+Status<Error> write_text(const fs::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
@@ -78,10 +78,10 @@ class RepeatWriter {
       }
     }
     if (error_) return Error{scripts_.string() + ": cannot be written: " + error_.message()};
-    auto done = write_script(folder_ / "backend.json",
-                             json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-    if (done) done = write_script(folder_ / "repeat.py", kRepeatScript);
-    if (done) done = write_script(folder_ / "command.sh", command_text());
+    auto done = write_text(folder_ / "backend.json",
+                           json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    if (done) done = write_text(folder_ / "repeat.py", kRepeatScript);
+    if (done) done = write_text(folder_ / "command.sh", command_text());
     return done;
   }
 
@@ -173,14 +173,6 @@ namespace {
 
 constexpr std::size_t kMostNames = 20;
 
-Status<Error> write_text(const std::string& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return Done{};
-  return Error{path + ": cannot be written"};
-}
-
 std::string op_of(const Graph& graph, NodeId node) {
   return markdown_text(op_text(graph.domain(node), graph.op(node)));
 }
@@ -234,7 +226,8 @@ std::string_view kind_text(FindingKind kind) {
     case FindingKind::left_out:
       return "The compiler leaves each of these nodes out:";
     case FindingKind::size:
-      return "The model has too many nodes; other pieces of as many fail, and smaller ones pass.";
+      return "The model is too large for the compiler; other pieces as large fail, and smaller "
+             "ones pass.";
   }
   return {};
 }
@@ -363,8 +356,7 @@ std::vector<std::uint32_t> new_constants(const Graph& open, NodeId node, const G
 // The answer about the nodes, with known sizes if the case was asked with them.
 Result<Attempt, Error> ask_piece(PieceLowerer& lowerer, const std::vector<NodeId>& nodes,
                                  bool is_pinned) {
-  auto result = lowerer.lower({.nodes = nodes, .remedies = {.pin_shapes = is_pinned}});
-  if (result && result->is_unchanged) result = lowerer.lower({.nodes = nodes});
+  auto result = lowerer.lower_changed({.nodes = nodes, .remedies = {.pin_shapes = is_pinned}});
   if (!result) return result.error();
   return result->attempt;
 }
@@ -781,7 +773,8 @@ class ProbeJob {
     if (refused.empty()) return;
     const ProbedCase& any = *refused.begin()->second;
     for (LearnedRule& learned : learn_rules(evidence, {graph_of(any), input_.facts[any.model]})) {
-      const ProbedCase& first = *refused.at({learned.rule.domain, learned.rule.op});
+      const auto of_op = refused.find({learned.rule.domain, learned.rule.op});
+      const ProbedCase& first = of_op == refused.end() ? any : *of_op->second;
       learned.rule.why = reason_of(first) + " (" + std::to_string(learned.failed) + " of " +
                          std::to_string(learned.failed + learned.passed) + " cases refused" +
                          (learned.is_weak() ? ", weak evidence)" : ")");
@@ -923,9 +916,7 @@ class ProbeJob {
 
 }  // namespace
 
-bool ProbedCase::is_taken() const {
-  return is_success(attempt.verdict) || attempt.verdict == LowerVerdict::lower_precision;
-}
+bool ProbedCase::is_taken() const { return is_success(attempt.verdict); }
 
 std::size_t ProbeOutcome::count_unanswered() const {
   return static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [](const auto& probed) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "core/lowering/lowering.h"
 #include "formats/base/files.h"
@@ -227,7 +229,7 @@ std::optional<Attempt> VerdictStore::find_in_cache(const std::string& key) const
   return std::move(known->attempt);
 }
 
-std::optional<Attempt> VerdictStore::find(const std::string& key) {
+std::optional<Attempt> VerdictStore::find(const std::string& key, bool may_be_kept) {
   std::unique_lock lock(mutex_);
   added_.wait(lock, [&] { return !asked_.contains(key); });
   if (const auto known = seen_.find(key); known != seen_.end()) {
@@ -241,7 +243,7 @@ std::optional<Attempt> VerdictStore::find(const std::string& key) {
     journaled_.erase(event);
     return attempt;
   }
-  auto cached = find_in_cache(key);
+  auto cached = may_be_kept ? find_in_cache(key) : std::nullopt;
   if (!cached) {
     asked_.insert(key);
     return std::nullopt;
@@ -267,19 +269,28 @@ Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) 
   added_.notify_all();
   // While the run is being stopped, compilers are killed and their files removed.
   if (!is_answer(attempt.verdict) || has_ended_children()) return Done{};
-  const std::string line = line_of(key, attempt);
   if (journal_) {
-    if (auto kept = journal_->add(line); !kept) return kept;
+    if (auto kept = journal_->add(line_of(key, attempt)); !kept) return kept;
   }
-  if (cache_.empty() || !is_worth_keeping(attempt.verdict)) return Done{};
-  // The cache is a convenience: what cannot be kept is computed again.
+  keep(key, attempt);
+  return Done{};
+}
+
+void VerdictStore::replace_kept(const std::string& key, const Attempt& attempt) {
+  const auto kept = find_in_cache(key);
+  if (kept && is_refusal(kept->verdict) && is_success(attempt.verdict)) keep(key, attempt);
+}
+
+// The cache is a convenience: what cannot be kept is computed again.
+void VerdictStore::keep(const std::string& key, const Attempt& attempt) const {
+  if (cache_.empty() || !is_worth_keeping(attempt.verdict)) return;
+  const std::string line = line_of(key, attempt);
   const std::string path = cache_path(key);
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   const std::string hidden = path + "." + std::to_string(::getpid());
   std::ofstream(hidden, std::ios::binary) << line;
   fs::rename(hidden, path, error);
-  return Done{};
 }
 
 // ---- rule book ----
@@ -287,6 +298,7 @@ Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) 
 namespace {
 
 std::string rule_words(const Rule& rule) {
+  if (rule.op.empty()) return "deny where " + rule.conditions.front().relation.text;
   std::string text = "deny op " + op_text(rule.domain, rule.op);
   if (!rule.node_name.empty()) text += " named " + rule.node_name;
   const bool has_conditions =
@@ -320,6 +332,17 @@ bool is_cut_from_qdq(const Graph& graph, const Finding& finding, NodeId node) {
   });
 }
 
+std::string_view size_name(SizeOf of) {
+  constexpr std::array<std::string_view, kSizeCount> kNames = {"nodes",
+                                                               "bytes of parameters",
+                                                               "inputs",
+                                                               "outputs",
+                                                               "bytes of activations",
+                                                               "bytes of one tensor",
+                                                               "elements of an axis"};
+  return kNames[static_cast<std::size_t>(of)];
+}
+
 // How it failed, in the compiler's own words where there are any.
 std::string words_of(const LowerFinding& found) {
   constexpr std::size_t kMostColumns = 200;
@@ -333,6 +356,17 @@ std::string words_of(const LowerFinding& found) {
 std::string finding_text(std::size_t index) { return "finding " + std::to_string(index + 1); }
 
 }  // namespace
+
+std::optional<PartLimit> part_limit_of(SizeOf of) {
+  if (static_cast<std::size_t>(of) >= kPartLimitCount) return std::nullopt;
+  return static_cast<PartLimit>(of);
+}
+
+std::string limit_text(const SizeLimit& limit) {
+  const std::string name = " " + std::string(size_name(limit.of));
+  return count_text(limit.most) + name + (limit.is_said ? " at most, as it says; " : " at most; ") +
+         count_text(limit.refused) + " are refused";
+}
 
 namespace {
 
@@ -406,6 +440,31 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
   }
   learn_ops(backend, findings, round);
   deny_left(backend, findings);
+  deny_large(backend, findings);
+}
+
+// A limit of one tensor or axis, as a message states it, is one rule for all ops: the least that was found.
+void RuleBook::deny_large(std::size_t backend, std::vector<LowerFinding>& findings) {
+  std::map<SizeOf, std::size_t> least;  // the finding
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i].finding;
+    const SizeLimit& limit = finding.limit;
+    if (findings[i].backend != backend || finding.kind != FindingKind::size ||
+        part_limit_of(limit.of))
+      continue;
+    const auto known = least.emplace(limit.of, i).first;
+    if (limit.most < findings[known->second].finding.limit.most) known->second = i;
+  }
+  for (const auto& [of, i] : least) {
+    LowerFinding& found = findings[i];
+    Rule rule;
+    rule.add(larger_than(of, found.finding.limit.most));
+    rule.why = backends_[backend] + ": " + words_of(found) + " (" +
+               limit_text(found.finding.limit) + ", " + finding_text(i) + ")";
+    found.rule = rule_words(rule);
+    found.cases = 1;
+    rules_.push_back(std::move(rule));
+  }
 }
 
 // A node that is left out here, though its case was taken elsewhere, is denied by name: else the next
@@ -467,12 +526,13 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
       failure = std::max(failure, failures.at(node).back());
     }
     const bool is_left_out = findings[failure].finding.kind == FindingKind::left_out;
+    const std::string size = learned.limit ? ", " + limit_text(*learned.limit) : "";
     // A name stands for its case: of those that are left out each node has a name of its own below.
     if (is_left_out && !rule.node_name.empty()) continue;
     rule.why = backends_[backend] + ": " + words_of(findings[failure]) + " (" +
                std::to_string(learned.failed) + " of " +
                std::to_string(learned.failed + learned.passed) +
-               (is_left_out ? " cases left out" : " cases refused alone") +
+               (is_left_out ? " cases left out" : " cases refused alone") + size +
                (learned.is_weak() ? ", weak evidence" : "") +
                (findings[failure].has_open_shapes ? ", with open shapes" : "") + ", " +
                finding_text(failure) + ")";
@@ -497,8 +557,9 @@ bool is_eroding(const Graph& graph, const LowerOutcome& outcome) {
   std::vector<const Finding*> firsts;
   for (std::size_t round = now - kRounds + 1; round <= now; ++round) {
     const auto first = std::find_if(
-        outcome.findings.begin(), outcome.findings.end(),
-        [&](const LowerFinding& one) { return one.round == round && !one.rule.empty(); });
+        outcome.findings.begin(), outcome.findings.end(), [&](const LowerFinding& one) {
+          return one.round == round && !one.rule.empty() && !one.finding.nodes.empty();
+        });
     if (first == outcome.findings.end()) return false;
     firsts.push_back(&first->finding);
   }

@@ -99,9 +99,10 @@ TEST_CASE("relations ask for a property of all inputs or outputs") {
   CHECK(verdict("all(in.rank == 4) and len(out) == 1") == "yes");
   CHECK(verdict("max(in.elements) == 1") == "unknown: max(in.elements)");
   CHECK(verdict("any(in.constant)") == "yes");
+  CHECK(verdict("max(in.bytes) == 1") == "unknown: max(in.bytes)");
   CHECK(fault("in.") ==
         "3: no such property: there are dim, stride, rank, dtype, constant, "
-        "elements, given, quantized, scale, zero_point, scales, quantized_axis and values");
+        "elements, bytes, given, quantized, scale, zero_point, scales, quantized_axis and values");
 }
 
 TEST_CASE("relations ask for the elements of a constant") {
@@ -194,7 +195,7 @@ TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("attr.group ==") == "13: expected a value, found the end");
   CHECK(fault("") == "0: expected a value, found the end");
   CHECK(fault("in[0].shape == 1") ==
-        "6: no such property: there are dim, stride, rank, dtype, constant, elements, given, "
+        "6: no such property: there are dim, stride, rank, dtype, constant, elements, bytes, given, "
         "quantized, scale, zero_point, scales, quantized_axis and values");
   CHECK(fault("in[0].ranks == 1") == "6: no such property: did you mean \"rank\"?");
   CHECK(fault("atr.group == 1") == "0: \"atr\" is no name: did you mean \"attr\"?");

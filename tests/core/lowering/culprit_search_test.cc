@@ -549,7 +549,9 @@ TEST_CASE("A limit of size blames no node: the finding has the most nodes that p
     REQUIRE(result.findings.size() == 1);
     CHECK(result.findings[0].kind == FindingKind::size);
     CHECK(result.findings[0].nodes.empty());
-    CHECK(result.findings[0].most_nodes == 12);
+    CHECK(result.findings[0].limit.of == SizeOf::nodes);
+    CHECK(result.findings[0].limit.most == 12);
+    CHECK(result.findings[0].limit.refused == 13);
   }
 }
 
@@ -876,50 +878,122 @@ TEST_CASE("Cones, distances and descendants follow the edges of the set") {
 
 namespace {
 
-constexpr std::size_t kLength = 13;
-
-// Whether a model of so many nodes, of which the pieces fail that `fails` names, has a limit of 13 items.
-bool has_limit(std::size_t count, const std::function<bool(const Piece&)>& fails,
-               std::size_t most_runs = 4) {
-  const Graph graph = random_model(9, count);
-  std::vector<NodeId> nodes;
-  for (const NodeId node : graph.nodes()) nodes.push_back(node);
-  const ItemOrder order = order_items(graph, nodes);
-  const MessageNames names;
-  const Oracle oracle = [&](const Piece& piece) {
-    return fails(piece) ? Answer{.outcome = OracleOutcome::fails,
-                                 .stage = "values",
-                                 .difference = Difference::wrong}
-                        : Answer{.outcome = OracleOutcome::passes};
-  };
-  const AskingLimits limits;
-  Questions questions(order, names, oracle, limits);
-  const bool is_limit =
-      is_limit_of_size(questions, order, {all_items(order), Remedies(), "values: values"}, kLength);
-  CHECK(questions.runs() <= most_runs);
-  return is_limit;
+// Nodes with weights and values of many sizes, each of which reads one or two of those before it.
+Graph uneven_model(std::uint32_t seed, std::size_t count) {
+  std::mt19937 random(seed);
+  std::string text = "input v0: float32[1,8]\n";
+  for (std::size_t i = 1; i <= count; ++i) {
+    const std::string number = std::to_string(i);
+    const auto size = [&random] { return std::to_string(8 * (1 + random() % 40)); };
+    text += "param w" + number + ": float32[8," + size() + "]\n";
+    text += "v" + number + ": float32[1," + size() + "] = Op" + std::to_string(random() % 6) +
+            "(v" + std::to_string(i - 1 - random() % std::min<std::size_t>(i, 4));
+    if (random() % 2 == 0) text += ", v" + std::to_string(i - 1);
+    text += ", w" + number + ")\n";
+  }
+  return graph_from_text(text + "output v" + std::to_string(count) + "\n");
 }
 
-TEST_CASE("A limit of size is one where pieces of other nodes fail, too, in at most 4 runs") {
-  const auto is_large = [](const Piece& piece) { return piece.nodes.size() >= kLength; };
-  for (const std::size_t count : {13UL, 14UL, 15UL, 40UL}) {
-    INFO(count);
-    CHECK(has_limit(count, is_large));
-  }
-  CHECK_FALSE(has_limit(12, is_large));
+std::uint64_t size_of(const Graph& graph, std::span<const NodeId> nodes, SizeOf of) {
+  return sizes_of(graph, nodes)[static_cast<std::size_t>(of)];
 }
 
-TEST_CASE("It is none where it takes certain nodes, or another size") {
-  const auto holds = [](const Piece& piece, std::uint32_t node) {
-    return std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{node});
+// Takes pieces up to the limit; without words it says nothing of sizes.
+Oracle limited(const Graph& graph, SizeOf of, std::uint64_t most, bool has_words) {
+  return [&graph, of, most, has_words](const Piece& piece) {
+    const std::uint64_t size = size_of(graph, piece.nodes, of);
+    if (size <= most) return Answer{.outcome = OracleOutcome::passes};
+    return failure(has_words ? ("error: allocation of " + std::to_string(size) + " exceeds " +
+                                std::to_string(most))
+                                   .c_str()
+                             : "error: finalize failed");
   };
-  for (const std::size_t count : {13UL, 14UL, 40UL}) {
-    INFO(count);
-    CHECK_FALSE(
-        has_limit(count, [&](const Piece& piece) { return holds(piece, 0) && holds(piece, 12); }));
-    CHECK_FALSE(has_limit(count, [](const Piece& piece) { return piece.nodes.size() >= 12; }));
+}
+
+constexpr auto kOfParts = std::to_array({SizeOf::nodes, SizeOf::parameter_bytes, SizeOf::inputs,
+                                         SizeOf::outputs, SizeOf::activation_bytes});
+
+TEST_CASE(
+    "A limit of a part's size is found as what it is of, in 60 random graphs, with and without "
+    "words") {
+  std::size_t near = 0, found = 0;
+  for (std::uint32_t seed = 0; seed < 6; ++seed) {
+    const Graph graph = uneven_model(seed, 24 + 12 * seed);
+    const std::vector<NodeId> nodes = all_nodes(graph);
+    for (const SizeOf of : kOfParts) {
+      // What the first third is, and at least what every node is alone.
+      std::uint64_t most = size_of(graph, std::span(nodes).first(nodes.size() / 3), of);
+      for (const NodeId node : nodes)
+        most = std::max(most, size_of(graph, std::span(&node, 1), of) + 1);
+      if (size_of(graph, nodes, of) <= most) continue;
+      for (const bool has_words : {true, false}) {
+        INFO(seed << " " << static_cast<int>(of) << " " << most << " " << has_words);
+        const SearchResult result = search_all(graph, limited(graph, of, most, has_words));
+        REQUIRE(result.findings.size() == 1);
+        const Finding& finding = result.findings[0];
+        CHECK(finding.kind == FindingKind::size);
+        CHECK(finding.nodes.empty());
+        CHECK(finding.limit.of == of);
+        CHECK(finding.limit.most <= most);
+        CHECK(finding.limit.refused > most);
+        CHECK((!has_words || finding.limit.most == most));
+        CHECK(result.runs <= 66);
+        ++found;
+        near += 20 * finding.limit.most >= 19 * most ? 1U : 0U;
+      }
+    }
   }
-  CHECK_FALSE(has_limit(40, [](const Piece& piece) { return piece.nodes.size() >= 14; }));
+  CHECK(found >= 30);
+  CHECK(10 * near >= 9 * found);
+}
+
+TEST_CASE(
+    "A node that is too large by itself is a limit where the message says so, also of one tensor "
+    "or axis") {
+  const Graph graph = uneven_model(3, 40);
+  const std::vector<NodeId> nodes = all_nodes(graph);
+  for (const SizeOf of : {SizeOf::parameter_bytes, SizeOf::tensor_bytes, SizeOf::axis_elements}) {
+    std::uint64_t largest = 0;
+    for (const NodeId node : nodes)
+      largest = std::max(largest, size_of(graph, std::span(&node, 1), of));
+    const std::uint64_t most = largest - 1;
+    INFO(static_cast<int>(of) << " " << most);
+    const SearchResult result = search_all(graph, limited(graph, of, most, true));
+    REQUIRE_FALSE(result.findings.empty());
+    for (const Finding& finding : result.findings) {
+      CHECK(finding.kind == FindingKind::size);
+      CHECK(finding.limit.of == of);
+      CHECK(finding.limit.most == most);
+    }
+  }
+}
+
+TEST_CASE("Numbers of a message are no limit unless what is larger fails") {
+  const Graph graph = uneven_model(3, 40);
+  const NodeId culprit = all_nodes(graph)[20];
+  const auto sizes = sizes_of(graph, std::span(&culprit, 1));
+  const std::string message =
+      "error: axis of " + std::to_string(sizes.back()) + " exceeds opset 3 of v21";
+  const SearchResult result = search_all(graph, [&](const Piece& piece) {
+    const bool fails = std::binary_search(piece.nodes.begin(), piece.nodes.end(), culprit);
+    return fails ? failure(message.c_str()) : Answer{.outcome = OracleOutcome::passes};
+  });
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].kind == FindingKind::culprit);
+  CHECK(result.findings[0].nodes == std::vector{culprit});
+}
+
+TEST_CASE("A message states limits below a size that it has, in words for such") {
+  PieceSizes sizes = {};
+  sizes[static_cast<std::size_t>(SizeOf::parameter_bytes)] = 22408;
+  const auto said = limits_said("VTCM allocation of 22408 bytes exceeds 9000", sizes);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].of == SizeOf::parameter_bytes);
+  CHECK(said[0].most == 9000);
+  CHECK(said[0].refused == 22408);
+  CHECK(limits_said("node 9000 of 22408 is bad", sizes).empty());
+  CHECK(limits_said("22409 bytes exceed 9000", sizes).empty());
+  CHECK(limits_said("v22408 exceeds 9000", sizes).empty());
 }
 
 }  // namespace

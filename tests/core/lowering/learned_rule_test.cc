@@ -261,8 +261,8 @@ TEST_CASE("Several rules are learned if none covers all failed cases") {
 
 TEST_CASE("Cases that no condition separates are denied by name") {
   const Trial dims(R"(
-    input x: float32[1,8]
-    input y: float32[1,9]
+    input x: float32[1,9]
+    input y: float32[1,8]
     a = Pool(x)
     b = Pool(y)
     output a, b)",
@@ -270,6 +270,42 @@ TEST_CASE("Cases that no condition separates are denied by name") {
   REQUIRE(dims.learn().size() == 1);
   CHECK(dims.learn()[0].rule.node_name == "b");
   CHECK(dims.denied() == "b");
+}
+
+TEST_CASE("What fails of an op beyond a size is denied by the size of its tensors") {
+  const Trial trial(R"(
+    input x: float32[1,8]
+    input y: float32[1,100]
+    input z: float32[1,201]
+    a = Pool(x)
+    b = Pool(y)
+    c = Pool(z)
+    output a, b, c)",
+                    "c");
+  const auto rules = trial.learn();
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].rule.op == "Pool");
+  REQUIRE(rules[0].limit);
+  CHECK(rules[0].limit->most == (rules[0].limit->of == SizeOf::axis_elements ? 150 : 601));
+  CHECK(trial.denied() == "c");
+}
+
+TEST_CASE(
+    "Where several ops fail beyond a size within which all passes, one rule stands for them") {
+  const Trial trial(R"(
+    input x: float32[1,8]
+    input y: float32[1,100]
+    a = Pool(x)
+    b = Pool(y)
+    c: float32[1,100] = Relu(y)
+    d: float32[1,99] = Neg(x)
+    output a, b, c, d)",
+                    "b c");
+  const auto rules = trial.learn();
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].rule.op.empty());
+  CHECK(rules[0].failed == 2);
+  CHECK(trial.denied() == "b c");
 }
 
 TEST_CASE("A case that both failed and passed is denied by name, and is not evidence for a rule") {

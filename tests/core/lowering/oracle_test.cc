@@ -80,6 +80,15 @@ TEST_CASE("The signature is the line that says what is wrong, not the lines befo
   CHECK(signature("\n\nplain words\n") == "compile: plain words");
 }
 
+TEST_CASE("Lines that only say where, and end in a colon, give way to those behind them") {
+  CHECK(
+      essential_lines("Exception from src/core.cpp:84:\nCheck 'false' failed at src/ops.cpp:151:\n"
+                      "Model wasn't fully converted.\nSummary:\n-- No rule for: NoSuch-14\n") ==
+      "Model wasn't fully converted. -- No rule for: NoSuch-14");
+  CHECK(essential_lines("error: bad:\n") == "error: bad:");
+  CHECK(essential_lines("fine\nerror: bad\nmore") == "error: bad");
+}
+
 TEST_CASE("An apostrophe within a word is not a quote") {
   CHECK(signature("error: can't do that, it's late") == "compile: error: can't do that, it's late");
 }

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -41,9 +42,9 @@ TEST_CASE("an option that fits the format, or that no format lacks, is no misfit
 
 namespace {
 
-std::string refusal(std::string_view bytes) {
+std::string refusal(std::string_view bytes, const std::string& name = "m") {
   const TestFolder folder;
-  const std::string path = folder.with_file("m", bytes);
+  const std::string path = folder.with_file(name, bytes);
   const Loaded<LoadedModel> model = read_model(path, {});
   REQUIRE(!model);
   const std::string text = format_diagnostic(model.error().at(0));
@@ -164,6 +165,26 @@ TEST_CASE("a file that is not a model is refused with what it seems to be") {
             "it is a safetensors file, which holds weights but no graph; export the model to "
             "ONNX\n");
   CHECK(refusal("\x1f\x8b\x08") == intro + "it is compressed with gzip; unpack it first\n");
+}
+
+TEST_CASE("files and folders of other formats are called by their names, with what to give") {
+  for (const auto& [name, what] :
+       {std::pair("m.xml", "it is an OpenVINO model; give the ONNX model"),
+        std::pair("m.gguf", "it is a GGUF file, weights of an LLM without a graph"),
+        std::pair("m.pte",
+                  "it is an ExecuTorch program, compiled; give what torch.export.save wrote"),
+        std::pair("m.aimodel", "it is a compiled model of Apple's"),
+        std::pair("m.h5", "it is a Keras model"), std::pair("m.pb", "it is a graph of TensorFlow"),
+        std::pair("m.safetensors", "it is a safetensors file")}) {
+    INFO(name);
+    CHECK(refusal("\x07other\x01", name).find(what) != std::string::npos);
+  }
+  const TestFolder folder;
+  const std::string path = folder.path("m.mlpackage");
+  std::filesystem::create_directory(path);
+  const Loaded<LoadedModel> package = read_model(path, {});
+  REQUIRE(!package);
+  CHECK(package.error().at(0).message.find("it is a Core ML package") != std::string::npos);
 }
 
 TEST_CASE("a model that cannot be opened is refused in the system's words") {

@@ -359,6 +359,8 @@ class Lowering:
     learned: list[LoweringLearned]
     # A limit that was learned, for the list.
     max_nodes: int | None
+    # All limits of whole partitions that were learned, by their names in the list: max_parameter_bytes and so on.
+    limits: dict[str, int]
     # Sizes of the open inputs with which partitions compiled: those of the reference's run, else assumed ones.
     size_options: list[str]
     # Writes the partitions with the shapes that were pinned; null when no shape was, or no command can.
@@ -395,6 +397,7 @@ class Lowering:
             findings=[LoweringFinding.from_json(item) for item in data["findings"]],
             learned=[LoweringLearned.from_json(item) for item in data["learned"]],
             max_nodes=data["max_nodes"],
+            limits=data["limits"],
             size_options=data["size_options"],
             split_command=data["split_command"],
             advice=data["advice"],
