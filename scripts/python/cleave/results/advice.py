@@ -76,9 +76,9 @@ class AdviceOutcome:
     values_of_unknown_bytes: int
     # The rate of running every model once; null: the link does not limit it.
     qps: float | None
-    # The same where all subgraphs of a model share the link.
+    # The same where all subgraphs of a model share the link; null: as for `qps`.
     shared_qps: float | None
-    # Of an inference of every model; null: not known.
+    # Of an inference of every model; null: not known. Microseconds.
     latency_us: float | None
     # Nodes that the lists accept.
     supported_nodes: int
@@ -103,6 +103,57 @@ class AdviceOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdviceRemedySignature:
+    """Dtypes of the first node's inputs; null: none, or not a tensor."""
+
+    args: list[str | None]
+    kwargs: dict[str, str | None]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> AdviceRemedySignature:
+        return cls(
+            args=data["args"],
+            kwargs=data["kwargs"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviceRemedyRefusedBy:
+    """The rule that refuses the node; null: there is none."""
+
+    file: str
+    rules: Literal["allow", "deny"]
+    # Among these rules, from 0.
+    index: int
+    # From 1; 0: not known.
+    line: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> AdviceRemedyRefusedBy:
+        return cls(
+            file=data["file"],
+            rules=data["rules"],
+            index=data["index"],
+            line=data["line"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviceRemedyFailed:
+    subject: str
+    expected: str
+    actual: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> AdviceRemedyFailed:
+        return cls(
+            subject=data["subject"],
+            expected=data["expected"],
+            actual=data["actual"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class AdviceGapSignature:
     """Dtypes of the first node's inputs; null: none, or not a tensor."""
 
@@ -119,6 +170,8 @@ class AdviceGapSignature:
 
 @dataclass(frozen=True, kw_only=True)
 class AdviceGapRefusedBy:
+    """The rule that refuses the node; null: there is none."""
+
     file: str
     rules: Literal["allow", "deny"]
     # Among these rules, from 0.
@@ -165,7 +218,7 @@ class AdviceGap:
     # Conditions of that rule that fail for the first node.
     failed: list[AdviceGapFailed]
     # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. Null: the
-    # opset is not all that is in the way.
+    # opset is not all that is in the way. null: not known.
     newer_opset: int | None
     # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
     remedy: dict[str, Any] | None
@@ -186,6 +239,22 @@ class AdviceGap:
 
 @dataclass(frozen=True, kw_only=True)
 class AdviceRemedy:
+    # No rule names the op; the conditions of a rule fail; a deny rule matches.
+    kind: Literal["op", "condition", "denied"]
+    # The first node's signature.
+    op: str
+    domain: str
+    # Dtypes of the first node's inputs; null: none, or not a tensor.
+    signature: AdviceRemedySignature
+    # The rule that refuses the node; null: there is none.
+    refused_by: AdviceRemedyRefusedBy | None
+    # Conditions of that rule that fail for the first node.
+    failed: list[AdviceRemedyFailed]
+    # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. Null: the
+    # opset is not all that is in the way. null: not known.
+    newer_opset: int | None
+    # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
+    remedy: dict[str, Any] | None
     # Closed together with it: the op in other types, or a second gap.
     with_: list[AdviceGap]
     # Nodes that become accepted.
@@ -197,26 +266,18 @@ class AdviceRemedy:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> AdviceRemedy:
         return cls(
+            kind=data["kind"],
+            op=data["op"],
+            domain=data["domain"],
+            signature=AdviceRemedySignature.from_json(data["signature"]),
+            refused_by=None if data["refused_by"] is None else AdviceRemedyRefusedBy.from_json(data["refused_by"]),
+            failed=[AdviceRemedyFailed.from_json(item) for item in data["failed"]],
+            newer_opset=data["newer_opset"],
+            remedy=data["remedy"],
             with_=[AdviceGap.from_json(item) for item in data["with"]],
             nodes=data["nodes"],
             models=data["models"],
             then=AdviceOutcome.from_json(data["then"]),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdviceOption:
-    option: str
-    # Less time, more work on the accelerator, or fewer subgraphs or bytes.
-    gains: bool
-    outcome: AdviceOutcome
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AdviceOption:
-        return cls(
-            option=data["option"],
-            gains=data["gains"],
-            outcome=AdviceOutcome.from_json(data["outcome"]),
         )
 
 
@@ -273,6 +334,22 @@ class AdviceKnee:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdviceOption:
+    option: str
+    # Less time, more work on the accelerator, or fewer subgraphs or bytes.
+    gains: bool
+    outcome: AdviceOutcome
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> AdviceOption:
+        return cls(
+            option=data["option"],
+            gains=data["gains"],
+            outcome=AdviceOutcome.from_json(data["outcome"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Advice:
     """What to support next: `advise --json`. Numbers are sums over the models."""
 
@@ -289,15 +366,15 @@ class Advice:
     untried_gaps: int
     # Gaps closed one after the other, each time the best; outcomes after each.
     steps: list[AdviceRemedy]
-    # Options of a split, each tried by itself, the best first.
-    options: list[AdviceOption]
     # Ops of the nodes that are refused after all steps; most FLOPs first.
-    out_of_reach: list[AdviceOutOfReach] | None = None
+    out_of_reach: list[AdviceOutOfReach]
     # Results of the present lists under other settings, by minimum size, then by side.
     settings: list[AdviceSetting]
     # The setting beyond which fewer subgraphs cost too much of the work; null: of several targets no settings are
     # tried.
     knee: AdviceKnee | None
+    # Options of a split, each tried by itself, the best first.
+    options: list[AdviceOption]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Advice:
@@ -312,8 +389,8 @@ class Advice:
             each=[AdviceRemedy.from_json(item) for item in data["each"]],
             untried_gaps=data["untried_gaps"],
             steps=[AdviceRemedy.from_json(item) for item in data["steps"]],
-            options=[AdviceOption.from_json(item) for item in data["options"]],
-            out_of_reach=([AdviceOutOfReach.from_json(item) for item in data["out_of_reach"]]) if "out_of_reach" in data else None,
+            out_of_reach=[AdviceOutOfReach.from_json(item) for item in data["out_of_reach"]],
             settings=[AdviceSetting.from_json(item) for item in data["settings"]],
             knee=None if data["knee"] is None else AdviceKnee.from_json(data["knee"]),
+            options=[AdviceOption.from_json(item) for item in data["options"]],
         )

@@ -7,30 +7,14 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckRunCoverage:
-    """Shares from 0 to 1."""
-
+class CheckShares:
     nodes: float
+    # null: no node's FLOPs are known.
     flops: float | None
     parameter_bytes: float
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> CheckRunCoverage:
-        return cls(
-            nodes=data["nodes"],
-            flops=data["flops"],
-            parameter_bytes=data["parameter_bytes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckRunTargetCoverage:
-    nodes: float
-    flops: float | None
-    parameter_bytes: float
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> CheckRunTargetCoverage:
+    def from_json(cls, data: dict[str, Any]) -> CheckShares:
         return cls(
             nodes=data["nodes"],
             flops=data["flops"],
@@ -41,14 +25,15 @@ class CheckRunTargetCoverage:
 @dataclass(frozen=True, kw_only=True)
 class CheckRunTarget:
     name: str
-    coverage: CheckRunTargetCoverage
+    # Shares from 0 to 1.
+    coverage: CheckShares
     partitions: int
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> CheckRunTarget:
         return cls(
             name=data["name"],
-            coverage=CheckRunTargetCoverage.from_json(data["coverage"]),
+            coverage=CheckShares.from_json(data["coverage"]),
             partitions=data["partitions"],
         )
 
@@ -59,18 +44,18 @@ class CheckRun:
     list_: str
     passed: bool
     # Shares from 0 to 1.
-    coverage: CheckRunCoverage
+    coverage: CheckShares
     acc_subgraphs: int
     cpu_nodes: int
-    # Into and out of accelerator subgraphs, for tensors of known size. null: there is none.
+    # Into and out of accelerator subgraphs, for tensors of known size. null: of none it is known.
     boundary_bytes: int | None
     # All sizes are known.
     boundary_known: bool
     # When all partitions share the link. null: it does not limit it, or sizes are not known.
     qps: float | None
-    # null: not known.
+    # Microseconds. null: not known.
     latency_us: float | None
-    # Without an accelerator.
+    # Without an accelerator; null: not known. Microseconds.
     all_cpu_us: float | None
     # Of several targets: what each has of the model.
     targets: list[CheckRunTarget] | None = None
@@ -86,7 +71,7 @@ class CheckRun:
             model=data["model"],
             list_=data["list"],
             passed=data["passed"],
-            coverage=CheckRunCoverage.from_json(data["coverage"]),
+            coverage=CheckShares.from_json(data["coverage"]),
             acc_subgraphs=data["acc_subgraphs"],
             cpu_nodes=data["cpu_nodes"],
             boundary_bytes=data["boundary_bytes"],
@@ -102,19 +87,6 @@ class CheckRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckError:
-    model: str
-    message: str
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> CheckError:
-        return cls(
-            model=data["model"],
-            message=data["message"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class CheckGate:
     name: str
     model: str
@@ -123,7 +95,7 @@ class CheckGate:
     limit: float | None
     # null: unknown, unlimited, or there is no such node.
     actual: float | None
-    # The baseline's value that the limit comes from.
+    # The baseline's value that the limit comes from; null: none.
     baseline: float | None
     passed: bool
     verdict: Literal["holds", "fails", "not_known", "not_applicable"]
@@ -145,6 +117,19 @@ class CheckGate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckError:
+    model: str
+    message: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckError:
+        return cls(
+            model=data["model"],
+            message=data["message"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckMove:
     model: str
     list_: str
@@ -158,8 +143,9 @@ class CheckMove:
     cause: Literal["model", "list", "settings", "model_or_list", "program"]
     # Why it is on the CPU, or why the target that it left does not run it; null: there is none to give.
     code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
+    # Why it is, or was, on the CPU; empty: it never was.
     detail: str
-    # The node to blame.
+    # The node to blame; null: none.
     because: str | None
 
     @classmethod
@@ -187,9 +173,9 @@ class Check:
     # All gates hold, and all models were checked.
     passed: bool
     runs: list[CheckRun]
+    gates: list[CheckGate]
     # Models that could not be read or split.
     errors: list[CheckError]
-    gates: list[CheckGate]
     # On the CPU now, but not in the baseline.
     regressions: list[CheckMove]
     # From the CPU to the accelerator.
@@ -204,8 +190,8 @@ class Check:
             version=data["version"],
             passed=data["passed"],
             runs=[CheckRun.from_json(item) for item in data["runs"]],
-            errors=[CheckError.from_json(item) for item in data["errors"]],
             gates=[CheckGate.from_json(item) for item in data["gates"]],
+            errors=[CheckError.from_json(item) for item in data["errors"]],
             regressions=[CheckMove.from_json(item) for item in data["regressions"]],
             improvements=[CheckMove.from_json(item) for item in data["improvements"]],
             moved=([CheckMove.from_json(item) for item in data["moved"]]) if "moved" in data else None,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class DiffSideOpset:
+    # The default domain is empty.
     domain: str
     version: int
 
@@ -20,28 +21,14 @@ class DiffSideOpset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffSideCoverage:
+class DiffShares:
     nodes: float
+    # null: no node's FLOPs are known.
     flops: float | None
     parameter_bytes: float
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> DiffSideCoverage:
-        return cls(
-            nodes=data["nodes"],
-            flops=data["flops"],
-            parameter_bytes=data["parameter_bytes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiffSideTargetCoverage:
-    nodes: float
-    flops: float | None
-    parameter_bytes: float
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> DiffSideTargetCoverage:
+    def from_json(cls, data: dict[str, Any]) -> DiffShares:
         return cls(
             nodes=data["nodes"],
             flops=data["flops"],
@@ -52,14 +39,15 @@ class DiffSideTargetCoverage:
 @dataclass(frozen=True, kw_only=True)
 class DiffSideTarget:
     name: str
-    coverage: DiffSideTargetCoverage
+    # Shares from 0 to 1.
+    coverage: DiffShares
     partitions: int
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> DiffSideTarget:
         return cls(
             name=data["name"],
-            coverage=DiffSideTargetCoverage.from_json(data["coverage"]),
+            coverage=DiffShares.from_json(data["coverage"]),
             partitions=data["partitions"],
         )
 
@@ -70,19 +58,22 @@ class DiffSide:
     list_: str
     # Those that the model imports; the default domain is "".
     opsets: list[DiffSideOpset]
-    coverage: DiffSideCoverage
+    # Shares from 0 to 1.
+    coverage: DiffShares
     acc_subgraphs: int
     cpu_nodes: int
-    # null: of no tensor is the size known.
+    # Into and out of accelerator subgraphs, for tensors of known size. null: of none it is known.
     boundary_bytes: int | None
+    # All sizes are known.
     boundary_known: bool
+    # When all partitions share the link. null: it does not limit it, or sizes are not known.
     qps: float | None
+    # Microseconds. null: not known.
+    latency_us: float | None
+    # Without an accelerator; null: not known. Microseconds.
+    all_cpu_us: float | None
     # Of several targets: what each has of the model.
     targets: list[DiffSideTarget] | None = None
-    # null: not known.
-    latency_us: float | None
-    # Without an accelerator.
-    all_cpu_us: float | None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> DiffSide:
@@ -90,15 +81,15 @@ class DiffSide:
             model=data["model"],
             list_=data["list"],
             opsets=[DiffSideOpset.from_json(item) for item in data["opsets"]],
-            coverage=DiffSideCoverage.from_json(data["coverage"]),
+            coverage=DiffShares.from_json(data["coverage"]),
             acc_subgraphs=data["acc_subgraphs"],
             cpu_nodes=data["cpu_nodes"],
             boundary_bytes=data["boundary_bytes"],
             boundary_known=data["boundary_known"],
             qps=data["qps"],
-            targets=([DiffSideTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
             latency_us=data["latency_us"],
             all_cpu_us=data["all_cpu_us"],
+            targets=([DiffSideTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
         )
 
 
@@ -110,12 +101,13 @@ class DiffMove:
     from_: str
     # cpu, acc, or the name of one of several targets.
     to: str
-    cause: Literal["model", "list", "settings", "program"]
+    # The change to blame; program: another version of cleave.
+    cause: Literal["model", "list", "settings", "model_or_list", "program"]
     # Why it is on the CPU, or why the target that it left does not run it; null: there is none to give.
     code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group", "runtime_graph", "part_condition"] | None
     # Why it is, or was, on the CPU; empty: it never was.
     detail: str
-    # The node to blame.
+    # The node to blame; null: none.
     because: str | None
 
     @classmethod

@@ -10,7 +10,9 @@ from typing import Any, Literal
 class LintFinding:
     kind: Literal["unknown_op", "unknown_domain", "unknown_attribute", "unused_condition", "contradiction", "impossible", "shadowed", "never_matched", "never_held", "no_rule", "allows_nothing", "removed_op", "absent_input", "unchecked", "unread"]
     severity: Literal["error", "warning", "note"]
+    # From 1; null: it is of the whole list.
     line: int | None
+    # From 1; null: as for `line`.
     column: int | None
     message: str
     note: str

@@ -144,6 +144,7 @@ class LoweringPartRemedies:
     # Of the pinned: inputs whose shape depends on data.
     pinned_to_data: int
     frozen_inputs: int
+    # null: the model's.
     opset: int | None
     # Refused as it is; compiles when the model gets sizes such as `size_options`.
     needs_sizes: bool
@@ -193,6 +194,7 @@ class LoweringPart:
     detail: str
     stage: Literal["check", "compile", "run"]
     seconds: float
+    # null: not known.
     artefact_bytes: int | None
     cached: bool
     # The backend's message.
@@ -207,17 +209,17 @@ class LoweringPart:
     # Outputs of floats that were compared with the reference's.
     values: list[LoweringPartValue]
     remedies: LoweringPartRemedies
+    # Index of the first finding of it; null: there is none.
+    finding: int | None
     # Files in the output folder that the backend made of the part; with -o, of lowered parts only.
     artefacts: list[LoweringPartArtefact] | None = None
-    # Why there are none.
+    # Why there are none; null: there are.
     artefact_why: str | None = None
     # Of the main file, in its order.
     artefact_inputs: list[str] | None = None
     artefact_outputs: list[str] | None = None
     # What they were made for, as the worker says it: soc_model, precision, sdk, ...
     target: dict[str, str] | None = None
-    # Index of the first finding of it.
-    finding: int | None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> LoweringPart:
@@ -238,12 +240,12 @@ class LoweringPart:
             left=[LoweringPartLeft.from_json(item) for item in data["left"]],
             values=[LoweringPartValue.from_json(item) for item in data["values"]],
             remedies=LoweringPartRemedies.from_json(data["remedies"]),
+            finding=data["finding"],
             artefacts=([LoweringPartArtefact.from_json(item) for item in data["artefacts"]]) if "artefacts" in data else None,
             artefact_why=data.get("artefact_why"),
             artefact_inputs=data.get("artefact_inputs"),
             artefact_outputs=data.get("artefact_outputs"),
             target=data.get("target"),
-            finding=data["finding"],
         )
 
 
@@ -253,19 +255,21 @@ class LoweringFinding:
     part: str
     backend: str
     kind: Literal["culprit", "together", "remedy", "flaky", "unexplained", "left out", "size"]
+    # null: values are not what is wrong.
     values: Literal["culprit", "lower precision", "order of ties", "one quantisation step", "rounding decides an order", "errors add up", "together", "not finite", "unresolved"] | None
     culprit: str
     nodes: list[str]
     nodes_within: int
     minimal: bool
-    # For the kind size: pieces of so many nodes pass.
+    # For the kind size: pieces of so many nodes pass. null: it is another.
     max_nodes: int | None
-    # The first cut that could not be run, and why.
+    # The first cut that could not be run, and why; null: there was none.
     blocked: str | None
     signature: str
     message: str
     # Of the backend, for the search up to here.
     runs: int
+    # null: none was learned.
     rule: str | None
     # How many kinds of node the rule is made of; null: there is none.
     cases: int | None
@@ -346,6 +350,7 @@ class Lowering:
     backends: list[LoweringBackend]
     # Several targets: what each has in the last round. Left out where there is one.
     targets: list[LoweringTarget] | None = None
+    # null: none was used.
     reference: str | None
     # Why the reference that is the default was not used.
     reference_note: str
@@ -357,7 +362,7 @@ class Lowering:
     parts: list[LoweringPart]
     findings: list[LoweringFinding]
     learned: list[LoweringLearned]
-    # A limit that was learned, for the list.
+    # A limit that was learned, for the list; null: none was.
     max_nodes: int | None
     # All limits of whole partitions that were learned, by their names in the list: max_parameter_bytes and so on.
     limits: dict[str, int]

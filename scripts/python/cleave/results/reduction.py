@@ -20,7 +20,7 @@ class Reduction:
     nodes: int
     # The backend takes them all: there is nothing to reduce.
     lowered: bool
-    verdict: str
+    verdict: Literal["lowered", "nothing to lower", "partly lowered", "refused", "no output", "crashed", "timed out", "out of memory", "too large", "wrong values", "lower precision", "order of ties", "one quantisation step", "not run", "flaky", "lost", "no room", "driver"]
     # The backend's own words.
     message: str
     # Nodes that are to blame.

@@ -15,6 +15,7 @@ class StagesModel:
     values: int
     parameters: int
     parameter_bytes: int
+    # 16 digits; a workload has none.
     fingerprint: str | None = None
 
     @classmethod
@@ -34,9 +35,12 @@ class StagesModel:
 @dataclass(frozen=True, kw_only=True)
 class StagesValue:
     name: str
-    type: str
+    type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
+    # null: not known.
     dtype: str | None
+    # null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.
     shape: list[int | str | None] | None
+    # null: not a tensor, or unknown.
     bytes: int | None
 
     @classmethod
@@ -52,7 +56,8 @@ class StagesValue:
 
 @dataclass(frozen=True, kw_only=True)
 class StagesStageCost:
-    """The fields from `compute` on only if stages were balanced; compute, in, out and load in `unit`."""
+    """The fields from `compute` on only if stages were balanced, and only these of a workload; compute, in, out and
+    load in `unit`."""
 
     # Of nodes whose FLOPs are known.
     flops: float | None = None
@@ -66,6 +71,7 @@ class StagesStageCost:
     in_: float | None = None
     out: float | None = None
     load: float | None = None
+    # null: not known.
     memory_bytes: float | None = None
 
     @classmethod
@@ -94,9 +100,10 @@ class StagesStage:
     parameters: list[str]
     parameter_bytes: int
     depends_on: list[str]
-    # Where one was named.
+    # null: none was named.
     device: str | None
-    # The fields from `compute` on only if stages were balanced; compute, in, out and load in `unit`.
+    # The fields from `compute` on only if stages were balanced, and only these of a workload; compute, in, out and load
+    # in `unit`.
     cost: StagesStageCost
 
     @classmethod
@@ -118,14 +125,14 @@ class StagesStage:
 @dataclass(frozen=True, kw_only=True)
 class StagesReplicatedParameter:
     # The parameter's path in the module that the model was made of.
-    fqn: str | None = None
+    fqn: str
     # Stage -> the parameter's name there.
     stages: dict[str, str]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> StagesReplicatedParameter:
         return cls(
-            fqn=data.get("fqn"),
+            fqn=data["fqn"],
             stages=data["stages"],
         )
 
@@ -164,6 +171,51 @@ class StagesCurve:
         return cls(
             stages=data["stages"],
             objective=data["objective"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesScheduleCompared:
+    name: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
+    ranks: int
+    # The share of all ranks' time without work; null: not known.
+    bubble: float | None
+    # Microseconds. null: not known.
+    batch_us: float | None
+    # null: not known.
+    microbatches_per_second: float | None
+    # By rank; null: not known.
+    peak_bytes: list[int | None]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesScheduleCompared:
+        return cls(
+            name=data["name"],
+            ranks=data["ranks"],
+            bubble=data["bubble"],
+            batch_us=data["batch_us"],
+            microbatches_per_second=data["microbatches_per_second"],
+            peak_bytes=data["peak_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesSchedule:
+    """What --schedule asked for, beside the other schedules that the stages can take."""
+
+    name: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
+    microbatches: int
+    # The fastest that fits into --memory; null where none is known to, or times are not known.
+    best: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"] | None
+    compared: list[StagesScheduleCompared]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesSchedule:
+        return cls(
+            name=data["name"],
+            microbatches=data["microbatches"],
+            best=data["best"],
+            compared=[StagesScheduleCompared.from_json(item) for item in data["compared"]],
         )
 
 
@@ -294,50 +346,6 @@ class StagesChain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagesScheduleCompared:
-    name: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
-    ranks: int
-    # The share of all ranks' time without work; null: not known.
-    bubble: float | None
-    # null: not known.
-    batch_us: float | None
-    microbatches_per_second: float | None
-    # By rank; null: not known.
-    peak_bytes: list[int | None]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesScheduleCompared:
-        return cls(
-            name=data["name"],
-            ranks=data["ranks"],
-            bubble=data["bubble"],
-            batch_us=data["batch_us"],
-            microbatches_per_second=data["microbatches_per_second"],
-            peak_bytes=data["peak_bytes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesSchedule:
-    """What --schedule asked for, beside the other schedules that the stages can take."""
-
-    name: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
-    microbatches: int
-    # The fastest that fits into --memory; null where none is known to, or times are not known.
-    best: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"] | None
-    compared: list[StagesScheduleCompared]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesSchedule:
-        return cls(
-            name=data["name"],
-            microbatches=data["microbatches"],
-            best=data["best"],
-            compared=[StagesScheduleCompared.from_json(item) for item in data["compared"]],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class StagesFile:
     name: str
     bytes: int
@@ -370,21 +378,21 @@ class Stages:
     skip_connections: StagesSkipConnections | None
     # Load of the slowest stage, in `unit`; null if stages were not balanced.
     objective: float | None
-    # No assignment has a lower objective.
+    # No assignment has a lower objective; null: not known.
     bound: float | None
-    # objective / bound - 1
+    # objective / bound - 1; null: not known, or stages were not balanced.
     gap: float | None
-    # The proof of the bound.
+    # The proof of the bound; null: there is none.
     certificate: str | None
-    # us, ms, or the unit that is counted.
+    # us, ms, or the unit that is counted; null: none.
     unit: str | None
     curve: list[StagesCurve]
+    # What --schedule asked for, beside the other schedules that the stages can take.
+    schedule: StagesSchedule | None = None
     has_loss_and_backward: bool
     root: StagesRoot
     # How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.
     chain: StagesChain | None = None
-    # What --schedule asked for, beside the other schedules that the stages can take.
-    schedule: StagesSchedule | None = None
     notes: list[str]
     # Only in manifest.json: the other files in its folder. --force removes only files that are listed here, by name and
     # size.
@@ -408,10 +416,10 @@ class Stages:
             certificate=data["certificate"],
             unit=data["unit"],
             curve=[StagesCurve.from_json(item) for item in data["curve"]],
+            schedule=(StagesSchedule.from_json(data["schedule"])) if "schedule" in data else None,
             has_loss_and_backward=data["has_loss_and_backward"],
             root=StagesRoot.from_json(data["root"]),
             chain=(StagesChain.from_json(data["chain"])) if "chain" in data else None,
-            schedule=(StagesSchedule.from_json(data["schedule"])) if "schedule" in data else None,
             notes=data["notes"],
             files=([StagesFile.from_json(item) for item in data["files"]]) if "files" in data else None,
         )
