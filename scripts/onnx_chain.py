@@ -269,6 +269,9 @@ class Verification:
         values = {name: self.values[name].content() for name in made}
         tolerance = self.tolerance or (OF_PROVIDER if self.provider not in (None, CPU) else EXACT)
         compare(chain, self.original.wanted, values, tolerance, self.original.is_random)
+        left_out = [name for name in self.original.wanted if name not in made]
+        for name in sorted(outputs_of_partitions(self.folder / "root.onnx").intersection(left_out)) if left_out else []:
+            chain.fault(DIFFERS, f'output "{name}" is made by no partition')
         halves = {name for name in made if is_half(values[name])}
         if not chain.faults:
             return
@@ -391,6 +394,13 @@ def nodes_taken(session, provider):
     own, short = taken.get(provider, 0), provider.removesuffix("ExecutionProvider")
     remark = "" if own else f"{short} takes none of its nodes: they run on ONNX Runtime's CPU"
     return f"{short}: {own} of {sum(taken.values())} nodes", remark
+
+
+def outputs_of_partitions(root):
+    """What calls of partitions make in root.onnx; other outputs are inputs and constants."""
+    model = onnx.load(str(root), load_external_data=False)
+    called = {(function.domain, function.name) for function in model.functions}
+    return {name for node in model.graph.node if (node.domain, node.op_type) in called for name in node.output}
 
 
 def shape_remark(name, value):

@@ -249,13 +249,14 @@ def compare_runs(row, wanted, got, names, tolerance):
     compare_calls(after, inputs, [one[1] for one in wanted], [one[1] for one in got], content_of, tolerance)
     row.faults += after.faults
     if row.faults:
-        row.remarks += hints(wanted[0], got[0])
+        row.remarks += hints(wanted, got)
 
 
-def hints(want, have):
-    """What says that a difference may be torch's own."""
-    gaps = [torch.max(torch.abs(a.double() - b.double()) / (1 + torch.abs(a.double()))).item()
-            for a, b in zip(want[0], have[0]) if is_real(a) and is_real(b) and a.shape == b.shape and a.numel()]  # fmt: skip
+def hints(wanted, got):
+    """What says that a difference in any call may be torch's own."""
+    pairs = [pair for want, have in zip(wanted, got) for pair in zip(want[0], have[0])]
+    pairs = [(a.double(), b.double()) for a, b in pairs if is_real(a) and is_real(b) and a.shape == b.shape and a.numel()]
+    gaps = [torch.max(torch.abs(a - b) / (1 + torch.abs(a))).item() for a, b in pairs]
     if not gaps or not max(gaps) < 1e-4:
         return []
     return ["so small a difference may be torch's own: the order of its sums depends on the layout of what they read, and a partition "

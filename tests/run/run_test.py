@@ -223,6 +223,16 @@ g (float[2,16] x) => (float[2,16] y, float[2,16] z) {
             path.write_bytes(before)
 
 
+def test_onnx_an_output_that_the_manifest_forgets_is_told(folder):
+    model = SAMPLES / "mobile_block.onnx"
+    out = split(folder, model, ["Conv", "Clip"], "--dim", "N=1")
+    manifest = json.loads((out / "manifest.json").read_text())
+    manifest["partitions"][-1]["outputs"] = []
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    for words in (["verify", model], ["run"]):
+        expect(run(*words, out), 1, 'output "scores" is made by no partition')
+
+
 def test_onnx_outputs_are_written_and_inputs_read(folder):
     out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv", "Clip"], "--dim", "N=1")
     image = folder / "image.npz"
