@@ -523,8 +523,8 @@ def types_of(schema, type_text):
 def has_types(file, row, of, like):
     """Whether a version has the types of a row's inputs; of quantised cases they are float32."""
     for one, other in zip(of.inputs, like.inputs):
-        column = file.take(f"{other.type_str}_{file.op}")
-        kind = column[row].lower() if column else "float" if file.take("QDQ_" + other.name) else ""
+        column, quantized = file.take(f"{other.type_str}_{file.op}"), file.take("QDQ_" + other.name)
+        kind = column[row].lower() if column else "float" if quantized and quantized[row] else ""
         if kind and f"tensor({kind})" not in types_of(of, one.type_str):
             return False
     return True
