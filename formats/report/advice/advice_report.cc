@@ -152,8 +152,7 @@ const Fields<OneGap> kGapFields = {
 
 const Fields<OneRemedy> kRemedyFields = {
     kLines,
-    {{"",
-      [](auto& remedy) {
+    {{[](auto& remedy) {
         return OneGap{remedy.report, &remedy.it->gap};
       },
       kGapFields},
