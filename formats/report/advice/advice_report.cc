@@ -134,7 +134,7 @@ const Fields<OneGap> kGapFields = {
      {"newer_opset", [](auto& gap) { return newer_opset_of(gap.it->failed); },
       "The opset in which the list already accepts the nodes: `cleave convert --opset` converts "
       "the "
-      "model. Null: the opset is not all that is in the way."},
+      "model. null: the opset is not all that is in the way."},
      {"remedy",
       [](JsonText& json, const OneGap& gap) {
         const bool has_rule = gap.it->kind != Gap::Kind::denied && !newer_opset_of(gap.it->failed);
@@ -152,8 +152,7 @@ const Fields<OneGap> kGapFields = {
 
 const Fields<OneRemedy> kRemedyFields = {
     kLines,
-    {{"",
-      [](auto& remedy) {
+    {{[](auto& remedy) {
         return OneGap{remedy.report, &remedy.it->gap};
       },
       kGapFields},

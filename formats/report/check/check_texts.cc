@@ -903,7 +903,8 @@ std::string indented(std::string_view text, std::size_t columns) {
 }
 
 std::string gates_text(const CheckRun& run) {
-  TextTable table({"gate", "is", "must be"}, {Align::left, Align::left, Align::left, Align::left});
+  TextTable table({"", "gate", "is", "must be"},
+                  {Align::left, Align::left, Align::left, Align::left});
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
     table.add_row({std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate),
@@ -987,7 +988,7 @@ std::string errors_text(const Check& check) {
 // An overview of several runs.
 std::string overview_text(const Check& check) {
   TextTable table(
-      {"model", "list", "node coverage", "subgraphs", "gates"},
+      {"", "model", "list", "node coverage", "subgraphs", "gates"},
       {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   for (const CheckRun* const one : failing_first(check)) {
     const CheckRun& run = *one;

@@ -181,7 +181,7 @@ void add_target_rows(KeptTable& table, const Measures& before, const Measures& a
 KeptTable diff_numbers(const Diff& diff) {
   const Measures& before = diff.before.measures;
   const Measures& after = diff.after.measures;
-  KeptTable table({"before", "after"}, {Align::left, Align::right, Align::right});
+  KeptTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
   if (diff.before.opsets_text != diff.after.opsets_text) {
     table.add_row({"opset", diff.before.opsets_text, diff.after.opsets_text});

@@ -217,8 +217,8 @@ class AdviceGap:
     refused_by: AdviceGapRefusedBy | None
     # Conditions of that rule that fail for the first node.
     failed: list[AdviceGapFailed]
-    # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. Null: the
-    # opset is not all that is in the way. null: not known.
+    # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. null: the
+    # opset is not all that is in the way.
     newer_opset: int | None
     # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
     remedy: dict[str, Any] | None
@@ -250,8 +250,8 @@ class AdviceRemedy:
     refused_by: AdviceRemedyRefusedBy | None
     # Conditions of that rule that fail for the first node.
     failed: list[AdviceRemedyFailed]
-    # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. Null: the
-    # opset is not all that is in the way. null: not known.
+    # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. null: the
+    # opset is not all that is in the way.
     newer_opset: int | None
     # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
     remedy: dict[str, Any] | None

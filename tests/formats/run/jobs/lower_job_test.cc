@@ -29,13 +29,16 @@ std::string lowered(const std::string& graph, const std::vector<Backend>& backen
   options.until_clean = until_clean;
   const auto outcome = lower_model(*split, backends, options);
   if (!outcome) FAIL(outcome.error().message());
+  const auto names = [&](const std::vector<NodeId>& nodes) {
+    return names_of(model.graph, std::span<const NodeId>(nodes));
+  };
   std::string text;
   for (const LowerRound& round : outcome->rounds) {
     for (const LoweredPart& part : round.parts) {
-      text += part.name + " " + backends[part.backend].name + ": " +
-              names_of(model.graph, part.nodes) + ", " + verdict_words(part.attempt);
+      text += part.name + " " + backends[part.backend].name + ": " + names(part.nodes) + ", " +
+              verdict_words(part.attempt);
       if (part.finding) {
-        text += ", " + names_of(model.graph, outcome->findings[*part.finding].finding.nodes);
+        text += ", " + names(outcome->findings[*part.finding].finding.nodes);
       }
       text += "\n";
     }
