@@ -184,12 +184,6 @@ class ReportFiles {
 
 }  // namespace cleave
 
-// ---- scripts ----
-
-// The path of a script in Python: in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
-// was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
-std::string find_script(const std::string& name);
-
 // ---- split scripts ----
 //
 // What `cleave split` leaves to scripts in Python, on the files that it has just written:
@@ -199,6 +193,10 @@ std::string find_script(const std::string& name);
 //   --opset N   converts the parts and the root to another opset (scripts/convert_opset.py)
 
 namespace cleave {
+
+// The path of a script in Python: in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
+// was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
+std::string find_script(const std::string& name);
 
 struct CaptureArgs {
   std::string inputs;  // "": random
