@@ -67,7 +67,7 @@ std::string label_of(const Option& option) {
 // Text below a label that is too long for its column begins in the next line.
 void add_entry(Page& page, const std::string& label, const std::string& text) {
   if (label.size() + 4 <= kHelpColumn) return page.fact("  " + label, text, kHelpColumn);
-  page.line("  " + label);
+  page.add("  " + label + "\n");
   page.fact("", text, kHelpColumn);
 }
 
@@ -140,10 +140,9 @@ std::string program_help(const std::vector<CommandTable>& tables) {
   Page page;
   page.line(tables.front().help);
   page.blank();
-  page.line(
-      "  cleave MODEL                       what a model is made of, and what known lists take of "
-      "it");
-  page.line("  cleave COMMAND -h, --help          the options that most use, all options");
+  page.fact("  cleave MODEL", "what a model is made of, and what known lists take of it",
+            kHelpColumn);
+  page.fact("  cleave COMMAND -h, --help", "the options that most use, all options", kHelpColumn);
   std::string_view group;
   for (const CommandTable& table : commands_of(tables)) {
     if (group != table.group) page.heading(group = table.group);

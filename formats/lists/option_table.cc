@@ -542,7 +542,7 @@ constexpr Option kOptions[] = {
     row(G::model, "--set-input", "NAME=VALUE", kReads | kRuns,
         "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a "
         "shape which it decides is known",
-        ranked(8, adds(add_input_value))),
+        ranked(12, adds(add_input_value))),
     row(G::model, "--infer", "{off,file,full}", kReads,
         "types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its "
         "value_info) or full (also what follows from its operators)",
@@ -550,7 +550,7 @@ constexpr Option kOptions[] = {
     row(G::model, "--fold", "{off,report,write}", kReads,
         "what is known before an ONNX model runs: report (its branch replaces an If that is "
         "decided), write (nodes of known integers become constants, too) or off",
-        {.by_default = "report", .rank = 6, .put = set_folding}),
+        {.by_default = "report", .rank = 13, .put = set_folding}),
     row(G::model, "--signature", "KEY", kReads,
         "which signature of a TensorFlow Lite model, or program of a torch.export archive, to "
         "read, of several; else the first with nodes, or \"model\"",
@@ -566,7 +566,7 @@ constexpr Option kOptions[] = {
     row(G::model, "--nodes", "FILE", of::cut | of::reduce,
         "which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes "
         "all if not given",
-        {.role = FileRole::input, .rank = 2}),
+        {.role = FileRole::input, .rank = 10}),
     row(G::model, "--from", "TENSOR", of::cut,
         "instead of --nodes: begin at this tensor, which becomes an input; repeatable",
         {.repeat = Repeat::often, .rank = 1}),
@@ -615,7 +615,7 @@ constexpr Option kOptions[] = {
     row(G::split, "--min-acc-module-size", "NODES", kSplits,
         "smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference",
         {.by_default = "1",
-         .rank = 9,
+         .rank = 7,
          .words = kAuto,
          .setting = {.refusal = "is not a whole number of 0 or more",
                      .is_count = true,
@@ -642,7 +642,7 @@ constexpr Option kOptions[] = {
     row(G::split, "--place", "", kSplits,
         "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
         "several targets that takes them (order), or for the fastest inference (cost)",
-        ranked(7, word<&SplitOptions::place, kPlaceBy>("priority"))),
+        ranked(8, word<&SplitOptions::place, kPlaceBy>("priority"))),
     row(G::split, "--place-goal", "", kSplits,
         "what --place cost makes small with several targets: latency or energy",
         word<&SplitOptions::place_goal, kPlaceGoals>("latency")),
@@ -768,11 +768,11 @@ constexpr Option kOptions[] = {
     row(G::devices, "--overlap", "{off,on}", kSplits,
         "also report the time in which partitions of several targets run at the same time: off "
         "(default) or on",
-        {.rank = 8, .put = set_overlap}),
+        {.rank = 13, .put = set_overlap}),
     row(G::devices, "--costs", "[TARGET=]FILE", kListed,
         "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV "
         "node,time_us, or cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable",
-        {.role = FileRole::input, .repeat = Repeat::often, .rank = 6, .put = add_costs}),
+        {.role = FileRole::input, .repeat = Repeat::often, .rank = 9, .put = add_costs}),
     row(G::devices, "--goal", "{subgraphs,bytes,qps,flops,latency}", of::advise,
         "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS that "
         "it bounds, more FLOPs on the accelerator, or less time of an inference",
@@ -861,7 +861,7 @@ constexpr Option kOptions[] = {
     row(G::output, "--json", "", kTell, "print the report as JSON", {.rank = 13}),
     row(G::output, "--nodes", "", of::inspect | of::preview,
         "print the model, or with lists its split, one line per node",
-        {.excludes = "--json,--ops", .rank = 2}),
+        {.excludes = "--json,--ops", .rank = 10}),
     row(G::output, "--table", "", of::check,
         "print a table, models by lists: coverage of nodes, and accelerator partitions",
         {.rank = 7}),
@@ -869,7 +869,7 @@ constexpr Option kOptions[] = {
         "print what preview does first; with --json its report, which holds lowering.json",
         {.rank = 9}),
     row(G::output, "--html", "FILE", kPages, "also write the report as one page for a browser",
-        {.role = FileRole::output, .rank = 9}),
+        {.role = FileRole::output, .rank = 6}),
     row(G::output, "--netron", "FILE", kMapped,
         "also write an attachment for Netron: open the model there, then this .json file",
         {.role = FileRole::output}),
@@ -984,7 +984,7 @@ constexpr Option kOptions[] = {
         {.form = ValueForm::count, .least = 1, .most = 1e6, .rank = 6}),
     row(G::output, "--overlap", "", of::run,
         "of several targets: also run partitions at the same time, a thread for each device",
-        {.rank = 8}),
+        {.rank = 13}),
     row(G::output, "--rtol", "R", of::verify | of::run,
         "a number may differ by atol + rtol x |the model's|",
         {.form = ValueForm::number, .rank = 4}),
