@@ -1379,8 +1379,8 @@ class Search {
     return true;
   }
 
-  // An item that fails alone may be too large itself, if the message says so: then the largest that is within the
-  // limit passes, one of another op that is beyond it fails, and nothing that passed is beyond it.
+  // An item that fails alone may be too large itself, if the message says so: then the largest of its op that is within
+  // the limit passes, one of another op that is beyond it fails, and nothing that passed is beyond it.
   void take_limit(const Region& region, std::uint32_t item, const JudgedAnswer& failure,
                   Finding& finding) {
     const auto size_of = [this](std::uint32_t one, SizeOf of) {
@@ -1389,23 +1389,26 @@ class Search {
     const auto passes = [&](std::uint32_t one) {
       return questions_.ask({one}, region.remedies).passes();
     };
+    const ItemSet all = all_items(order_);
     for (const SizeLimit& limit :
          limits_said(failure.answer.message, sizes_of(graph_, finding.nodes))) {
       std::optional<std::uint32_t> within, beyond;
-      for (const std::uint32_t other : region.items) {
+      std::pair<bool, std::uint64_t> best;  // of the same op rather than of another
+      for (const std::uint32_t other : all) {
         const std::uint64_t size = size_of(other, limit.of);
-        const bool is_other_op =
-            graph_.op(order_.first_node(other)) != graph_.op(order_.first_node(item));
-        if (size <= limit.most && (!within || size > size_of(*within, limit.of))) within = other;
-        if (size > limit.most && is_other_op) beyond = other;
+        const bool is_same_op =
+            graph_.op(order_.first_node(other)) == graph_.op(order_.first_node(item));
+        if (size > limit.most && !is_same_op) beyond = other;
+        if (size > limit.most || (within && std::pair(is_same_op, size) <= best)) continue;
+        within = other;
+        best = {is_same_op, size};
       }
-      if (!within || !passes(*within) || (beyond && passes(*beyond))) continue;
-      const auto passed = questions_.passed(region.items, region.remedies);
-      if (std::any_of(passed.begin(), passed.end(), [&](const ItemSet& piece) {
+      const std::vector<ItemSet> passed = questions_.passed(all, region.remedies);
+      const bool is_contradicted =
+          std::any_of(passed.begin(), passed.end(), [&](const ItemSet& piece) {
             return sizes_of(graph_, nodes(piece))[static_cast<std::size_t>(limit.of)] > limit.most;
-          })) {
-        continue;
-      }
+          });
+      if (is_contradicted || !within || !passes(*within) || (beyond && passes(*beyond))) continue;
       finding.kind = FindingKind::size;
       finding.limit = limit;
       return finding.nodes.clear();

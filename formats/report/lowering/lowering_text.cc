@@ -705,8 +705,10 @@ std::string conclusion_text(const LoweringReport& report) {
   }
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
   std::size_t more = 0, in_part = 0, in_less = 0;
+  std::set<std::string_view> in_lower_precision;
   for (const LoweredPart& part : outcome.rounds.back().parts) {
-    in_less += part.attempt.verdict == LowerVerdict::lower_precision ? part.nodes.size() : 0;
+    const bool is_less = part.attempt.verdict == LowerVerdict::lower_precision;
+    in_less += is_less && in_lower_precision.insert(part.name).second ? part.nodes.size() : 0;
     more += part.needs_sizes ? part.nodes.size() : 0;
     if (part.attempt.verdict != LowerVerdict::partly) continue;
     in_part += part.nodes.size() - std::min(left_out(part.attempt), part.nodes.size());

@@ -194,9 +194,10 @@ TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("attr.group = 1") == "11: write == to compare");
   CHECK(fault("attr.group ==") == "13: expected a value, found the end");
   CHECK(fault("") == "0: expected a value, found the end");
-  CHECK(fault("in[0].shape == 1") ==
-        "6: no such property: there are dim, stride, rank, dtype, constant, elements, bytes, given, "
-        "quantized, scale, zero_point, scales, quantized_axis and values");
+  CHECK(
+      fault("in[0].shape == 1") ==
+      "6: no such property: there are dim, stride, rank, dtype, constant, elements, bytes, given, "
+      "quantized, scale, zero_point, scales, quantized_axis and values");
   CHECK(fault("in[0].ranks == 1") == "6: no such property: did you mean \"rank\"?");
   CHECK(fault("atr.group == 1") == "0: \"atr\" is no name: did you mean \"attr\"?");
   CHECK(fault("group == 1") ==

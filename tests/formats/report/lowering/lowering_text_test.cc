@@ -130,18 +130,14 @@ TEST_CASE("a partition that was compiled only, though values are compared, is to
   CHECK_FALSE(is_told());
 }
 
-TEST_CASE("rules of large pieces that fail only together raise the question of their size") {
+TEST_CASE("--no-cache is proposed where an earlier run lowered more, and verdicts were kept") {
   Lowered lowered;
-  for (const std::size_t size : {43UL, 66UL}) {
-    LowerFinding& found = lowered.outcome.findings.emplace_back();
-    found.finding.kind = FindingKind::together;
-    found.finding.within.assign(size, NodeId{0});
-    found.rule = "deny op f named y";
-    CHECK(lowered.advice().size() == (size == 66 ? 1 : 0));
-  }
-  CHECK(lowered.advice().front().find("try \"max_nodes\": 42 or fewer") != std::string::npos);
-  lowered.outcome.findings.back().finding.within.resize(3);
+  lowered.outcome.lowered_before = 134;
   CHECK(lowered.advice().empty());
+  lowered.outcome.cache_hits = 3;
+  REQUIRE(lowered.advice().size() == 1);
+  CHECK(lowered.advice().front().find("an earlier run of the same lowered 134 nodes") == 0);
+  CHECK(lowered.advice().front().find("--no-cache") != std::string::npos);
 }
 
 TEST_CASE("a rule with little behind it says so, and how to repeat it") {
