@@ -249,7 +249,8 @@ std::optional<GraphAgain::Bound> GraphAgain::with(const ShapeBindings& bindings)
   if (model_.onnx() == nullptr) {
     auto again = read_again(model_, bindings);
     if (!again) return std::nullopt;
-    return Bound{std::move(again->graph), again->misfits};
+    const auto kept = std::make_shared<LoadedModel>(*std::move(again));
+    return Bound{std::move(kept->graph), kept->misfits, kept};
   }
   if (index_ == nullptr) {
     auto index = index_onnx(model_.source, model_.limits);
@@ -258,7 +259,8 @@ std::optional<GraphAgain::Bound> GraphAgain::with(const ShapeBindings& bindings)
   }
   auto again = read_onnx_again(model_.source, *index_, bindings);
   if (!again) return std::nullopt;
-  return Bound{std::move(again->graph), again->misfits};
+  const auto kept = std::make_shared<OnnxLoaded>(*std::move(again));
+  return Bound{std::move(kept->graph), kept->misfits, kept};
 }
 
 Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& bindings) {

@@ -37,7 +37,8 @@ class GraphAgain {
  public:
   struct Bound {
     Graph graph;
-    std::size_t misfits = 0;  // as in LoadedModel
+    std::size_t misfits = 0;             // as in LoadedModel
+    std::shared_ptr<const void> source;  // what the graph's names and places refer to
   };
   explicit GraphAgain(const LoadedModel& model) : model_(model) {}
   // nullopt when the model cannot take the bindings.

@@ -1054,8 +1054,10 @@ Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes)
 
 Loaded<Baseline> read_baseline_file(const std::string& path) {
   const auto source = open_side_file(path);
-  if (!source) return source.error();
-  return parse_baseline(source->path(), source->bytes());
+  if (source) return parse_baseline(source->path(), source->bytes());
+  Diagnostics faults = source.error();
+  faults.front().notes.emplace_back("--update-baseline makes a new one");
+  return faults;
 }
 
 std::string baseline_bytes(const std::string& path, const std::vector<BaselineItem>& items) {
