@@ -24,7 +24,7 @@ class InspectCommand : public Command {
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
     if (nodes_) {
-      write_stdout(print_model(model->graph));
+      write_stdout(print_model(model->graph, output_notes(*model)));
       return ExitCode::done;
     }
     std::vector<SupportList> lists;
