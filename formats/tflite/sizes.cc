@@ -648,7 +648,10 @@ void join(Known& known, const Known& other) {
 class TfliteSizes::Run {
  public:
   Run(const TfliteModel& model, const Stated& stated)
-      : known(model.subgraphs.size()), model_(model), stated_(stated) {}
+      : known(model.subgraphs.size()),
+        model_(model),
+        stated_(stated),
+        is_mixed_(model.subgraphs.size()) {}
 
   // By subgraph and tensor; empty: the subgraph was not reached, or is called with several sizes.
   std::vector<std::vector<Known>> known;
@@ -720,19 +723,20 @@ class TfliteSizes::Run {
       const std::vector<Known> outputs = outputs_of(body, again);
       if (kSchemaFields[body.field].name != "body_subgraph_index") continue;
       made = given;
+      bool is_same = true;
       for (std::size_t i = 0; i < made.size(); ++i) {
         join(made[i], i < outputs.size() ? outputs[i] : Known{});
-        if (made[i].dims == given[i].dims) continue;
-        for (const TfliteBody& one : bodies_of(op)) forget(one);
+        is_same = is_same && made[i].dims == given[i].dims;
       }
+      if (is_same) continue;
+      for (const TfliteBody& one : bodies_of(op)) forget(one);
     }
   }
 
+  // From now on the body has what the file says of it.
   void forget(const TfliteBody& body) {
-    std::vector<Known>& tensors = known[static_cast<std::size_t>(body.subgraph)];
-    const std::size_t count = tensors.size();
-    tensors.clear();
-    if (count > 0) begin(static_cast<std::uint32_t>(body.subgraph));
+    is_mixed_[static_cast<std::size_t>(body.subgraph)] = true;
+    known[static_cast<std::size_t>(body.subgraph)].clear();
   }
 
   // Of a body that is called with these.
@@ -740,7 +744,7 @@ class TfliteSizes::Run {
     const auto number = static_cast<std::uint32_t>(body.subgraph);
     const TfliteSubgraph& graph = model_.subgraphs[number];
     constexpr std::size_t kMostDepth = 16;
-    if (depth_ == kMostDepth || given.size() != graph.inputs.size()) return {};
+    if (depth_ == kMostDepth || given.size() != graph.inputs.size() || is_mixed_[number]) return {};
     const bool is_first = known[number].empty();
     if (is_first) begin(number);
     for (std::uint32_t i = 0; i < given.size(); ++i) {
@@ -777,6 +781,7 @@ class TfliteSizes::Run {
 
   const TfliteModel& model_;
   const Stated& stated_;
+  std::vector<bool> is_mixed_;  // by subgraph: it is called with several sizes
   std::size_t depth_ = 0;
 };
 

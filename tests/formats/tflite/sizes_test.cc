@@ -206,7 +206,7 @@ TEST_CASE("tflite: with --fold off what computes constants is a node") {
   model.op(schema_operator("MUL"), {x, weight}, {y});
   model.set_ends({x}, {y});
   const SourceFile source = SourceFile::from_text("m.tflite", model.bytes());
-  const auto off = read_tflite(source, {.folding = Folding::off});
+  const auto off = read_tflite(source, {.dims = {}, .inputs = {}, .folding = Folding::off});
   REQUIRE(off);
   CHECK(off->graph.node_count() == 2);
   CHECK(off->graph.constants().empty());
