@@ -148,7 +148,7 @@ def compare(cleave, model, batch, folder):
                 opens["N" if axis == 0 else f"{detail['name']}:{axis}"] = int(detail["shape"][axis])
     if batch and "N" in opens:
         opens["N"] = batch
-    ours = shapes_of_cleave(cleave, model, [text for one in opens.items() for text in ("--dim", "%s=%d" % one)], folder)
+    ours = shapes_of_cleave(cleave, model, [text for one in opens.items() for text in ("--dim", f"{one[0]}={one[1]}")], folder)
     if isinstance(ours, str):
         return 0, 0, [ours]
     theirs = shapes_of_litert(model, batch)
