@@ -19,7 +19,7 @@ class InspectCommand : public Command {
     const auto model = load_model(given_.split.model);
     if (!model) return ExitCode::bad_input;
     if (given_.flag("--nodes")) {
-      write_stdout(print_model(model->graph));
+      write_stdout(print_model(model->graph, output_notes(*model)));
       return ExitCode::done;
     }
     std::vector<SupportList> lists;

@@ -55,8 +55,8 @@ struct SubgraphsFound {
   std::size_t count_from_other_side = 0;
 };
 
-// Linear. An empty graph gives no subgraphs. Method: FX splitter, put_nodes_into_subgraphs, with
-// ready queues and dependency counters; a node without inputs may start, unlike there.
+// Linear. An empty graph gives no subgraphs. Method: FX splitter, put_nodes_into_subgraphs, with ready queues and dependency counters; a
+// node without inputs may start, which torch up to 2.8 never starts; torch 2.15 does, and begins on the CPU where it is a CPU node.
 SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
                                const SplitOptions& options);
 

@@ -620,12 +620,13 @@ struct FormatOption {
   }
 };
 
-constexpr std::array<FormatOption, 10> kOptions = {{
+constexpr std::array<FormatOption, 11> kOptions = {{
     {"--annotate", true, false, false, ", whose nodes ONNX Runtime can place"},
     {"--as", true, false, false, ", which ONNX Runtime changes before it asks a provider"},
     {"--bundle", false, true, true, ", of which one file can hold several"},
     {"--capture", true, true, false, ", whose partitions it runs"},
-    {"--fold", true, false, false},
+    {"--fold write", true, false, false},
+    {"--fold", true, true, true},
     {"--infer", true, false, false, ", whose shapes are inferred"},
     {"--lift-state", false, false, true, ", whose partitions keep variables"},
     {"--opset", true, false, false},
@@ -651,9 +652,9 @@ std::string formats_of(const FormatOption& row) {
 
 std::string option_misfit(std::string_view given, ModelFormat format) {
   const std::string_view option = given.substr(0, given.find(' '));
-  const auto* const row =
-      std::find_if(kOptions.begin(), kOptions.end(),
-                   [&](const FormatOption& known) { return known.option == option; });
+  const auto* const row = std::find_if(
+      kOptions.begin(), kOptions.end(),
+      [&](const FormatOption& known) { return known.option == given || known.option == option; });
   if (row == kOptions.end() || row->is_for(format)) return {};
   return std::string(given) + " is for " + formats_of(*row) + " models" + std::string(row->why);
 }

@@ -10,6 +10,23 @@
 
 namespace cleave {
 
+std::string_view number_expression(const Pt2Program& program, const Pt2Value& value) {
+  const std::string_view entry = program.text_of(value.entry);
+  const std::size_t key = entry.find("\"expr_str\"");
+  const std::size_t begin = key == entry.npos ? key : entry.find('"', entry.find(':', key));
+  if (begin == entry.npos) return {};
+  return entry.substr(begin + 1, entry.find('"', begin + 1) - begin - 1);
+}
+
+std::optional<std::uint64_t> symbol_argument(const Pt2Program& program, const Pt2Ref& ref) {
+  constexpr std::string_view kKey = "\"as_name\"";
+  const std::size_t colon = program.text.find_last_not_of(" \t\r\n", ref.name_at - 1);
+  if (program.text[colon] != ':') return std::nullopt;
+  const std::size_t end = program.text.find_last_not_of(" \t\r\n", colon - 1) + 1;
+  const bool is_symbol = program.text.substr(0, end).ends_with(kKey);
+  return is_symbol ? std::optional(end - kKey.size()) : std::nullopt;
+}
+
 // A node's text is assembled from pieces between edits, in order of position.
 
 namespace {
@@ -34,6 +51,22 @@ class NodeText {
         if (value == ref.value) continue;
         edits_.push_back(
             {ref.name_at, end_of_string(ref.name_at), json_string(program_.values[value].name)});
+      }
+    }
+  }
+
+  // Puts numbers in the place of known sizes.
+  void fill_in() {
+    if (model_.known_sizes.empty()) return;
+    for (std::uint32_t a = node_.argument_begin; a < node_.argument_end; ++a) {
+      const Pt2Argument& argument = program_.arguments[a];
+      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+        const Pt2Ref& ref = program_.refs[r];
+        const auto size = model_.known_sizes.find(ref.value);
+        const auto begin = symbol_argument(program_, ref);
+        if (size == model_.known_sizes.end() || !begin) continue;
+        edits_.push_back(
+            {*begin, end_of_string(ref.name_at), "\"as_int\": " + std::to_string(size->second)});
       }
     }
   }
@@ -146,13 +179,48 @@ void append_pt2_node(std::string& out, const Pt2Model& model, std::uint32_t node
   NodeText text(model, node);
   if (!target.empty()) text.set_target(target);
   if (names == Pt2Names::as_read && model.effects.is_renamed[node]) text.rename();
+  text.fill_in();
   text.repair_body_call();
   text.append_to(out);
 }
 
+namespace {
+
+// The text with numbers for sizes of bound symbols, where nodes have such numbers, too.
+std::string with_known_sizes(const Pt2Model& model, std::string text) {
+  constexpr std::string_view kBegin = "{\"as_expr\":", kExpression = "\"expr_str\":";
+  if (model.known_sizes.empty()) return text;
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) {
+    const std::size_t key = text.find(kExpression, at);
+    if (key == text.npos) break;
+    const std::size_t begin = text.find('"', key + kExpression.size()) + 1;
+    const std::size_t end = text.find('"', begin);
+    const auto size = read_size_expression(
+        std::string_view(text).substr(begin, end - begin), [&](std::string_view symbol) {
+          const auto bound = model.symbol_sizes.find(symbol);
+          return bound == model.symbol_sizes.end() ? std::nullopt : std::optional(bound->second);
+        });
+    if (!size.value) continue;
+    out.append(text, done, at - done).append("{\"as_int\": " + std::to_string(*size.value) + "}");
+    std::size_t depth = 0;
+    for (done = at; done < text.size(); ++done) {
+      depth += text[done] == '{' ? 1U : 0U;
+      depth -= text[done] == '}' ? 1U : 0U;
+      if (depth == 0) break;
+    }
+    at = done++;
+  }
+  return out.append(text, std::min(done, text.size()));
+}
+
+}  // namespace
+
 void append_pt2_root_node(std::string& out, const Pt2Model& model, std::uint32_t node,
                           std::string_view module, std::string_view name) {
   NodeText text(model, node);
+  text.fill_in();
   text.repair_body_call();
   text.set_metadata(module, name);
   text.append_to(out);
@@ -406,13 +474,7 @@ class PartDocument {
     for (std::uint32_t i = 0; i < value.size_count; ++i) {
       sizes.push_back(program_.sizes[value.size_begin + i].expression);
     }
-    if (value.kind != Pt2ValueKind::sym_int) return sizes;
-    const std::string_view entry = program_.text_of(value.entry);
-    const std::size_t key = entry.find("\"expr_str\"");
-    const std::size_t begin = key == entry.npos ? key : entry.find('"', entry.find(':', key));
-    if (begin != entry.npos) {
-      sizes.push_back(entry.substr(begin + 1, entry.find('"', begin + 1) - begin - 1));
-    }
+    if (value.kind == Pt2ValueKind::sym_int) sizes.push_back(number_expression(program_, value));
     return sizes;
   }
 
@@ -443,7 +505,8 @@ class PartDocument {
     for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
       const Pt2Argument& argument = program_.arguments[a];
       for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        values_.push_back(model_.effects.read_as[r]);
+        const std::uint32_t value = model_.effects.read_as[r];
+        if (!model_.known_sizes.contains(value)) values_.push_back(value);
       }
     }
     for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
@@ -467,7 +530,7 @@ class PartDocument {
       text += "\": ";
       append_table(text, table);
     }
-    text = with_own_symbols(std::move(text));
+    text = with_own_symbols(with_known_sizes(model_, std::move(text)));
     if (!program_.ranges.empty()) {
       for (const std::string_view symbol : symbols_in(text)) symbols_.emplace(symbol);
     }
@@ -633,7 +696,7 @@ std::string pt2_root_document(const Pt2Model& model, const Pt2Plan& plan,
     at = part.at.offset + part.at.length;
   }
   document += program.text.substr(at);
-  return document;
+  return with_known_sizes(model, std::move(document));
 }
 
 }  // namespace cleave

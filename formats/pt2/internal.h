@@ -67,6 +67,12 @@ struct SizeText {
 // value. Linear; nested at most 100 deep.
 SizeText read_size_expression(std::string_view expression, const SymbolValue& value_of);
 
+// The expression of a number that depends on symbols, from its entry in the tables of values; "" if it has none.
+std::string_view number_expression(const Pt2Program& program, const Pt2Value& value);
+
+// Where the text has `"as_name": ` before the name of a ref, so that a number can be in its place; nullopt elsewhere.
+std::optional<std::uint64_t> symbol_argument(const Pt2Program& program, const Pt2Ref& ref);
+
 // The names of the symbols in any text of this form. Linear.
 std::vector<std::string_view> symbols_in(std::string_view text);
 

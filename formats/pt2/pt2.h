@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -444,8 +445,10 @@ Pt2Effects find_effects(const Pt2Program& program, std::span<const Pt2Overlap> o
 //             reads its result has a copy, so that no weight crosses between partitions
 //   check     asserts something of values (_assert_tensor_metadata, _assert_scalar), or is read by
 //             such a node alone: it goes where its values are made, and costs nothing
+//   known     computes sizes of which all symbols are bound (sym_size, and arithmetic on it), or asserts something of these
+//             alone: it is nowhere, and what reads a size has the number
 
-enum class Pt2Role : std::uint8_t { node, constant, check };
+enum class Pt2Role : std::uint8_t { node, constant, check, known };
 
 // Whether an operator only asserts something of what it reads.
 bool is_check(std::string_view target);
@@ -454,7 +457,7 @@ bool is_check(std::string_view target);
 std::vector<Pt2Role> find_roles(const Pt2Program& program, const Pt2Effects& effects,
                                 const std::vector<bool>& is_written);
 
-// By node of the program: its id in the graph; kNone for a check. Ids of constants come after those of
+// By node of the program: its id in the graph; kNone for checks and known ones. Ids of constants come after those of
 // nodes.
 std::vector<NodeId> graph_ids(const std::vector<Pt2Role>& roles);
 
@@ -466,9 +469,12 @@ struct Pt2Model {
   Pt2Archive archive;
   Pt2Program program;
   Pt2Effects effects;
-  std::vector<Pt2Role> roles;    // by node of the program
-  std::vector<NodeId> node_ids;  // by node of the program, in the graph; kNone for checks
+  std::vector<Pt2Role> roles;  // by node of the program
+  std::vector<NodeId>
+      node_ids;  // by node of the program, in the graph; kNone for checks and known ones
   std::map<std::string, std::int64_t, std::less<>> symbol_sizes;  // that the user gave
+  std::unordered_map<std::uint32_t, std::int64_t>
+      known_sizes;                        // by value: what known nodes compute
   PerValue<std::uint32_t> value_numbers;  // of the graph's values, in program.values
 
   // The id of a node that a split places; kNone for a constant or a check.
@@ -488,9 +494,9 @@ struct Pt2Model {
 // signature, or that shares its record with one that it writes. Linear, near enough.
 std::vector<bool> written_inputs(const Pt2Model& model);
 
-// Finds what the operators of model.program do to memory, and what its nodes are to the graph. Linear,
-// near enough.
-void find_meaning(Pt2Model& model);
+// Finds what the operators of model.program do to memory, and what its nodes are to the graph: with Folding::off all of them
+// are nodes. Needs the sizes that the user gave. Linear, near enough.
+void find_meaning(Pt2Model& model, Folding folding = Folding::report);
 
 // The layout of a tensor of the program; nullopt if the file does not state it, or not in terms of
 // its sizes. Strides that depend on symbols without a size are unknown, but do not hide the layout:

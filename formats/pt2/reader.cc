@@ -142,9 +142,96 @@ std::vector<bool> written_inputs(const Pt2Model& model) {
   return written;
 }
 
-void find_meaning(Pt2Model& model) {
+namespace {
+
+constexpr std::string_view kSizeOperator = "torch.ops.aten.sym_";
+
+// Finds the nodes whose results are known sizes.
+class KnownSizes {
+ public:
+  explicit KnownSizes(Pt2Model& model)
+      : model_(model), program_(model.program), must_stay_(program_.values.size()) {}
+
+  void find() {
+    if (model_.symbol_sizes.empty()) return;
+    find_readers();
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Pt2Node& node = program_.nodes[i];
+      Pt2Role& role = model_.roles[i];
+      if (role == Pt2Role::check ? !reads_known_only(node) : !computes_known(node)) continue;
+      role = Pt2Role::known;
+    }
+  }
+
+ private:
+  // Values that the program returns, or that are read where no number can be.
+  void find_readers() {
+    for (const Pt2Output& output : program_.outputs) {
+      for (const Pt2Ref& ref : output.refs) must_stay_[ref.value] = true;
+    }
+    for (const Pt2Node& node : program_.nodes) {
+      each_ref(node, [&](const Pt2Ref& ref) {
+        if (node.body_begin < node.body_end || !symbol_argument(program_, ref)) {
+          must_stay_[ref.value] = true;
+        }
+      });
+    }
+  }
+
+  void each_ref(const Pt2Node& node, const auto& visit) const {
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      const Pt2Argument& argument = program_.arguments[a];
+      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) visit(program_.refs[r]);
+    }
+  }
+
+  // Python's functions compute on numbers alone.
+  bool computes_known(const Pt2Node& node) {
+    const bool is_size =
+        node.target.starts_with(kSizeOperator) ||
+        (!node.target.starts_with("torch.ops.") && node.body_begin == node.body_end);
+    if (!is_size || node.result_begin == node.result_end) return false;
+    std::vector<std::pair<std::uint32_t, std::int64_t>> sizes;
+    for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
+      const std::uint32_t number = program_.refs[r].value;
+      const Pt2Value& value = program_.values[number];
+      if (value.kind != Pt2ValueKind::sym_int || must_stay_[number]) return false;
+      const auto size = read_size_expression(number_expression(program_, value), [&](auto symbol) {
+        const auto bound = model_.symbol_sizes.find(symbol);
+        return bound == model_.symbol_sizes.end() ? std::nullopt : std::optional(bound->second);
+      });
+      if (!size.value) return false;
+      sizes.emplace_back(number, *size.value);
+    }
+    model_.known_sizes.insert(sizes.begin(), sizes.end());
+    return true;
+  }
+
+  bool reads_known_only(const Pt2Node& node) const {
+    bool reads_any = false, reads_others = false;
+    each_ref(node, [&](const Pt2Ref& ref) {
+      const std::uint32_t maker = program_.values[ref.value].maker;
+      reads_any = true;
+      reads_others = reads_others || maker == kNoPt2 || model_.roles[maker] != Pt2Role::known;
+    });
+    return reads_any && !reads_others;
+  }
+
+  Pt2Model& model_;
+  const Pt2Program& program_;
+  std::vector<bool> must_stay_;  // by value
+};
+
+}  // namespace
+
+void find_meaning(Pt2Model& model, Folding folding) {
   model.effects = find_effects(model.program, overlapping_inputs(model.archive, model.program));
-  model.roles = find_roles(model.program, model.effects, written_inputs(model));
+  if (folding == Folding::off) {
+    model.roles.assign(model.program.nodes.size(), Pt2Role::node);
+  } else {
+    model.roles = find_roles(model.program, model.effects, written_inputs(model));
+    KnownSizes(model).find();
+  }
   model.node_ids = graph_ids(model.roles);
 }
 
@@ -217,7 +304,7 @@ class GraphMaker {
     const std::size_t count = program_.nodes.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (i % kNodesBetweenTold == 0) tell(progress, {"reading", "nodes", i, count});
-      if (model_.roles[i] != Pt2Role::check) add_node(program_.nodes[i], model_.roles[i]);
+      if (model_.node_ids[i] != kNone<NodeId>) add_node(program_.nodes[i], model_.roles[i]);
     }
     for (const Pt2Output& output : program_.outputs) {
       for (const Pt2Ref& ref : output.refs) {
@@ -246,7 +333,7 @@ class GraphMaker {
  private:
   bool is_in_graph(const Pt2Value& value) const {
     if (value.maker == kNoPt2) return value.input != kNoPt2;
-    return model_.roles[value.maker] != Pt2Role::check;
+    return model_.node_ids[value.maker] != kNone<NodeId>;
   }
 
   Dim dim_of(const Pt2Size& size) {
@@ -412,6 +499,8 @@ class GraphMaker {
                                            : OperandSlot::positional(a - node.argument_begin);
       const OperandSlot slot = argument.is_list ? plain.inside_list() : plain;
       for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+        const bool is_main = &program == &program_;
+        if (is_main && model_.known_sizes.contains(program.refs[r].value)) continue;
         builder_.add_operand(read(r), slot);
       }
     }
@@ -453,8 +542,14 @@ class GraphMaker {
 };
 
 // "bytes and FLOPs are counted at the sizes as traced, s77 = 2: --dim s77=SIZE sets others"
-std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
+std::string traced_note(const Pt2Model& model,
+                        const std::map<std::string, std::int64_t, std::less<>>& traced) {
   if (traced.empty()) return {};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < model.roles.size(); ++i) {
+    count +=
+        model.roles[i] == Pt2Role::node && model.program.nodes[i].target.starts_with(kSizeOperator);
+  }
   std::string sizes, options;
   for (const auto& [symbol, size] : traced) {
     const std::string text = escaped(symbol), number = std::to_string(size);
@@ -462,7 +557,12 @@ std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& 
     options += (options.empty() ? "--dim " : " --dim ") + text + "=SIZE";
   }
   return "bytes and FLOPs are counted at the sizes as traced, " + sizes + ": " + options +
-         " sets others";
+         " sets others" +
+         (count == 0
+              ? std::string()
+              : ", for which " +
+                    counted(count, "node that asks for a size is", "nodes that ask for sizes are") +
+                    " not needed, nor ties others together");
 }
 
 // One warning for all operators whose effects are unknown, with the first of them.
@@ -493,10 +593,10 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   auto program = read_pt2_program(model->archive, source.path(), limits);
   if (!program) return std::move(program).error();
   model->program = *std::move(program);
-  find_meaning(*model);
   auto bound = InputShapes(model->program, source.path()).bind(bindings);
   if (!bound) return std::move(bound).error();
   model->symbol_sizes.insert(bound->dims.begin(), bound->dims.end());
+  find_meaning(*model, bindings.folding);
   GraphMaker maker(*model, *bound);
   maker.make(progress);
   JsonFaults faults(source);
@@ -508,7 +608,7 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   Graph ordered = graph->with_order(pt2_ties(*model).order);
   Pt2Loaded loaded{std::move(model), std::move(ordered), {}, {}};
   warn_of_unknown(*loaded.model, source.path(), loaded.warnings);
-  if (std::string note = traced_note(maker.traced()); !note.empty()) {
+  if (std::string note = traced_note(*loaded.model, maker.traced()); !note.empty()) {
     loaded.notes.push_back(std::move(note));
   }
   return loaded;

@@ -97,7 +97,7 @@ class SplitPlanner {
     for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
       const Pt2Argument& argument = program_.arguments[a];
       for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        visit(effects_.read_as[r]);
+        if (!model_.known_sizes.contains(effects_.read_as[r])) visit(effects_.read_as[r]);
       }
     }
   }

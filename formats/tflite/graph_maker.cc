@@ -370,14 +370,17 @@ namespace {
 constexpr std::size_t kNodesBetweenTold = 4096;
 constexpr std::string_view kDomain = "tflite";
 constexpr std::string_view kCustomDomain = "tflite.custom";
-constexpr std::string_view kFirstAxis = "N";
 constexpr std::int64_t kMostSize =
     std::numeric_limits<std::int32_t>::max();  // of a dim in the file
 
 class TfliteGraphMaker {
  public:
   TfliteGraphMaker(TfliteModel& model, ShapeBinder& binder)
-      : model_(model), graph_(model.subgraph()), state_(model.state), binder_(binder) {
+      : model_(model),
+        graph_(model.subgraph()),
+        state_(model.state),
+        binder_(binder),
+        sizes_(model, binder) {
     for (const TfliteSubgraph& subgraph : model.subgraphs) {
       most_body_nodes_ += 16 * subgraph.operators.size();
     }
@@ -399,8 +402,8 @@ class TfliteGraphMaker {
     auto graph = builder_.finish();
     if (!graph) return std::move(graph).error();
     fill_tables(*graph);
-    keep_bound_shapes();
-    return TfliteGraph{*std::move(graph), std::move(traced_)};
+    keep_known_shapes();
+    return TfliteGraph{*std::move(graph), std::move(traced_), unknown_dims_, unknown_dim_};
   }
 
  private:
@@ -409,36 +412,25 @@ class TfliteGraphMaker {
     faults_.push_back({GraphFault::Kind::unknown_value, std::move(message), {}, {}, {}, {}});
   }
 
-  // The first axis of all values is one symbol, the batch; any other that is open is its own.
-  static std::string symbol_of(const TfliteTensor& tensor, std::uint32_t axis) {
-    return axis == 0 ? std::string(kFirstAxis)
-                     : std::string(tensor.name) + ":" + std::to_string(axis);
+  Dim dim_of(const TfliteSizes::Size& size) {
+    if (size.size < 0) return {};
+    if (size.symbol.empty()) return Dim::fixed(size.size);
+    if (size.is_given) traced_.emplace(size.symbol, size.size);
+    return Dim::symbol(builder_.intern(size.symbol), size.size);
   }
 
-  static bool is_open(const TfliteTensor& tensor, std::uint32_t axis) {
-    const FlatInts open = tensor.table.ints(tfl::tensor::signature);
-    return open.size() == tensor.shape.size() && open[axis] < 0;
-  }
-
-  Dim dim_of(const TfliteTensor& tensor, std::uint32_t axis, std::int32_t size) {
-    const std::string symbol = symbol_of(tensor, axis);
-    if (const auto bound = binder_.size_of(symbol)) {
-      bound_.emplace(symbol,
-                     static_cast<std::int32_t>(std::clamp<std::int64_t>(*bound, 0, kMostSize)));
-      return Dim::fixed(*bound);
-    }
-    traced_.emplace(symbol, size);
-    return Dim::symbol(builder_.intern(symbol), size);
-  }
-
-  ValueDecl declaration_of(const TfliteTensor& tensor) {
-    ValueDecl decl{.name = tensor.name, .dtype = tflite_dtype(tensor.type)};
-    if (!is_tensor_type(tensor.type)) return decl;
+  ValueDecl declaration_of(std::uint32_t tensor) { return declaration_of(model_.main, tensor); }
+  ValueDecl declaration_of(std::uint32_t subgraph, std::uint32_t tensor) {
+    const TfliteTensor& of = model_.subgraphs[subgraph].tensors[tensor];
+    ValueDecl decl{.name = of.name, .dtype = tflite_dtype(of.type)};
+    if (!is_tensor_type(of.type)) return decl;
     decl.type = ValueType::tensor;
     shape_.clear();
-    for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
-      const std::int32_t size = tensor.shape[i];
-      shape_.push_back(is_open(tensor, i) ? dim_of(tensor, i, size) : Dim::fixed(size));
+    for (const TfliteSizes::Size& size : sizes_.of(subgraph, tensor)) {
+      if (size.size < 0 && unknown_dims_++ == 0) {
+        unknown_dim_ = std::string(of.name) + ":" + std::to_string(shape_.size());
+      }
+      shape_.push_back(dim_of(size));
     }
     decl.shape = builder_.intern_shape(shape_);
     return decl;
@@ -457,7 +449,7 @@ class TfliteGraphMaker {
     if (handles_[tensor] != kNoTflite) return;
     const TfliteTensor& input = graph_.tensors[tensor];
     binder_.shape_of(input.name);
-    define(tensor, builder_.add_input(declaration_of(input), span_of(input.table)));
+    define(tensor, builder_.add_input(declaration_of(tensor), span_of(input.table)));
   }
 
   void add_inputs() {
@@ -490,7 +482,7 @@ class TfliteGraphMaker {
       const bool is_variable = tensor.is_variable && tensor.maker == kNoTflite && !tensor.is_input;
       if (is_read[t] == 0 || handles_[t] != kNoTflite || (!is_stored(tensor) && !is_variable))
         continue;
-      define(t, builder_.add_parameter(declaration_of(tensor), span_of(tensor.table)));
+      define(t, builder_.add_parameter(declaration_of(t), span_of(tensor.table)));
       const bool is_inside =
           tensor.buffer < model_.buffers.size() && model_.buffers[tensor.buffer].size > 0;
       if (tensor.external == 0 && !is_inside) continue;
@@ -557,7 +549,7 @@ class TfliteGraphMaker {
     }
     for (std::uint32_t k = 0; k < op.outputs.size(); ++k) {
       const std::uint32_t tensor = number(op.outputs[k]);
-      define(tensor, builder_.add_output(declaration_of(graph_.tensors[tensor]), k));
+      define(tensor, builder_.add_output(declaration_of(tensor), k));
     }
     add_tflite_attributes(builder_, model_, op);
     if (!is_constant) add_bodies(op, handle);
@@ -598,7 +590,7 @@ class TfliteGraphMaker {
       std::uint32_t& local = locals[number(tensor)];
       if (local == kNoTflite) {
         local = static_cast<std::uint32_t>(
-            builder_.add_local_value(declaration_of(body.tensors[number(tensor)])));
+            builder_.add_local_value(declaration_of(subgraph, number(tensor))));
       }
       return ValueHandle{local};
     };
@@ -663,21 +655,25 @@ class TfliteGraphMaker {
     }
   }
 
-  // What is written has the sizes that were bound, also in bodies.
-  void keep_bound_shapes() {
-    if (bound_.empty()) return;
-    for (TfliteSubgraph& graph : model_.subgraphs) {
-      for (TfliteTensor& tensor : graph.tensors) {
+  // What is written has the sizes that are known, also in bodies.
+  void keep_known_shapes() {
+    if (sizes_.is_as_in_file()) return;
+    for (std::uint32_t g = 0; g < model_.subgraphs.size(); ++g) {
+      std::vector<TfliteTensor>& tensors = model_.subgraphs[g].tensors;
+      for (std::uint32_t t = 0; t < tensors.size(); ++t) {
+        const FlatInts open = tensors[t].table.ints(tfl::tensor::signature);
+        const std::vector<TfliteSizes::Size> sizes = sizes_.of(g, t);
+        if (sizes.size() != tensors[t].shape.size()) continue;
         std::vector<std::int32_t> shape;
-        bool is_bound = false;
-        for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
-          shape.push_back(tensor.shape[i]);
-          if (!is_open(tensor, i)) continue;
-          const auto size = bound_.find(symbol_of(tensor, i));
-          shape.back() = size == bound_.end() ? -1 : size->second;
-          is_bound = is_bound || size != bound_.end();
+        bool is_news = false;
+        for (std::uint32_t i = 0; i < sizes.size(); ++i) {
+          const bool is_fixed = sizes[i].size >= 0 && sizes[i].symbol.empty();
+          const auto size = static_cast<std::int32_t>(std::min(sizes[i].size, kMostSize));
+          const bool was_open = open.size() == sizes.size() && open[i] < 0;
+          shape.push_back(is_fixed ? size : -1);
+          is_news = is_news || (is_fixed && (was_open || size != tensors[t].shape[i]));
         }
-        if (is_bound) tensor.bound = std::move(shape);
+        if (is_news) tensors[t].bound = std::move(shape);
       }
     }
   }
@@ -686,13 +682,15 @@ class TfliteGraphMaker {
   const TfliteSubgraph& graph_;
   const TfliteState& state_;
   ShapeBinder& binder_;
+  TfliteSizes sizes_;
   GraphBuilder builder_;
   std::vector<std::uint32_t> handles_;  // by tensor
   std::vector<std::uint32_t> operator_of_handle_, tensor_of_handle_;
   std::vector<std::uint32_t> code_of_handle_;  // nodes, constants and nodes of bodies
   std::vector<Dim> shape_;
   std::map<std::string, std::int64_t, std::less<>> traced_;
-  std::map<std::string, std::int32_t, std::less<>> bound_;  // sizes of symbols
+  std::size_t unknown_dims_ = 0;
+  std::string unknown_dim_;
   std::vector<GraphFault> faults_;
   std::unordered_set<std::string_view> taken_;
   std::string_view path_, scope_;

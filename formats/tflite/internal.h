@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,43 @@ bool computes_anything(const TfliteModel& model, std::uint32_t subgraph);
 // Whether a tensor is data of the file: nothing makes it, and it is no input and no variable.
 bool is_stored(const TfliteTensor& tensor);
 
+// ---- sizes ----
+//
+// The sizes of tensors where the file leaves some open: what operators make of the sizes of the inputs, and of
+// small tensors that are computed from sizes, as LiteRT does before it runs the model. Sizes that stay open are tried
+// with two sizes each: what is the same both times is known, what is that of an input has its symbol.
+
+class TfliteSizes {
+ public:
+  using Dims = std::vector<std::int64_t>;  // -1: not known before the model runs
+  using Numbers = std::vector<double>;     // NaN: not known
+  struct Known {
+    Dims dims = {};
+    Numbers numbers = {};  // of a small tensor; as many as it has elements, or none
+  };
+  struct Size {
+    std::int64_t size = -1;   // at the sizes as converted where it is open
+    std::string symbol = {};  // "": it is known
+    bool is_given = false;    // the symbol is of an input
+  };
+
+  // Needs the model's state. Asks the binder for "N", the first axis of inputs, and for VALUE:AXIS. Linear: a body that is
+  // called with several sizes has none.
+  TfliteSizes(const TfliteModel& model, ShapeBinder& binder);
+  std::vector<Size> of(std::uint32_t subgraph, std::uint32_t tensor) const;
+  bool is_as_in_file() const { return first_.empty(); }
+
+ private:
+  class Run;
+  using Stated =
+      std::function<std::optional<std::int64_t>(const TfliteTensor& tensor, std::size_t axis)>;
+
+  const TfliteModel& model_;
+  std::vector<std::vector<Known>> first_,
+      second_;  // by subgraph and tensor; empty: all is as in the file
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> symbols_;  // by both sizes
+};
+
 // ---- graph maker ----
 //
 // The graph of a TensorFlow Lite model: the operators of its subgraph are nodes, named as their
@@ -71,9 +109,12 @@ void add_tflite_attributes(GraphBuilder& builder, const TfliteModel& model,
 
 struct TfliteGraph {
   Graph graph;
-  // Symbols of dims that no binding fixes, with their sizes in the file: "N" for the first axis,
+  // Symbols of the inputs' dims that no binding fixes, with their sizes in the file: "N" for the first axis,
   // "VALUE:AXIS" for others.
   std::map<std::string, std::int64_t, std::less<>> traced;
+  // Dims that only the run decides: how many, and the first as "VALUE:AXIS".
+  std::size_t unknown_dims = 0;
+  std::string unknown_dim;
 };
 
 // Needs the model's state and constants. Fills the model's tables between graph and file, and the shapes

@@ -722,6 +722,11 @@ class InputShapes {
   const std::string& file_;
 };
 
+// "--dim N=SIZE", to be pasted.
+std::string dim_option(const std::string& symbol) {
+  return "--dim " + shell_word(escaped(symbol) + "=SIZE");
+}
+
 // "sizes are open: bytes and FLOPs are counted as converted, N = 1; ... --dim N=SIZE sets them ..."
 std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
   if (traced.empty()) return {};
@@ -730,13 +735,18 @@ std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& 
   });
   const std::string options = capped_list(
       traced, kMostNamed,
-      [](const auto& symbol_and_size) {
-        return "--dim " + escaped(symbol_and_size.first) + "=SIZE";
-      },
-      "", " ");
+      [](const auto& symbol_and_size) { return dim_option(symbol_and_size.first); }, "", " ");
   return "sizes are open: bytes and FLOPs are counted as converted, " + sizes +
          ", and lists that want known sizes refuse them; " + options +
          " sets them, also in the files that are written";
+}
+
+// Sizes that no input decides.
+std::string unknown_note(const TfliteGraph& made) {
+  if (made.unknown_dims == 0) return {};
+  return counted(made.unknown_dims, "size is", "sizes are") +
+         " not known before the model runs, the first is " + escaped_in_quotes(made.unknown_dim) +
+         ": " + dim_option(made.unknown_dim) + " states it";
 }
 
 // Names of tensors that were empty or repeated.
@@ -853,6 +863,9 @@ Loaded<TfliteLoaded> read_tflite(const SourceFile& source, const ShapeBindings& 
   std::unique_ptr<TfliteModel, DeleteTfliteModel> model(new TfliteModel(*std::move(read)));
   find_tflite_state(*model);
   model->is_constant = tflite_constants(*model, model->main);
+  if (bindings.folding == Folding::off) {
+    model->is_constant.assign(model->is_constant.size(), 0);  // what computes a constant is a node
+  }
   auto bound = InputShapes(*model, source.path()).bind(bindings);
   if (!bound) return std::move(bound).error();
   ShapeBinder binder(*bound);
@@ -864,9 +877,10 @@ Loaded<TfliteLoaded> read_tflite(const SourceFile& source, const ShapeBindings& 
   TfliteLoaded loaded{std::move(model), std::move(made->graph), {}, {}};
   warn_of_keys(*loaded.model, source.path(), loaded.warnings);
   warn_of_axes(*loaded.model, source.path(), loaded.warnings);
-  for (const std::string& note : {signatures_note(*loaded.model), state_note(loaded.model->state),
-                                  names_note(loaded.model->subgraph()), traced_note(made->traced),
-                                  custom_note(*loaded.model), unused_note(*loaded.model)}) {
+  for (const std::string& note :
+       {signatures_note(*loaded.model), state_note(loaded.model->state),
+        names_note(loaded.model->subgraph()), traced_note(made->traced), unknown_note(*made),
+        custom_note(*loaded.model), unused_note(*loaded.model)}) {
     if (!note.empty()) loaded.notes.push_back(note);
   }
   return loaded;

@@ -3,7 +3,7 @@
 
 Torch's splitter places every node; cleave leaves out constants, which each partition has, and checks, which go
 where their values are made. So only the other nodes are compared, and where torch's splitter waits for a
-constant that it put on the other side, the split may be another.
+constant that it put on the other side, the split may be another: with --fold off, all nodes are compared.
 
 usage: agreement_test.py CLEAVE FOLDER      exit status 1 if a node is in another partition, 77 if the
 folder does not exist
@@ -15,12 +15,13 @@ import tempfile
 from pathlib import Path
 
 
-def node_map(cleave, model, targets, least, folder, start="reference"):
+def node_map(cleave, model, targets, least, folder, start="reference", fold="report"):
     """The part of each node, in model order, and the names of constants."""
     support = folder / "list.txt"
     support.write_text("\n".join(targets) + "\n", encoding="utf-8")
     done = subprocess.run([cleave, "-q", "preview", model, "-s", support, "--json",
-                           "--min-acc-module-size", str(least), "--start", start], capture_output=True, text=True)
+                           "--min-acc-module-size", str(least), "--start", start, "--fold", fold],
+                          capture_output=True, text=True)
     if done.returncode != 0:
         return {"": done.stderr}, set()
     report = json.loads(done.stdout)
@@ -35,7 +36,7 @@ def main():
     if not records:
         print(f"skipped: there are no archives in {folder}")
         sys.exit(77)
-    agree, other_start, by_constants, wrong, left_out = 0, 0, 0, 0, 0
+    agree, other_start, with_all, by_constants, wrong, left_out = 0, 0, 0, 0, 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         for record in records:
             expected = json.loads(record.read_text(encoding="utf-8"))["splits"]
@@ -43,8 +44,8 @@ def main():
                 if "map" not in split:  # torch's own splitter failed
                     left_out += 1
                     continue
-                want = [part for node, part in split["map"].items()
-                        if node not in split["getitem"] and node != "output"]
+                want = all_parts = [part for node, part in split["map"].items()
+                                    if node not in split["getitem"] and node != "output"]
                 least = split["settings"]["min_acc_module_size"]
                 got, constants = node_map(cleave, record.with_suffix(".pt2"), split["supported"], least,
                                           Path(scratch))
@@ -59,6 +60,11 @@ def main():
                 if list(begun.values()) == want:
                     other_start += 1
                     continue
+                whole = [node_map(cleave, record.with_suffix(".pt2"), split["supported"], least, Path(scratch), start,
+                                  "off")[0] for start in ("reference", "cpu")]
+                if any(list(got_all.values()) == all_parts for got_all in whole):
+                    with_all += 1
+                    continue
                 if constants & split["map"].keys():
                     by_constants += 1
                     continue
@@ -67,7 +73,7 @@ def main():
                               for (node, have), must in zip(got.items(), want) if have != must),
                              f"{len(got)} nodes, not {len(want)}: {list(got.items())[:1]}")
                 print(f"{record.stem}, {name}: {first}")
-    print(f"{agree} splits agree, {other_start} with --start cpu, {wrong} do not, "
+    print(f"{agree} splits agree, {other_start} with --start cpu, {with_all} with --fold off, {wrong} do not, "
           f"{by_constants} have constants that torch's splitter waits for, "
           f"{left_out} were left out")
     sys.exit(1 if wrong or not agree else 0)

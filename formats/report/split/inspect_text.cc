@@ -14,9 +14,11 @@
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
+#include "formats/pt2/pt2.h"
 #include "formats/report/split/split_texts.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
+#include "formats/tflite/tflite.h"
 
 namespace cleave {
 
@@ -209,6 +211,32 @@ std::string total_work_text(const Inspection& inspection) {
 
 }  // namespace
 
+std::vector<std::string> output_notes(const LoadedModel& model) {
+  std::vector<std::string> notes(model.graph.outputs().size());
+  std::size_t at = 0;
+  const auto add = [&](std::string_view what, std::string_view name) {
+    if (at < notes.size() && !what.empty()) {
+      notes[at] = "next value of " + std::string(what) + " " + escaped(name);
+    }
+    ++at;
+  };
+  if (const Pt2Model* const pt2 = model.pt2()) {
+    for (const Pt2Output& output : pt2->program.outputs) {
+      std::string_view what;
+      if (output.kind == Pt2OutputKind::buffer_mutation) what = "buffer";
+      if (output.kind == Pt2OutputKind::parameter_mutation) what = "parameter";
+      if (output.kind == Pt2OutputKind::user_input_mutation) what = "input";
+      for (std::size_t i = 0; i < output.refs.size(); ++i) add(what, output.target);
+    }
+  } else if (const TfliteModel* const tflite = model.tflite()) {
+    at = tflite->subgraph().outputs.size();
+    for (const TfliteVariable& variable : tflite->state.variables) {
+      if (variable.newest != kNoTflite) add("variable", variable.shared_name);
+    }
+  }
+  return notes;
+}
+
 std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists,
                          const OpenSizes* sizes) {
   const Graph& graph = model.graph;
@@ -220,15 +248,19 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
           (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
       0, 2);
   if (!graph.opsets().empty()) text += wrapped("opset " + opsets_text(graph), 0, 2);
-  const auto add_values = [&](const std::string& what, const auto& values) {
+  const auto add_values = [&](const std::string& what, const auto& values,
+                              const std::vector<std::string>& notes) {
+    std::size_t at = 0;
     const auto line = [&](ValueId value) {
-      return wrapped(what + escaped(graph.value(value).name) + ": " + type_text(graph, value), 2,
-                     4);
+      const std::string note = at < notes.size() && !notes[at].empty() ? ", " + notes[at] : "";
+      ++at;
+      return wrapped(
+          what + escaped(graph.value(value).name) + ": " + type_text(graph, value) + note, 2, 4);
     };
     text += capped_list(values, 20, line, "  ... and # more\n", "");
   };
-  add_values("input ", graph.inputs());
-  add_values("output ", graph.outputs());
+  add_values("input ", graph.inputs(), {});
+  add_values("output ", graph.outputs(), output_notes(model));
   TextTable table({"op", "nodes", "work", "makes"},
                   {Align::left, Align::right, Align::right, Align::left});
   CappedList list(40);

@@ -539,10 +539,16 @@ class Printer {
   }
 
   template <class Values>
-  void add_values(std::string_view title, const Values& values) {
+  void add_values(std::string_view title, const Values& values,
+                  std::span<const std::string> notes = {}) {
     if (values.empty()) return;
     text_ += std::string(title) + '\n';
-    for (const ValueId value : values) text_ += "  " + typed(value) + '\n';
+    std::size_t at = 0;
+    for (const ValueId value : values) {
+      const bool has_note = at < notes.size() && !notes[at].empty();
+      text_ += "  " + typed(value) + (has_note ? "  # " + notes[at] : "") + '\n';
+      ++at;
+    }
   }
 
   // Prints the nodes one below the other, with = signs aligned unless that is too far to the right.
@@ -751,7 +757,7 @@ PrintedConstants constants_by_part(const Graph& graph, const Partition& partitio
 
 }  // namespace
 
-std::string print_model(const Graph& graph) {
+std::string print_model(const Graph& graph, std::span<const std::string> output_notes) {
   Printer printer(graph);
   printer.add(title(graph) + '\n');
   printer.add_values("\ninputs", graph.inputs());
@@ -764,7 +770,7 @@ std::string print_model(const Graph& graph) {
     printer.add("\nnodes\n");
     printer.add_nodes(graph.nodes());
   }
-  printer.add_values("\noutputs", graph.outputs());
+  printer.add_values("\noutputs", graph.outputs(), output_notes);
   return printer.take();
 }
 

@@ -77,8 +77,12 @@ std::vector<PlanFile> plan_files(const Report& report);
 // A node's name follows # when its output has another name; _ is a literal, or an input left out;
 // parameters that a module owns follow a semicolon.
 
-// Inputs, parameters, constants, nodes with their bodies, outputs. Linear.
-std::string print_model(const Graph& graph);
+// What the graph's outputs are besides results: "next value of buffer state" where a program writes its own state, else "". In
+// the order of the outputs.
+std::vector<std::string> output_notes(const LoadedModel& model);
+
+// Inputs, parameters, constants, nodes with their bodies, outputs with output_notes(). Linear.
+std::string print_model(const Graph& graph, std::span<const std::string> output_notes = {});
 
 // The calls of the root, constants that several partitions need, then each partition: its device,
 // inputs, outputs, parameters, its own constants, nodes. Linear; constants count once a partition.

@@ -25,6 +25,8 @@ TEST_CASE("an option for models of other formats is told with those that it is f
         "--bundle is for TensorFlow Lite and torch.export models, of which one file can hold "
         "several");
   CHECK(option_misfit("--fold write", ModelFormat::pt2) == "--fold write is for ONNX models");
+  CHECK(option_misfit("--fold off", ModelFormat::pt2).empty());
+  CHECK(option_misfit("--fold off", ModelFormat::tflite).empty());
   CHECK(option_misfit("--lift-state", ModelFormat::graph_json) ==
         "--lift-state is for TensorFlow Lite models, whose partitions keep variables");
 }
