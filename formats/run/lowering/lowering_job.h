@@ -741,6 +741,8 @@ class PartSearch {
   // lowered.
   PartFindings search(const PartFailure& failed, std::size_t lane,
                       const std::function<void(std::size_t runs)>& asked) const;
+  // Takes note of a limit that later searches need not find again.
+  void know(std::size_t backend, const SizeLimit& limit) { known_[backend].push_back(limit); }
 
  private:
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
@@ -760,6 +762,7 @@ class PartSearch {
   const Graph& graph_;
   LoweringPool& pool_;
   const SearchSettings& settings_;
+  std::map<std::size_t, std::vector<SizeLimit>> known_;  // by backend
 };
 
 // ---- rule book ----
