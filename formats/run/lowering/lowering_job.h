@@ -375,8 +375,9 @@ struct PieceResult {
 struct FloatDistance {
   double backend = 0;
   double reference = 0;
-  // Two right computations, of which each rounds ties in its own way, are as far off.
-  bool is_alike() const { return backend <= 1.25 * reference; }
+  // Two right computations, of which each rounds ties in its own way, are as far off. Where even the reference is far
+  // off, that says nothing.
+  bool is_alike() const { return reference < 0.5 && backend <= 1.25 * reference; }
 };
 
 // The result as an answer to the culprit search.
