@@ -826,6 +826,7 @@ class SizeSearch {
       if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
       ask(*best);
     }
+    if (needed_ > 0 && not_needed_ == 0) is_together_ = false;
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto stated =
         std::find_if(said.begin(), said.end(), [&](const SizeLimit& one) { return explains(one); });
@@ -877,8 +878,8 @@ class SizeSearch {
         largest[of] = std::max(largest[of], {alone[of], item});
     }
     for (const auto& [size, item] : largest) add({item});
-    for (std::size_t part = 1; part < 5; ++part) {
-      const ItemSet left_out = {failing_[part * (length - 1) / 5]};
+    for (std::size_t part = 1; part < 6; ++part) {
+      const ItemSet left_out = {failing_[part * length / 6]};
       ItemSet rest = without(failing_, left_out);
       if (is_convex(order_, rest)) add(std::move(rest), true);
     }
@@ -955,9 +956,8 @@ class SizeSearch {
     if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
     note(tried.sizes, said == Judgement::pass);
     // Each of some items is needed: so many do not fail together by themselves.
-    constexpr std::size_t kMostTogether = 3;
-    if (said == Judgement::pass && tried.is_without_one && ++needed_ == kMostTogether)
-      is_together_ = false;
+    if (tried.is_without_one) ++(said == Judgement::pass ? needed_ : not_needed_);
+    if (needed_ > 1) is_together_ = false;
     if (said == Judgement::pass || has(tried.items, common_)) return;
     ItemSet common;
     std::set_intersection(common_.begin(), common_.end(), tried.items.begin(), tried.items.end(),
@@ -1074,7 +1074,8 @@ class SizeSearch {
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
   bool is_together_ = true;              // items may fail together
-  std::size_t needed_ = 0;               // without each of so many the piece passes
+  std::size_t needed_ = 0;               // without each of so many the piece passes,
+  std::size_t not_needed_ = 0;           // and without these it fails
 };
 
 }  // namespace
@@ -1348,6 +1349,10 @@ class Search {
     if (accept_alone(region, {last, FoundBy::prefix, signature, good})) return true;
     if (!prefix.is_sharp) return false;
     const ItemSet items = prefix_of(region.items, prefix.length);
+    if (is_beyond_known(items)) {
+      result_.is_complete = false;
+      return true;
+    }
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
     const FailingSet failing{region.items, region.remedies, signature};
     if (const auto limit = limit_of_size(graph_, questions_, order_, failing, prefix.length)) {
@@ -1367,6 +1372,15 @@ class Search {
   }
 
   // ---- size ----
+
+  // True for pieces beyond a limit that is known: they are cut in the next round.
+  bool is_beyond_known(const ItemSet& items) const {
+    const PieceSizes sizes = sizes_of(graph_, nodes(items));
+    const auto is_beyond = [&](const SizeLimit& limit) {
+      return sizes[static_cast<std::size_t>(limit.of)] > limit.most;
+    };
+    return std::any_of(options_.known_limits.begin(), options_.known_limits.end(), is_beyond);
+  }
 
   bool report_size(const Region& region, std::size_t length, const SizeLimit& limit) {
     const ItemSet items = prefix_of(region.items, length);

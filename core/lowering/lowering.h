@@ -454,6 +454,7 @@ struct SearchOptions {
   std::uint32_t more_confirmations = 3;   // the same, for one that may have come by chance
   std::vector<Remedies> hypotheses = {};  // in the order of trying
   std::function<bool(NodeId)> is_known_culprit = nullptr;  // empty: none is known
+  std::vector<SizeLimit> known_limits = {};                // of earlier searches
 };
 
 enum class FindingKind : std::uint8_t {

@@ -77,17 +77,33 @@ def with_all_outputs(path):
     return model.SerializeToString()
 
 
+def bounds_of(quantizer, weights):
+    """What a QuantizeLinear clips to, which may stand for a Relu; None where it has a range for each channel."""
+    if len(quantizer.input) < 3 or any(name not in weights for name in quantizer.input[1:3]):
+        return None
+    scale, zero = (onnx.numpy_helper.to_array(weights[name]) for name in quantizer.input[1:3])
+    if scale.size != 1 or zero.dtype.kind not in "iu":
+        return None
+    ends = np.iinfo(zero.dtype)
+    return [scale.reshape(()) * np.array(end - int(zero), scale.dtype) for end in (ends.min, ends.max)]
+
+
 def without_rounding(path, wanted):
-    """The model's bytes, in which what is quantised and made a float again stays as it was; `wanted` are its outputs."""
+    """The model's bytes, in which what is quantised and made a float again is only clipped; `wanted` are its outputs."""
     model = onnx.load(path, load_external_data=False)
     graph = model.graph
     makers = {name: node for node in graph.node for name in node.output}
-    floats = [node for node in graph.node if node.op_type == "DequantizeLinear" and node.input[0] in makers]
-    for node in floats:
-        maker = makers[node.input[0]]
-        if maker.op_type == "QuantizeLinear":
-            made = onnx.helper.make_node("Identity", maker.input[:1], node.output, name=node.name)
-            node.CopyFrom(made)
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        maker = makers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
+        if maker is None or maker.op_type != "QuantizeLinear":
+            continue
+        bounds = bounds_of(maker, weights)
+        names = [f"{node.output[0]}__{end}" for end in ("low", "high")] if bounds else []
+        graph.initializer.extend(
+            onnx.numpy_helper.from_array(bound.astype(bound.dtype), name) for bound, name in zip(bounds or [], names))
+        node.CopyFrom(onnx.helper.make_node("Clip" if bounds else "Identity", [maker.input[0], *names], node.output,
+                                            name=node.name))
     del graph.output[:]
     graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in wanted)
     return model.SerializeToString()

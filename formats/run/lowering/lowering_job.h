@@ -375,8 +375,9 @@ struct PieceResult {
 struct FloatDistance {
   double backend = 0;
   double reference = 0;
-  // Two right computations, of which each rounds ties in its own way, are as far off.
-  bool is_alike() const { return backend <= 1.25 * reference; }
+  // Two right computations, of which each rounds ties in its own way, are as far off. Where even the reference is far
+  // off, that says nothing.
+  bool is_alike() const { return reference < 0.5 && backend <= 1.25 * reference; }
 };
 
 // The result as an answer to the culprit search.
@@ -741,6 +742,8 @@ class PartSearch {
   // lowered.
   PartFindings search(const PartFailure& failed, std::size_t lane,
                       const std::function<void(std::size_t runs)>& asked) const;
+  // Takes note of a limit that later searches need not find again.
+  void know(std::size_t backend, const SizeLimit& limit) { known_[backend].push_back(limit); }
 
  private:
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
@@ -760,6 +763,7 @@ class PartSearch {
   const Graph& graph_;
   LoweringPool& pool_;
   const SearchSettings& settings_;
+  std::map<std::size_t, std::vector<SizeLimit>> known_;  // by backend
 };
 
 // ---- rule book ----

@@ -693,7 +693,10 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   const SearchOptions options{.effort = effort_of(settings_.culprits),
                               .limits = limits,
                               .most_findings = settings_.most_findings,
-                              .hypotheses = hypotheses(part.backend)};
+                              .hypotheses = hypotheses(part.backend),
+                              .known_limits = known_.contains(part.backend)
+                                                  ? known_.at(part.backend)
+                                                  : std::vector<SizeLimit>()};
   for (Finding& finding : search_culprits(partition, uncut, options).findings) {
     drop_if_assumed(finding, plain);
     drop_if_untyped(finding);
