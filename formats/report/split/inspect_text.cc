@@ -318,6 +318,29 @@ const Fields<OpenSizes> kOpenFields = {
       },
       kOpenNumberFields}}};
 
+struct ValueSaid {
+  std::string name, type;
+  std::optional<std::string> note;
+};
+const Fields<ValueSaid> kValueFields = {
+    kOneLine,
+    {{"name", the<&ValueSaid::name>},
+     {"type", the<&ValueSaid::type>,
+      "As in texts: float32[N, 3, 224, 224]; ? is a size that is not known."},
+     {"note", the<&ValueSaid::note>,
+      "Of an output that is the next value of a state; null: it is none."}}};
+
+std::vector<ValueSaid> values_said(const Graph& graph, const auto& values,
+                                   const std::vector<std::string>& notes) {
+  std::vector<ValueSaid> said;
+  for (const ValueId value : values) {
+    const std::string note = said.size() < notes.size() ? notes[said.size()] : "";
+    said.push_back(
+        {std::string(graph.value(value).name), type_text(graph, value), when(!note.empty(), note)});
+  }
+  return said;
+}
+
 struct InspectSaid {
   const LoadedModel& model;
   std::span<const SupportList> lists;
@@ -342,6 +365,14 @@ const Fields<InspectSaid> kInspectFields = {
      {"parameter_bytes", the<&InspectSaid::inspection, &Inspection::parameter_bytes>,
       "Each parameter once; null: one is of unknown size."},
      {"opsets", [](auto& said) { return said.model.graph.opsets(); }, kOpsetFields},
+     {"inputs",
+      [](auto& said) { return values_said(said.model.graph, said.model.graph.inputs(), {}); },
+      kValueFields},
+     {"outputs",
+      [](auto& said) {
+        return values_said(said.model.graph, said.model.graph.outputs(), output_notes(said.model));
+      },
+      kValueFields},
      {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
       "The most FLOPs first, then the most nodes.", kOpRowFields},
      {"lists", [](auto& said) { return coverage_of(said.model, said.lists); },
