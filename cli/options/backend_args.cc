@@ -43,7 +43,7 @@ bool takes_format(const Backend& backend, const std::string& text, ModelFormat f
       capped_list(backend.takes, 3, [](const std::string& one) { return "." + one; });
   Diagnostic fault = diagnostic_of(text, "takes " + formats + " models, and this is none");
   if (format == ModelFormat::pt2 && backend.may_take("onnx")) {
-    fault.notes.push_back(
+    fault.notes.emplace_back(
         "torch.onnx.export(..., dynamo=True) makes an ONNX model of a program of torch.export");
   }
   print_diagnostics({fault});

@@ -31,14 +31,14 @@ class ConfigFile : public CLI::ConfigTOML {
       throw CLI::ConfigError("the configuration file is refused");
     }
     config_ = *std::move(config);
-    std::vector<CLI::ConfigItem> items;
+    std::vector<CLI::ConfigItem> all;
     for (const ConfigItem& item : config_.items) {
-      CLI::ConfigItem& to = items.emplace_back();
+      CLI::ConfigItem& to = all.emplace_back();
       if (!item.table.empty()) to.parents = {item.table};
       to.name = item.name.empty() ? "++" : item.name;
       to.inputs = item.texts;
     }
-    return items;
+    return all;
   }
 
   // The faults of the file that from_config() read last.

