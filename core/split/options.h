@@ -15,7 +15,7 @@ namespace cleave {
 
 enum class StartSide : std::uint8_t {
   reference,  // the CPU if a CPU node that reads an input or a parameter is ready, else the accelerator,
-              // as torch up to 2.8; with torch 2.15 a CPU node without inputs decides, too, as with `cpu`
+  // as torch up to 2.8; with torch 2.15 a CPU node without inputs decides, too, as with `cpu`
   cpu,
   acc,
   fewest,  // the side that gives fewer subgraphs

@@ -9,8 +9,8 @@
 #include "core/lists/condition.h"
 #include "formats/models/models.h"
 #include "tests/catch2.h"
-#include "tests/formats/base/graph_description.h"
 #include "tests/core/graph/graph_text.h"
+#include "tests/formats/base/graph_description.h"
 #include "tests/formats/base/test_folder.h"
 #include "tests/formats/onnx/read/onnx_text.h"
 
