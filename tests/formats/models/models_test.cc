@@ -61,14 +61,17 @@ TEST_CASE("a graph with other sizes is that of the model read again, as often as
   REQUIRE(model);
   GraphAgain again(*model);
   for (const std::int64_t size : {1, 3, 16}) {
-    const ShapeBindings sizes{.dims = {{"B", 1}, {"T", size}}};
+    ShapeBindings sizes;
+    sizes.dims = {{"B", 1}, {"T", size}};
     const auto bound = again.with(sizes);
     const auto whole = read_model(path, sizes);
     REQUIRE((bound && whole));
     CHECK(described(bound->graph) == described(whole->graph));
     CHECK(bound->misfits == whole->misfits);
   }
-  CHECK(!again.with({.dims = {{"no such dim", 1}}}));
+  ShapeBindings unknown;
+  unknown.dims = {{"no such dim", 1}};
+  CHECK(!again.with(unknown));
 }
 
 TEST_CASE("the format of a model is recognised by its content") {

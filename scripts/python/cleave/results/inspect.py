@@ -72,6 +72,40 @@ class InspectOpset:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InspectInput:
+    name: str
+    # As in texts: float32[N, 3, 224, 224]; ? is a size that is not known.
+    type: str
+    # Of an output that is the next value of a state; null: it is none.
+    note: str | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectInput:
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            note=data["note"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOutput:
+    name: str
+    # As in texts: float32[N, 3, 224, 224]; ? is a size that is not known.
+    type: str
+    # Of an output that is the next value of a state; null: it is none.
+    note: str | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectOutput:
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            note=data["note"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class InspectOp:
     op: str
     nodes: int
@@ -128,6 +162,8 @@ class Inspect:
     # Each parameter once; null: one is of unknown size.
     parameter_bytes: int | None
     opsets: list[InspectOpset]
+    inputs: list[InspectInput]
+    outputs: list[InspectOutput]
     # The most FLOPs first, then the most nodes.
     ops: list[InspectOp]
     # What lists that are known by name accept.
@@ -147,6 +183,8 @@ class Inspect:
             parameters=data["parameters"],
             parameter_bytes=data["parameter_bytes"],
             opsets=[InspectOpset.from_json(item) for item in data["opsets"]],
+            inputs=[InspectInput.from_json(item) for item in data["inputs"]],
+            outputs=[InspectOutput.from_json(item) for item in data["outputs"]],
             ops=[InspectOp.from_json(item) for item in data["ops"]],
             lists=[InspectList.from_json(item) for item in data["lists"]],
         )
