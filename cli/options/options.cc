@@ -232,7 +232,8 @@ LayoutLimits layout_limits(const Given& given) {
 
 OnnxWriteOptions onnx_options(const Given& given) {
   OnnxWriteOptions options;
-  options.root_weights = given.word<RootWeights>("--weights");
+  const auto word = given.if_word("--weights");  // without it each format has its own way
+  if (word) options.root_weights = static_cast<RootWeights>(*word);
   options.annotate = given.flag("--annotate");
   return options;
 }

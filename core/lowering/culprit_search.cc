@@ -826,6 +826,8 @@ class SizeSearch {
       if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
       ask(*best);
     }
+    // A part of the failing piece fails that is no larger than what passes: its items fail together.
+    if (fails_small_) return std::nullopt;
     if (needed_ > 0 && not_needed_ == 0) is_together_ = false;
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto stated =
@@ -855,7 +857,16 @@ class SizeSearch {
   }
 
   void add(ItemSet items, bool is_without_one = false) {
-    if (items.empty() || questions_.is_asked(items, region_.remedies)) return;
+    if (items.empty()) return;
+    if (questions_.is_asked(items, region_.remedies)) {
+      if (is_without_one) ++(answer(items) == Judgement::pass ? needed_ : not_needed_);
+      return;
+    }
+    const auto same = std::ranges::find(pool_, items, &Tried::items);
+    if (same != pool_.end()) {
+      same->is_without_one = same->is_without_one || is_without_one;
+      return;
+    }
     const PieceSizes measured = sizes(items);
     pool_.push_back({std::move(items), measured, is_without_one});
   }
@@ -988,7 +999,10 @@ class SizeSearch {
       }
       const bool is_known = std::any_of(passed.begin(), passed.end(),
                                         [&](const ItemSet& one) { return has(one, half.items); });
-      if (!may_fail && !is_known && answer(half.items) == Judgement::same) return true;
+      if (!may_fail && !is_known && answer(half.items) == Judgement::same) {
+        fails_small_ = fails_small_ || has(failing_, half.items);
+        return true;
+      }
     }
     return false;
   }
@@ -1079,6 +1093,7 @@ class SizeSearch {
   bool is_together_ = true;              // items may fail together
   std::size_t needed_ = 0;               // without each of so many the piece passes,
   std::size_t not_needed_ = 0;           // and without these it fails
+  bool fails_small_ = false;  // a part of the failing piece fails, too, whatever its size
 };
 
 }  // namespace

@@ -42,6 +42,8 @@ TIMES = "--target cpu:flops=5GFLOP/s,bandwidth=2GB/s --target acc:launch=100us,f
 RUNS = [
     ("inspect resnet18.json", ()),
     ("help ci", ()),
+    ("run none", ()),
+    ("verify mobile_block.onnx none", ()),
     (f"preview {JSON} --html page.html --model-explorer explorer", ("page.html", "explorer")),
     (f"preview {ONNX} --place cost {TIMES}", ()),
     (f"preview {JSON} --ops", ()),

@@ -22,7 +22,7 @@ ARGUMENTS = {
     "convert": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out.onnx"],
     "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
     "diff": [MODEL, MODEL, "-s", "samples/npu.json"],
-    "inspect": [MODEL],
+    "inspect": [MODEL], "run": ["/nowhere"], "verify": [MODEL, "/nowhere"],
     "draw": [MODEL, "-s", "samples/npu.json"], "explain": [MODEL, "-s", "samples/npu.json"],
     "lists": ["new", MODEL],
     "lower": [MODEL, "-s", "samples/npu.json", "--backend", "x=false"],

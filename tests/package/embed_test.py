@@ -42,7 +42,7 @@ class Test:
         listed = output("nm", "-C", "--defined-only", "--extern-only", archive)
         for line in listed.splitlines():
             found = re.match(r"[0-9a-f]{16} ([TDBR]) (.*)", line)
-            if found and not re.match(r"(?:[\w ]+ for )?cleave::", found[2]):
+            if found and not re.match(r"(?:[\w ]+ for )?cleave::|_ZGRN6cleave", found[2]):  # _ZGR: what a table is made of
                 self.expect(False, f"{archive.name} defines {found[2]}")
 
     def headers(self, prefix, compiler):
