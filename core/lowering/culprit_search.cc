@@ -740,8 +740,7 @@ PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
     for (const ValueId output : graph.outputs(node)) {
       measure(output);
       const auto users = graph.users(output);
-      const bool leaves =
-          graph.is_graph_output(output) || !std::all_of(users.begin(), users.end(), is_within);
+      const bool leaves = graph.is_graph_output(output) || !std::ranges::all_of(users, is_within);
       size(SizeOf::outputs) += leaves ? 1U : 0U;
     }
   }
@@ -757,9 +756,8 @@ std::set<std::uint64_t> numbers_of_limit(std::string_view message) {
   constexpr auto kWords = std::to_array<std::string_view>(
       {"exceed", "limit", "max", "most", "more than", "larger", "greater", "too ", "only", "beyond",
        "up to", "fit", "out of"});
-  const bool is_of_limit = std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
-    return message.find(word) != message.npos;
-  });
+  const bool is_of_limit = std::ranges::any_of(
+      kWords, [&](std::string_view word) { return message.find(word) != message.npos; });
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56U;
   std::set<std::uint64_t> numbers;
@@ -819,10 +817,9 @@ class SizeSearch {
     if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
     collect();
     for (std::size_t i = 0; i < kMostExperiments && (is_together_ || left() > 1); ++i) {
-      const auto best =
-          std::max_element(pool_.begin(), pool_.end(), [&](const Tried& x, const Tried& y) {
-            return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
-          });
+      const auto best = std::ranges::max_element(pool_, [&](const Tried& x, const Tried& y) {
+        return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
+      });
       if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
       ask(*best);
     }
@@ -831,7 +828,7 @@ class SizeSearch {
     if (needed_ > 0 && not_needed_ == 0) is_together_ = false;
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto stated =
-        std::find_if(said.begin(), said.end(), [&](const SizeLimit& one) { return explains(one); });
+        std::ranges::find_if(said, [&](const SizeLimit& one) { return explains(one); });
     if (stated != said.end()) return narrowed(stated->of, stated->most);
     if (is_together_) return std::nullopt;
     for (std::size_t of = 0; of < kSizeCount; ++of) {
@@ -997,8 +994,8 @@ class SizeSearch {
         may_fail = may_fail ||
                    (is_left(of) && says(of, tried) == Said::fails && says(of, half) == Said::fails);
       }
-      const bool is_known = std::any_of(passed.begin(), passed.end(),
-                                        [&](const ItemSet& one) { return has(one, half.items); });
+      const bool is_known =
+          std::ranges::any_of(passed, [&](const ItemSet& one) { return has(one, half.items); });
       if (!may_fail && !is_known && answer(half.items) == Judgement::same) {
         fails_small_ = fails_small_ || has(failing_, half.items);
         return true;
@@ -1436,10 +1433,9 @@ class Search {
         best = {is_same_op, size};
       }
       const std::vector<ItemSet> passed = questions_.passed(all, region.remedies);
-      const bool is_contradicted =
-          std::any_of(passed.begin(), passed.end(), [&](const ItemSet& piece) {
-            return sizes_of(graph_, nodes(piece))[static_cast<std::size_t>(limit.of)] > limit.most;
-          });
+      const bool is_contradicted = std::ranges::any_of(passed, [&](const ItemSet& piece) {
+        return sizes_of(graph_, nodes(piece))[static_cast<std::size_t>(limit.of)] > limit.most;
+      });
       if (is_contradicted || !within || !passes(*within) || (beyond && passes(*beyond))) continue;
       finding.kind = FindingKind::size;
       finding.limit = limit;

@@ -897,9 +897,9 @@ constexpr Option kOptions[] = {
         "which drawings to write: none, of the model and of the split only, or also of each "
         "partition; without it each of up to 200 partitions is drawn"),
     row(G::output, "--weights", "{external,inline,shared,reference}", kWrites,
-        "where the root has its weights: external (in the partitions' files beside it; the default of "
-        "ONNX), inline (that of torch.export), shared (once, in weights.bin) or reference (in the "
-        "model's files; DIR is its folder)",
+        "where the root has its weights: external (in the partitions' files beside it; ONNX), "
+        "inline (torch.export), "
+        "shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)",
         {.needs = "--output", .rank = 12}),
     row(G::output, "--weights", "{inline,reference}", of::cut,
         "whether weights are copied, or stay where they are and are referred to",

@@ -42,8 +42,6 @@ TIMES = "--target cpu:flops=5GFLOP/s,bandwidth=2GB/s --target acc:launch=100us,f
 RUNS = [
     ("inspect resnet18.json", ()),
     ("help ci", ()),
-    ("run none", ()),
-    ("verify mobile_block.onnx none", ()),
     (f"preview {JSON} --html page.html --model-explorer explorer", ("page.html", "explorer")),
     (f"preview {ONNX} --place cost {TIMES}", ()),
     (f"preview {JSON} --ops", ()),
@@ -193,6 +191,8 @@ class Stops:
         text = subprocess.run([self.cleave, "--help"], capture_output=True, text=True, check=True).stdout
         has = {arguments.split()[0] for arguments, _ in RUNS}
         names = set(re.findall(r"^  ([a-z][-a-z]+)  ", text, re.M))
+        # These become a program of Python at once, and write nothing of their own.
+        names -= {"run", "verify"}
         if names != has:
             self.faults.append(f"cleave {' '.join(sorted(names ^ has))}: not in this test's table, or no command")
 

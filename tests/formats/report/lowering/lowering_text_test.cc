@@ -130,7 +130,9 @@ TEST_CASE("a partition that was compiled only, though values are compared, is to
   CHECK_FALSE(is_told());
 }
 
-TEST_CASE("asking anew (--no-cache) is proposed where an earlier run lowered more, and verdicts were kept") {
+TEST_CASE(
+    "asking anew (--no-cache) is proposed where an earlier run lowered more, and verdicts were "
+    "kept") {
   Lowered lowered;
   lowered.outcome.lowered_before = 134;
   CHECK(lowered.advice().empty());
