@@ -195,10 +195,9 @@ std::string list_hint(const CLI::App& command, const CLI::ParseError& error,
   }
   constexpr std::string_view kRequired = "--support is required";
   if (error.get_name() != "RequiredError" || error.what() != kRequired) return {};
-  std::string names;
-  for (const std::string& path : known_lists()) {
-    names += (names.empty() ? "" : ", ") + escaped(known_list_name(path));
-  }
+  const std::vector<std::string> lists = known_lists();
+  const std::string names = capped_list(
+      lists, lists.size(), [](const std::string& path) { return escaped(known_list_name(path)); });
   return "give a file, -s LIST" +
          (names.empty() ? "" : ", or a list that is known by name: " + names);
 }
@@ -217,7 +216,7 @@ struct CommandLine::Parser {
   std::vector<std::string> arguments;
   Commands built;
   OptionAnswer answer;
-  CLI::App app{std::string(kProgramHelp), "cleave"};
+  CLI::App app{"", "cleave"};
   std::shared_ptr<ConfigFile> config = std::make_shared<ConfigFile>();
   Given of_program{of::program};
   std::vector<std::pair<CLI::App*, std::unique_ptr<Given>>> commands = {};
@@ -226,25 +225,27 @@ struct CommandLine::Parser {
 
   void take(CLI::App& to, Given& given, const Option& row, std::vector<std::string> texts) const {
     if (row.more.ends) {  // CLI11 stops at this exception and prints its text
+      for (std::string& text : texts) text = checked_value(row, text);
       throw CLI::CallForVersion(
           answer(given.command(), row, texts.empty() ? std::string() : texts.back()), 0);
     }
     for (const Option& other : option_table()) {
+      if (other.more.unless.empty() || (other.in & given.command()) == 0) continue;
       const auto unless = split_names(other.more.unless);
-      const bool frees = (other.in & given.command()) != 0 &&
-                         std::find(unless.begin(), unless.end(), row.name()) != unless.end();
+      const bool frees = std::ranges::find(unless, row.name()) != unless.end();
       if (frees) to.get_option(std::string(other.name()))->required(false);
     }
     given.take(row, std::move(texts));
   }
 
+  // Without texts for help, which is made of the table.
   CLI::Option* declare(CLI::App& to, Given& given, const Option& row) {
-    const std::string names(row.names), help(row.help);
+    const std::string names(row.names);
     if (row.is_flag()) {
       const auto raise = [this, &to, &given, &row](std::int64_t count) {
         if (count > 0) take(to, given, row, {});
       };
-      CLI::Option* const flag = to.add_flag_function(names, raise, help);
+      CLI::Option* const flag = to.add_flag_function(names, raise);
       return row.more.ends ? flag->trigger_on_parse() : flag;
     }
     CLI::Option* option = nullptr;
@@ -252,40 +253,39 @@ struct CommandLine::Parser {
       const auto set = [this, &to, &given, &row](const std::string& text) {
         take(to, given, row, {text});
       };
-      option = to.add_option_function<std::string>(names, set, help);
+      option = to.add_option_function<std::string>(names, set);
     } else {
       const auto add = [this, &to, &given, &row](const std::vector<std::string>& texts) {
         take(to, given, row, texts);
       };
-      option = to.add_option_function<std::vector<std::string>>(names, add, help);
+      option = to.add_option_function<std::vector<std::string>>(names, add);
       option->delimiter('\0')->allow_extra_args(row.more.repeat == Repeat::spread);
     }
     if (row.more.may_be_bare) option->expected(0, 1);
     if (!row.value_text().empty()) option->type_name(row.value_text());
-    if (!row.more.by_default.empty()) option->default_str(std::string(row.more.by_default));
     option->required((row.more.required & given.command()) != 0);
     return row.more.ends ? option->trigger_on_parse() : option;
   }
 
   void declare_all(CLI::App& to, Given& given) {
+    std::vector<std::pair<const Option*, CLI::Option*>> tied;
     for (const Option& row : option_table()) {
       const bool is_built = row.more.shelf == 0 || (row.more.shelf & built) != 0;
       if ((row.in & given.command()) == 0 || !is_built) continue;
       if (row.name() == "--config") continue;
       CLI::Option* const option = declare(to, given, row);
-      if (option != nullptr) option->group(std::string(group_title(row.group)));
+      if (!row.more.needs.empty() || !row.more.excludes.empty()) tied.emplace_back(&row, option);
     }
-    for (const Option& row : option_table()) {
-      CLI::Option* const option = to.get_option_no_throw(std::string(row.name()));
-      if ((row.in & given.command()) == 0 || option == nullptr) continue;
+    for (const auto& one : tied) {
+      CLI::Option* const option = one.second;
       const auto each = [&](std::string_view names, const auto& tie) {
         for (const std::string_view name : split_names(names)) {
           CLI::Option* const other = to.get_option_no_throw(std::string(name));
           if (other != nullptr) tie(other);
         }
       };
-      each(row.more.needs, [&](CLI::Option* other) { option->needs(other); });
-      each(row.more.excludes, [&](CLI::Option* other) { option->excludes(other); });
+      each(one.first->more.needs, [&](CLI::Option* other) { option->needs(other); });
+      each(one.first->more.excludes, [&](CLI::Option* other) { option->excludes(other); });
     }
   }
 
@@ -293,24 +293,19 @@ struct CommandLine::Parser {
     app.require_subcommand(1);
     app.set_help_flag();  // -h and --help are rows of the table
     declare_all(app, of_program);
-    const Option& file = *find_option("--config", of::program);
-    app.set_config("--config", "", std::string(file.help))
-        ->type_name(std::string(file.value))
-        ->group(std::string(group_title(file.group)));
+    app.set_config("--config")->type_name(std::string(find_option("--config", of::program)->value));
     app.config_formatter(config);
     app.allow_config_extras(CLI::config_extras_mode::error);
     for (const CommandRow& row : command_rows()) {
       if ((row.command & built) == 0) continue;
-      CLI::App* const sub = app.add_subcommand(std::string(row.name), std::string(row.help));
+      CLI::App* const sub = app.add_subcommand(std::string(row.name));
       sub->set_help_flag();
-      sub->group(std::string(row.group));
       if (!concerns(row.name, arguments, built)) continue;
       Given& given = *commands.emplace_back(sub, std::make_unique<Given>(row.command)).second;
       declare_all(*sub, given);
       if (row.command != of::diff) continue;
       given.to = std::make_unique<Given>(of::to);
-      CLI::App* const to =
-          sub->add_subcommand("to", "the second split: options that differ from the first's");
+      CLI::App* const to = sub->add_subcommand("to");  // options that differ from the first's
       to->set_help_flag();
       declare_all(*to, *given.to);
       to->fallthrough();
