@@ -46,13 +46,9 @@ std::string answer_of(Commands command, const Option& option, const std::string&
       page.pop_back();  // a line end is printed behind it
       return page;
     }
-    std::string all;
-    for (const std::string& code : codes) all += (all.empty() ? "" : ",") + code;
-    refuse_option("--code", in_quotes(text) + " is not one of " + all);
+    refuse_option("--code", in_quotes(text) + " is not one of " + joined(codes, ","));
   }
-  const auto shell = shell_named(text);
-  if (!shell) refuse_option("--completion", in_quotes(text) + " is not one of bash,zsh,fish");
-  return completion_script(*shell, option_tables(built));
+  return completion_script(*shell_named(text), option_tables(built));
 }
 
 TerminalOptions terminal_of(const Given& given) {

@@ -58,8 +58,7 @@ class HelpCommand : public Command {
   }
 
   ExitCode refuse_topic(const std::vector<GuideSection>& sections) const {
-    std::string asked;
-    for (const std::string& word : words_) asked += (asked.empty() ? "" : " ") + word;
+    const std::string asked = joined(words_, " ");
     std::vector<std::string_view> names;
     for (const GuideSection& section : sections) names.push_back(section.topic);
     for (const CommandRow& row : command_rows()) names.push_back(row.name);

@@ -26,13 +26,9 @@ class RunCommand : public Command {
   explicit RunCommand(const Given& given) : given_(given) {}
 
   ExitCode run() override {
-    const std::string script = find_script("runner.py");
     const std::string command(name_of(given_.command()));
-    if (script.empty()) {
-      print_error("cleave " + command + " needs runner.py, which is not beside the program",
-                  {"set CLEAVE_SCRIPTS to the folder that has it"});
-      return ExitCode::external_failed;
-    }
+    const std::string script = find_script("runner.py", "cleave " + command);
+    if (script.empty()) return ExitCode::external_failed;
     std::vector<std::string> words = {interpreter(given_), script, command};
     for (const std::string_view argument : {"MODEL", "DIR"}) {
       for (const std::string& text : given_.texts(argument)) words.push_back(text);

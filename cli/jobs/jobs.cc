@@ -409,7 +409,7 @@ Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model
 
 namespace fs = std::filesystem;
 
-std::string find_script(const std::string& name) {
+std::string find_script(const std::string& name, const std::string& what) {
   std::vector<fs::path> folders;
   if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
   std::error_code error;
@@ -419,6 +419,8 @@ std::string find_script(const std::string& name) {
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / name, error)) return fs::absolute(folder / name).string();
   }
+  print_error(what + " needs " + name + ", which is not beside the program",
+              {"set CLEAVE_SCRIPTS to the folder that has it"});
   return {};
 }
 
@@ -468,12 +470,8 @@ FaultCause cause_of(const ChildResult& result) {
 // Runs the script in Python. On failure to start, why is printed. `option` is what asks for it.
 std::optional<ChildResult> run_script(const std::string& option, const std::string& name,
                                       std::vector<std::string> words) {
-  const std::string script = find_script(name);
-  if (script.empty()) {
-    print_error(option + " needs " + name + ", which is not beside the program",
-                {"set CLEAVE_SCRIPTS to the folder that has it"});
-    return std::nullopt;
-  }
+  const std::string script = find_script(name, option);
+  if (script.empty()) return std::nullopt;
   record_input(script);
   words.insert(words.begin(), {"python3", script});
   ChildResult result = run_child({.argv = std::move(words),

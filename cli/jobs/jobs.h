@@ -136,7 +136,7 @@ class PageFile {
   LayoutLimits limits_;
 };
 
-// --junit, --sarif, --markdown, with --force, and --github: what CI servers are told.
+// What CI servers read: the files of --junit, --sarif and --markdown, and the annotations of --github.
 class CiFiles {
  public:
   explicit CiFiles(const Given& given);
@@ -196,7 +196,8 @@ namespace cleave {
 
 // The path of a script in Python: in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
 // was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
-std::string find_script(const std::string& name);
+// `what` needs it: where it is missing, that is printed, with the way out.
+std::string find_script(const std::string& name, const std::string& what);
 
 struct CaptureArgs {
   std::string inputs;  // "": random

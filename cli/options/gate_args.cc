@@ -12,9 +12,7 @@ namespace {
 
 double share_of(const std::string& text) {
   if (const auto share = parse_share(text)) return *share;
-  refuse_option("--min-coverage", in_quotes(text) + " is not a share from 0 to 1: " +
-                                      (parse_share(text + "%") ? "did you mean " + text + "%?"
-                                                               : "write 0.95 or 95%"));
+  refuse_option("--min-coverage", in_quotes(text) + share_refusal(text));
 }
 
 void add_coverage(GateLimits& limits, const std::string& text,

@@ -65,9 +65,7 @@ std::string refusal_of_value(const Option& option, const std::string& text) {
     case ValueForm::number:
       return is_in_range(number_of(text)) ? "" : " is not a number" + range_text(option);
     case ValueForm::share:
-      if (parse_share(text)) return {};
-      return " is not a share from 0 to 1: " +
-             (parse_share(text + "%") ? "did you mean " + text + "%?" : "write 0.95 or 95%");
+      return parse_share(text) ? "" : share_refusal(text);
     case ValueForm::time:
       return parse_duration(text).value_or(0) > 0
                  ? ""
@@ -81,8 +79,14 @@ std::string refusal_of_value(const Option& option, const std::string& text) {
   return {};
 }
 
-// The value as it is kept: a word in lower case.
-std::string checked(const Option& option, const std::string& text) {
+}  // namespace
+
+std::string share_refusal(const std::string& text) {
+  return " is not a share from 0 to 1: " +
+         (parse_share(text + "%") ? "did you mean " + text + "%?" : "write 0.95 or 95%");
+}
+
+std::string checked_value(const Option& option, const std::string& text) {
   const std::string name(option.name());
   const auto words = option.words();
   if (words.empty()) {
@@ -92,10 +96,10 @@ std::string checked(const Option& option, const std::string& text) {
   }
   const std::string word = lower_case(text);
   if (std::find(words.begin(), words.end(), word) != words.end()) return word;
-  std::string all;
-  for (const std::string_view one : words) all += (all.empty() ? "" : ",") + std::string(one);
-  refuse_option(name, in_quotes(text) + " is not one of " + all);
+  refuse_option(name, in_quotes(text) + " is not one of " + joined(words, ","));
 }
+
+namespace {
 
 // "./m/x.onnx" and "m/x.onnx" are the same.
 std::string plain_path(const std::string& path) {
@@ -116,7 +120,7 @@ void override_with(Bindings& bindings, const Bindings& own) {
 
 void Given::take(const Option& option, std::vector<std::string> texts) {
   const std::string name(option.name());
-  for (std::string& text : texts) text = checked(option, text);
+  for (std::string& text : texts) text = checked_value(option, text);
   if (option.more.setting.is_for_targets) {
     const auto is_for_all = [](const auto& text) { return list_source_of(text).target.empty(); };
     if (std::count_if(texts.begin(), texts.end(), is_for_all) > 1) {

@@ -49,6 +49,11 @@ struct OptionRefused {
 };
 [[noreturn]] void refuse_option(const std::string& option, const std::string& why);
 
+// The value as it is kept: a word in lower case. Throws OptionRefused where its form or its word is wrong.
+std::string checked_value(const Option& option, const std::string& text);
+// " is not a share from 0 to 1: did you mean 95%?"
+std::string share_refusal(const std::string& text);
+
 class Given {
  public:
   explicit Given(Commands command) : command_(command) {}
@@ -56,7 +61,7 @@ class Given {
   // What the options of the model, the lists and the split say. `split.model` has what the configuration file says of
   // the model.
   SplitRequest split;
-  // Of the tables [[model]] of the configuration file.
+  // What the tables [[model]] of the configuration file say.
   std::vector<ModelOptions> models;
   // What follows "to" in `cleave diff`, and what was given before unless it is given anew; null in other commands.
   std::unique_ptr<Given> to;
@@ -86,7 +91,7 @@ class Given {
   std::optional<std::uint64_t> if_bytes(std::string_view name) const;
   // The place of the word among those of the option; nullopt: it was not given, and has no default.
   std::optional<std::size_t> if_word(std::string_view name) const;
-  // The words of the option stand in the order of the values.
+  // The words in the option's row must be in the order of the enumerators.
   template <class Value>
   Value word(std::string_view name, Value fallback = Value{}) const {
     const auto place = if_word(name);

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/text.h"
 #include "formats/report/words/words.h"
 
@@ -40,16 +41,6 @@ std::vector<CommandTable> option_tables(Commands built) {
 
 namespace {
 
-template <class Items>
-std::string joined(const Items& items, std::string_view between) {
-  std::string text;
-  for (const auto& item : items) {
-    if (!text.empty()) text += between;
-    text += item;
-  }
-  return text;
-}
-
 std::span<const CommandTable> commands_of(const std::vector<CommandTable>& tables) {
   return std::span(tables).subspan(1);
 }
@@ -71,7 +62,7 @@ void add_entry(Page& page, const std::string& label, const std::string& text) {
   page.fact("", text, kHelpColumn);
 }
 
-// The first thing that a text says, without what stands in brackets: what fits one line of help.
+// The text up to its first "; ", " (" or ": ", and to a comma before that if a line of help ends there.
 std::string brief(std::string_view text) {
   std::string first(text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(": ")})));
   constexpr std::size_t kMost = kTextColumns - kHelpColumn;

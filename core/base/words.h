@@ -145,4 +145,15 @@ std::string capped_list(const Items& items, std::size_t most, TextOf text_of,
   return text + list.rest(rest);
 }
 
+// All texts, joined: "a, b, c".
+template <class Texts>
+std::string joined(const Texts& texts, std::string_view between = ", ") {
+  std::string all;
+  for (const auto& text : texts) {
+    if (!all.empty()) all += between;
+    all += text;
+  }
+  return all;
+}
+
 }  // namespace cleave

@@ -39,13 +39,11 @@ const LimitRow& row_of(std::uint64_t ModelLimits::*limit) {
 
 std::string unknown_limit(std::string_view name) {
   std::vector<std::string_view> names;
-  std::string all;
   for (const LimitRow& row : kRows) names.push_back(row.name);
   names.push_back(kUtf8);
-  for (const std::string_view each : names) all += (all.empty() ? "" : ", ") + std::string(each);
   const std::string nearest = nearest_name(name, names);
   return escaped_in_quotes(name) + " is not a limit: " +
-         (nearest.empty() ? "there are " + all : "did you mean " + nearest + "?");
+         (nearest.empty() ? "there are " + joined(names) : "did you mean " + nearest + "?");
 }
 
 Status<std::string> set_utf8(ModelLimits& limits, std::string_view word) {

@@ -59,10 +59,7 @@ std::vector<std::string_view> Option::words() const {
 
 std::string Option::value_text() const {
   if (!value.empty() || more.words.empty()) return std::string(value);
-  std::string text;
-  for (const std::string_view word : more.words)
-    text += (text.empty() ? "{" : ",") + std::string(word);
-  return text + "}";
+  return "{" + joined(more.words, ",") + "}";
 }
 
 const Option* find_option(std::string_view name, Commands in) {
@@ -312,11 +309,9 @@ std::vector<std::string> ListsRequest::targets() const {
 
 Error no_such_target(std::string_view option, std::string_view name,
                      const std::vector<std::string>& targets) {
-  std::string known;
-  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
   return {std::string(option) + ": " + in_quotes(name) + " is no target",
           std::nullopt,
-          {"-s " + std::string(name) + "=LIST makes one; there are: " + known}};
+          {"-s " + std::string(name) + "=LIST makes one; there are: " + joined(targets)}};
 }
 
 Status<> check_targets(const ListsRequest& request) {
