@@ -281,7 +281,7 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
 //
 // Steps:
 // 1. units: groups of all targets, ties by data that is no tensor, sets;
-// 2. the placement problem of the graph (core/devices/graph_problem.h);
+// 2. the placement problem of the graph: graph_problem();
 // 3. find_placement().
 
 namespace {
