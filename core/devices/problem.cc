@@ -108,7 +108,11 @@ Rounds DeviceScorer::rounds(const Devices& devices, DeviceIndex first_of_two) {
   if (problem_.device_count() != 2) {
     return find_rounds({rounds_graph_, devices, problem_.device_count()});
   }
-  const Parts parts = find_turns(devices, first_of_two);
+  return rounds_of(find_turns(devices, first_of_two));
+}
+
+// Of two devices that take turns.
+Rounds DeviceScorer::rounds_of(const Parts& parts) {
   Rounds rounds{.devices = {parts.devices.begin(), parts.devices.end()},
                 .units = members_of(parts.of, parts.devices.size()),
                 .part_of = {parts.of.begin(), parts.of.end()},
@@ -166,10 +170,10 @@ double DeviceScorer::cost(const Devices& devices, double limit, DeviceIndex firs
     if (least >= limit) return least;
   }
   const bool is_for_two = problem_.device_count() == 2;
-  if (is_for_two && has_memory_) rounds_ = rounds(devices, first_of_two);
   const Parts of = is_for_two ? find_turns(devices, first_of_two) : parts(devices);
   score_parts(devices, of, problem_.residency);
   if (score_.total >= limit) return score_.total;
+  if (is_for_two && has_memory_) rounds_ = rounds_of(of);
   if (has_memory_) add_peaks(devices, rounds_);
   add_penalty();
   return score_.total + score_.penalty;
@@ -404,15 +408,14 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds) {
 }
 
 void DeviceScorer::add_penalty() {
-  DeviceScore& score = score_;
   for (std::size_t i = 0; i < problem_.targets.size(); ++i) {
     const DeviceTarget& target = problem_.targets[i];
-    if (score.parts[i] > target.most_parts) {
-      score.penalty += penalty_ * static_cast<double>(score.parts[i] - target.most_parts);
+    if (score_.parts[i] > target.most_parts) {
+      score_.penalty += penalty_ * static_cast<double>(score_.parts[i] - target.most_parts);
     }
-    if (target.memory && score.peak_bytes[i] > *target.memory) {
-      const auto over = static_cast<double>(score.peak_bytes[i] - *target.memory);
-      score.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
+    if (target.memory && score_.peak_bytes[i] > *target.memory) {
+      const auto over = static_cast<double>(score_.peak_bytes[i] - *target.memory);
+      score_.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
     }
   }
 }

@@ -112,6 +112,7 @@ class DeviceScorer {
 
  private:
   Parts find_turns(const Devices& devices, DeviceIndex first);
+  static Rounds rounds_of(const Parts& parts);
   double at_least(const Devices& devices) const;
   void score_parts(const Devices& devices, const Parts& parts, Residency residency);
   void add_transfers(const Devices& devices, const Parts& parts, Residency residency);
