@@ -528,7 +528,7 @@ class Placer {
     }
     add_cuts(found);
     add_orders(found);
-    if (scorer_.has_memory()) {
+    if (has_memory(problem_)) {
       for (const Devices& devices : found) offer(devices);
       const Devices wanted = starts.empty() ? best_.devices : starts.front();
       add_fitting(wanted, found);
@@ -748,7 +748,7 @@ class Placer {
   // Searches from the starts, with several targets or little memory from the best only. Each may spend a
   // share of the effort that is left; one is for kicks.
   void improve(std::vector<Devices> starts) {
-    if (problem_.device_count() > 2 || scorer_.has_memory()) starts = best_of(std::move(starts));
+    if (problem_.device_count() > 2 || has_memory(problem_)) starts = best_of(std::move(starts));
     for (std::size_t left = starts.size(); left > 0; --left) {
       const std::uint64_t rest = most_steps_ - std::min(most_steps_, scorer_.steps());
       const std::uint64_t share = rest / (left + 1);
@@ -929,10 +929,10 @@ std::vector<DeviceProblem> with_less_memory(const DeviceProblem& problem,
 }  // namespace
 
 DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort) {
+  if (!has_memory(problem)) return search_placement(problem, {}, effort);
   DeviceProblem free = problem;
   for (DeviceTarget& target : free.targets) target.memory.reset();
   DevicePlacement wanted = search_placement(free, {}, effort);
-  if (free == problem) return wanted;
   const bool fits =
       std::equal(problem.targets.begin(), problem.targets.end(), wanted.score.peak_bytes.begin(),
                  [](const DeviceTarget& target, std::uint64_t peak) {

@@ -74,6 +74,11 @@ std::uint32_t other_devices(const DeviceProblem& problem, const Devices& devices
 
 }  // namespace
 
+bool has_memory(const DeviceProblem& problem) {
+  return std::ranges::any_of(problem.targets,
+                             [](const DeviceTarget& target) { return target.memory.has_value(); });
+}
+
 LinkCosts::LinkCosts(const DeviceProblem& problem, double in_share, double out_share)
     : up_(problem.device_count(), 0),
       down_(problem.device_count(), 0),
@@ -99,8 +104,7 @@ DeviceScorer::DeviceScorer(const DeviceProblem& problem)
       links_(problem),
       unit_readers_(readers_by_unit(problem)),
       rounds_graph_(unit_readers_),
-      has_memory_(std::ranges::any_of(
-          problem.targets, [](const DeviceTarget& target) { return target.memory.has_value(); })),
+      has_memory_(has_memory(problem)),
       penalty_(penalty_of(problem, links_)),
       known_(problem.unit_count()) {}
 
@@ -473,8 +477,7 @@ double ChangedLeast::of(const Devices& devices, std::span<const std::uint32_t> u
 // ---- changed total ----
 
 bool ChangedTotal::serves(const DeviceProblem& problem) {
-  const auto has_memory = [](const DeviceTarget& target) { return target.memory.has_value(); };
-  return problem.targets.size() == 1 && !has_memory(problem.targets[0]) &&
+  return problem.targets.size() == 1 && !has_memory(problem) &&
          problem.residency == Residency::off && problem.targets[0].duplex == Duplex::half;
 }
 

@@ -13,6 +13,9 @@ namespace cleave {
 
 // ---- score ----
 
+// True when what targets hold decides whether a placement fits.
+bool has_memory(const DeviceProblem& problem);
+
 // What a byte costs from one device to another.
 class LinkCosts {
  public:
@@ -68,8 +71,6 @@ class DeviceScorer {
   // By part: units, launch, and transfers as they would be without residency, where what enters and leaves
   // one part does not depend on others. Valid as long as parts().
   const std::vector<double>& part_costs(const Devices& devices, const Parts& parts);
-  // True when what targets hold decides whether a placement fits.
-  bool has_memory() const { return has_memory_; }
   // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
   // number that is not below it: the sum is given up as soon as it reaches the limit.
   double cost(const Devices& devices, double limit, DeviceIndex first_of_two);
