@@ -258,36 +258,20 @@ class Search {
   // Sets that may move and are connected by values in one part, on the host or on targets.
   std::vector<Sets> find_pieces(bool on_host) {
     find_parts();
-    std::vector<std::uint32_t> parent(sets_.count());
     std::vector<std::uint8_t> counts(sets_.count());
-    for (std::uint32_t set = 0; set < parent.size(); ++set) {
-      parent[set] = set;
+    for (std::uint32_t set = 0; set < counts.size(); ++set) {
       const bool is_there = (device_of(set) == problem_.host()) == on_host;
       counts[set] = is_there && sets_.can_move(set) ? 1 : 0;
     }
-    const auto find = [&](std::uint32_t set) {
-      while (parent[set] != set) set = parent[set] = parent[parent[set]];
-      return set;
-    };
+    Pieces pieces(sets_.count());
     for (std::uint32_t unit = 0; unit < now_.devices.size(); ++unit) {
       if (counts[sets_.of[unit]] == 0) continue;
       for (const std::uint32_t reader : scorer_.unit_readers().of(unit)) {
         if (part_of_[reader] != part_of_[unit] || counts[sets_.of[reader]] == 0) continue;
-        const std::uint32_t one = find(sets_.of[unit]);
-        const std::uint32_t other = find(sets_.of[reader]);
-        parent[std::max(one, other)] = std::min(one, other);
+        pieces.connect(sets_.of[unit], sets_.of[reader]);
       }
     }
-    std::vector<Sets> found;
-    std::vector<std::uint32_t> piece_of(parent.size());
-    for (std::uint32_t set = 0; set < parent.size(); ++set) {
-      if (counts[set] == 0) continue;
-      const std::uint32_t first = find(set);
-      piece_of[set] = first == set ? static_cast<std::uint32_t>(found.size()) : piece_of[first];
-      if (first == set) found.emplace_back();
-      found[piece_of[set]].push_back(set);
-    }
-    return found;
+    return pieces.of(counts);
   }
 
   // Tries the most promising pieces first.

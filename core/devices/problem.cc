@@ -695,6 +695,27 @@ void ChangedTotal::undo() {
   flipped_.clear();
 }
 
+// ---- pieces ----
+
+Pieces::Pieces(std::size_t count) : parent_(count) {
+  std::iota(parent_.begin(), parent_.end(), 0U);
+}
+
+std::vector<std::vector<std::uint32_t>> Pieces::of(std::span<const std::uint8_t> counts) {
+  std::vector<std::vector<std::uint32_t>> found;
+  std::vector<std::uint32_t> piece_of(parent_.size());  // by least item
+  for (std::uint32_t item = 0; item < parent_.size(); ++item) {
+    if (counts[item] == 0) continue;
+    const std::uint32_t first = least(item);
+    if (first == item) {
+      piece_of[item] = static_cast<std::uint32_t>(found.size());
+      found.emplace_back();
+    }
+    found[piece_of[first]].push_back(item);
+  }
+  return found;
+}
+
 // ---- energy ----
 
 DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
@@ -754,7 +775,7 @@ class GraphProblemMaker {
       add_order(node);
     }
     add_weights();
-    if (!made_.problem.stays_with.empty()) settle_ties();
+    if (ties_) settle_ties();
     return std::move(made_);
   }
 
@@ -877,23 +898,9 @@ class GraphProblemMaker {
 
   // The last value's maker stays with its readers, and on the host if that reads it.
   void tie(std::uint32_t maker) {
-    DeviceProblem& problem = made_.problem;
-    if (problem.stays_with.empty()) {
-      problem.stays_with.resize(input_.unit_count);
-      std::iota(problem.stays_with.begin(), problem.stays_with.end(), 0U);
-    }
-    for (const std::uint32_t reader : readers_) {
-      const std::uint32_t one = first_of_set(maker);
-      const std::uint32_t other = first_of_set(reader);
-      problem.stays_with[std::max(one, other)] = std::min(one, other);
-    }
-    if (problem.host_reads.back() != 0) leave_to_host(maker);
-  }
-
-  std::uint32_t first_of_set(std::uint32_t unit) {
-    std::vector<std::uint32_t>& first = made_.problem.stays_with;
-    while (first[unit] != unit) unit = first[unit] = first[first[unit]];
-    return unit;
+    if (!ties_) ties_.emplace(input_.unit_count);
+    for (const std::uint32_t reader : readers_) ties_->connect(maker, reader);
+    if (made_.problem.host_reads.back() != 0) leave_to_host(maker);
   }
 
   double* costs_of(std::uint32_t unit) { return &made_.problem.unit_costs[unit * device_count()]; }
@@ -911,7 +918,7 @@ class GraphProblemMaker {
     const std::size_t count = device_count();
     std::vector<std::uint8_t> refuses(input_.unit_count * count, 0);  // by first unit and device
     for (std::uint32_t unit = 0; unit < input_.unit_count; ++unit) {
-      problem.stays_with[unit] = first_of_set(unit);
+      problem.stays_with.push_back(ties_->least(unit));
       for (std::size_t device = 0; device < count; ++device) {
         const bool is_refused = costs_of(unit)[device] < 0;
         if (is_refused) refuses[problem.stays_with[unit] * count + device] = 1;
@@ -959,6 +966,7 @@ class GraphProblemMaker {
   GraphProblem made_;
   std::vector<std::uint32_t> readers_;  // of the current value
   std::vector<double> on_host_;         // by unit: its cost there, whether or not it is accepted
+  std::optional<Pieces> ties_;          // units that stay together, if any do
 };
 
 }  // namespace

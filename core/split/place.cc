@@ -96,31 +96,19 @@ class MoveSums {
 
  private:
   void find_pieces() {
-    std::vector<std::uint32_t> parent(problem_.unit_count());
-    std::iota(parent.begin(), parent.end(), 0U);
-    const auto find = [&](std::uint32_t unit) {
-      while (parent[unit] != unit) unit = parent[unit] = parent[parent[unit]];
-      return unit;
-    };
-    for (std::uint32_t unit = 0; unit < parent.size(); ++unit) {
+    Pieces connected(problem_.unit_count());
+    std::vector<std::uint8_t> counts(problem_.unit_count(), 0);
+    for (std::uint32_t unit = 0; unit < counts.size(); ++unit) {
       if (!has_moved(unit)) continue;
+      counts[unit] = 1;
       for (const std::uint32_t reader : scorer_.unit_readers().of(unit)) {
-        if (!has_moved(reader)) continue;
-        const std::uint32_t a = find(unit);
-        const std::uint32_t b = find(reader);
-        parent[std::max(a, b)] = std::min(a, b);
+        if (has_moved(reader)) connected.connect(unit, reader);
       }
     }
+    pieces_ = connected.of(counts);
     piece_of_.assign(problem_.unit_count(), 0);
-    for (std::uint32_t unit = 0; unit < parent.size(); ++unit) {
-      if (!has_moved(unit)) continue;
-      const std::uint32_t first = find(unit);
-      if (first == unit) {
-        piece_of_[unit] = static_cast<std::uint32_t>(pieces_.size());
-        pieces_.emplace_back();
-      }
-      piece_of_[unit] = piece_of_[first];
-      pieces_[piece_of_[unit]].push_back(unit);
+    for (std::uint32_t piece = 0; piece < pieces_.size(); ++piece) {
+      for (const std::uint32_t unit : pieces_[piece]) piece_of_[unit] = piece;
     }
   }
 
