@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -111,11 +110,10 @@ class Splitter {
     acc_found_.nodes = NodeSet(graph_.node_count());
     host_shapes_.nodes = NodeSet(graph_.node_count());
     for (std::size_t target = 0; target < host_; ++target) {
-      if (!request.only || *request.only == target) asked_.push_back(target);
+      const bool is_asked = !request.only || *request.only == target;
+      if (is_asked) asked_.push_back(target);
       verdicts_.push_back({std::move(supports[target]), {}, request.targets[target].min_acc_size});
-      if (asked_.empty() || asked_.back() != target) {
-        verdicts_.back().reasons = verdicts_.back().support.reasons;
-      }
+      if (!is_asked) verdicts_.back().reasons = verdicts_.back().support.reasons;
     }
   }
 
@@ -144,13 +142,14 @@ class Splitter {
     // come before packing, which keeps to them, and both before the conditions on a whole partition, which
     // are about the nodes that it has in the end.
     find_min_sizes();
-    move_small_runs();
+    while (move_on(small_runs())) {
+    }
     for (bool is_settled = false; !is_settled;) {
       cut_at_limits();
       pack();
       // With several targets what moves on changes the runs of others, which are found anew and cut again.
       // Each turn moves a run on to a later device, so there is a last one.
-      if (move_failing_runs() && !request_.is_for_one()) continue;
+      if (move_on(failing_runs()) && !request_.is_for_one()) continue;
       run_count_ = subgraphs_.count();
       // If the number of runs is limited, the most valuable stay. This comes before the extension, in which
       // runs reach back for nodes that only they use: it may bring back some of the others.
@@ -475,17 +474,16 @@ class Splitter {
     }
   }
 
-  void move_small_runs() {
-    for (Leaving small = {{}}; !small.empty(); move_on(small)) {
-      small.clear();
-      for (std::uint32_t run = 0; run < subgraphs_.count(); ++run) {
-        const TargetId target = subgraphs_.targets[run];
-        const std::uint32_t size = subgraphs_.sizes[run];
-        if (target == kNone<TargetId> || size >= verdicts_[index(target)].min_acc_size) continue;
-        if (size == 0 && !request_.is_for_one()) continue;
-        small.emplace_back(run, Reason{.code = ReasonCode::small_subgraph, .size = size});
-      }
+  Leaving small_runs() const {
+    Leaving small;
+    for (std::uint32_t run = 0; run < subgraphs_.count(); ++run) {
+      const TargetId target = subgraphs_.targets[run];
+      const std::uint32_t size = subgraphs_.sizes[run];
+      if (target == kNone<TargetId> || size >= verdicts_[index(target)].min_acc_size) continue;
+      if (size == 0 && !request_.is_for_one()) continue;
+      small.emplace_back(run, Reason{.code = ReasonCode::small_subgraph, .size = size});
     }
+    return small;
   }
 
   // The runs as one target sees them: its own are on the accelerator, all others on the other side.
@@ -583,8 +581,6 @@ class Splitter {
     return failing;
   }
 
-  bool move_failing_runs() { return move_on(failing_runs()); }
-
   // Of the runs of a target beyond its number, those that are worth least move on.
   bool move_runs_beyond_number() {
     for (const std::size_t target : asked_) {
@@ -663,7 +659,7 @@ class Splitter {
     }
     std::ranges::sort(extended_);
     if (request_.is_for_one()) {
-      move_failing_runs();
+      move_on(failing_runs());
       std::erase_if(extended_, [&](NodeId node) { return device_of_[node] == host_; });
     } else if (!failing_runs().empty()) {
       subgraphs_ = before;
@@ -718,7 +714,10 @@ class Splitter {
     cap_.kept = cap_.subgraphs == 0
                     ? 0
                     : static_cast<std::size_t>(std::ranges::count(subgraphs_.devices, Device::acc));
-    if (request_.targets.size() == 1) subgraphs_.targets.clear(), found_.subgraphs.targets.clear();
+    if (request_.targets.size() == 1) {
+      subgraphs_.targets.clear();
+      found_.subgraphs.targets.clear();
+    }
     if (request_.is_for_one()) {
       TargetVerdicts& only = verdicts_[*request_.only];
       split.min_acc_size = only.min_acc_size;
