@@ -848,9 +848,9 @@ class SizeSearch {
 
   PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
 
+  // Neighbours of the region.
   ItemSet run(std::size_t begin, std::size_t end) const {
-    const auto first = region_.items.begin();
-    return {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)};
+    return chunk_of(region_.items, begin, end);
   }
 
   void add(ItemSet items, bool is_without_one = false) {
@@ -917,9 +917,9 @@ class SizeSearch {
     return is_left(of) && most_[of] <= limit.most && limit.most < refused_[of];
   }
 
-  Said says(std::size_t of, const Tried& tried) const {
-    if (tried.sizes[of] >= refused_[of]) return Said::fails;
-    return tried.sizes[of] <= most_[of] ? Said::passes : Said::nothing;
+  Said says(std::size_t of, const PieceSizes& sizes) const {
+    if (sizes[of] >= refused_[of]) return Said::fails;
+    return sizes[of] <= most_[of] ? Said::passes : Said::nothing;
   }
 
   static bool has(const ItemSet& items, const ItemSet& part) {
@@ -942,7 +942,7 @@ class SizeSearch {
       fail += said == Said::fails ? 1U : 0U;
     };
     for (std::size_t of = 0; of < kSizeCount; ++of) {
-      if (is_left(of)) count(says(of, tried));
+      if (is_left(of)) count(says(of, tried.sizes));
     }
     if (is_together_) count(says_together(tried));
     return std::min(pass, fail);
@@ -981,23 +981,21 @@ class SizeSearch {
 
   // True when a half fails that is small: then it does so for another reason than the size of the whole.
   bool fails_in_half(const Tried& tried) {
-    const std::size_t middle = tried.items.size() / 2;
-    if (middle == 0) return false;
+    const std::size_t count = tried.items.size();
+    if (count < 2) return false;
     const std::vector<ItemSet> passed = questions_.passed(region_.items, region_.remedies);
-    for (const bool is_first : {true, false}) {
-      Tried half;
-      const auto cut = tried.items.begin() + static_cast<std::ptrdiff_t>(middle);
-      half.items = is_first ? ItemSet(tried.items.begin(), cut) : ItemSet(cut, tried.items.end());
-      half.sizes = sizes(half.items);
+    for (const ItemSet& half :
+         {chunk_of(tried.items, 0, count / 2), chunk_of(tried.items, count / 2, count)}) {
+      const PieceSizes of_half = sizes(half);
       bool may_fail = false;
       for (std::size_t of = 0; of < kSizeCount; ++of) {
-        may_fail = may_fail ||
-                   (is_left(of) && says(of, tried) == Said::fails && says(of, half) == Said::fails);
+        may_fail = may_fail || (is_left(of) && says(of, tried.sizes) == Said::fails &&
+                                says(of, of_half) == Said::fails);
       }
       const bool is_known =
-          std::ranges::any_of(passed, [&](const ItemSet& one) { return has(one, half.items); });
-      if (!may_fail && !is_known && answer(half.items) == Judgement::same) {
-        fails_small_ = fails_small_ || has(failing_, half.items);
+          std::ranges::any_of(passed, [&](const ItemSet& one) { return has(one, half); });
+      if (!may_fail && !is_known && answer(half) == Judgement::same) {
+        fails_small_ = fails_small_ || has(failing_, half);
         return true;
       }
     }
