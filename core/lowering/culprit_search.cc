@@ -821,7 +821,7 @@ class SizeSearch {
         return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
       });
       if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
-      ask(*best);
+      ask(best);
     }
     // A part of the failing piece fails that is no larger than what passes: its items fail together.
     if (fails_small_) return std::nullopt;
@@ -842,8 +842,8 @@ class SizeSearch {
     ItemSet items;
     PieceSizes sizes;
     bool is_without_one = false;  // the failing piece without an item that is not its last
-    bool is_asked = false;
   };
+  using Pool = std::vector<Tried>;
   enum class Said : std::uint8_t { passes, fails, nothing };
 
   PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
@@ -935,7 +935,6 @@ class SizeSearch {
 
   // How many explanations at least go, whatever the answer.
   std::size_t worth(const Tried& tried) const {
-    if (tried.is_asked) return 0;
     std::size_t pass = 0, fail = 0;
     const auto count = [&](Said said) {
       pass += said == Said::passes ? 1U : 0U;
@@ -952,7 +951,7 @@ class SizeSearch {
   // fail together. 0: it is no such piece.
   std::size_t witness(const Tried& tried) const {
     const bool lacks_many = 3 * without(common_, tried.items).size() >= common_.size();
-    return is_together_ && !tried.is_asked && lacks_many ? tried.items.size() : 0;
+    return is_together_ && lacks_many ? tried.items.size() : 0;
   }
 
   // ---- asking ----
@@ -961,8 +960,9 @@ class SizeSearch {
     return judge(questions_.ask(items, region_.remedies), region_.signature);
   }
 
-  void ask(Tried& tried) {
-    tried.is_asked = true;
+  void ask(Pool::iterator piece) {
+    const Tried tried = std::move(*piece);
+    pool_.erase(piece);
     const Judgement said = answer(tried.items);
     if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
     note(tried.sizes, said == Judgement::pass);
@@ -1004,16 +1004,17 @@ class SizeSearch {
 
   // ---- the limit ----
 
-  // The piece that is not asked about yet with the size nearest to `target`, of those above `low` and below `high`.
-  Tried* nearest(std::size_t of, std::uint64_t target, std::uint64_t low, std::uint64_t high) {
+  // The piece of the pool with the size nearest to `target`, of those above `low` and below `high`.
+  Pool::iterator nearest(std::size_t of, std::uint64_t target, std::uint64_t low,
+                         std::uint64_t high) {
     if (region_.items.size() > kFewItems) add_runs(of, target);
-    Tried* best = nullptr;
     const auto distance = [&](const Tried& one) {
       return std::max(one.sizes[of], target) - std::min(one.sizes[of], target);
     };
-    for (Tried& one : pool_) {
-      if (one.is_asked || one.sizes[of] <= low || one.sizes[of] >= high) continue;
-      if (best == nullptr || distance(one) < distance(*best)) best = &one;
+    auto best = pool_.end();
+    for (auto one = pool_.begin(); one != pool_.end(); ++one) {
+      if (one->sizes[of] <= low || one->sizes[of] >= high) continue;
+      if (best == pool_.end() || distance(*one) < distance(*best)) best = one;
     }
     return best;
   }
@@ -1040,15 +1041,15 @@ class SizeSearch {
     for (std::size_t i = 0; i < kMostNarrowed && is_left(of); ++i) {
       const std::uint64_t low = most_[of], high = refused_[of];
       if (20 * (high - low) <= low && !said) break;
-      Tried* next = nullptr;
+      Pool::iterator next;
       if (said && low <= *said && *said < high) {
         next = nearest(of, *said, low, *said + 1);
-        if (next == nullptr && i < 3) next = nearest(of, *said, *said, high);
+        if (next == pool_.end() && i < 3) next = nearest(of, *said, *said, high);
       } else {
         next = nearest(of, low + (high - low) / 2, low, high);
       }
-      if (next == nullptr) break;
-      ask(*next);
+      if (next == pool_.end()) break;
+      ask(next);
     }
     const bool is_said = said && most_[of] <= *said && *said < refused_[of];
     if (!is_left(of)) return safe_limit().value_or(SizeLimit{kind, 1, refused_[of]});
@@ -1082,7 +1083,7 @@ class SizeSearch {
   const ItemSet failing_;
   ItemSet common_;  // the items that are in all that fails
   std::string message_;
-  std::vector<Tried> pool_;
+  Pool pool_;  // pieces that may be asked about, until they are
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
   bool is_together_ = true;              // items may fail together
