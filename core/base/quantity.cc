@@ -137,8 +137,8 @@ std::string byte_amount(double bytes) {
 
 namespace {
 
-// Of one size. Attention is quadratic in the length of a text, and so is a convolution in the side of an image; 3
-// leaves room for one factor more.
+// The powers of a term add up to this at most. The work of attention grows with the square of a text's length, and that
+// of a convolution with the square of an image's side. A third power leaves room for one more size, such as the batch.
 constexpr std::int64_t kDegree = 3;
 constexpr double kRounding = 1e-9;  // of a value
 // Denominators that sizes halved and thirds of them make.

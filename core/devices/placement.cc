@@ -258,36 +258,20 @@ class Search {
   // Sets that may move and are connected by values in one part, on the host or on targets.
   std::vector<Sets> find_pieces(bool on_host) {
     find_parts();
-    std::vector<std::uint32_t> parent(sets_.count());
     std::vector<std::uint8_t> counts(sets_.count());
-    for (std::uint32_t set = 0; set < parent.size(); ++set) {
-      parent[set] = set;
+    for (std::uint32_t set = 0; set < counts.size(); ++set) {
       const bool is_there = (device_of(set) == problem_.host()) == on_host;
       counts[set] = is_there && sets_.can_move(set) ? 1 : 0;
     }
-    const auto find = [&](std::uint32_t set) {
-      while (parent[set] != set) set = parent[set] = parent[parent[set]];
-      return set;
-    };
+    Pieces pieces(sets_.count());
     for (std::uint32_t unit = 0; unit < now_.devices.size(); ++unit) {
       if (counts[sets_.of[unit]] == 0) continue;
       for (const std::uint32_t reader : scorer_.unit_readers().of(unit)) {
         if (part_of_[reader] != part_of_[unit] || counts[sets_.of[reader]] == 0) continue;
-        const std::uint32_t one = find(sets_.of[unit]);
-        const std::uint32_t other = find(sets_.of[reader]);
-        parent[std::max(one, other)] = std::min(one, other);
+        pieces.connect(sets_.of[unit], sets_.of[reader]);
       }
     }
-    std::vector<Sets> found;
-    std::vector<std::uint32_t> piece_of(parent.size());
-    for (std::uint32_t set = 0; set < parent.size(); ++set) {
-      if (counts[set] == 0) continue;
-      const std::uint32_t first = find(set);
-      piece_of[set] = first == set ? static_cast<std::uint32_t>(found.size()) : piece_of[first];
-      if (first == set) found.emplace_back();
-      found[piece_of[set]].push_back(set);
-    }
-    return found;
+    return pieces.of(counts);
   }
 
   // Tries the most promising pieces first.
@@ -528,7 +512,7 @@ class Placer {
     }
     add_cuts(found);
     add_orders(found);
-    if (scorer_.has_memory()) {
+    if (has_memory(problem_)) {
       for (const Devices& devices : found) offer(devices);
       const Devices wanted = starts.empty() ? best_.devices : starts.front();
       add_fitting(wanted, found);
@@ -748,7 +732,7 @@ class Placer {
   // Searches from the starts, with several targets or little memory from the best only. Each may spend a
   // share of the effort that is left; one is for kicks.
   void improve(std::vector<Devices> starts) {
-    if (problem_.device_count() > 2 || scorer_.has_memory()) starts = best_of(std::move(starts));
+    if (problem_.device_count() > 2 || has_memory(problem_)) starts = best_of(std::move(starts));
     for (std::size_t left = starts.size(); left > 0; --left) {
       const std::uint64_t rest = most_steps_ - std::min(most_steps_, scorer_.steps());
       const std::uint64_t share = rest / (left + 1);
@@ -929,10 +913,10 @@ std::vector<DeviceProblem> with_less_memory(const DeviceProblem& problem,
 }  // namespace
 
 DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort) {
+  if (!has_memory(problem)) return search_placement(problem, {}, effort);
   DeviceProblem free = problem;
   for (DeviceTarget& target : free.targets) target.memory.reset();
   DevicePlacement wanted = search_placement(free, {}, effort);
-  if (free == problem) return wanted;
   const bool fits =
       std::equal(problem.targets.begin(), problem.targets.end(), wanted.score.peak_bytes.begin(),
                  [](const DeviceTarget& target, std::uint64_t peak) {

@@ -74,6 +74,11 @@ std::uint32_t other_devices(const DeviceProblem& problem, const Devices& devices
 
 }  // namespace
 
+bool has_memory(const DeviceProblem& problem) {
+  return std::ranges::any_of(problem.targets,
+                             [](const DeviceTarget& target) { return target.memory.has_value(); });
+}
+
 LinkCosts::LinkCosts(const DeviceProblem& problem, double in_share, double out_share)
     : up_(problem.device_count(), 0),
       down_(problem.device_count(), 0),
@@ -99,8 +104,7 @@ DeviceScorer::DeviceScorer(const DeviceProblem& problem)
       links_(problem),
       unit_readers_(readers_by_unit(problem)),
       rounds_graph_(unit_readers_),
-      has_memory_(std::ranges::any_of(
-          problem.targets, [](const DeviceTarget& target) { return target.memory.has_value(); })),
+      has_memory_(has_memory(problem)),
       penalty_(penalty_of(problem, links_)),
       known_(problem.unit_count()) {}
 
@@ -108,7 +112,11 @@ Rounds DeviceScorer::rounds(const Devices& devices, DeviceIndex first_of_two) {
   if (problem_.device_count() != 2) {
     return find_rounds({rounds_graph_, devices, problem_.device_count()});
   }
-  const Parts parts = find_turns(devices, first_of_two);
+  return rounds_of(find_turns(devices, first_of_two));
+}
+
+// Of two devices that take turns.
+Rounds DeviceScorer::rounds_of(const Parts& parts) {
   Rounds rounds{.devices = {parts.devices.begin(), parts.devices.end()},
                 .units = members_of(parts.of, parts.devices.size()),
                 .part_of = {parts.of.begin(), parts.of.end()},
@@ -166,10 +174,10 @@ double DeviceScorer::cost(const Devices& devices, double limit, DeviceIndex firs
     if (least >= limit) return least;
   }
   const bool is_for_two = problem_.device_count() == 2;
-  if (is_for_two && has_memory_) rounds_ = rounds(devices, first_of_two);
   const Parts of = is_for_two ? find_turns(devices, first_of_two) : parts(devices);
   score_parts(devices, of, problem_.residency);
   if (score_.total >= limit) return score_.total;
+  if (is_for_two && has_memory_) rounds_ = rounds_of(of);
   if (has_memory_) add_peaks(devices, rounds_);
   add_penalty();
   return score_.total + score_.penalty;
@@ -404,15 +412,14 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds) {
 }
 
 void DeviceScorer::add_penalty() {
-  DeviceScore& score = score_;
   for (std::size_t i = 0; i < problem_.targets.size(); ++i) {
     const DeviceTarget& target = problem_.targets[i];
-    if (score.parts[i] > target.most_parts) {
-      score.penalty += penalty_ * static_cast<double>(score.parts[i] - target.most_parts);
+    if (score_.parts[i] > target.most_parts) {
+      score_.penalty += penalty_ * static_cast<double>(score_.parts[i] - target.most_parts);
     }
-    if (target.memory && score.peak_bytes[i] > *target.memory) {
-      const auto over = static_cast<double>(score.peak_bytes[i] - *target.memory);
-      score.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
+    if (target.memory && score_.peak_bytes[i] > *target.memory) {
+      const auto over = static_cast<double>(score_.peak_bytes[i] - *target.memory);
+      score_.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
     }
   }
 }
@@ -470,8 +477,7 @@ double ChangedLeast::of(const Devices& devices, std::span<const std::uint32_t> u
 // ---- changed total ----
 
 bool ChangedTotal::serves(const DeviceProblem& problem) {
-  const auto has_memory = [](const DeviceTarget& target) { return target.memory.has_value(); };
-  return problem.targets.size() == 1 && !has_memory(problem.targets[0]) &&
+  return problem.targets.size() == 1 && !has_memory(problem) &&
          problem.residency == Residency::off && problem.targets[0].duplex == Duplex::half;
 }
 
@@ -689,6 +695,27 @@ void ChangedTotal::undo() {
   flipped_.clear();
 }
 
+// ---- pieces ----
+
+Pieces::Pieces(std::size_t count) : parent_(count) {
+  std::iota(parent_.begin(), parent_.end(), 0U);
+}
+
+std::vector<std::vector<std::uint32_t>> Pieces::of(std::span<const std::uint8_t> counts) {
+  std::vector<std::vector<std::uint32_t>> found;
+  std::vector<std::uint32_t> piece_of(parent_.size());  // by least item
+  for (std::uint32_t item = 0; item < parent_.size(); ++item) {
+    if (counts[item] == 0) continue;
+    const std::uint32_t first = least(item);
+    if (first == item) {
+      piece_of[item] = static_cast<std::uint32_t>(found.size());
+      found.emplace_back();
+    }
+    found[piece_of[first]].push_back(item);
+  }
+  return found;
+}
+
 // ---- energy ----
 
 DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
@@ -748,7 +775,7 @@ class GraphProblemMaker {
       add_order(node);
     }
     add_weights();
-    if (!made_.problem.stays_with.empty()) settle_ties();
+    if (ties_) settle_ties();
     return std::move(made_);
   }
 
@@ -871,23 +898,9 @@ class GraphProblemMaker {
 
   // The last value's maker stays with its readers, and on the host if that reads it.
   void tie(std::uint32_t maker) {
-    DeviceProblem& problem = made_.problem;
-    if (problem.stays_with.empty()) {
-      problem.stays_with.resize(input_.unit_count);
-      std::iota(problem.stays_with.begin(), problem.stays_with.end(), 0U);
-    }
-    for (const std::uint32_t reader : readers_) {
-      const std::uint32_t one = first_of_set(maker);
-      const std::uint32_t other = first_of_set(reader);
-      problem.stays_with[std::max(one, other)] = std::min(one, other);
-    }
-    if (problem.host_reads.back() != 0) leave_to_host(maker);
-  }
-
-  std::uint32_t first_of_set(std::uint32_t unit) {
-    std::vector<std::uint32_t>& first = made_.problem.stays_with;
-    while (first[unit] != unit) unit = first[unit] = first[first[unit]];
-    return unit;
+    if (!ties_) ties_.emplace(input_.unit_count);
+    for (const std::uint32_t reader : readers_) ties_->connect(maker, reader);
+    if (made_.problem.host_reads.back() != 0) leave_to_host(maker);
   }
 
   double* costs_of(std::uint32_t unit) { return &made_.problem.unit_costs[unit * device_count()]; }
@@ -905,7 +918,7 @@ class GraphProblemMaker {
     const std::size_t count = device_count();
     std::vector<std::uint8_t> refuses(input_.unit_count * count, 0);  // by first unit and device
     for (std::uint32_t unit = 0; unit < input_.unit_count; ++unit) {
-      problem.stays_with[unit] = first_of_set(unit);
+      problem.stays_with.push_back(ties_->least(unit));
       for (std::size_t device = 0; device < count; ++device) {
         const bool is_refused = costs_of(unit)[device] < 0;
         if (is_refused) refuses[problem.stays_with[unit] * count + device] = 1;
@@ -953,6 +966,7 @@ class GraphProblemMaker {
   GraphProblem made_;
   std::vector<std::uint32_t> readers_;  // of the current value
   std::vector<double> on_host_;         // by unit: its cost there, whether or not it is accepted
+  std::optional<Pieces> ties_;          // units that stay together, if any do
 };
 
 }  // namespace

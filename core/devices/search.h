@@ -1,6 +1,7 @@
 // What the search for a placement is made of: scores, and minimum cuts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -12,6 +13,9 @@
 namespace cleave {
 
 // ---- score ----
+
+// True when what targets hold decides whether a placement fits.
+bool has_memory(const DeviceProblem& problem);
 
 // What a byte costs from one device to another.
 class LinkCosts {
@@ -68,8 +72,6 @@ class DeviceScorer {
   // By part: units, launch, and transfers as they would be without residency, where what enters and leaves
   // one part does not depend on others. Valid as long as parts().
   const std::vector<double>& part_costs(const Devices& devices, const Parts& parts);
-  // True when what targets hold decides whether a placement fits.
-  bool has_memory() const { return has_memory_; }
   // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
   // number that is not below it: the sum is given up as soon as it reaches the limit.
   double cost(const Devices& devices, double limit, DeviceIndex first_of_two);
@@ -112,6 +114,7 @@ class DeviceScorer {
 
  private:
   Parts find_turns(const Devices& devices, DeviceIndex first);
+  static Rounds rounds_of(const Parts& parts);
   double at_least(const Devices& devices) const;
   void score_parts(const Devices& devices, const Parts& parts, Residency residency);
   void add_transfers(const Devices& devices, const Parts& parts, Residency residency);
@@ -254,6 +257,31 @@ class ChangedTotal {
   std::vector<std::uint64_t> seen_turn_;   // the last visit of a value that entered it
   std::vector<std::uint64_t> seen_value_;  // the last total() that counted it
   std::uint64_t visit_ = 0;
+};
+
+// ---- pieces ----
+
+// Items, of which some are connected. The least item of a piece stands for it.
+class Pieces {
+ public:
+  explicit Pieces(std::size_t count);
+
+  void connect(std::uint32_t one, std::uint32_t other) {
+    const std::uint32_t a = least(one);
+    const std::uint32_t b = least(other);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+  // Of the piece that the item is in.
+  std::uint32_t least(std::uint32_t item) {
+    while (parent_[item] != item) item = parent_[item] = parent_[parent_[item]];
+    return item;
+  }
+  // The pieces of the items that count, by their least items; items of each ascend. An item that counts may be
+  // connected only with others that do. Close to linear.
+  std::vector<std::vector<std::uint32_t>> of(std::span<const std::uint8_t> counts);
+
+ private:
+  std::vector<std::uint32_t> parent_;
 };
 
 // ---- cuts ----

@@ -20,9 +20,9 @@ namespace cleave {
 // ---- graph builder state ----
 //
 // What a GraphBuilder holds until finish(): records in the order of adding, operands as handles.
-// Shared by graph_builder.cc (adding) and graph_finish.cc (checking, sorting, numbering).
 
-// One mistake in a file often makes many faults; whoever mends these runs again and sees the rest.
+// Faults that are reported at once. One mistake in a file often makes many: after the first ones are mended, the next
+// run shows what is left.
 inline constexpr std::size_t kMostFaults = 20;
 inline constexpr std::uint32_t kNothing = NameTable::kAbsent;
 

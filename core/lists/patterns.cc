@@ -440,7 +440,7 @@ std::optional<std::uint32_t> PatternMatches::match_of(NodeId node) const {
 // 1. look up which ops of its patterns name which ops of the graph;
 // 2. for each pattern, choose the op with the fewest nodes; a pattern with an op that has no node
 //    is done;
-// 3. search around each of these nodes (core/pattern/pattern_search.h).
+// 3. search around each of these nodes (PatternSearch).
 
 namespace {
 

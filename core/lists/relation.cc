@@ -183,6 +183,15 @@ RelationValue least_or_greatest(Kind kind, const RelationValue& value) {
   return value_of_item(best);
 }
 
+void add_items(const RelationValue& value, Items& list) {
+  const Items* const items = items_of(value);
+  if (items != nullptr) {
+    list.insert(list.end(), items->begin(), items->end());
+  } else {
+    list.push_back(single(value));
+  }
+}
+
 RelationValue length_of(const RelationValue& value) {
   const Items* const items = items_of(value);
   return items != nullptr ? RelationValue(static_cast<std::int64_t>(items->size()))
@@ -237,11 +246,8 @@ RelationValue logical(Kind kind, const RelationValue& a, const RelationValue& b)
 
 RelationValue joined(const RelationValue& a, const RelationValue& b) {
   Items result;
-  for (const RelationValue* const value : {&a, &b}) {
-    const Items* const items = items_of(*value);
-    if (items != nullptr) result.insert(result.end(), items->begin(), items->end());
-    if (items == nullptr) result.push_back(single(*value));
-  }
+  add_items(a, result);
+  add_items(b, result);
   return result;
 }
 
@@ -365,10 +371,10 @@ RelationValue attribute_term(const Graph& graph, NodeId node, std::string_view n
 // The property of all tensors that the node reads, or makes, as one list.
 RelationValue every_term(const Graph& graph, NodeId node, const RelationTerm& term,
                          const OpFacts& facts) {
-  RelationValue list = Items();
+  Items list;
   const auto add = [&](ValueId value) {
     if (graph.value(value).is_tensor()) {
-      list = joined(list, property_of(graph, value, term.text, facts));
+      add_items(property_of(graph, value, term.text, facts), list);
     }
   };
   if (term.kind == Kind::output) {

@@ -658,27 +658,6 @@ std::vector<IrTwin> ir_twins(std::string_view op) {
 
 namespace {
 
-struct ModelOp {
-  std::string_view domain;
-  std::string_view op;
-};
-
-// The distinct ops of the graph in model order.
-std::vector<ModelOp> distinct_ops(const Graph& graph) {
-  std::vector<ModelOp> ops;
-  std::unordered_set<std::uint64_t> seen;
-  const auto note = [&](NodeId node) {
-    const std::uint64_t key = std::uint64_t{index(graph.node(node).domain)} << 32U |
-                              std::uint64_t{index(graph.node(node).op)};
-    if (seen.insert(key).second) ops.push_back({graph.domain(node), graph.op(node)});
-  };
-  for (const NodeId node : graph.nodes()) {
-    note(node);
-    for (const NodeId inner : graph.body_nodes(node)) note(inner);
-  }
-  return ops;
-}
-
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
@@ -732,7 +711,7 @@ std::string key_of(std::string_view domain, std::string_view a, std::string_view
 // slip leaves unchanged.
 class Candidates {
  public:
-  explicit Candidates(std::vector<ModelOp> ops) : ops_(std::move(ops)) {
+  explicit Candidates(std::vector<UsedOp> ops) : ops_(std::move(ops)) {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const auto [domain, op] = std::pair(ops_[i].domain, ops_[i].op);
       by_name_[op].push_back(i);
@@ -748,7 +727,7 @@ class Candidates {
 
   // The op that the rule most likely means: by the likeliest kind of slip, then the first in the
   // model; null when there is none.
-  const ModelOp* likeliest(const Rule& rule) {
+  const UsedOp* likeliest(const Rule& rule) {
     for (const auto find : {&Candidates::other_domain, &Candidates::other_case,
                             &Candidates::other_module, &Candidates::misspelt}) {
       if (const auto found = (this->*find)(rule)) return &ops_[*found];
@@ -812,7 +791,7 @@ class Candidates {
     return {};
   }
 
-  std::vector<ModelOp> ops_;
+  std::vector<UsedOp> ops_;
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> by_name_;
   Table by_lower_, by_last_, by_ends_;
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_length_;
@@ -827,14 +806,14 @@ bool is_known(const Graph& graph, const Rule& rule, const OpFacts& facts) {
 
 // How the allow rules of a list and the ops of a graph fit.
 struct Fit {
-  std::vector<bool> names_an_op;   // by rule
-  std::vector<ModelOp> uncovered;  // ops that no rule names
+  std::vector<bool> names_an_op;  // by rule
+  std::vector<UsedOp> uncovered;  // ops that no rule names
 };
 
-Fit fit(const std::vector<Rule>& allow, const std::vector<ModelOp>& ops) {
+Fit fit(const std::vector<Rule>& allow, const std::vector<UsedOp>& ops) {
   const RulesByOp by_op(allow, [](const Rule& rule) { return !rule.op.empty(); });
   Fit fit{.names_an_op = std::vector<bool>(allow.size()), .uncovered = {}};
-  for (const ModelOp& op : ops) {
+  for (const UsedOp& op : ops) {
     const RuleIndices rules = by_op.names(op.domain, op.op);
     if (rules.empty()) fit.uncovered.push_back(op);
     for (const std::uint32_t rule : rules) fit.names_an_op[rule] = true;
@@ -846,7 +825,7 @@ Fit fit(const std::vector<Rule>& allow, const std::vector<ModelOp>& ops) {
 
 std::vector<NearMiss> near_misses(const Graph& graph, std::span<const SupportList> lists,
                                   const OpFacts& facts) {
-  const std::vector<ModelOp> ops = distinct_ops(graph);
+  const std::vector<UsedOp> ops = used_ops(graph);
   std::vector<NearMiss> misses;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const std::vector<Rule> allow = allowing_rules(lists[i]);
@@ -855,7 +834,7 @@ std::vector<NearMiss> near_misses(const Graph& graph, std::span<const SupportLis
     for (std::uint32_t j = 0; j < allow.size() && !candidates.empty(); ++j) {
       const bool is_of_several = is_glob(allow[j].op) || is_glob(allow[j].domain);
       if (allow[j].op.empty() || is_of_several || here.names_an_op[j]) continue;
-      const ModelOp* const op = candidates.likeliest(allow[j]);
+      const UsedOp* const op = candidates.likeliest(allow[j]);
       if (op && !is_known(graph, allow[j], facts)) {
         misses.push_back({static_cast<std::uint16_t>(i), j, op->op, op->domain});
       }

@@ -821,7 +821,7 @@ class SizeSearch {
         return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
       });
       if (best == pool_.end() || worth(*best) + witness(*best) == 0) break;
-      ask(*best);
+      ask(best);
     }
     // A part of the failing piece fails that is no larger than what passes: its items fail together.
     if (fails_small_) return std::nullopt;
@@ -842,15 +842,15 @@ class SizeSearch {
     ItemSet items;
     PieceSizes sizes;
     bool is_without_one = false;  // the failing piece without an item that is not its last
-    bool is_asked = false;
   };
+  using Pool = std::vector<Tried>;
   enum class Said : std::uint8_t { passes, fails, nothing };
 
   PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
 
+  // Neighbours of the region.
   ItemSet run(std::size_t begin, std::size_t end) const {
-    const auto first = region_.items.begin();
-    return {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)};
+    return chunk_of(region_.items, begin, end);
   }
 
   void add(ItemSet items, bool is_without_one = false) {
@@ -917,9 +917,9 @@ class SizeSearch {
     return is_left(of) && most_[of] <= limit.most && limit.most < refused_[of];
   }
 
-  Said says(std::size_t of, const Tried& tried) const {
-    if (tried.sizes[of] >= refused_[of]) return Said::fails;
-    return tried.sizes[of] <= most_[of] ? Said::passes : Said::nothing;
+  Said says(std::size_t of, const PieceSizes& sizes) const {
+    if (sizes[of] >= refused_[of]) return Said::fails;
+    return sizes[of] <= most_[of] ? Said::passes : Said::nothing;
   }
 
   static bool has(const ItemSet& items, const ItemSet& part) {
@@ -935,14 +935,13 @@ class SizeSearch {
 
   // How many explanations at least go, whatever the answer.
   std::size_t worth(const Tried& tried) const {
-    if (tried.is_asked) return 0;
     std::size_t pass = 0, fail = 0;
     const auto count = [&](Said said) {
       pass += said == Said::passes ? 1U : 0U;
       fail += said == Said::fails ? 1U : 0U;
     };
     for (std::size_t of = 0; of < kSizeCount; ++of) {
-      if (is_left(of)) count(says(of, tried));
+      if (is_left(of)) count(says(of, tried.sizes));
     }
     if (is_together_) count(says_together(tried));
     return std::min(pass, fail);
@@ -952,7 +951,7 @@ class SizeSearch {
   // fail together. 0: it is no such piece.
   std::size_t witness(const Tried& tried) const {
     const bool lacks_many = 3 * without(common_, tried.items).size() >= common_.size();
-    return is_together_ && !tried.is_asked && lacks_many ? tried.items.size() : 0;
+    return is_together_ && lacks_many ? tried.items.size() : 0;
   }
 
   // ---- asking ----
@@ -961,8 +960,9 @@ class SizeSearch {
     return judge(questions_.ask(items, region_.remedies), region_.signature);
   }
 
-  void ask(Tried& tried) {
-    tried.is_asked = true;
+  void ask(Pool::iterator piece) {
+    const Tried tried = std::move(*piece);
+    pool_.erase(piece);
     const Judgement said = answer(tried.items);
     if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
     note(tried.sizes, said == Judgement::pass);
@@ -981,23 +981,21 @@ class SizeSearch {
 
   // True when a half fails that is small: then it does so for another reason than the size of the whole.
   bool fails_in_half(const Tried& tried) {
-    const std::size_t middle = tried.items.size() / 2;
-    if (middle == 0) return false;
+    const std::size_t count = tried.items.size();
+    if (count < 2) return false;
     const std::vector<ItemSet> passed = questions_.passed(region_.items, region_.remedies);
-    for (const bool is_first : {true, false}) {
-      Tried half;
-      const auto cut = tried.items.begin() + static_cast<std::ptrdiff_t>(middle);
-      half.items = is_first ? ItemSet(tried.items.begin(), cut) : ItemSet(cut, tried.items.end());
-      half.sizes = sizes(half.items);
+    for (const ItemSet& half :
+         {chunk_of(tried.items, 0, count / 2), chunk_of(tried.items, count / 2, count)}) {
+      const PieceSizes of_half = sizes(half);
       bool may_fail = false;
       for (std::size_t of = 0; of < kSizeCount; ++of) {
-        may_fail = may_fail ||
-                   (is_left(of) && says(of, tried) == Said::fails && says(of, half) == Said::fails);
+        may_fail = may_fail || (is_left(of) && says(of, tried.sizes) == Said::fails &&
+                                says(of, of_half) == Said::fails);
       }
       const bool is_known =
-          std::ranges::any_of(passed, [&](const ItemSet& one) { return has(one, half.items); });
-      if (!may_fail && !is_known && answer(half.items) == Judgement::same) {
-        fails_small_ = fails_small_ || has(failing_, half.items);
+          std::ranges::any_of(passed, [&](const ItemSet& one) { return has(one, half); });
+      if (!may_fail && !is_known && answer(half) == Judgement::same) {
+        fails_small_ = fails_small_ || has(failing_, half);
         return true;
       }
     }
@@ -1006,16 +1004,17 @@ class SizeSearch {
 
   // ---- the limit ----
 
-  // The piece that is not asked about yet with the size nearest to `target`, of those above `low` and below `high`.
-  Tried* nearest(std::size_t of, std::uint64_t target, std::uint64_t low, std::uint64_t high) {
+  // The piece of the pool with the size nearest to `target`, of those above `low` and below `high`.
+  Pool::iterator nearest(std::size_t of, std::uint64_t target, std::uint64_t low,
+                         std::uint64_t high) {
     if (region_.items.size() > kFewItems) add_runs(of, target);
-    Tried* best = nullptr;
     const auto distance = [&](const Tried& one) {
       return std::max(one.sizes[of], target) - std::min(one.sizes[of], target);
     };
-    for (Tried& one : pool_) {
-      if (one.is_asked || one.sizes[of] <= low || one.sizes[of] >= high) continue;
-      if (best == nullptr || distance(one) < distance(*best)) best = &one;
+    auto best = pool_.end();
+    for (auto one = pool_.begin(); one != pool_.end(); ++one) {
+      if (one->sizes[of] <= low || one->sizes[of] >= high) continue;
+      if (best == pool_.end() || distance(*one) < distance(*best)) best = one;
     }
     return best;
   }
@@ -1042,15 +1041,15 @@ class SizeSearch {
     for (std::size_t i = 0; i < kMostNarrowed && is_left(of); ++i) {
       const std::uint64_t low = most_[of], high = refused_[of];
       if (20 * (high - low) <= low && !said) break;
-      Tried* next = nullptr;
+      Pool::iterator next;
       if (said && low <= *said && *said < high) {
         next = nearest(of, *said, low, *said + 1);
-        if (next == nullptr && i < 3) next = nearest(of, *said, *said, high);
+        if (next == pool_.end() && i < 3) next = nearest(of, *said, *said, high);
       } else {
         next = nearest(of, low + (high - low) / 2, low, high);
       }
-      if (next == nullptr) break;
-      ask(*next);
+      if (next == pool_.end()) break;
+      ask(next);
     }
     const bool is_said = said && most_[of] <= *said && *said < refused_[of];
     if (!is_left(of)) return safe_limit().value_or(SizeLimit{kind, 1, refused_[of]});
@@ -1084,7 +1083,7 @@ class SizeSearch {
   const ItemSet failing_;
   ItemSet common_;  // the items that are in all that fails
   std::string message_;
-  std::vector<Tried> pool_;
+  Pool pool_;  // pieces that may be asked about, until they are
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
   bool is_together_ = true;              // items may fail together

@@ -779,10 +779,6 @@ class OpLearner {
   std::map<const Graph*, std::map<std::string, std::vector<NodeId>>> nodes_of_cases_;
 };
 
-}  // namespace
-
-namespace {
-
 // A size within which everything passes, and beyond which all cases of several ops fail that failed, one of them of an
 // op that passes within it. `explained` gets these ops.
 std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,

@@ -114,7 +114,7 @@ Partition make_piece(const Graph& graph, std::span<const NodeId> nodes, std::str
 // 1. Tie every tensor-free node to its readers. Ties are symmetric: a tensor-free member brings its
 //    readers, and a member brings its tensor-free producers.
 // 2. A tied set with a tensor-free node of the accelerator set is a group.
-// 3. node_groups.cc makes groups convex and free of cycles.
+// 3. NodeGroups makes groups convex and free of cycles.
 // 4. Groups with a member outside the set are dissolved.
 
 namespace {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <deque>
 #include <numeric>
 #include <optional>
@@ -564,6 +563,15 @@ class Readings {
   std::vector<PartId> constant_seen_;
 };
 
+Boundaries without_outputs(Readings readings) {
+  Boundaries result;
+  result.inputs = std::move(readings.inputs);
+  result.parameters = std::move(readings.parameters);
+  result.constants = std::move(readings.constants);
+  result.constant_copies = readings.constant_copies;
+  return result;
+}
+
 // Values that cross, in the order in which a read from another part, or last the graph's output, is
 // first met.
 std::vector<ValueId> crossing_values(const Graph& graph, const Partition& partition) {
@@ -603,6 +611,17 @@ PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
   return result;
 }
 
+// Adds the constants, and before each those that it is made of; of all of them those that are new.
+template <class IsNew>
+void add_needed(const Graph& graph, std::span<const NodeId> constants, const IsNew& is_new,
+                std::vector<NodeId>& needed) {
+  for (const NodeId constant : constants) {
+    if (!is_new(constant)) continue;
+    walk_constants(
+        graph, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed.push_back(node); });
+  }
+}
+
 // Puts what the piece was asked for in the places of the inputs and outputs that were found.
 void put_ends(Boundaries& piece, const PieceEnds& ends) {
   std::vector<ValueId>& inputs = piece.inputs.items;
@@ -620,23 +639,13 @@ void put_ends(Boundaries& piece, const PieceEnds& ends) {
 
 Boundaries find_boundaries(const Graph& graph, const Partition& partition,
                            const BoundaryOptions& options) {
-  Readings readings(graph, partition, options);
-  Boundaries result;
-  result.inputs = std::move(readings.inputs);
-  result.parameters = std::move(readings.parameters);
-  result.constants = std::move(readings.constants);
-  result.constant_copies = readings.constant_copies;
+  Boundaries result = without_outputs(Readings(graph, partition, options));
   result.outputs = by_maker(graph, partition, crossing_values(graph, partition));
   return result;
 }
 
 Boundaries find_piece_boundary(const Graph& graph, const Partition& piece, const PieceEnds* ends) {
-  Readings readings(graph, piece, BoundaryOptions{});
-  Boundaries result;
-  result.inputs = std::move(readings.inputs);
-  result.parameters = std::move(readings.parameters);
-  result.constants = std::move(readings.constants);
-  result.constant_copies = readings.constant_copies;
+  Boundaries result = without_outputs(Readings(graph, piece, BoundaryOptions{}));
   if (ends != nullptr) {
     put_ends(result, *ends);
     return result;
@@ -657,12 +666,9 @@ std::vector<NodeId> needed_constants(const Graph& graph, const Boundaries& bound
                                      PartId part) {
   std::vector<NodeId> needed;
   std::unordered_set<NodeId> seen;
-  const auto is_new = [&](NodeId node) { return seen.insert(node).second; };
-  for (const NodeId constant : boundaries.constants[part]) {
-    if (!is_new(constant)) continue;
-    walk_constants(
-        graph, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed.push_back(node); });
-  }
+  add_needed(
+      graph, boundaries.constants[part], [&](NodeId node) { return seen.insert(node).second; },
+      needed);
   return needed;
 }
 
@@ -675,11 +681,7 @@ std::span<const NodeId> NeededConstants::of(PartId part) {
   const auto is_new = [&](NodeId node) {
     return std::exchange(seen_[index(node) - graph_.node_count()], calls_) != calls_;
   };
-  for (const NodeId constant : boundaries_.constants[part]) {
-    if (!is_new(constant)) continue;
-    walk_constants(
-        graph_, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed_.push_back(node); });
-  }
+  add_needed(graph_, boundaries_.constants[part], is_new, needed_);
   return needed_;
 }
 

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,16 +30,16 @@ namespace {
 
 using Sets = std::span<const std::vector<NodeId>>;
 
-// Reports progress after each step.
+// Reports progress after each step, unless that is null.
 class Passed {
  public:
-  explicit Passed(const Progress& progress) : progress_(progress) { (*this)(0); }
+  explicit Passed(const Progress* progress) : progress_(progress) { (*this)(0); }
   void operator()(std::uint64_t passes) const {
     tell(progress_, {"splitting", "passes", passes, 6});
   }
 
  private:
-  const Progress& progress_;
+  const Progress* progress_;
 };
 
 std::span<const SupportList> lists_of(const SplitInput& input, const Target& target) {
@@ -111,31 +110,30 @@ class Splitter {
     acc_found_.nodes = NodeSet(graph_.node_count());
     host_shapes_.nodes = NodeSet(graph_.node_count());
     for (std::size_t target = 0; target < host_; ++target) {
-      if (!request.only || *request.only == target) asked_.push_back(target);
+      const bool is_asked = !request.only || *request.only == target;
+      if (is_asked) asked_.push_back(target);
       verdicts_.push_back({std::move(supports[target]), {}, request.targets[target].min_acc_size});
-      if (asked_.empty() || asked_.back() != target) {
-        verdicts_.back().reasons = verdicts_.back().support.reasons;
-      }
+      if (!is_asked) verdicts_.back().reasons = verdicts_.back().support.reasons;
     }
   }
 
   // Nodes go where an inference takes the least time or energy if `is_by_cost`; else the first target
   // that takes them has them.
-  Result<Split> run(bool is_by_cost, const Passed* passed) && {
+  Result<Split> run(bool is_by_cost, const Passed& passed) && {
     std::optional<NodeRounds> rounds;  // that the placement has found
     if (is_by_cost && !request_.is_for_one()) {
       rounds = place_on_all();
     } else {
       for (const std::size_t target : asked_) ask(target);
     }
-    if (passed != nullptr) (*passed)(2);
+    passed(2);
     if (request_.is_for_one()) {
       if (is_by_cost) place_on_only();
       close_groups_of_only();
     } else if (!rounds) {
       close_groups();
     }
-    if (passed != nullptr) (*passed)(3);
+    passed(3);
     rounds ? take_rounds(*rounds) : make_runs();
     if (options_.move_non_tensor) move_non_tensors();
     found_.subgraphs = subgraphs_;
@@ -144,21 +142,22 @@ class Splitter {
     // come before packing, which keeps to them, and both before the conditions on a whole partition, which
     // are about the nodes that it has in the end.
     find_min_sizes();
-    move_small_runs();
+    while (move_on(small_runs())) {
+    }
     for (bool is_settled = false; !is_settled;) {
       cut_at_limits();
       pack();
       // With several targets what moves on changes the runs of others, which are found anew and cut again.
       // Each turn moves a run on to a later device, so there is a last one.
-      if (move_failing_runs() && !request_.is_for_one()) continue;
+      if (move_on(failing_runs()) && !request_.is_for_one()) continue;
       run_count_ = subgraphs_.count();
       // If the number of runs is limited, the most valuable stay. This comes before the extension, in which
       // runs reach back for nodes that only they use: it may bring back some of the others.
       is_settled = !move_runs_beyond_number() || request_.is_for_one();
     }
-    if (passed != nullptr) (*passed)(4);
+    passed(4);
     if (auto extended = extend(); !extended) return std::move(extended).error();
-    if (passed != nullptr) (*passed)(5);
+    passed(5);
     return finish();
   }
 
@@ -475,17 +474,16 @@ class Splitter {
     }
   }
 
-  void move_small_runs() {
-    for (Leaving small = {{}}; !small.empty(); move_on(small)) {
-      small.clear();
-      for (std::uint32_t run = 0; run < subgraphs_.count(); ++run) {
-        const TargetId target = subgraphs_.targets[run];
-        const std::uint32_t size = subgraphs_.sizes[run];
-        if (target == kNone<TargetId> || size >= verdicts_[index(target)].min_acc_size) continue;
-        if (size == 0 && !request_.is_for_one()) continue;
-        small.emplace_back(run, Reason{.code = ReasonCode::small_subgraph, .size = size});
-      }
+  Leaving small_runs() const {
+    Leaving small;
+    for (std::uint32_t run = 0; run < subgraphs_.count(); ++run) {
+      const TargetId target = subgraphs_.targets[run];
+      const std::uint32_t size = subgraphs_.sizes[run];
+      if (target == kNone<TargetId> || size >= verdicts_[index(target)].min_acc_size) continue;
+      if (size == 0 && !request_.is_for_one()) continue;
+      small.emplace_back(run, Reason{.code = ReasonCode::small_subgraph, .size = size});
     }
+    return small;
   }
 
   // The runs as one target sees them: its own are on the accelerator, all others on the other side.
@@ -583,8 +581,6 @@ class Splitter {
     return failing;
   }
 
-  bool move_failing_runs() { return move_on(failing_runs()); }
-
   // Of the runs of a target beyond its number, those that are worth least move on.
   bool move_runs_beyond_number() {
     for (const std::size_t target : asked_) {
@@ -663,7 +659,7 @@ class Splitter {
     }
     std::ranges::sort(extended_);
     if (request_.is_for_one()) {
-      move_failing_runs();
+      move_on(failing_runs());
       std::erase_if(extended_, [&](NodeId node) { return device_of_[node] == host_; });
     } else if (!failing_runs().empty()) {
       subgraphs_ = before;
@@ -718,7 +714,10 @@ class Splitter {
     cap_.kept = cap_.subgraphs == 0
                     ? 0
                     : static_cast<std::size_t>(std::ranges::count(subgraphs_.devices, Device::acc));
-    if (request_.targets.size() == 1) subgraphs_.targets.clear(), found_.subgraphs.targets.clear();
+    if (request_.targets.size() == 1) {
+      subgraphs_.targets.clear();
+      found_.subgraphs.targets.clear();
+    }
     if (request_.is_for_one()) {
       TargetVerdicts& only = verdicts_[*request_.only];
       split.min_acc_size = only.min_acc_size;
@@ -834,7 +833,7 @@ Status<> check_numbers(const SplitInput& input, PlaceGoal goal, const LatencyInp
 // The split; one that divides a set is made again with the sets as groups. Not at once: a set as a group brings
 // all nodes on paths between its members, and a split may divide no set without that.
 Result<Split> split_whole(const Request& request, std::vector<Support> supports, bool is_by_cost,
-                          const Passed* passed) {
+                          const Passed& passed) {
   const Sets sets = request.input.facts.whole;
   std::vector<Support> again = sets.empty() ? std::vector<Support>() : supports;
   Result<Split> split = Splitter(request, std::move(supports), {}).run(is_by_cost, passed);
@@ -849,7 +848,7 @@ Result<Split> better_by_cost(const Request& request, std::vector<Support> suppor
   const Graph& graph = request.input.graph;
   const SplitOptions& options = request.options;
   const LatencyInput& latency = request.latency;
-  auto placed = split_whole(request, std::move(supports), true, &passed);
+  auto placed = split_whole(request, std::move(supports), true, passed);
   if (!placed) return placed;
   Split& by_cost = *placed;
   by_cost.count_without_host_shapes = in_order.count_without_host_shapes;
@@ -912,7 +911,8 @@ bool takes_all(const Support& support, std::span<const NodeId> nodes) {
 
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress) {
-  const Passed passed(progress);
+  const Passed passed(&progress);
+  const Passed silent(nullptr);
   if (auto usable = check_prefixes(options); !usable) return std::move(usable).error();
   const Target all{.name = std::string(kOnlyTarget),
                    .end_list = input.lists.size(),
@@ -964,15 +964,15 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
     SplitOptions plain = options;
     plain.host_shapes = false;
     plain.extend = {};
-    auto made = split_whole({input, plain, targets, only, latency}, *supports, false, nullptr);
+    auto made = split_whole({input, plain, targets, only, latency}, *supports, false, silent);
     if (!made) return made;
     without_host_shapes = made->merged_count;
   }
   const bool is_compared = is_by_cost && !only;
   // The order of the targets is a plan that users know; one by cost must be better to replace it.
   std::vector<Support> again = is_compared ? *supports : std::vector<Support>();
-  auto split = split_whole(request, *std::move(supports), is_by_cost && only,
-                           is_compared ? nullptr : &passed);
+  auto split =
+      split_whole(request, *std::move(supports), is_by_cost && only, is_compared ? silent : passed);
   if (!split) return split;
   split->count_without_host_shapes = without_host_shapes;
   if (!is_compared) return split;

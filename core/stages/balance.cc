@@ -527,7 +527,7 @@ Checked check(const Instance& instance, const Candidate& candidate) {
 }
 
 // Groups that must or may stay together: colours with their cycles, and contraction. The public
-// functions are declared in instance.h.
+// functions are declared in solvers.h.
 
 namespace {
 
@@ -686,10 +686,10 @@ namespace cleave {
 // ---- solver ----
 //
 // Steps of one search:
-// 1. join items that must be in one stage, and number the groups (instance.h);
+// 1. join items that must be in one stage, and number the groups;
 // 2. refuse what cannot fit at all (find_obstacle);
 // 3. contract groups, unless the graph is large;
-// 4. run the portfolio of searches (portfolio.h);
+// 4. run the portfolio of searches;
 // 5. expand its answer, or say why there is none.
 // With a target, the search is repeated with fewer and fewer devices.
 
