@@ -347,6 +347,7 @@ struct PieceContext {
   bool is_strict_on_ties = false;  // equal values in another order are wrong values
   std::string folder;              // for files of pieces
   std::string identity;            // of the backend
+  std::string made_with;           // see BackendSession::made_with()
 };
 
 // An input with the shape that it was pinned to.
@@ -463,7 +464,6 @@ class PieceLowerer {
   BackendSession* converter_;
   std::vector<bool> random_;          // by value: see random_values()
   std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
-  std::string made_with_;             // see BackendSession::made_with()
   std::optional<Error> error_;
   std::uint64_t written_ = 0;
   bool has_compiled_ = false;
@@ -694,7 +694,8 @@ class LoweringPool {
   std::vector<ReferenceRun> samples_;
   std::once_flag is_assumed_;
   std::optional<AssumedShapes> assumed_;
-  std::vector<std::string> identities_;
+  std::vector<std::string> identities_;  // by backend
+  std::vector<std::string> made_with_;   // by backend: read once, for all lanes
   std::string reference_;
   std::string lack_of_reference_;
   std::vector<Lane> lane_;

@@ -122,6 +122,7 @@ std::optional<Fault> LoweringPool::identify(Lane& lane) {
                       {"run cleave backend check for details"});
     }
     identities_.push_back(*identity);
+    made_with_.push_back(session->made_with());
   }
   return std::nullopt;
 }
@@ -188,7 +189,8 @@ void LoweringPool::make_lowerers(std::size_t lane) {
                                .compares = options_.compares,
                                .is_strict_on_ties = options_.is_strict_on_ties,
                                .folder = own.folder,
-                               .identity = identities_[i]};
+                               .identity = identities_[i],
+                               .made_with = made_with_[i]};
     BackendSession* const converter = reference_.empty() ? nullptr : own.reference.get();
     own.lowerers.push_back(std::make_unique<PieceLowerer>(context, *own.sessions[i], converter));
   }
@@ -384,7 +386,6 @@ PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, Backen
     : context_(std::move(context)), session_(session), converter_(converter) {
   random_ = random_values(context_.model.graph);
   shaped_by_data_ = values_shaped_by_data(context_.model.graph);
-  made_with_ = session_.made_with();
 }
 
 // The shape of the value in the reference run, or with the sizes that are assumed.
@@ -542,7 +543,8 @@ Sha256 PieceLowerer::key_begin() const {
   for (const int number : {kVersionMajor, kVersionMinor, kVersionPatch}) {
     key.add_number(static_cast<std::uint64_t>(number));
   }
-  for (const std::string& text : {backend.name, backend.text, context_.identity, made_with_}) {
+  for (const std::string& text :
+       {backend.name, backend.text, context_.identity, context_.made_with}) {
     key.add_text(text);
   }
   return key;
@@ -611,11 +613,12 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
     if (key) {
       const auto added = context_.store.add(*key, result.attempt);
       if (!added) return added.error();
-      // What was kept of this piece says otherwise, and was made elsewhere.
-      Piece first = piece;
-      first.attempt = 0;
-      if (piece.attempt > 0)
+      if (piece.attempt >
+          0) {  // what was kept of this piece may say otherwise, and was made elsewhere
+        Piece first = piece;
+        first.attempt = 0;
         context_.store.replace_kept(key_of(*made, first).value_or(""), result.attempt);
+      }
     }
   }
   has_compiled_ = has_compiled_ || is_compiled(result.attempt.verdict);
