@@ -670,7 +670,7 @@ class TfliteGraphMaker {
           const auto size = static_cast<std::int32_t>(std::min(sizes[i].size, kMostSize));
           shape.push_back(is_fixed ? size : -1);
           is_news =
-              is_news || (is_fixed && (is_open(tensors[t], i) || size != tensors[t].shape[i]));
+              is_news || (is_fixed && (is_open_axis(tensors[t], i) || size != tensors[t].shape[i]));
         }
         if (is_news) tensors[t].bound = std::move(shape);
       }

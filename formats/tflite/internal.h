@@ -94,7 +94,7 @@ class TfliteSizes {
 };
 
 // Whether the file leaves the size of the axis open.
-bool is_open(const TfliteTensor& tensor, std::size_t axis);
+bool is_open_axis(const TfliteTensor& tensor, std::size_t axis);
 
 // What an open size is called: "N" is the first axis of all inputs, the batch; any other is "VALUE:AXIS".
 std::string size_symbol(const TfliteTensor& tensor, std::size_t axis, bool is_given);

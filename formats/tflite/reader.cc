@@ -707,7 +707,7 @@ class InputShapes {
     }
     for (std::uint32_t i = 0; i < input.shape.size(); ++i) {
       if (dims[i] < 0 || dims[i] == input.shape[i]) continue;
-      if (!is_open(input, i)) {
+      if (!is_open_axis(input, i)) {
         return "the size " + std::to_string(dims[i]) + " in dim " + std::to_string(i) +
                ", which the model was converted with as " + std::to_string(input.shape[i]);
       }

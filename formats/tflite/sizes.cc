@@ -589,7 +589,7 @@ constexpr auto kRowOf = [] {
 
 // ---- what the file says ----
 
-bool is_open(const TfliteTensor& tensor, std::size_t axis) {
+bool is_open_axis(const TfliteTensor& tensor, std::size_t axis) {
   const FlatInts open = tensor.table.ints(tfl::tensor::signature);
   return open.size() == tensor.shape.size() && open[static_cast<std::uint32_t>(axis)] < 0;
 }
@@ -604,7 +604,7 @@ namespace {
 Dims stored_dims(const TfliteTensor& tensor) {
   Dims dims;
   for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
-    dims.push_back(is_open(tensor, i) ? -1 : tensor.shape[i]);
+    dims.push_back(is_open_axis(tensor, i) ? -1 : tensor.shape[i]);
   }
   return dims;
 }
@@ -779,7 +779,7 @@ class TfliteSizes::Run {
   // What the file or the user states fills in what is not known; numbers are as the tensor holds them.
   void finish(const TfliteTensor& tensor, Known& made) const {
     for (std::size_t i = 0; i < made.dims.size(); ++i) {
-      const bool is_stored = made.dims.size() == tensor.shape.size() && !is_open(tensor, i);
+      const bool is_stored = made.dims.size() == tensor.shape.size() && !is_open_axis(tensor, i);
       if (is_stored && made.dims[i] < 0) made.dims[i] = tensor.shape[static_cast<std::uint32_t>(i)];
       if (is_stored) continue;
       if (const auto stated = stated_(tensor, i)) made.dims[i] = *stated;
