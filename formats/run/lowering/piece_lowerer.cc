@@ -283,6 +283,12 @@ Status<Error> move_file(const std::string& from, const std::string& to) {
   return Done{};
 }
 
+void remove_piece(const std::string& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  fs::remove(path + ".data", ignored);
+}
+
 std::string text_of_file(const std::string& path) {
   const auto source = SourceFile::open(path);
   return source ? std::string(source->bytes()) : std::string();
@@ -624,9 +630,7 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
   has_compiled_ = has_compiled_ || is_compiled(result.attempt.verdict);
   calls_ += result.calls;
   hits_ += result.attempt.is_cached ? 1 : 0;
-  std::error_code ignored;
-  fs::remove(made->path, ignored);
-  fs::remove(made->path + ".data", ignored);
+  remove_piece(made->path);
   return result;
 }
 
@@ -730,7 +734,11 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
   if (converter_ == nullptr || context_.model.onnx() == nullptr || !quantises(graph, piece))
     return std::nullopt;
   const auto made = make(piece);
-  if (!made || !has_values(*made)) return std::nullopt;
+  if (!made) return std::nullopt;
+  if (!has_values(*made)) {
+    remove_piece(made->path);
+    return std::nullopt;
+  }
   const ReferenceRun& sample = context_.samples.front();
   const PieceFiles files = files_to_run(*made, sample);
   nlohmann::json request = {{"model", fs::absolute(context_.model.source.path_again()).string()},
@@ -744,7 +752,8 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
     request["outputs"].push_back({{"name", output.name}, {"file", output.file + ".float"}});
   }
   const Attempt attempt = session_.run(LowerStage::run, files);
-  const WorkerAnswer answer = converter_->request("float", request.dump());
+  if (attempt.verdict == LowerVerdict::lowered) converter_->request("float", request.dump());
+  remove_piece(made->path);
   calls_ += 1;
   std::optional<FloatDistance> distance;
   for (const NamedFile& output : files.outputs) {
@@ -762,7 +771,6 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
         !distance || one.backend * distance->reference > distance->backend * one.reference;
     if (is_worse) distance = one;
   }
-  fs::remove(made->path);
   return distance;
 }
 
@@ -881,9 +889,7 @@ Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string&
   PieceFiles files = files_of(*made, out);
   files.keeps = true;
   Attempt attempt = session_.run(LowerStage::compile, files);
-  std::error_code ignored;
-  fs::remove(made->path, ignored);
-  fs::remove(made->path + ".data", ignored);
+  remove_piece(made->path);
   return attempt;
 }
 
