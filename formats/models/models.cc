@@ -536,7 +536,7 @@ std::size_t count_open(const Graph& graph) {
 
 }  // namespace
 
-std::optional<Fitting> fitting_sizes(const LoadedModel& model) {
+std::optional<Fitting> fitting_sizes(const LoadedModel& model, GraphAgain& again) {
   const Graph& graph = model.graph;
   std::optional<Fitting> best;
   std::pair<std::size_t, std::size_t> least;
@@ -560,7 +560,7 @@ std::optional<Fitting> fitting_sizes(const LoadedModel& model) {
     };
     const ShapeBindings sizes = sizes_of_inputs(graph, shape_of);
     if (shapes.empty()) return std::nullopt;
-    auto bound = read_again(model, with_sizes(model.bindings, sizes));
+    auto bound = again.with(with_sizes(model.bindings, sizes));
     if (!bound) continue;
     const std::pair now(bound->misfits, count_open(bound->graph));
     if (best && now >= least) continue;

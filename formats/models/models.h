@@ -110,11 +110,11 @@ std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node);
 // fewest contradictions, then the fewest unknown values.
 struct Fitting {
   std::unordered_map<std::string, Sizes> shapes;
-  LoadedModel model;  // read with them
+  GraphAgain::Bound bound;  // the graph with them
 };
-// nullopt when no input is open, or the model takes none of them. Reads the model again for each that is tried, until
-// one leaves nothing open: at most 8 times.
-std::optional<Fitting> fitting_sizes(const LoadedModel& model);
+// nullopt when no input is open, or the model takes none of them. Makes the graph again for each that is tried, until
+// one leaves nothing open: at most 8 times. `again` is of the model.
+std::optional<Fitting> fitting_sizes(const LoadedModel& model, GraphAgain& again);
 
 // Bindings of dims within an ONNX model, which no input has, as "unk__368=64": data or operators decide them when the
 // model runs, so that what is written with them holds for that data only.

@@ -43,32 +43,26 @@ class NodeText {
       : model_(model), program_(model.program), node_(program_.nodes[number]) {}
 
   void rename() {
-    for (std::uint32_t a = node_.argument_begin; a < node_.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        const Pt2Ref& ref = program_.refs[r];
-        const std::uint32_t value = model_.effects.read_as[r];
-        if (value == ref.value) continue;
-        edits_.push_back(
-            {ref.name_at, end_of_string(ref.name_at), json_string(program_.values[value].name)});
-      }
-    }
+    each_ref(program_, node_, [&](std::uint32_t r) {
+      const Pt2Ref& ref = program_.refs[r];
+      const std::uint32_t value = model_.effects.read_as[r];
+      if (value == ref.value) return;
+      edits_.push_back(
+          {ref.name_at, end_of_string(ref.name_at), json_string(program_.values[value].name)});
+    });
   }
 
   // Puts numbers in the place of known sizes.
   void fill_in() {
     if (model_.known_sizes.empty()) return;
-    for (std::uint32_t a = node_.argument_begin; a < node_.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        const Pt2Ref& ref = program_.refs[r];
-        const auto size = model_.known_sizes.find(ref.value);
-        const auto begin = symbol_argument(program_, ref);
-        if (size == model_.known_sizes.end() || !begin) continue;
-        edits_.push_back(
-            {*begin, end_of_string(ref.name_at), "\"as_int\": " + std::to_string(size->second)});
-      }
-    }
+    each_ref(program_, node_, [&](std::uint32_t r) {
+      const Pt2Ref& ref = program_.refs[r];
+      const auto size = model_.known_sizes.find(ref.value);
+      const auto begin = symbol_argument(program_, ref);
+      if (size == model_.known_sizes.end() || !begin) return;
+      edits_.push_back(
+          {*begin, end_of_string(ref.name_at), "\"as_int\": " + std::to_string(size->second)});
+    });
   }
 
   // Does nothing if the target is not in the text as such.
@@ -197,11 +191,9 @@ std::string with_known_sizes(const Pt2Model& model, std::string text) {
     if (key == text.npos) break;
     const std::size_t begin = text.find('"', key + kExpression.size()) + 1;
     const std::size_t end = text.find('"', begin);
-    const auto size = read_size_expression(
-        std::string_view(text).substr(begin, end - begin), [&](std::string_view symbol) {
-          const auto bound = model.symbol_sizes.find(symbol);
-          return bound == model.symbol_sizes.end() ? std::nullopt : std::optional(bound->second);
-        });
+    const auto size =
+        read_size_expression(std::string_view(text).substr(begin, end - begin),
+                             [&](std::string_view symbol) { return bound_size(model, symbol); });
     if (!size.value) continue;
     out.append(text, done, at - done).append("{\"as_int\": " + std::to_string(*size.value) + "}");
     std::size_t depth = 0;
@@ -502,13 +494,10 @@ class PartDocument {
   }
 
   void add_values_of(const Pt2Node& node) {
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        const std::uint32_t value = model_.effects.read_as[r];
-        if (!model_.known_sizes.contains(value)) values_.push_back(value);
-      }
-    }
+    each_ref(program_, node, [&](std::uint32_t r) {
+      const std::uint32_t value = model_.effects.read_as[r];
+      if (!model_.known_sizes.contains(value)) values_.push_back(value);
+    });
     for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
       values_.push_back(program_.refs[r].value);
     }
@@ -543,12 +532,7 @@ class PartDocument {
     const Pt2Node& node = program_.nodes[number];
     if (node.target.find("_.") == node.target.npos) return {};
     std::vector<std::uint32_t> reads;
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        reads.push_back(model_.effects.read_as[r]);
-      }
-    }
+    each_ref(program_, node, [&](std::uint32_t r) { reads.push_back(model_.effects.read_as[r]); });
     if (reads.size() != 1 || node.result_end - node.result_begin != 1) return {};
     const bool is_from_part =
         program_.values[reads[0]].maker != kNoPt2 &&

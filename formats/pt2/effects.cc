@@ -307,12 +307,7 @@ class RoleFinder {
  private:
   // Calls visit(value) for each value that the node reads.
   void each_read(const Pt2Node& node, const auto& visit) const {
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        visit(effects_.read_as[r]);
-      }
-    }
+    each_ref(program_, node, [&](std::uint32_t r) { visit(effects_.read_as[r]); });
   }
 
   void find_check(std::size_t number) {
@@ -762,12 +757,7 @@ void NodeEffectsFinder::add_region_effects(const Pt2Node& node, Pt2NodeEffects& 
   if (node.body_end - node.body_begin != 1) return;
   const Pt2Program& body = program_.bodies[node.body_begin];
   std::vector<std::uint32_t> operands;
-  for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-    const Pt2Argument& argument = program_.arguments[a];
-    for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-      operands.push_back(program_.refs[r].value);
-    }
-  }
+  each_ref(program_, node, [&](std::uint32_t r) { operands.push_back(program_.refs[r].value); });
   std::vector<std::uint32_t> results;  // of the body
   for (const Pt2Output& output : body.outputs) {
     for (const Pt2Ref& ref : output.refs) results.push_back(ref.value);
@@ -916,13 +906,8 @@ class EffectFinder {
   }
 
   void note_node(std::uint32_t number, const Pt2NodeEffects& effects) {
-    const Pt2Node& node = program_.nodes[number];
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        note_read(program_.refs[r].value);
-      }
-    }
+    each_ref(program_, program_.nodes[number],
+             [&](std::uint32_t r) { note_read(program_.refs[r].value); });
     for (const std::uint32_t value : effects.writes) {
       MemoryClass& memory = classes_.at(root(value));
       const std::uint32_t family = find(family_, value);
@@ -954,15 +939,12 @@ class EffectFinder {
       }
       return !found->second.has_stale_reads;
     };
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        const std::uint32_t value = program_.refs[r].value;
-        if (!note(value)) continue;
-        found_.read_as[r] = newest(value);
-        if (found_.read_as[r] != value) found_.is_renamed[number] = true;
-      }
-    }
+    each_ref(program_, node, [&](std::uint32_t r) {
+      const std::uint32_t value = program_.refs[r].value;
+      if (!note(value)) return;
+      found_.read_as[r] = newest(value);
+      if (found_.read_as[r] != value) found_.is_renamed[number] = true;
+    });
     for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
       note(program_.refs[r].value);
     }

@@ -67,8 +67,19 @@ struct SizeText {
 // value. Linear; nested at most 100 deep.
 SizeText read_size_expression(std::string_view expression, const SymbolValue& value_of);
 
+// The size that the user gave for a symbol, if any.
+std::optional<std::int64_t> bound_size(const Pt2Model& model, std::string_view symbol);
+
 // The expression of a number that depends on symbols, from its entry in the tables of values; "" if it has none.
 std::string_view number_expression(const Pt2Program& program, const Pt2Value& value);
+
+// Calls visit(r) for each value that the node reads, in order: it is program.refs[r].
+void each_ref(const Pt2Program& program, const Pt2Node& node, const auto& visit) {
+  for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+    const Pt2Argument& argument = program.arguments[a];
+    for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) visit(r);
+  }
+}
 
 // Where the text has `"as_name": ` before the name of a ref, so that a number can be in its place; nullopt elsewhere.
 std::optional<std::uint64_t> symbol_argument(const Pt2Program& program, const Pt2Ref& ref);

@@ -1244,13 +1244,7 @@ void ProgramReader::check_refs() {
   };
   const auto count = static_cast<std::uint32_t>(program_.nodes.size());
   for (std::uint32_t i = 0; i < count && !arguments_.is_over(); ++i) {
-    const Pt2Node& node = program_.nodes[i];
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        check(program_.refs[r], i);
-      }
-    }
+    each_ref(program_, program_.nodes[i], [&](std::uint32_t r) { check(program_.refs[r], i); });
   }
   for (const Pt2Output& output : program_.outputs) {
     for (const Pt2Ref& ref : output.refs) check(ref, count);

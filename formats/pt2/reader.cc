@@ -17,6 +17,12 @@
 
 namespace cleave {
 
+std::optional<std::int64_t> bound_size(const Pt2Model& model, std::string_view symbol) {
+  const auto found = model.symbol_sizes.find(symbol);
+  if (found == model.symbol_sizes.end()) return std::nullopt;
+  return found->second;
+}
+
 // Layouts of symbolic sizes are found by trying them: each symbol is replaced by a large prime of
 // its own, twice. Sizes and strides are products of symbols and small numbers, so strides that are
 // right for two such sets of sizes are right for all.
@@ -56,7 +62,7 @@ class LayoutReader {
     TensorLayout layout{*first, {}};
     for (const Pt2Size& stride : strides_) {
       layout.strides.push_back(
-          evaluated(stride, [&](std::string_view symbol) { return bound(symbol); }));
+          evaluated(stride, [&](std::string_view symbol) { return bound_size(model_, symbol); }));
     }
     return layout;
   }
@@ -66,16 +72,10 @@ class LayoutReader {
     return std::span(model_.program.sizes).subspan(begin, count);
   }
 
-  std::optional<std::int64_t> bound(std::string_view symbol) const {
-    const auto found = model_.symbol_sizes.find(symbol);
-    if (found == model_.symbol_sizes.end()) return std::nullopt;
-    return found->second;
-  }
-
   // nullopt when a size or a stride cannot be computed.
   std::optional<LayoutSet> layouts_with(const Primes& primes) const {
     const SymbolValue value_of = [&](std::string_view symbol) -> std::optional<std::int64_t> {
-      if (const auto size = bound(symbol)) return size;
+      if (const auto size = bound_size(model_, symbol)) return size;
       const auto at = std::lower_bound(symbols_.begin(), symbols_.end(), symbol);
       const auto number = static_cast<std::size_t>(at - symbols_.begin());
       if (number >= primes.size()) return std::nullopt;
@@ -170,18 +170,12 @@ class KnownSizes {
       for (const Pt2Ref& ref : output.refs) must_stay_[ref.value] = true;
     }
     for (const Pt2Node& node : program_.nodes) {
-      each_ref(node, [&](const Pt2Ref& ref) {
+      each_ref(program_, node, [&](std::uint32_t r) {
+        const Pt2Ref& ref = program_.refs[r];
         if (node.body_begin < node.body_end || !symbol_argument(program_, ref)) {
           must_stay_[ref.value] = true;
         }
       });
-    }
-  }
-
-  void each_ref(const Pt2Node& node, const auto& visit) const {
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) visit(program_.refs[r]);
     }
   }
 
@@ -196,10 +190,9 @@ class KnownSizes {
       const std::uint32_t number = program_.refs[r].value;
       const Pt2Value& value = program_.values[number];
       if (value.kind != Pt2ValueKind::sym_int || must_stay_[number]) return false;
-      const auto size = read_size_expression(number_expression(program_, value), [&](auto symbol) {
-        const auto bound = model_.symbol_sizes.find(symbol);
-        return bound == model_.symbol_sizes.end() ? std::nullopt : std::optional(bound->second);
-      });
+      const auto size =
+          read_size_expression(number_expression(program_, value),
+                               [&](std::string_view symbol) { return bound_size(model_, symbol); });
       if (!size.value) return false;
       sizes.emplace_back(number, *size.value);
     }
@@ -209,8 +202,8 @@ class KnownSizes {
 
   bool reads_known_only(const Pt2Node& node) const {
     bool reads_any = false, reads_others = false;
-    each_ref(node, [&](const Pt2Ref& ref) {
-      const std::uint32_t maker = program_.values[ref.value].maker;
+    each_ref(program_, node, [&](std::uint32_t r) {
+      const std::uint32_t maker = program_.values[program_.refs[r].value].maker;
       reads_any = true;
       reads_others = reads_others || maker == kNoPt2 || model_.roles[maker] != Pt2Role::known;
     });
@@ -423,13 +416,6 @@ class GraphMaker {
     std::vector<ValueHandle> operands;
     each_ref(program_, node, [&](std::uint32_t ref) { operands.push_back(read(ref)); });
     add_bodies(program_, node, operands, node.name, handle);
-  }
-
-  static void each_ref(const Pt2Program& program, const Pt2Node& node, const auto& visit) {
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) visit(r);
-    }
   }
 
   // The nodes of the bodies that a node calls, and of theirs: a region's inputs are its operands, and

@@ -93,13 +93,9 @@ class SplitPlanner {
 
   // Calls visit(value) for each value that the node reads.
   void each_read(std::uint32_t number, const auto& visit) const {
-    const Pt2Node& node = program_.nodes[number];
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
-      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        if (!model_.known_sizes.contains(effects_.read_as[r])) visit(effects_.read_as[r]);
-      }
-    }
+    each_ref(program_, program_.nodes[number], [&](std::uint32_t r) {
+      if (!model_.known_sizes.contains(effects_.read_as[r])) visit(effects_.read_as[r]);
+    });
   }
 
   void check_tokens() {

@@ -428,7 +428,7 @@ class TfliteGraphMaker {
     shape_.clear();
     for (const TfliteSizes::Size& size : sizes_.of(subgraph, tensor)) {
       if (size.size < 0 && unknown_dims_++ == 0) {
-        unknown_dim_ = std::string(of.name) + ":" + std::to_string(shape_.size());
+        unknown_dim_ = size_symbol(of, shape_.size(), false);
       }
       shape_.push_back(dim_of(size));
     }
@@ -661,7 +661,6 @@ class TfliteGraphMaker {
     for (std::uint32_t g = 0; g < model_.subgraphs.size(); ++g) {
       std::vector<TfliteTensor>& tensors = model_.subgraphs[g].tensors;
       for (std::uint32_t t = 0; t < tensors.size(); ++t) {
-        const FlatInts open = tensors[t].table.ints(tfl::tensor::signature);
         const std::vector<TfliteSizes::Size> sizes = sizes_.of(g, t);
         if (sizes.size() != tensors[t].shape.size()) continue;
         std::vector<std::int32_t> shape;
@@ -669,9 +668,9 @@ class TfliteGraphMaker {
         for (std::uint32_t i = 0; i < sizes.size(); ++i) {
           const bool is_fixed = sizes[i].size >= 0 && sizes[i].symbol.empty();
           const auto size = static_cast<std::int32_t>(std::min(sizes[i].size, kMostSize));
-          const bool was_open = open.size() == sizes.size() && open[i] < 0;
           shape.push_back(is_fixed ? size : -1);
-          is_news = is_news || (is_fixed && (was_open || size != tensors[t].shape[i]));
+          is_news =
+              is_news || (is_fixed && (is_open_axis(tensors[t], i) || size != tensors[t].shape[i]));
         }
         if (is_news) tensors[t].bound = std::move(shape);
       }

@@ -88,10 +88,16 @@ class TfliteSizes {
       std::function<std::optional<std::int64_t>(const TfliteTensor& tensor, std::size_t axis)>;
 
   const TfliteModel& model_;
-  std::vector<std::vector<Known>> first_,
-      second_;  // by subgraph and tensor; empty: all is as in the file
+  // By subgraph and tensor; empty: all is as in the file.
+  std::vector<std::vector<Known>> first_, second_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> symbols_;  // by both sizes
 };
+
+// Whether the file leaves the size of the axis open.
+bool is_open_axis(const TfliteTensor& tensor, std::size_t axis);
+
+// What an open size is called: "N" is the first axis of all inputs, the batch; any other is "VALUE:AXIS".
+std::string size_symbol(const TfliteTensor& tensor, std::size_t axis, bool is_given);
 
 // ---- graph maker ----
 //

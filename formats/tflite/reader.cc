@@ -705,15 +705,13 @@ class InputShapes {
       return std::to_string(dims.size()) + " dims, but it has " +
              std::to_string(input.shape.size());
     }
-    const FlatInts open = input.table.ints(tfl::tensor::signature);
     for (std::uint32_t i = 0; i < input.shape.size(); ++i) {
       if (dims[i] < 0 || dims[i] == input.shape[i]) continue;
-      if (open.size() != input.shape.size() || open[i] >= 0) {
+      if (!is_open_axis(input, i)) {
         return "the size " + std::to_string(dims[i]) + " in dim " + std::to_string(i) +
                ", which the model was converted with as " + std::to_string(input.shape[i]);
       }
-      all.dims.emplace_back(i == 0 ? "N" : std::string(input.name) + ":" + std::to_string(i),
-                            dims[i]);
+      all.dims.emplace_back(size_symbol(input, i, true), dims[i]);
     }
     return {};
   }

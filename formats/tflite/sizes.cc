@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -30,8 +29,7 @@ constexpr std::int64_t kMostNumbers = 256;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t times(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+  return a < 0 || b < 0 ? -1 : checked_product(a, b).value_or(-1);
 }
 std::int64_t plus(std::int64_t a, std::int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
 std::int64_t over(std::int64_t a, std::int64_t b) { return a < 0 || b < 1 ? -1 : a / b; }
@@ -239,10 +237,15 @@ void slice(Call& call) {
   call.out[0].dims = std::move(dims);
 }
 
-// Puts a size into the dims at an axis, counted from the end when below 0.
-std::optional<Dims> with_axis(Dims dims, double axis, std::int64_t size) {
+// An axis that a tensor states, counted from the end when below 0.
+std::optional<std::size_t> stated_axis(double axis, std::size_t rank) {
   if (!(std::fabs(axis) < 64)) return std::nullopt;
-  const auto at = axis_of(static_cast<std::int64_t>(axis), dims.size() + 1);
+  return axis_of(static_cast<std::int64_t>(axis), rank);
+}
+
+// Puts a size into the dims at an axis.
+std::optional<Dims> with_axis(Dims dims, double axis, std::int64_t size) {
+  const auto at = stated_axis(axis, dims.size() + 1);
   if (at) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*at), size);
   return at ? std::optional(std::move(dims)) : std::nullopt;
 }
@@ -250,8 +253,7 @@ std::optional<Dims> with_axis(Dims dims, double axis, std::int64_t size) {
 // The dims without the axes, or with 1 in their place.
 std::optional<Dims> without(Dims dims, const Numbers& axes, bool keeps) {
   for (const double one : axes) {
-    if (!(std::fabs(one) < 64)) return std::nullopt;
-    const auto axis = axis_of(static_cast<std::int64_t>(one), dims.size());
+    const auto axis = stated_axis(one, dims.size());
     if (!axis) return std::nullopt;
     dims[*axis] = keeps ? 1 : -2;
   }
@@ -299,13 +301,12 @@ void concatenate(Call& call) {
 
 void split_into(Call& call, std::size_t value, double along, const Dims* given) {
   const Dims from = call.dims(value);
-  if (!(std::fabs(along) < 64)) return;
-  const auto axis = axis_of(static_cast<std::int64_t>(along), from.size());
+  const auto axis = stated_axis(along, from.size());
   if (!axis) return;
   const Numbers numbers = call.numbers(value);
+  const auto count = static_cast<std::int64_t>(call.out.size());
   std::size_t at = 0;
   for (std::size_t i = 0; i < call.out.size(); ++i) {
-    const auto count = static_cast<std::int64_t>(call.out.size());
     const std::int64_t size =
         given == nullptr ? over(from[*axis], count) : (i < given->size() ? (*given)[i] : -1);
     call.out[i].dims = from;
@@ -583,18 +584,26 @@ constexpr auto kRowOf = [] {
   return found;
 }();
 
+}  // namespace
+
 // ---- what the file says ----
 
-bool is_open(const TfliteTensor& tensor, std::size_t axis) {
+bool is_open_axis(const TfliteTensor& tensor, std::size_t axis) {
   const FlatInts open = tensor.table.ints(tfl::tensor::signature);
   return open.size() == tensor.shape.size() && open[static_cast<std::uint32_t>(axis)] < 0;
 }
+
+std::string size_symbol(const TfliteTensor& tensor, std::size_t axis, bool is_given) {
+  return is_given && axis == 0 ? "N" : std::string(tensor.name) + ":" + std::to_string(axis);
+}
+
+namespace {
 
 // The shape in the file; -1 for what is open.
 Dims stored_dims(const TfliteTensor& tensor) {
   Dims dims;
   for (std::uint32_t i = 0; i < tensor.shape.size(); ++i) {
-    dims.push_back(is_open(tensor, i) ? -1 : tensor.shape[i]);
+    dims.push_back(is_open_axis(tensor, i) ? -1 : tensor.shape[i]);
   }
   return dims;
 }
@@ -769,7 +778,7 @@ class TfliteSizes::Run {
   // What the file or the user states fills in what is not known; numbers are as the tensor holds them.
   void finish(const TfliteTensor& tensor, Known& made) const {
     for (std::size_t i = 0; i < made.dims.size(); ++i) {
-      const bool is_stored = made.dims.size() == tensor.shape.size() && !is_open(tensor, i);
+      const bool is_stored = made.dims.size() == tensor.shape.size() && !is_open_axis(tensor, i);
       if (is_stored && made.dims[i] < 0) made.dims[i] = tensor.shape[static_cast<std::uint32_t>(i)];
       if (is_stored) continue;
       if (const auto stated = stated_(tensor, i)) made.dims[i] = *stated;
@@ -789,11 +798,6 @@ class TfliteSizes::Run {
 
 namespace {
 
-// The first axis of all inputs is one symbol, the batch; any other that is open is its own.
-std::string symbol_of(const TfliteTensor& tensor, std::size_t axis, bool is_given) {
-  return is_given && axis == 0 ? "N" : std::string(tensor.name) + ":" + std::to_string(axis);
-}
-
 // Whether the tensor is an input, or what a variable holds.
 bool is_given(const TfliteModel& model, const TfliteTensor& tensor) {
   return tensor.is_input || (tensor.maker != kNoTflite && model.state.is_hidden[tensor.maker] != 0);
@@ -811,7 +815,7 @@ bool has_open(const TfliteSubgraph& graph) {
 TfliteSizes::TfliteSizes(const TfliteModel& model, ShapeBinder& binder) : model_(model) {
   if (std::none_of(model.subgraphs.begin(), model.subgraphs.end(), has_open)) return;
   const Stated stated = [&](const TfliteTensor& tensor, std::size_t axis) {
-    return binder.size_of(symbol_of(tensor, axis, false));
+    return binder.size_of(size_symbol(tensor, axis, false));
   };
   Run first(model, stated), second(model, stated);
   first.begin(model.main);
@@ -822,7 +826,7 @@ TfliteSizes::TfliteSizes(const TfliteModel& model, ShapeBinder& binder) : model_
     Dims &dims = first.known[model.main][t].dims, &others = second.known[model.main][t].dims;
     for (std::size_t i = 0; i < dims.size() && is_given(model, tensors[t]); ++i) {
       if (dims[i] >= 0) continue;
-      const std::string symbol = symbol_of(tensors[t], i, true);
+      const std::string symbol = size_symbol(tensors[t], i, true);
       const auto bound = binder.size_of(symbol);
       dims[i] = others[i] = bound.value_or(tensors[t].shape[static_cast<std::uint32_t>(i)]);
       if (bound) continue;
@@ -850,7 +854,7 @@ std::vector<TfliteSizes::Size> TfliteSizes::of(std::uint32_t subgraph, std::uint
     if (dims[i] < 0 || dims[i] == other) continue;
     const auto symbol = symbols_.find({dims[i], other});
     sizes.back().is_given = symbol != symbols_.end();
-    sizes.back().symbol = sizes.back().is_given ? symbol->second : symbol_of(tensor, i, false);
+    sizes.back().symbol = sizes.back().is_given ? symbol->second : size_symbol(tensor, i, false);
   }
   return sizes;
 }

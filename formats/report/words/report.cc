@@ -454,7 +454,10 @@ std::string size_options_text(const LoadedModel& model, const Graph& graph) {
   std::optional<Fitting> fitting;
   bool is_sought = false;
   const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {
-    if (!std::exchange(is_sought, true)) fitting = fitting_sizes(model);
+    if (!std::exchange(is_sought, true)) {
+      GraphAgain again(model);
+      fitting = fitting_sizes(model, again);
+    }
     if (!fitting) return std::nullopt;
     const auto found = fitting->shapes.find(std::string(graph.value(input).name));
     return found == fitting->shapes.end() ? std::nullopt : std::optional(found->second[axis]);

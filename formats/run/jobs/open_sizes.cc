@@ -285,18 +285,19 @@ class Sampler {
       return shape;
     };
     const auto bound = again_.with(with_sizes(model_.bindings, sizes_of_inputs(graph, shape_of)));
-    return bound ? numbers_of(bound->graph, bound->misfits, of_nodes) : std::nullopt;
+    return bound ? numbers_of(*bound, of_nodes) : std::nullopt;
   }
 
   // The same of the model that was read with some sizes.
-  std::optional<Numbers> numbers_of(const Graph& bound, std::size_t misfits,
+  std::optional<Numbers> numbers_of(const GraphAgain::Bound& bound,
                                     std::vector<std::optional<double>>* of_nodes) const {
-    if (misfits > model_.misfits || !is_same_graph(bound)) return std::nullopt;
-    const auto flops = node_flops(bound);
+    const Graph& graph = bound.graph;
+    if (bound.misfits > model_.misfits || !is_same_graph(graph)) return std::nullopt;
+    const auto flops = node_flops(graph);
     if (of_nodes != nullptr) {
-      for (const NodeId node : bound.nodes()) of_nodes->push_back(flops[node]);
+      for (const NodeId node : graph.nodes()) of_nodes->push_back(flops[node]);
     }
-    return sum(bound, flops);
+    return sum(graph, flops);
   }
 
  private:
@@ -476,7 +477,7 @@ std::optional<OpenSizes> find_with(const LoadedModel& model, const Split* split,
 // The numbers at the sizes that fit the model best, without any polynomial.
 std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* split,
                                      const std::vector<OpenDim>& dims, GraphAgain& again) {
-  const auto fitting = fitting_sizes(model);
+  const auto fitting = fitting_sizes(model, again);
   if (!fitting) return std::nullopt;
   const Graph& graph = model.graph;
   Attempt attempt;
@@ -494,8 +495,7 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
     }
   }
   const Sampler sampler(model, split, dims, again);
-  const auto numbers =
-      sampler.numbers_of(fitting->model.graph, fitting->model.misfits, &attempt.node_flops);
+  const auto numbers = sampler.numbers_of(fitting->bound, &attempt.node_flops);
   if (!numbers) return std::nullopt;
   for (const Number& number : *numbers) {
     attempt.numbers.push_back(

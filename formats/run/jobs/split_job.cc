@@ -1,9 +1,7 @@
 // A split from files to numbers.
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>

@@ -44,8 +44,8 @@ namespace cleave {
 //             that only one run at a time uses it.
 //   cache     one file for each verdict, named by its key: cleave's version, backend file, the
 //             backend's version, the files and variables that it works with, piece, and what was compared how.
-//             Who asks again for a known verdict, as before a rule is learned, gets none from it. Timeouts and crashes are not kept
-//             unless failures are trusted, since they may have other causes than the piece.
+//             A question that is asked once more, as before a rule is learned, is never answered from it. Timeouts
+//             and crashes are not kept unless failures are trusted, since they may have other causes than the piece.
 //
 // Both may have been damaged since: a line with a field that cleave would not have written is no
 // verdict.
@@ -347,6 +347,7 @@ struct PieceContext {
   bool is_strict_on_ties = false;  // equal values in another order are wrong values
   std::string folder;              // for files of pieces
   std::string identity;            // of the backend
+  std::string made_with;           // see BackendSession::made_with()
 };
 
 // An input with the shape that it was pinned to.
@@ -375,8 +376,8 @@ struct PieceResult {
 struct FloatDistance {
   double backend = 0;
   double reference = 0;
-  // Two right computations, of which each rounds ties in its own way, are as far off. Where even the reference is far
-  // off, that says nothing.
+  // True where the backend is about as far off as the reference: so are two right computations that round ties each in
+  // its own way. Where even the reference is far off, the distances say nothing.
   bool is_alike() const { return reference < 0.5 && backend <= 1.25 * reference; }
 };
 
@@ -463,7 +464,6 @@ class PieceLowerer {
   BackendSession* converter_;
   std::vector<bool> random_;          // by value: see random_values()
   std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
-  std::string made_with_;             // see BackendSession::made_with()
   std::optional<Error> error_;
   std::uint64_t written_ = 0;
   bool has_compiled_ = false;
@@ -694,7 +694,8 @@ class LoweringPool {
   std::vector<ReferenceRun> samples_;
   std::once_flag is_assumed_;
   std::optional<AssumedShapes> assumed_;
-  std::vector<std::string> identities_;
+  std::vector<std::string> identities_;  // by backend
+  std::vector<std::string> made_with_;   // by backend: read once, for all lanes
   std::string reference_;
   std::string lack_of_reference_;
   std::vector<Lane> lane_;

@@ -122,6 +122,7 @@ std::optional<Fault> LoweringPool::identify(Lane& lane) {
                       {"run cleave backend check for details"});
     }
     identities_.push_back(*identity);
+    made_with_.push_back(session->made_with());
   }
   return std::nullopt;
 }
@@ -188,7 +189,8 @@ void LoweringPool::make_lowerers(std::size_t lane) {
                                .compares = options_.compares,
                                .is_strict_on_ties = options_.is_strict_on_ties,
                                .folder = own.folder,
-                               .identity = identities_[i]};
+                               .identity = identities_[i],
+                               .made_with = made_with_[i]};
     BackendSession* const converter = reference_.empty() ? nullptr : own.reference.get();
     own.lowerers.push_back(std::make_unique<PieceLowerer>(context, *own.sessions[i], converter));
   }
@@ -279,6 +281,12 @@ Status<Error> move_file(const std::string& from, const std::string& to) {
   fs::rename(from, to, error);
   if (error) return Error{to + ": cannot be written: " + error.message()};
   return Done{};
+}
+
+void remove_piece(const std::string& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  fs::remove(path + ".data", ignored);
 }
 
 std::string text_of_file(const std::string& path) {
@@ -384,7 +392,6 @@ PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, Backen
     : context_(std::move(context)), session_(session), converter_(converter) {
   random_ = random_values(context_.model.graph);
   shaped_by_data_ = values_shaped_by_data(context_.model.graph);
-  made_with_ = session_.made_with();
 }
 
 // The shape of the value in the reference run, or with the sizes that are assumed.
@@ -542,7 +549,8 @@ Sha256 PieceLowerer::key_begin() const {
   for (const int number : {kVersionMajor, kVersionMinor, kVersionPatch}) {
     key.add_number(static_cast<std::uint64_t>(number));
   }
-  for (const std::string& text : {backend.name, backend.text, context_.identity, made_with_}) {
+  for (const std::string& text :
+       {backend.name, backend.text, context_.identity, context_.made_with}) {
     key.add_text(text);
   }
   return key;
@@ -611,19 +619,18 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
     if (key) {
       const auto added = context_.store.add(*key, result.attempt);
       if (!added) return added.error();
-      // What was kept of this piece says otherwise, and was made elsewhere.
-      Piece first = piece;
-      first.attempt = 0;
-      if (piece.attempt > 0)
+      if (piece.attempt >
+          0) {  // what was kept of this piece may say otherwise, and was made elsewhere
+        Piece first = piece;
+        first.attempt = 0;
         context_.store.replace_kept(key_of(*made, first).value_or(""), result.attempt);
+      }
     }
   }
   has_compiled_ = has_compiled_ || is_compiled(result.attempt.verdict);
   calls_ += result.calls;
   hits_ += result.attempt.is_cached ? 1 : 0;
-  std::error_code ignored;
-  fs::remove(made->path, ignored);
-  fs::remove(made->path + ".data", ignored);
+  remove_piece(made->path);
   return result;
 }
 
@@ -727,7 +734,11 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
   if (converter_ == nullptr || context_.model.onnx() == nullptr || !quantises(graph, piece))
     return std::nullopt;
   const auto made = make(piece);
-  if (!made || !has_values(*made)) return std::nullopt;
+  if (!made) return std::nullopt;
+  if (!has_values(*made)) {
+    remove_piece(made->path);
+    return std::nullopt;
+  }
   const ReferenceRun& sample = context_.samples.front();
   const PieceFiles files = files_to_run(*made, sample);
   nlohmann::json request = {{"model", fs::absolute(context_.model.source.path_again()).string()},
@@ -741,7 +752,8 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
     request["outputs"].push_back({{"name", output.name}, {"file", output.file + ".float"}});
   }
   const Attempt attempt = session_.run(LowerStage::run, files);
-  const WorkerAnswer answer = converter_->request("float", request.dump());
+  if (attempt.verdict == LowerVerdict::lowered) converter_->request("float", request.dump());
+  remove_piece(made->path);
   calls_ += 1;
   std::optional<FloatDistance> distance;
   for (const NamedFile& output : files.outputs) {
@@ -759,7 +771,6 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece)
         !distance || one.backend * distance->reference > distance->backend * one.reference;
     if (is_worse) distance = one;
   }
-  fs::remove(made->path);
   return distance;
 }
 
@@ -878,9 +889,7 @@ Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string&
   PieceFiles files = files_of(*made, out);
   files.keeps = true;
   Attempt attempt = session_.run(LowerStage::compile, files);
-  std::error_code ignored;
-  fs::remove(made->path, ignored);
-  fs::remove(made->path + ".data", ignored);
+  remove_piece(made->path);
   return attempt;
 }
 

@@ -321,7 +321,9 @@ LoadedModel onnx_model_of(const TestFolder& folder, const std::string& graph,
 // The shape of x with which the operators agree best; "none".
 std::string fitting_shape_of(const std::string& graph) {
   const TestFolder folder;
-  const auto fitting = fitting_sizes(onnx_model_of(folder, graph));
+  const LoadedModel model = onnx_model_of(folder, graph);
+  GraphAgain again(model);
+  const auto fitting = fitting_sizes(model, again);
   if (!fitting) return "none";
   std::string text;
   for (const std::int64_t size : fitting->shapes.at("x")) {

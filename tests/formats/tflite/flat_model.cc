@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/tflite/tflite.h"
+#include "tests/catch2.h"
 
 namespace cleave {
 
@@ -106,6 +107,13 @@ std::string bytes_of(const BytePieces& pieces, std::string_view source) {
     bytes += from.substr(piece.offset, piece.length);
   }
   return bytes;
+}
+
+TfliteRead read_bytes(const std::string& bytes, const ShapeBindings& bindings) {
+  SourceFile source = SourceFile::from_text("m.tflite", bytes);
+  auto loaded = read_tflite(source, bindings);
+  if (!loaded) FAIL(loaded.error().front().message);
+  return {std::move(source), *std::move(loaded)};
 }
 
 std::string fault_of_tflite(std::string_view bytes, const ModelLimits& limits) {

@@ -49,6 +49,15 @@ class FlatModel {
 // The bytes of the pieces, with ranges taken from `source`.
 std::string bytes_of(const BytePieces& pieces, std::string_view source);
 
+struct TfliteRead {
+  SourceFile source;
+  TfliteLoaded loaded;
+  const TfliteModel& model() const { return *loaded.model; }
+};
+
+// Reads the bytes; the test fails where they are refused.
+TfliteRead read_bytes(const std::string& bytes, const ShapeBindings& bindings = {});
+
 // The first fault of reading the bytes; "" when they are read.
 std::string fault_of_tflite(std::string_view bytes, const ModelLimits& limits = {});
 

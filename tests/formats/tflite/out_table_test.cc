@@ -19,19 +19,8 @@ namespace cleave {
 
 namespace {
 
-struct Loaded1 {
-  SourceFile source;
-  TfliteLoaded loaded;
-  const TfliteModel& model() const { return *loaded.model; }
-};
-
-Loaded1 load(const std::string& bytes, const std::string& signature = {}) {
-  SourceFile source = SourceFile::from_text("m.tflite", bytes);
-  ShapeBindings bindings;
-  bindings.signature = signature;
-  auto loaded = read_tflite(source, bindings);
-  if (!loaded) FAIL(loaded.error().front().message);
-  return {std::move(source), *std::move(loaded)};
+ShapeBindings of_signature(const std::string& signature) {
+  return {.dims = {}, .inputs = {}, .signature = signature};
 }
 
 // Each node a partition of its own: p0, p1, ...
@@ -54,11 +43,11 @@ std::vector<std::string> names_of(const TfliteModel& model,
 }
 
 TEST_CASE("tflite: a copy of a model has the same contents, weights at multiples of 16") {
-  const Loaded1 read = load(small_model().bytes());
+  const TfliteRead read = read_bytes(small_model().bytes());
   OutTable copy(read.model().walk.root);
   const auto file = encode_tflite(copy, read.model());
   REQUIRE(file);
-  const Loaded1 again = load(bytes_of(file->pieces, read.source.bytes()));
+  const TfliteRead again = read_bytes(bytes_of(file->pieces, read.source.bytes()));
   CHECK(again.loaded.graph.node_count() == 2);
   const TfliteBytes& weight = again.model().buffers[1];
   CHECK(weight.size == 24);
@@ -67,7 +56,7 @@ TEST_CASE("tflite: a copy of a model has the same contents, weights at multiples
 }
 
 TEST_CASE("tflite: a partition has only what it needs") {
-  const Loaded1 read = load(small_model().bytes());
+  const TfliteRead read = read_bytes(small_model().bytes());
   const auto plan = plan_tflite_split(read.model(), read.loaded.graph, one_each(read.loaded.graph),
                                       TfliteLift::shared);
   REQUIRE(plan);
@@ -76,7 +65,7 @@ TEST_CASE("tflite: a partition has only what it needs") {
   const auto file =
       encode_tflite(tflite_part(read.model(), plan->parts[1], "p1", "test"), read.model());
   REQUIRE(file);
-  const Loaded1 part = load(bytes_of(file->pieces, read.source.bytes()));
+  const TfliteRead part = read_bytes(bytes_of(file->pieces, read.source.bytes()));
   CHECK(part.model().subgraph().tensors.size() == 2);
   CHECK(part.model().buffers.size() == 1);
   CHECK(part.model().codes.size() == 1);
@@ -84,7 +73,7 @@ TEST_CASE("tflite: a partition has only what it needs") {
 }
 
 TEST_CASE("tflite: a variable of one partition stays there, one of several goes to the caller") {
-  const Loaded1 read = load(model_with_state().bytes());
+  const TfliteRead read = read_bytes(model_with_state().bytes());
   const Graph& graph = read.loaded.graph;
   const auto native = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::shared);
   REQUIRE(native);
@@ -93,7 +82,7 @@ TEST_CASE("tflite: a variable of one partition stays there, one of several goes 
   const auto file =
       encode_tflite(tflite_part(read.model(), native->parts[0], "p0", "test"), read.model());
   REQUIRE(file);
-  const Loaded1 part = load(bytes_of(file->pieces, read.source.bytes()));
+  const TfliteRead part = read_bytes(bytes_of(file->pieces, read.source.bytes()));
   CHECK(part.model().state.variables.size() == 1);
   CHECK(part.model().subgraph().operators.size() == 5);
 
@@ -103,20 +92,20 @@ TEST_CASE("tflite: a variable of one partition stays there, one of several goes 
   CHECK(names_of(read.model(), lifted->parts[0].inputs) == std::vector<std::string>{"x", "before"});
   const auto init = encode_tflite(tflite_init(read.model(), {0}, "test"), read.model());
   REQUIRE(init);
-  const Loaded1 first = load(bytes_of(init->pieces, read.source.bytes()));
+  const TfliteRead first = read_bytes(bytes_of(init->pieces, read.source.bytes()));
   CHECK(first.model().subgraph().operators.empty());
   CHECK(first.loaded.graph.value(first.loaded.graph.outputs()[0]).name == "before");
 }
 
 TEST_CASE("tflite: the root calls each partition as a composite and keeps the state") {
-  const Loaded1 read = load(model_with_state().bytes());
+  const TfliteRead read = read_bytes(model_with_state().bytes());
   const Graph& graph = read.loaded.graph;
   const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::all);
   REQUIRE(plan);
   const auto file =
       encode_tflite(tflite_root(read.model(), *plan, {"p0", "p1"}, "test"), read.model());
   REQUIRE(file);
-  const Loaded1 root = load(bytes_of(file->pieces, read.source.bytes()));
+  const TfliteRead root = read_bytes(bytes_of(file->pieces, read.source.bytes()));
   REQUIRE(root.loaded.graph.node_count() == 2);
   CHECK(root.loaded.graph.op(NodeId{0}) == "STABLEHLO_COMPOSITE");
   CHECK(root.loaded.graph.body_nodes(NodeId{0}).size() == 1);
@@ -132,7 +121,7 @@ TEST_CASE("tflite: a partition that asks for a shape is no composite of the root
   model.op(schema_operator("SHAPE"), {x}, {sizes});
   model.op(schema_operator("RESHAPE"), {x, sizes}, {y});
   model.set_ends({x}, {y});
-  const Loaded1 read = load(model.bytes());
+  const TfliteRead read = read_bytes(model.bytes());
   const Graph& graph = read.loaded.graph;
   const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::all);
   REQUIRE(plan);
@@ -180,7 +169,7 @@ FlatModel model_with_two_variables() {
 }
 
 TEST_CASE("tflite: a bundle has a signature for each partition, which keeps its own variables") {
-  const Loaded1 read = load(model_with_two_variables().bytes());
+  const TfliteRead read = read_bytes(model_with_two_variables().bytes());
   const Graph& graph = read.loaded.graph;
   const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::shared);
   REQUIRE(plan);
@@ -191,7 +180,7 @@ TEST_CASE("tflite: a bundle has a signature for each partition, which keeps its 
   const std::string bytes = bytes_of(file->pieces, read.source.bytes());
   for (const auto& [key, op, variable] :
        {std::tuple{"p0", "ADD", "a"}, std::tuple{"p1", "MUL", "b"}}) {
-    const Loaded1 part = load(bytes, key);
+    const TfliteRead part = read_bytes(bytes, of_signature(key));
     REQUIRE(part.loaded.graph.node_count() == 1);
     CHECK(part.loaded.graph.op(NodeId{0}) == op);
     REQUIRE(part.model().state.variables.size() == 1);
@@ -205,7 +194,7 @@ TEST_CASE("tflite: a bundle has a signature for each partition, which keeps its 
 }
 
 TEST_CASE("tflite: a bundle has the first values of variables that the caller keeps") {
-  const Loaded1 read = load(model_with_state().bytes());
+  const TfliteRead read = read_bytes(model_with_state().bytes());
   const Graph& graph = read.loaded.graph;
   const auto plan = plan_tflite_split(read.model(), graph, one_each(graph), TfliteLift::all);
   REQUIRE(plan);
@@ -214,11 +203,11 @@ TEST_CASE("tflite: a bundle has the first values of variables that the caller ke
       encode_tflite(tflite_bundle(read.model(), *plan, {"p0", "p1"}, init, "test"), read.model());
   REQUIRE(file);
   const std::string bytes = bytes_of(file->pieces, read.source.bytes());
-  const Loaded1 first = load(bytes, "first");
+  const TfliteRead first = read_bytes(bytes, of_signature("first"));
   CHECK(first.model().subgraph().operators.empty());
   CHECK(first.loaded.graph.value(first.loaded.graph.outputs()[0]).name == "before");
-  CHECK(load(bytes).loaded.graph.op(NodeId{0}) == "ADD");
-  CHECK(load(bytes, "p1").loaded.graph.op(NodeId{0}) == "TANH");
+  CHECK(read_bytes(bytes).loaded.graph.op(NodeId{0}) == "ADD");
+  CHECK(read_bytes(bytes, of_signature("p1")).loaded.graph.op(NodeId{0}) == "TANH");
   const SourceFile source = SourceFile::from_text("m.tflite", bytes);
   const auto other = read_tflite_model(source, ModelLimits{}, "nope");
   REQUIRE(!other);
@@ -227,7 +216,7 @@ TEST_CASE("tflite: a bundle has the first values of variables that the caller ke
 }
 
 TEST_CASE("tflite: a name that a tensor and a signature have is stored once") {
-  const Loaded1 read = load(small_model().bytes());
+  const TfliteRead read = read_bytes(small_model().bytes());
   const auto plan = plan_tflite_split(read.model(), read.loaded.graph, one_each(read.loaded.graph),
                                       TfliteLift::shared);
   REQUIRE(plan);
@@ -247,7 +236,7 @@ TEST_CASE("tflite: an axis that a tensor does not have is not written for a sing
   quantization.set(tfl::quantization::zero_point, std::string_view("\0\0\0\0\0\0\0\0", 8));
   quantization.set(tfl::quantization::dimension, std::int64_t{7});
   model.tensor_table(0).set(tfl::tensor::quantization, std::move(quantization));
-  const Loaded1 read = load(model.bytes());
+  const TfliteRead read = read_bytes(model.bytes());
   CHECK(scales_of_no_axis(read.model().subgraph().tensors[0]) == 1);
   REQUIRE(read.loaded.warnings.size() == 1);
   CHECK(read.loaded.warnings[0].message ==
@@ -259,7 +248,7 @@ TEST_CASE("tflite: an axis that a tensor does not have is not written for a sing
   const auto file =
       encode_tflite(tflite_part(read.model(), plan->parts[0], "p0", "test"), read.model());
   REQUIRE(file);
-  const Loaded1 part = load(bytes_of(file->pieces, read.source.bytes()));
+  const TfliteRead part = read_bytes(bytes_of(file->pieces, read.source.bytes()));
   CHECK(part.loaded.warnings.empty());
   const FlatTable written =
       part.model().subgraph().tensors[0].table.table(tfl::tensor::quantization);
@@ -475,7 +464,7 @@ TEST_CASE("tflite: vectors of 4096 bytes and more are copied from the file, not 
     model.op(schema_operator("CUSTOM"), {x}, {y})
         .set(schema_field("Operator", "custom_options"), std::string_view(std::string(size, 'o')));
     model.set_ends({x}, {y});
-    const Loaded1 read = load(model.bytes());
+    const TfliteRead read = read_bytes(model.bytes());
     const auto file = encode_tflite(OutTable(read.model().walk.root), read.model());
     REQUIRE(file);
     CHECK(times_in(bytes_of(file->pieces, read.source.bytes()), std::string(size, 'o')) == 1);

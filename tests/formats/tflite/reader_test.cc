@@ -15,18 +15,6 @@ namespace cleave {
 
 namespace {
 
-struct Read {
-  SourceFile source;
-  TfliteLoaded loaded;
-};
-
-Read read_bytes(const std::string& bytes, const ShapeBindings& bindings = {}) {
-  SourceFile source = SourceFile::from_text("m.tflite", bytes);
-  auto loaded = read_tflite(source, bindings);
-  if (!loaded) FAIL(loaded.error().front().message);
-  return {std::move(source), *std::move(loaded)};
-}
-
 std::vector<std::string> names_of(const Graph& graph, auto ids) {
   std::vector<std::string> names;
   for (const ValueId id : ids) names.emplace_back(graph.value(id).name);
@@ -41,7 +29,7 @@ const Attribute* attribute_of(const Graph& graph, NodeId node, std::string_view 
 }
 
 TEST_CASE("tflite: a node is called as its first output, its op as the builtin operator") {
-  const Read read = read_bytes(small_model().bytes());
+  const TfliteRead read = read_bytes(small_model().bytes());
   const Graph& graph = read.loaded.graph;
   REQUIRE(graph.node_count() == 2);
   CHECK(graph.node(NodeId{0}).name == "net/conv");
@@ -53,7 +41,7 @@ TEST_CASE("tflite: a node is called as its first output, its op as the builtin o
 }
 
 TEST_CASE("tflite: fields that are not stored have the schema's defaults, enums their names") {
-  const Read read = read_bytes(small_model().bytes());
+  const TfliteRead read = read_bytes(small_model().bytes());
   const Graph& graph = read.loaded.graph;
   const Attribute* const dilation = attribute_of(graph, NodeId{0}, "dilation_w_factor");
   const Attribute* const padding = attribute_of(graph, NodeId{0}, "padding");
@@ -62,7 +50,7 @@ TEST_CASE("tflite: fields that are not stored have the schema's defaults, enums 
   CHECK(graph.attribute_pools().strings_of(*padding).front() == "SAME");
 }
 
-TEST_CASE("tflite: operators on constants only are constants") {
+TEST_CASE("tflite: operators on constants only are constants, and nodes with --fold off") {
   FlatModel model;
   model.begin_subgraph("main");
   const std::int32_t x = model.tensor("x", {2});
@@ -71,9 +59,13 @@ TEST_CASE("tflite: operators on constants only are constants") {
   model.op(schema_operator("DEQUANTIZE"), {half}, {weight});
   model.op(schema_operator("MUL"), {x, weight}, {y});
   model.set_ends({x}, {y});
-  const Read read = read_bytes(model.bytes());
+  const TfliteRead read = read_bytes(model.bytes());
   CHECK(read.loaded.graph.node_count() == 1);
   CHECK(read.loaded.graph.constants().size() == 1);
+  const TfliteRead off =
+      read_bytes(model.bytes(), {.dims = {}, .inputs = {}, .folding = Folding::off});
+  CHECK(off.loaded.graph.node_count() == 2);
+  CHECK(off.loaded.graph.constants().empty());
 }
 
 TEST_CASE("tflite: names that are empty or repeated are made unique, with a note") {
@@ -84,7 +76,7 @@ TEST_CASE("tflite: names that are empty or repeated are made unique, with a note
   model.op(schema_operator("RELU"), {x}, {a});
   model.op(schema_operator("RELU"), {a}, {b});
   model.set_ends({x}, {b});
-  const Read read = read_bytes(model.bytes());
+  const TfliteRead read = read_bytes(model.bytes());
   const Graph& graph = read.loaded.graph;
   CHECK(names_of(graph, graph.inputs()) == std::vector<std::string>{"t0"});
   CHECK(graph.node(NodeId{1}).name == "a#2");
@@ -93,7 +85,7 @@ TEST_CASE("tflite: names that are empty or repeated are made unique, with a note
 }
 
 TEST_CASE("tflite: a resource variable is an input and an output of the graph") {
-  const Read read = read_bytes(model_with_state().bytes());
+  const TfliteRead read = read_bytes(model_with_state().bytes());
   const Graph& graph = read.loaded.graph;
   CHECK(graph.node_count() == 2);
   CHECK(names_of(graph, graph.inputs()) == std::vector<std::string>{"x", "before"});
@@ -111,14 +103,14 @@ TEST_CASE("tflite: open dims have the size in the file until --dim sets them") {
                                    std::vector<std::int32_t>{-1, 4, 4, tensor == 0 ? 2 : 3});
   }
   const std::string bytes = model.bytes();
-  const Read open = read_bytes(bytes);
+  const TfliteRead open = read_bytes(bytes);
   const Dim dim = open.loaded.graph.shape(ValueId{0})[0];
   CHECK(dim.is_symbol());
   CHECK(dim.counted_size() == 1);
-  const Read bound = read_bytes(bytes, {.dims = {{"N", 8}}, .inputs = {}});
+  const TfliteRead bound = read_bytes(bytes, {.dims = {{"N", 8}}, .inputs = {}});
   CHECK(bound.loaded.graph.shape(ValueId{0})[0] == Dim::fixed(8));
   CHECK(op_flops(bound.loaded.graph, NodeId{0}) == 2.0 * (8 * 4 * 4 * 3) * 2);
-  const Read shaped = read_bytes(bytes, {.dims = {}, .inputs = {{"x", {8, 4, 4, 2}}}});
+  const TfliteRead shaped = read_bytes(bytes, {.dims = {}, .inputs = {{"x", {8, 4, 4, 2}}}});
   CHECK(shaped.loaded.graph.shape(ValueId{0})[0] == Dim::fixed(8));
 }
 
@@ -145,13 +137,13 @@ FlatModel model_with_signatures() {
 
 TEST_CASE("tflite: the first signature that has nodes is read unless one is asked for") {
   const std::string bytes = model_with_signatures().bytes();
-  const Read read = read_bytes(bytes);
+  const TfliteRead read = read_bytes(bytes);
   CHECK(read.loaded.graph.node_count() == 2);
   CHECK(read.loaded.model->signature.bytes(tfl::signature::key) == "step");
   CHECK(
       read.loaded.notes ==
       std::vector<std::string>{"this is signature \"step\"; --signature reads another: \"reset\""});
-  const Read reset = read_bytes(bytes, {.dims = {}, .inputs = {}, .signature = "reset"});
+  const TfliteRead reset = read_bytes(bytes, {.dims = {}, .inputs = {}, .signature = "reset"});
   CHECK(reset.loaded.graph.node_count() == 0);
 }
 
@@ -172,7 +164,7 @@ TEST_CASE("tflite: bodies are nodes of the operator that calls them") {
     model.op(schema_operator("NEG"), {in}, {out});
     model.set_ends({in}, {out});
   }
-  const Read read = read_bytes(model.bytes());
+  const TfliteRead read = read_bytes(model.bytes());
   CHECK(read.loaded.graph.node_count() == 1);
   CHECK(read.loaded.graph.body_nodes(NodeId{0}).size() == 2);
 }

@@ -1,4 +1,3 @@
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,16 +42,8 @@ class OpenModel {
   int count_ = 0;
 };
 
-struct OpenRead {
-  SourceFile source;
-  TfliteLoaded loaded;
-};
-
-OpenRead read(OpenModel& model, const ShapeBindings& bindings = {}) {
-  SourceFile source = SourceFile::from_text("m.tflite", model.model().bytes());
-  auto loaded = read_tflite(source, bindings);
-  if (!loaded) FAIL(loaded.error().front().message);
-  return {std::move(source), *std::move(loaded)};
+TfliteRead read(OpenModel& model, const ShapeBindings& bindings = {}) {
+  return read_bytes(model.model().bytes(), bindings);
 }
 
 // "[N=1, 4, ?]" of the value with that name.
@@ -97,7 +88,7 @@ TEST_CASE(
     "tflite: sizes that a model computes are those of its run, with and without a size of the "
     "batch") {
   OpenModel model = reshaped();
-  const OpenRead open = read(model), bound = read(model, {.dims = {{"N", 6}}, .inputs = {}});
+  const TfliteRead open = read(model), bound = read(model, {.dims = {{"N", 6}}, .inputs = {}});
   CHECK(dims_of(open.loaded.graph, "y") == "[N=1, 4, 2]");
   CHECK(dims_of(open.loaded.graph, "twice") == "[N=1, 4, 2]");
   CHECK(dims_of(open.loaded.graph, "count") == "[count:0=5]");
@@ -111,29 +102,29 @@ TEST_CASE(
 
 TEST_CASE("tflite: what is written has the sizes that are known") {
   OpenModel model = reshaped();
-  const OpenRead bound = read(model, {.dims = {{"N", 6}}, .inputs = {}});
+  const TfliteRead bound = read(model, {.dims = {{"N", 6}}, .inputs = {}});
   const std::vector<TfliteTensor>& tensors = bound.loaded.model->subgraph().tensors;
   CHECK(tensors[4].bound == std::vector<std::int32_t>{6, 4, 2});
-  const OpenRead open = read(model);
+  const TfliteRead open = read(model);
   CHECK(open.loaded.model->subgraph().tensors[4].bound == std::vector<std::int32_t>{-1, 4, 2});
 }
 
 TEST_CASE("tflite: notes ask for sizes of inputs only, and quote what a shell would not take") {
   OpenModel model = reshaped();
-  const OpenRead open = read(model);
+  const TfliteRead open = read(model);
   REQUIRE(open.loaded.notes.size() == 1);
   CHECK(open.loaded.notes[0].find("as converted, N = 1, and lists") != std::string::npos);
   OpenModel other;
   const std::int32_t x = other.tensor("x", {-1, 8}), found = other.tensor("a;b", {-1, 2}, kInt32);
   other.op("WHERE", {x}, {found});
   other.model().set_ends({x}, {found});
-  const OpenRead unknown = read(other);
+  const TfliteRead unknown = read(other);
   CHECK(dims_of(unknown.loaded.graph, "a;b") == "[?, 2]");
   REQUIRE(unknown.loaded.notes.size() == 2);
   CHECK(unknown.loaded.notes[1] ==
         "1 size is not known before the model runs, the first is \"a;b:0\": --dim 'a;b:0=SIZE' "
         "states it");
-  const OpenRead stated = read(other, {.dims = {{"a;b:0", 5}}, .inputs = {}});
+  const TfliteRead stated = read(other, {.dims = {{"a;b:0", 5}}, .inputs = {}});
   CHECK(dims_of(stated.loaded.graph, "a;b") == "[5, 2]");
 }
 
@@ -158,58 +149,40 @@ TEST_CASE("tflite: sizes go through bodies; those that a loop changes are not kn
       open.op("NEG", {in}, {out});
     }
     open.model().set_ends({in}, {out});
-    const OpenRead bound = read(open, {.dims = {{"N", 3}}, .inputs = {}});
+    const TfliteRead bound = read(open, {.dims = {{"N", 3}}, .inputs = {}});
     CHECK(dims_of(bound.loaded.graph, "y") == (grows ? "[?, 4]" : "[3, 4]"));
     CHECK(dims_of(bound.loaded.graph, "out") == (grows ? "[?, 4]" : "[3, 4]"));
   }
 }
 
 TEST_CASE("tflite: a slice is cut, shrunk and widened as its masks say") {
+  constexpr SchemaFieldId kBegin = schema_field("StridedSliceOptions", "begin_mask");
+  constexpr SchemaFieldId kEnd = schema_field("StridedSliceOptions", "end_mask");
+  constexpr SchemaFieldId kEllipsis = schema_field("StridedSliceOptions", "ellipsis_mask");
+  constexpr SchemaFieldId kNewAxis = schema_field("StridedSliceOptions", "new_axis_mask");
+  constexpr SchemaFieldId kShrink = schema_field("StridedSliceOptions", "shrink_axis_mask");
   const auto sliced = [](const std::vector<std::int32_t>& begin,
                          const std::vector<std::int32_t>& end,
                          const std::vector<std::int32_t>& steps,
-                         const std::vector<std::pair<std::string_view, std::int64_t>>& masks,
+                         const std::vector<std::pair<SchemaFieldId, std::int64_t>>& masks,
                          const std::vector<std::int32_t>& open_as) {
     OpenModel open;
     const std::int32_t x = open.tensor("x", {-1, 10, 6}), y = open.tensor("y", open_as);
     OutTable options(schema_table("StridedSliceOptions"));
-    for (const auto& [name, bits] : masks) {
-      for (SchemaFieldId field = kSchemaTables[schema_table("StridedSliceOptions")].first;;
-           ++field) {
-        if (kSchemaFields[field].name != name) continue;
-        options.set(field, bits);
-        break;
-      }
-    }
+    for (const auto& [mask, bits] : masks) options.set(mask, bits);
     open.op("STRIDED_SLICE", {x, open.ints(begin), open.ints(end), open.ints(steps)}, {y})
         .set(tfl::op::builtin_options, std::move(options));
     open.model().set_ends({x}, {y});
-    const OpenRead bound = read(open, {.dims = {{"N", 7}}, .inputs = {}});
+    const TfliteRead bound = read(open, {.dims = {{"N", 7}}, .inputs = {}});
     return dims_of(bound.loaded.graph, "y");
   };
   CHECK(sliced({1, 2}, {-1, 9}, {1, 3}, {}, {-1, -1, 6}) == "[5, 3, 6]");
-  CHECK(sliced({0, 0}, {0, 0}, {1, 1},
-               {{"begin_mask", 1}, {"end_mask", 1}, {"shrink_axis_mask", 2}}, {-1, 6}) == "[7, 6]");
-  CHECK(sliced({0, 0, 1}, {0, 0, 4}, {1, 1, 2}, {{"ellipsis_mask", 1}, {"new_axis_mask", 2}},
-               {-1, -1, 1, -1}) == "[7, 10, 1, 2]");
+  CHECK(sliced({0, 0}, {0, 0}, {1, 1}, {{kBegin, 1}, {kEnd, 1}, {kShrink, 2}}, {-1, 6}) ==
+        "[7, 6]");
+  CHECK(sliced({0, 0, 1}, {0, 0, 4}, {1, 1, 2}, {{kEllipsis, 1}, {kNewAxis, 2}}, {-1, -1, 1, -1}) ==
+        "[7, 10, 1, 2]");
   CHECK(sliced({9, 5}, {0, -99}, {-2, -1}, {}, {-1, -1, 6}) == "[3, 6, 6]");
   CHECK(sliced({5}, {2}, {1}, {}, {-1, 10, 6}) == "[0, 10, 6]");
-}
-
-TEST_CASE("tflite: with --fold off what computes constants is a node") {
-  FlatModel model;
-  model.begin_subgraph("main");
-  const std::int32_t x = model.tensor("x", {2});
-  const std::int32_t half = model.tensor("half", {2}, 1, model.buffer(std::string(4, 'h')));
-  const std::int32_t weight = model.tensor("weight", {2}), y = model.tensor("y", {2});
-  model.op(schema_operator("DEQUANTIZE"), {half}, {weight});
-  model.op(schema_operator("MUL"), {x, weight}, {y});
-  model.set_ends({x}, {y});
-  const SourceFile source = SourceFile::from_text("m.tflite", model.bytes());
-  const auto off = read_tflite(source, {.dims = {}, .inputs = {}, .folding = Folding::off});
-  REQUIRE(off);
-  CHECK(off->graph.node_count() == 2);
-  CHECK(off->graph.constants().empty());
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "core/split/split.h"
@@ -9,6 +7,7 @@
 #include "formats/run/jobs/jobs.h"
 #include "formats/run/library/cleave.h"
 #include "tests/catch2.h"
+#include "tests/formats/base/test_folder.h"
 
 namespace cleave {
 
@@ -17,10 +16,7 @@ namespace {
 // A folder with a model of three nodes and a list that takes two of its ops.
 class LibraryCase {
  public:
-  LibraryCase()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("library_test." + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
-    std::filesystem::create_directory(folder_);
+  LibraryCase() {
     write("model.json", R"({"format": "cleave.graph", "version": 1, "name": "three",
  "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 4]}],
  "nodes": [
@@ -33,18 +29,12 @@ class LibraryCase {
  "outputs": ["yc"]})");
     write("list.txt", "Relu\nAdd\n");
   }
-  LibraryCase(const LibraryCase&) = delete;
-  LibraryCase& operator=(const LibraryCase&) = delete;
-  ~LibraryCase() { std::filesystem::remove_all(folder_); }
 
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.path(name); }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
+    folder_.with_file(name, text);
   }
-  std::string read(const std::string& name) const {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string read(const std::string& name) const { return folder_.content(name); }
   Model model(const ReadOptions& options = {}) const {
     auto model = Model::read(path("model.json"), options);
     INFO((model ? "" : fault_text(model.error())));
@@ -60,7 +50,7 @@ class LibraryCase {
   }
 
  private:
-  std::filesystem::path folder_;
+  TestFolder folder_;
 };
 
 ModelSplit split_of(const Model& model, const SupportLists& lists, const NamedValues& values = {}) {
