@@ -71,6 +71,8 @@ template <class Value, class Name = std::string_view>
 struct Entries {
   std::vector<std::pair<Name, Value>> list;
 };
+template <class Value, class Name>
+Entries(std::vector<std::pair<Name, Value>>) -> Entries<Value, Name>;
 
 // The value where something is so; else nothing.
 template <class Value>
@@ -106,8 +108,24 @@ struct FieldForm {
 
 inline constexpr FieldForm kLeftOut = {.left_out = true};
 inline constexpr FieldForm kOnOneLine = {.one_line = true};
-inline constexpr FieldForm kLeftOutOnOneLine = {.left_out = true, .one_line = true};
 constexpr FieldForm words(std::string_view words) { return {.words = words}; }
+constexpr FieldForm words(std::vector<std::string> (*words_of)()) { return {.words_of = words_of}; }
+
+// For the second of these: the words of a table of names.
+template <const auto& Names>
+std::vector<std::string> all_of() {
+  return {Names.begin(), Names.end()};
+}
+
+// The same: what a function calls the enumerators up to this one.
+template <auto Name, auto Last, auto First = decltype(Last){}>
+std::vector<std::string> all_up_to() {
+  std::vector<std::string> names;
+  for (int i = static_cast<int>(First); i <= static_cast<int>(Last); ++i) {
+    names.emplace_back(Name(static_cast<decltype(Last)>(i)));
+  }
+  return names;
+}
 
 struct FieldTable;
 
@@ -300,10 +318,6 @@ bool is_nothing(const Value& value) {
     return false;
   }
 }
-
-}  // namespace field
-
-namespace field {
 
 template <class Accessor, class T>
 concept Writes = std::invocable<const Accessor&, JsonText&, const T&>;

@@ -67,15 +67,11 @@ class Classes:
         self.add(self.root, schema)
 
     def resolved(self, node):
-        """The schema behind a reference, and the name of its class: None where fields are added to it."""
+        """The schema behind a reference, and the name of its class."""
         if "$ref" not in node:
             return node, None
         name = node["$ref"].removeprefix("#/$defs/")
-        found = self.schema["$defs"][name]
-        if "properties" not in node:
-            return found, self.root + camel(name)
-        return {**found, "properties": found["properties"] | node["properties"],
-                "required": found.get("required", []) + node.get("required", [])}, None
+        return self.schema["$defs"][name], self.root + camel(name)
 
     def type_of(self, node, path):
         """The type, and how a value `x` of JSON becomes it: a pattern with {x}, or None where it is it already."""

@@ -68,24 +68,14 @@ const Fields<Outcome> kOutcomeFields = {
       "Of nodes whose FLOPs are known.", kShareFields}},
     "outcome"};
 
-std::optional<std::string_view> dtype_of(DType dtype) {
-  return when(dtype != DType::unknown, dtype_name(dtype));
-}
-
-const Fields<Signature> kSignatureFields = {
-    kOneLine,
-    {{"args", [](auto& one) { return each(one.args, dtype_of); }},
-     {"kwargs", [](auto& one) {
-        Entries<std::optional<std::string_view>> dtypes;
-        for (const auto& [name, dtype] : one.kwargs)
-          dtypes.list.emplace_back(name, dtype_of(dtype));
-        return dtypes;
-      }}}};
+const Fields<Signature> kGapSignatureFields = {
+    kOneLine, {{Itself{}, kSignatureFields}}, "gap_signature"};
 
 const Fields<FailedPart> kFailedFields = {kOneLine,
                                           {{"subject", the<&FailedPart::subject>},
                                            {"expected", the<&FailedPart::expected>},
-                                           {"actual", the<&FailedPart::actual>}}};
+                                           {"actual", the<&FailedPart::actual>}},
+                                          "gap_failed"};
 
 template <class T>
 struct One {
@@ -114,7 +104,8 @@ const Fields<OneGap> kRefusalFields = {
                                         rules.begin());
       },
       "Among these rules, from 0."},
-     {"line", the<&OneGap::it, &Gap::rule, &Rule::line>, "From 1; 0: not known."}}};
+     {"line", the<&OneGap::it, &Gap::rule, &Rule::line>, "From 1; 0: not known."}},
+    "gap_refused_by"};
 
 constexpr std::array<std::string_view, 3> kKindNames = {"op", "condition", "denied"};
 
@@ -122,19 +113,18 @@ const Fields<OneGap> kGapFields = {
     kLines,
     {{"kind", [](auto& gap) { return kKindNames[static_cast<std::size_t>(gap.it->kind)]; },
       "No rule names the op; the conditions of a rule fail; a deny rule matches.",
-      words("op condition denied")},
+      words(all_of<kKindNames>)},
      {"op", of_gap<&Gap::op>, "The first node's signature."},
      {"domain", of_gap<&Gap::domain>},
      {"signature", of_gap<&Gap::signature>,
-      "Dtypes of the first node's inputs; null: none, or not a tensor.", kSignatureFields},
+      "Dtypes of the first node's inputs; null: none, or not a tensor.", kGapSignatureFields},
      {"refused_by", [](auto& gap) { return gap.it->kind == Gap::Kind::op ? nullptr : &gap; },
       "The rule that refuses the node; null: there is none.", kRefusalFields},
      {"failed", of_gap<&Gap::failed>, "Conditions of that rule that fail for the first node.",
       kFailedFields},
      {"newer_opset", [](auto& gap) { return newer_opset_of(gap.it->failed); },
       "The opset in which the list already accepts the nodes: `cleave convert --opset` converts "
-      "the "
-      "model. null: the opset is not all that is in the way."},
+      "the model. null: the opset is not all that is in the way."},
      {"remedy",
       [](JsonText& json, const OneGap& gap) {
         const bool has_rule = gap.it->kind != Gap::Kind::denied && !newer_opset_of(gap.it->failed);
@@ -237,7 +227,7 @@ const Fields<AdviceReport> kAdviceFields = {
      {"support", Itself{}, kListFields},
      {"link", [](auto& report) { return report.link; }, kLinkFields},
      {"goal", [](auto& report) { return goal_name(report.options.goal); },
-      words("subgraphs bytes qps flops latency")},
+      words(all_of<kGoalNames>)},
      {"now", [](auto& report) { return report.advice.now; }, kOutcomeFields},
      {"each", [](auto& report) { return remedies(report, report.advice.each); },
       "Every gap of the lists that was tried, each closed alone, the best first.", kRemedyFields},
@@ -256,8 +246,7 @@ const Fields<AdviceReport> kAdviceFields = {
         return sweep.settings.empty() ? nullptr : &sweep.settings[sweep.knee];
       },
       "The setting beyond which fewer subgraphs cost too much of the work; null: of several "
-      "targets "
-      "no settings are tried.",
+      "targets no settings are tried.",
       kKneeFields},
      {"options",
       [](auto& report) {

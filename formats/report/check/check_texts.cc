@@ -96,7 +96,7 @@ const Fields<MoveSaid> kMoveFields = {
       },
       "Why it is on the CPU, or why the target that it left does not run it; null: there is none "
       "to give.",
-      FieldForm{.words_of = reason_code_names}},
+      words(reason_code_names)},
      {"detail", the<&MoveSaid::move, &CheckedMove::node, &CheckedNode::detail>,
       "Why it is, or was, on the CPU; empty: it never was."},
      {"because",

@@ -700,18 +700,10 @@ std::optional<std::uint32_t> position_of(const LintFinding& finding) {
   return when(finding.line != 0, finding.*Position);
 }
 
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (int i = 0; i < kLintKindCount; ++i) {
-    names.emplace_back(lint_kind_name(static_cast<LintKind>(i)));
-  }
-  return names;
-}
-
 const Fields<LintFinding> kFindingFields = {
     kLines,
     {{"kind", [](auto& one) { return lint_kind_name(one.kind); },
-      FieldForm{.words_of = kind_names}},
+      words(all_up_to<lint_kind_name, LintKind{kLintKindCount - 1}>)},
      {"severity", [](auto& one) { return severity_name(one.severity); },
       words("error warning note")},
      {"line", the<position_of<&LintFinding::line>>, "From 1; null: it is of the whole list."},

@@ -33,28 +33,12 @@ constexpr std::array<std::string_view, 9> kValuesNames = {"culprit",
                                                           "not finite",
                                                           "unresolved"};
 
-template <const auto& Names>
-std::vector<std::string> all_of() {
-  return {Names.begin(), Names.end()};
-}
-
-std::vector<std::string> verdict_names() {
-  std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(LowerVerdict::driver); ++i) {
-    names.emplace_back(verdict_name(static_cast<LowerVerdict>(i)));
-  }
-  return names;
-}
+constexpr FieldForm kVerdicts = words(all_up_to<verdict_name, LowerVerdict::driver>);
 
 constexpr std::string_view kStageNames = "check compile run";
 
 std::optional<std::string> unless_empty(const std::string& text) {
   return when(!text.empty(), text);
-}
-
-template <class Value>
-Entries<Value, std::string> entries(std::vector<std::pair<std::string, Value>> list) {
-  return {std::move(list)};
 }
 
 struct Said {
@@ -88,10 +72,10 @@ const std::vector<LoweredPart>& parts_of(const LoweringReport& report) {
 
 const Fields<ShapeBindings> kBoundFields = {
     kOneLine,
-    {{"dims", [](auto& bound) { return entries(bound.dims); }, "--dim"},
-     {"shapes", [](auto& bound) { return entries(bound.inputs); },
+    {{"dims", [](auto& bound) { return Entries{bound.dims}; }, "--dim"},
+     {"shapes", [](auto& bound) { return Entries{bound.inputs}; },
       "--input-shape; below 0: left open."},
-     {"values", [](auto& bound) { return entries(bound.values); }, "--set-input"}}};
+     {"values", [](auto& bound) { return Entries{bound.values}; }, "--set-input"}}};
 
 struct BackendSaid {
   const Backend* backend;
@@ -188,7 +172,7 @@ const Fields<PartArtefacts> kMadeFields = {
      {"artefact_inputs", the<&PartArtefacts::inputs>, "Of the main file, in its order.",
       kOnOneLine},
      {"artefact_outputs", the<&PartArtefacts::outputs>, kOnOneLine},
-     {"target", [](auto& made) { return entries(made.target); },
+     {"target", [](auto& made) { return Entries{made.target}; },
       "What they were made for, as the worker says it: soc_model, precision, sdk, ...",
       kOnOneLine}}};
 
@@ -198,9 +182,7 @@ const Fields<OnePart> kPartFields = {
      {"backend", [](auto& part) { return part.report->backends[part.it->backend].name; }},
      {"nodes", [](auto& part) { return part.it->nodes.size(); }},
      {"lowered", of_part<&LoweredPart::is_lowered>},
-     {"verdict",
-      [](auto& part) { return verdict_name(part.it->attempt.verdict); },
-      {.words_of = verdict_names}},
+     {"verdict", [](auto& part) { return verdict_name(part.it->attempt.verdict); }, kVerdicts},
      {"detail", of_attempt<&Attempt::detail>,
       "The signal or exit status; of a worker, the stage as it names it."},
      {"stage", [](auto& part) { return lower_stage_name(part.it->attempt.stage); },
@@ -229,19 +211,17 @@ const Fields<OneFinding> kFindingFields = {
     {{"round", of_found<&LowerFinding::round>},
      {"part", of_found<&LowerFinding::part>},
      {"backend", [](auto& one) { return one.report->backends[one.it->backend].name; }},
-     {"kind",
-      [](auto& one) { return kKindNames[static_cast<std::size_t>(one.it->finding.kind)]; },
-      {.words_of = all_of<kKindNames>}},
+     {"kind", [](auto& one) { return kKindNames[static_cast<std::size_t>(one.it->finding.kind)]; },
+      words(all_of<kKindNames>)},
      {"values",
       [](auto& one) {
         return one.it->values
                    ? std::optional(kValuesNames[static_cast<std::size_t>(*one.it->values)])
                    : std::nullopt;
       },
-      "null: values are not what is wrong.",
-      {.words_of = all_of<kValuesNames>}},
+      "null: values are not what is wrong.", words(all_of<kValuesNames>)},
      {"culprit", [](auto& one) { return culprit_text(one.report->model.graph, *one.it); }},
-     {"nodes", [](auto& one) { return names_of(one.report->model.graph, one.it->finding.nodes); },
+     {"nodes", [](auto& one) { return each_name(one.report->model.graph, one.it->finding.nodes); },
       kOnOneLine},
      {"nodes_within", [](auto& one) { return one.it->finding.within.size(); }},
      {"minimal", of_finding<&Finding::is_minimal>},
@@ -365,7 +345,7 @@ const Fields<Said> kLoweringFields = {
           const auto& most = said.outcome->limits[limit];
           if (most) learned.emplace_back(part_limit_name(limit), *most);
         }
-        return entries(std::move(learned));
+        return Entries{std::move(learned)};
       },
       "All limits of whole partitions that were learned, by their names in the list: "
       "max_parameter_bytes and so on.",
@@ -874,9 +854,7 @@ const Fields<CaseSaid> kCaseFields = {
     kOneLine,
     {{"case", of_case<&ProbedCase::text>,
       "Op, opset, dtypes and shapes of inputs, attributes, number of outputs."},
-     {"verdict",
-      [](auto& one) { return verdict_name(one.it->attempt.verdict); },
-      {.words_of = verdict_names}},
+     {"verdict", [](auto& one) { return verdict_name(one.it->attempt.verdict); }, kVerdicts},
      {"stage", [](auto& one) { return lower_stage_name(one.it->attempt.stage); },
       words(kStageNames)},
      {"message", of_case<&ProbedCase::attempt, &Attempt::message>,
@@ -891,7 +869,7 @@ const Fields<CaseSaid> kCaseFields = {
       "assumed: the verdict is with these."},
      {"known", [](auto& one) { return one.it->help == CaseHelp::known; },
       "Refused as it is; with `--fold write` it is taken, or is no node any more."},
-     {"together", [](auto& one) { return names_of(one.model->graph, one.it->together); },
+     {"together", [](auto& one) { return each_name(one.model->graph, one.it->together); },
       "Nodes with which it is taken, though refused alone: those of a learned pattern."}}};
 
 }  // namespace
@@ -966,23 +944,22 @@ const Fields<ReduceReport> kReduceFields = {
       "That were asked about."},
      {"lowered", [](auto& report) { return report.outcome.part.is_lowered; },
       "The backend takes them all: there is nothing to reduce."},
-     {"verdict",
-      [](auto& report) { return verdict_name(report.outcome.part.attempt.verdict); },
-      {.words_of = verdict_names}},
+     {"verdict", [](auto& report) { return verdict_name(report.outcome.part.attempt.verdict); },
+      kVerdicts},
      {"message", [](auto& report) { return report.outcome.part.attempt.message; },
       "The backend's own words."},
      {"culprits",
       [](auto& report) {
         const auto& found = report.outcome.finding;
-        return names_of(report.input.model.graph,
-                        found ? found->finding.nodes : std::vector<NodeId>());
+        return each_name(report.input.model.graph,
+                         found ? found->finding.nodes : std::vector<NodeId>());
       },
       "Nodes that are to blame.", kOnOneLine},
      {"piece",
       [](auto& report) {
         const auto& found = report.outcome.finding;
-        return names_of(report.input.model.graph,
-                        found ? found->finding.within : std::vector<NodeId>());
+        return each_name(report.input.model.graph,
+                         found ? found->finding.within : std::vector<NodeId>());
       },
       "Nodes of the smallest piece that was seen to fail."},
      {"minimal",

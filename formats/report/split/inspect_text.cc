@@ -12,7 +12,7 @@
 #include "core/graph/graph.h"
 #include "core/lists/support.h"
 #include "formats/base/faults.h"
-#include "formats/base/json.h"
+#include "formats/base/fields.h"
 #include "formats/base/text.h"
 #include "formats/pt2/pt2.h"
 #include "formats/report/split/split_texts.h"
@@ -307,17 +307,6 @@ const Fields<ListCoverage> kListCoverageFields = {
       "Of these, by rules that leave a vendor's condition unchecked."},
      {"flops_share", the<&ListCoverage::flops_share>}}};
 
-const Fields<OpenSizes> kOpenFields = {
-    kLines,
-    {{"dims", the<open_dims>, kOpenDimsAbout, kOpenDimFields},
-     {"is_for_steps", the<&OpenSizes::is_for_steps>,
-      "Expressions hold at the sizes of the steps only: strides round."},
-     {"flops",
-      [](auto& sizes) {
-        return OpenNumberSaid{&sizes, &sizes.flops};
-      },
-      kOpenNumberFields}}};
-
 struct ValueSaid {
   std::string name, type;
   std::optional<std::string> note;
@@ -358,7 +347,7 @@ const Fields<InspectSaid> kInspectFields = {
       },
       "null: those of a node are not known."},
      {"open_sizes", the<&InspectSaid::sizes>,
-      "How the work depends on open dims; null: on none, or it is not known.", kOpenFields},
+      "How the work depends on open dims; null: on none, or it is not known.", kOpenSizesFields},
      {"nodes_of_unknown_flops", the<&InspectSaid::inspection, &Inspection::unknown_flops>},
      {"tensors_of_unknown_shape", the<&InspectSaid::inspection, &Inspection::unknown_shapes>},
      {"parameters", the<&InspectSaid::inspection, &Inspection::parameters>},
@@ -482,22 +471,9 @@ SupportReport support_report(const Report& report) {
           cover(report.graph, report.split.support.supported)};
 }
 
-std::optional<std::string_view> dtype_of(DType dtype) {
-  return when(dtype != DType::unknown, dtype_name(dtype));
-}
-
-const Fields<SignatureCount> kSignatureFields = {
+const Fields<SignatureCount> kCountFields = {
     kOneLine,
-    {{"args", [](auto& one) { return each(one.signature.args, dtype_of); },
-      "By position; without nulls at the end. null: not a tensor, or a literal."},
-     {"kwargs",
-      [](auto& one) {
-        Entries<std::optional<std::string_view>> dtypes;
-        for (const auto& [name, dtype] : one.signature.kwargs) {
-          dtypes.list.emplace_back(name, dtype_of(dtype));
-        }
-        return dtypes;
-      }},
+    {{the<&SignatureCount::signature>, kSignatureFields},
      {"count", the<&SignatureCount::count>},
      {"reason", the<&SignatureCount::reason>, "Of the first node that has the signature.",
       kLeftOut}}};
@@ -506,7 +482,7 @@ const Fields<OpCount> kOpFields = {kLines,
                                    {{"op", the<&OpCount::op>},
                                     {"domain", the<&OpCount::domain>},
                                     {"count", the<&OpCount::count>},
-                                    {"signatures", the<&OpCount::signatures>, kSignatureFields}},
+                                    {"signatures", the<&OpCount::signatures>, kCountFields}},
                                    "op"};
 
 const Fields<MatchedPattern> kPatternFields = {

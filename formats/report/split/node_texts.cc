@@ -290,14 +290,14 @@ std::optional<MatchSaid> match_of(const NodeSaid& node) {
   if (!match) return std::nullopt;
   const SupportList& list = node.report.lists[matches.matches[*match].list];
   return MatchSaid{&list.patterns[matches.matches[*match].pattern], list.path,
-                   names_of(node.graph, matches.nodes_of(*match))};
+                   each_name(node.graph, matches.nodes_of(*match))};
 }
 
 const Fields<TargetSaid> kTargetFields = {
     kLines,
     {{"name", the<&TargetSaid::name>},
      {"code", [](auto& one) { return code_name(one.code); }, "null: it takes the node.",
-      FieldForm{.words_of = reason_code_names}},
+      words(reason_code_names)},
      {"detail", the<&TargetSaid::detail>},
      {"us", [](auto& one) { return time_json(one.us); }, kTime}}};
 
@@ -328,7 +328,7 @@ const Fields<NodeSaid> kNodeFields = {
       "What each of several says about the node, in the order in which they are asked.",
       kTargetFields, kLeftOut},
      {"code", [](auto& node) { return code_name(node.reason.code); },
-      "null on the accelerator and for a constant.", FieldForm{.words_of = reason_code_names}},
+      "null on the accelerator and for a constant.", words(reason_code_names)},
      {"detail", [](auto& node) { return detail_of(node.report, node.id); }},
      {"pattern", the<match_of>, "The match of a pattern that contains the node, if there is one.",
       kMatchFields, kLeftOut},
@@ -492,11 +492,7 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
 }  // namespace
 
 std::vector<std::string> reason_code_names() {
-  std::vector<std::string> names;
-  for (int code = 1; code < kReasonCodeCount; ++code) {
-    names.emplace_back(reason_code_name(static_cast<ReasonCode>(code)));
-  }
-  return names;
+  return all_up_to<reason_code_name, ReasonCode{kReasonCodeCount - 1}, ReasonCode{1}>();
 }
 
 std::string reason_page(ReasonCode code) {

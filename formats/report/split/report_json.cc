@@ -101,7 +101,7 @@ const Fields<Said> kListFields = {
         const auto view = given_view(s.report.lists);
         return view ? graph_view_name(*view) : std::string_view();
       },
-      "The graph that the lists were held against, where the user s so.",
+      "The graph that the lists were held against, where the user says so.",
       {.left_out = true, .words = "model onnxruntime"}},
      {"runtime",
       [](auto& s) {
@@ -131,15 +131,7 @@ std::vector<OnePart> parts_of(const Said& s) {
 
 const Fields<Said> kOpenFields = {
     kLines,
-    {{"dims", [](auto& s) { return open_dims(*s.report.open_sizes); }, kOpenDimsAbout,
-      kOpenDimFields},
-     {"is_for_steps", [](auto& s) { return s.report.open_sizes->is_for_steps; },
-      "Expressions hold at the sizes of the steps only: strides round."},
-     {"flops",
-      [](auto& s) {
-        return OpenNumberSaid{s.report.open_sizes, &s.report.open_sizes->flops};
-      },
-      kOpenNumberFields},
+    {{[](auto& s) -> const OpenSizes& { return *s.report.open_sizes; }, kOpenSizesFields},
      {"acc_flops",
       [](auto& s) {
         return OpenNumberSaid{s.report.open_sizes, &s.report.open_sizes->acc_flops};
@@ -173,7 +165,7 @@ using Names = std::vector<std::string_view>;
 template <class Group>
 std::vector<Names> groups(const Said& s, std::size_t count, const Group& group) {
   std::vector<Names> named;
-  for (std::size_t i = 0; i < count; ++i) named.push_back(names_of(s.graph, group(i)));
+  for (std::size_t i = 0; i < count; ++i) named.push_back(each_name(s.graph, group(i)));
   return named;
 }
 
@@ -195,7 +187,7 @@ std::vector<Match> matches_of(const Said& s) {
   for (std::size_t i = 0; i < matches.count(); ++i) {
     const SupportList& list = s.report.lists[matches.matches[i].list];
     found.push_back({&list.patterns[matches.matches[i].pattern], list.path,
-                     names_of(s.graph, matches.nodes_of(i))});
+                     each_name(s.graph, matches.nodes_of(i))});
   }
   return found;
 }
@@ -212,7 +204,7 @@ std::vector<SubgraphSaid> subgraphs_before(const Said& s) {
   std::vector<std::string> names(found.count());
   const Partition subgraphs = make_partition(found.subgraph_of, std::move(names), found.devices);
   return each(subgraphs.parts(), [&](PartId part) {
-    return SubgraphSaid{subgraphs.is_acc(part), names_of(s.graph, subgraphs.nodes(part))};
+    return SubgraphSaid{subgraphs.is_acc(part), each_name(s.graph, subgraphs.nodes(part))};
   });
 }
 
@@ -240,7 +232,7 @@ const Fields<LeftOut> kLeftOutFields = {
     {{"partition", the<&LeftOut::partition>},
      {"nodes", the<&LeftOut::nodes>, "Nodes that would have moved."},
      {"limit", the<&LeftOut::limit>,
-      words("max_nodes max_parameter_bytes max_inputs max_outputs max_activation_bytes")}}};
+      words(all_up_to<part_limit_name, PartLimit{kPartLimitCount - 1}>)}}};
 
 // ---- machines and times ----
 
@@ -250,24 +242,24 @@ const Fields<EnergyNumbers> kEnergyFields = {
      {"pj_per_byte", the<&EnergyNumbers::pj_per_byte>, "Of its memory."},
      {"mj_per_launch", the<&EnergyNumbers::mj_per_launch>}}};
 
+const Fields<DeviceNumbers> kDeviceFields = {
+    kOneLine,
+    {{"flops", the<&DeviceNumbers::flops_per_second>, "A second; null: unknown."},
+     {"bandwidth", the<&DeviceNumbers::bytes_per_second>,
+      "Bytes a second of its memory; null: unknown."},
+     {"node_us", the<&DeviceNumbers::node_us>, "Of any node."},
+     {"energy", the<&DeviceNumbers::energy>, kEnergyFields, kLeftOut}}};
+
 const Fields<Machine> kCpuFields = {
     kOneLine,
-    {{"flops", the<&Machine::cpu, &DeviceNumbers::flops_per_second>, "A second; null: unknown."},
-     {"bandwidth", the<&Machine::cpu, &DeviceNumbers::bytes_per_second>,
-      "Bytes a second of its memory; null: unknown."},
-     {"node_us", the<&Machine::cpu, &DeviceNumbers::node_us>, "Of any node."},
-     {"energy", the<&Machine::cpu, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
+    {{the<&Machine::cpu>, kDeviceFields},
      {"launch_us",
       [](auto& machine) { return when(machine.cpu_launch_us > 0, machine.cpu_launch_us); },
       "Of a CPU partition.", kLeftOut}}};
 
 const Fields<Machine> kAccFields = {
     kOneLine,
-    {{"flops", the<&Machine::acc, &DeviceNumbers::flops_per_second>, "A second; null: unknown."},
-     {"bandwidth", the<&Machine::acc, &DeviceNumbers::bytes_per_second>,
-      "Bytes a second of its memory; null: unknown."},
-     {"node_us", the<&Machine::acc, &DeviceNumbers::node_us>, "Of any node."},
-     {"energy", the<&Machine::acc, &DeviceNumbers::energy>, kEnergyFields, kLeftOut},
+    {{the<&Machine::acc>, kDeviceFields},
      {"launch_us", the<&Machine::launch_us>},
      {"memory", the<&Machine::acc_memory>, "Bytes; null: unknown."},
      {"max_subgraphs", the<&Machine::most_acc_parts>, "null: no limit."},
@@ -475,11 +467,12 @@ struct TargetSaid {
   const Target& target() const { return of.report.targets[at]; }
 };
 
-const Fields<TargetLatency> kTargetLatencyFields = {
-    kOneLine,
-    {{"compute_us", the<&TargetLatency::compute_us>},
-     {"link_us", the<&TargetLatency::link_us>},
-     {"launch_us", the<&TargetLatency::launch_us>}}};
+// Of a partition or a target.
+template <class Own>
+const Fields<Own> kOwnLatencyFields = {kOneLine,
+                                       {{"compute_us", the<&Own::compute_us>},
+                                        {"link_us", the<&Own::link_us>},
+                                        {"launch_us", the<&Own::launch_us>}}};
 
 const Fields<TargetSaid> kTargetSettingFields = {
     kLines,
@@ -508,7 +501,7 @@ const Fields<TargetSaid> kTargetTimeFields = {
      {"machine", [](auto& one) { return one.of.time->basis.machine_with(one.at); }, kMachineAbout,
       kMachineFields},
      {"latency", [](auto& one) { return one.of.time->asked().targets[one.at]; },
-      "What its partitions take of an inference.", kTargetLatencyFields}}};
+      "What its partitions take of an inference.", kOwnLatencyFields<TargetLatency>}}};
 
 const Fields<TargetSaid> kTargetFields = {
     kLines,
@@ -563,20 +556,16 @@ std::vector<TargetSaid> targets_of(const Said& s) {
 
 // ---- partitions ----
 
-const Fields<PartLatency> kPartLatencyFields = {kOneLine,
-                                                {{"compute_us", the<&PartLatency::compute_us>},
-                                                 {"link_us", the<&PartLatency::link_us>},
-                                                 {"launch_us", the<&PartLatency::launch_us>}}};
-
 template <auto Which>
 Names kept_names(const OnePart& part) {
-  return names_of(part.of.graph, (part.of.time->plan.*Which)[part.id]);
+  return each_name(part.of.graph, (part.of.time->plan.*Which)[part.id]);
 }
 
 const Fields<OnePart> kPartTimeFields = {
     kLines,
     {{"latency", [](auto& part) { return part.of.time->asked().parts[part.id]; },
-      "Of its nodes, of what crosses the link for it, of its launch.", kPartLatencyFields},
+      "Of its nodes, of what crosses the link for it, of its launch.",
+      kOwnLatencyFields<PartLatency>},
      {"keep", the<kept_names<&ResidencyPlan::keep>>,
       "With residency: values that stay on the accelerator after the partition.", kOnOneLine},
      {"resident", the<kept_names<&ResidencyPlan::resident>>, "Inputs that are there already.",
@@ -606,7 +595,7 @@ const Fields<OnePart> kPartFields = {
      {"is_acc", [](auto& part) { return part.of.partition.is_acc(part.id); }},
      {[](auto& part) { return part.of.has_targets() ? &part : nullptr; }, kPartTargetFields},
      {"nodes",
-      [](auto& part) { return names_of(part.of.graph, part.of.partition.nodes(part.id)); }},
+      [](auto& part) { return each_name(part.of.graph, part.of.partition.nodes(part.id)); }},
      {"inputs",
       [](auto& part) { return values_of(part.of.graph, part.of.split.boundaries.inputs[part.id]); },
       kValueFields},
@@ -617,7 +606,7 @@ const Fields<OnePart> kPartFields = {
       kValueFields},
      {"parameters",
       [](auto& part) {
-        return names_of(part.of.graph, part.of.split.boundaries.parameters[part.id]);
+        return each_name(part.of.graph, part.of.split.boundaries.parameters[part.id]);
       }},
      {"parameter_bytes", [](auto& part) { return numbers_of(part).parameter_bytes; }},
      {"input_bytes", [](auto& part) { return numbers_of(part).input_bytes; },
@@ -677,7 +666,7 @@ const Fields<OneNode> kCpuReasonFields = {
     kOneLine,
     {{"node", [](auto& node) { return std::string_view(node.of.graph.node(node.id).name); }},
      {"code", [](auto& node) { return reason_code_name(reason_of(node).code); },
-      FieldForm{.words_of = reason_code_names}},
+      words(reason_code_names)},
      {"detail", [](auto& node) { return reason_text(node.of.reasons, node.id, reason_of(node)); },
       "The reason in words."},
      {"because",
@@ -719,7 +708,7 @@ const Fields<TargetReason> kTargetReasonFields = {
     {{"node", [](auto& one) { return std::string_view(one.of.graph.node(one.node).name); }},
      {"target", [](auto& one) { return one.of.target_name(one.target); }},
      {"code", [](auto& one) { return reason_code_name(one.reason().code); },
-      FieldForm{.words_of = reason_code_names}},
+      words(reason_code_names)},
      {"detail",
       [](auto& one) {
         return reason_text(reason_context(one.of.report, one.target), one.node, one.reason());
@@ -760,14 +749,7 @@ const Fields<UncheckedSaid> kUncheckedFields = {
         return one.rule.is_pattern ? one.list().patterns[one.rule.rule].unchecked
                                    : one.list().allow[one.rule.rule].unchecked;
       }},
-     {"nodes", [](auto& one) { return names_of(one.of.graph, one.rule.nodes); }}}};
-
-struct OtherFile {
-  std::string name;
-  std::uint64_t bytes = 0;
-};
-const Fields<OtherFile> kFileFields = {
-    kOneLine, {{"name", the<&OtherFile::name>}, {"bytes", the<&OtherFile::bytes>}}};
+     {"nodes", [](auto& one) { return each_name(one.of.graph, one.rule.nodes); }}}};
 
 // ---- the whole ----
 
@@ -821,7 +803,7 @@ const Fields<Said> kReportFields = {
       "How work and bytes depend on open dims; null where none is open or it is not known, and "
       "outside of preview.",
       kOpenFields},
-     {"constants", [](auto& s) { return names_of(s.graph, s.graph.constants()); }},
+     {"constants", [](auto& s) { return each_name(s.graph, s.graph.constants()); }},
      {"host_shapes", [](auto& s) { return s.report.options.host_shapes ? &s : nullptr; },
       "Shape computations that follow the nodes that use them; null without --host-shapes.",
       kHostShapeFields},
@@ -853,7 +835,7 @@ const Fields<Said> kReportFields = {
       [](auto& s) { return s.split.limit_cuts.subgraphs == 0 ? nullptr : &s.split.limit_cuts; },
       "What limits of the support lists on a whole partition did; absent: nothing was beyond them.",
       kLimitFields, kLeftOut},
-     {"extended", [](auto& s) { return names_of(s.graph, s.split.extended); },
+     {"extended", [](auto& s) { return each_name(s.graph, s.split.extended); },
       "Nodes that --extend moved."},
      {"extensions_left_out",
       [](auto& s) {
@@ -910,10 +892,7 @@ const Fields<Said> kReportFields = {
      {"notes", [](auto& s) { return s.report.notes; }},
      {"lowering", WrittenElsewhere{},
       "Only of `lower --report`: a document of lowering.schema.json."},
-     {"files", [](const Said&) { return std::vector<OtherFile>(); },
-      "Only in manifest.json: the other files in its folder. --force removes only files that are "
-      "listed here, by name and size.",
-      kFileFields, kLeftOut}}};
+     {[](auto&) { return ManifestFiles{}; }, kManifestFields}}};
 
 }  // namespace
 

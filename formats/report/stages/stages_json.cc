@@ -243,14 +243,6 @@ const Fields<ScheduleReport> kScheduleFields = {
 
 namespace {
 
-// What a manifest adds.
-struct OtherFile {
-  std::string name;
-  std::uint64_t bytes = 0;
-};
-const Fields<OtherFile> kFileFields = {
-    kOneLine, {{"name", the<&OtherFile::name>}, {"bytes", the<&OtherFile::bytes>}}};
-
 template <auto Member>
 auto balance_of(const BalanceSaid& said) {
   return said.balance != nullptr ? std::optional(said.balance->*Member) : std::nullopt;
@@ -329,10 +321,7 @@ const Fields<StagesSaid> kStagesFields = {
      {"chain", [](auto& said) { return JsonValue{said.chain}; },
       FieldForm{.left_out = true, .schema = chain_schema}},
      {"notes", the<&StagesSaid::notes>},
-     {"files", [](const StagesSaid&) { return std::vector<OtherFile>(); },
-      "Only in manifest.json: the other files in its folder. --force removes only files that are "
-      "listed here, by name and size.",
-      kFileFields, kLeftOut}}};
+     {[](auto&) { return ManifestFiles{}; }, kManifestFields}}};
 
 // ---- stages of a model ----
 
@@ -364,15 +353,12 @@ class StagesTeller {
 
  private:
   ModelOfStages tell_model() const {
-    const auto parameters = graph_.parameters();
     return {.path = report_.model.source.path(),
             .format = std::string(model_format_name(report_.model.format())),
             .name = std::string(graph_.name()),
             .nodes = graph_.node_count(),
             .values = graph_.value_count(),
-            .parameters = static_cast<std::size_t>(std::count_if(
-                parameters.begin(), parameters.end(),
-                [&](ValueId value) { return graph_.value(value).producer == kNone<NodeId>; })),
+            .parameters = count_given_parameters(graph_),
             .parameter_bytes = report_.numbers.coverage.model_parameter_bytes,
             .fingerprint = fingerprint_text(fingerprint(graph_))};
   }
@@ -394,10 +380,10 @@ class StagesTeller {
     return {
         .name = std::string(partition_.name(part)),
         .file = file_of(report_.part_files, part),
-        .nodes = names_of(graph_, partition_.nodes(part)),
+        .nodes = each_name(graph_, partition_.nodes(part)),
         .inputs = values_of(graph_, boundaries_.inputs[part]),
         .outputs = values_of(graph_, boundaries_.outputs[part]),
-        .parameters = names_of(graph_, boundaries_.parameters[part]),
+        .parameters = each_name(graph_, boundaries_.parameters[part]),
         .parameter_bytes = numbers.parameter_bytes,
         .depends_on = each(report_.depends_on[part],
                            [&](PartId other) { return std::string(partition_.name(other)); }),
@@ -472,12 +458,12 @@ class StagesTeller {
   // ---- root ----
 
   RootSaid tell_root() const {
-    RootSaid root{.inputs = names_of(graph_, graph_.inputs()),
-                  .outputs = names_of(graph_, graph_.outputs())};
+    RootSaid root{.inputs = each_name(graph_, graph_.inputs()),
+                  .outputs = each_name(graph_, graph_.outputs())};
     for (const PartId part : partition_.parts()) {
       root.calls.push_back({std::string(partition_.name(part)),
-                            names_of(graph_, report_.root.inputs[part]),
-                            names_of(graph_, report_.root.outputs[part])});
+                            each_name(graph_, report_.root.inputs[part]),
+                            each_name(graph_, report_.root.outputs[part])});
     }
     if (report_.backward == nullptr) return root;
     root.loss = graph_.value(report_.backward->loss).name;

@@ -41,7 +41,18 @@ bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
   });
 }
 
+std::optional<std::string_view> known_dtype(DType dtype) {
+  return when(dtype != DType::unknown, dtype_name(dtype));
+}
+
 }  // namespace
+
+std::size_t count_given_parameters(const Graph& graph) {
+  const auto& parameters = graph.parameters();
+  return static_cast<std::size_t>(std::count_if(
+      parameters.begin(), parameters.end(),
+      [&](ValueId parameter) { return graph.value(parameter).producer == kNone<NodeId>; }));
+}
 
 const Fields<ModelSaid> kModelFields = {
     kLines,
@@ -51,14 +62,7 @@ const Fields<ModelSaid> kModelFields = {
      {"name", [](auto& said) { return said.graph.name(); }},
      {"nodes", [](auto& said) { return said.graph.node_count(); }},
      {"values", [](auto& said) { return said.graph.value_count(); }},
-     {"parameters",
-      [](auto& said) {
-        const auto& parameters = said.graph.parameters();
-        return static_cast<std::size_t>(
-            std::count_if(parameters.begin(), parameters.end(), [&](ValueId parameter) {
-              return said.graph.value(parameter).producer == kNone<NodeId>;
-            }));
-      }},
+     {"parameters", [](auto& said) { return count_given_parameters(said.graph); }},
      {"parameter_bytes", the<&ModelSaid::parameter_bytes>},
      {"fingerprint", [](auto& said) { return fingerprint_text(fingerprint(said.graph)); },
       "Equal for models that have the same split under the same list and settings: 16 digits."}}};
@@ -68,11 +72,7 @@ const Fields<ValueSaid> kValueFields = {
     {{"name", [](auto& said) { return said.graph.value(said.id).name; }},
      {"type", [](auto& said) { return value_type_name(said.graph.value(said.id).type); },
       words("tensor tuple list scalar sequence map optional none unknown")},
-     {"dtype",
-      [](auto& said) {
-        const DType dtype = said.graph.value(said.id).dtype;
-        return when(dtype != DType::unknown, dtype_name(dtype));
-      }},
+     {"dtype", [](auto& said) { return known_dtype(said.graph.value(said.id).dtype); }},
      {"shape",
       [](JsonText& json, const ValueSaid& said) {
         const Graph& graph = said.graph;
@@ -96,6 +96,18 @@ const Fields<ValueSaid> kValueFields = {
      {"bytes", [](auto& said) { return value_bytes(said.graph, said.id); },
       "null: not a tensor, or unknown."}},
     "value"};
+
+const Fields<Signature> kSignatureFields = {
+    kOneLine,
+    {{"args", [](auto& one) { return each(one.args, known_dtype); },
+      "By position; without nulls at the end. null: not a tensor, or a literal."},
+     {"kwargs", [](auto& one) {
+        Entries<std::optional<std::string_view>> dtypes;
+        for (const auto& [name, dtype] : one.kwargs) {
+          dtypes.list.emplace_back(name, known_dtype(dtype));
+        }
+        return dtypes;
+      }}}};
 
 std::vector<ValueSaid> values_of(const Graph& graph, std::span<const ValueId> values) {
   return each(values, [&](ValueId value) { return ValueSaid{graph, value}; });
@@ -387,6 +399,24 @@ const Fields<OpsetImport> kOpsetFields = {
       },
       "The default domain is empty."},
      {"version", the<&OpsetImport::version>}}};
+
+namespace {
+
+struct OtherFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+const Fields<OtherFile> kFileFields = {
+    kOneLine, {{"name", the<&OtherFile::name>}, {"bytes", the<&OtherFile::bytes>}}};
+
+}  // namespace
+
+const Fields<ManifestFiles> kManifestFields = {
+    kLines,
+    {{"files", [](const ManifestFiles&) { return std::vector<OtherFile>(); },
+      "Only in manifest.json: the other files in its folder. --force removes only files that are "
+      "listed here, by name and size.",
+      kFileFields, kLeftOut}}};
 
 std::string chain_schema() {
   return R"({

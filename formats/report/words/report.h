@@ -84,6 +84,9 @@ std::string opsets_text(const Graph& graph);
 // The field "opsets" of reports; the default domain is "".
 extern const Fields<OpsetImport> kOpsetFields;
 
+// The parameters that no node makes.
+std::size_t count_given_parameters(const Graph& graph);
+
 // The field "model" of reports.
 struct ModelSaid {
   const LoadedModel& model;
@@ -91,6 +94,10 @@ struct ModelSaid {
   std::uint64_t parameter_bytes;
 };
 extern const Fields<ModelSaid> kModelFields;
+
+// The field "files", which only the writer of a manifest fills.
+struct ManifestFiles {};
+extern const Fields<ManifestFiles> kManifestFields;
 
 // The schema of the field "chain": how parts that hold state are called, as their writers say it.
 std::string chain_schema();
@@ -108,9 +115,12 @@ struct ValueSaid {
 extern const Fields<ValueSaid> kValueFields;
 std::vector<ValueSaid> values_of(const Graph& graph, std::span<const ValueId> values);
 
+// The fields "args" and "kwargs": the dtypes of a node's inputs.
+extern const Fields<Signature> kSignatureFields;
+
 // The names of nodes or values.
 template <class Ids>
-std::vector<std::string_view> names_of(const Graph& graph, const Ids& ids) {
+std::vector<std::string_view> each_name(const Graph& graph, const Ids& ids) {
   return each(ids, [&](auto id) -> std::string_view {
     if constexpr (std::same_as<decltype(id), NodeId>) {
       return graph.node(id).name;

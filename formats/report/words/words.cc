@@ -237,6 +237,11 @@ const Fields<OpenNumberSaid> kOpenNumberFields = {
       "Something in it is not known at any size, and left out."}},
     "open_number"};
 
+namespace {
+
+struct OpenDimSaid {
+  std::int64_t first, step;
+};
 const Fields<OpenDimSaid> kOpenDimFields = {
     kOneLine, {{"first", the<&OpenDimSaid::first>}, {"step", the<&OpenDimSaid::step>}}, "open_dim"};
 
@@ -248,6 +253,22 @@ Entries<OpenDimSaid> open_dims(const OpenSizes& sizes) {
   for (const auto& [name, size] : sizes.pinned) dims.list.emplace_back(name, OpenDimSaid{size, 0});
   return dims;
 }
+
+}  // namespace
+
+const Fields<OpenSizes> kOpenSizesFields = {
+    kLines,
+    {{"dims", the<open_dims>,
+      "Open dims of the inputs, with the first size that was tried and the step to the others; 0: "
+      "only that size fits the model.",
+      kOpenDimFields},
+     {"is_for_steps", the<&OpenSizes::is_for_steps>,
+      "Expressions hold at the sizes of the steps only: strides round."},
+     {"flops",
+      [](auto& sizes) {
+        return OpenNumberSaid{&sizes, &sizes.flops};
+      },
+      kOpenNumberFields}}};
 
 // ---- option words ----
 

@@ -286,16 +286,8 @@ struct OpenNumberSaid {
 };
 extern const Fields<OpenNumberSaid> kOpenNumberFields;
 
-// The field "dims" of the object "open_sizes".
-struct OpenDimSaid {
-  std::int64_t first, step;
-};
-extern const Fields<OpenDimSaid> kOpenDimFields;
-inline constexpr std::string_view kOpenDimsAbout =
-    "Open dims of the inputs, with the first size that was tried and the step to the others; 0: "
-    "only "
-    "that size fits the model.";
-Entries<OpenDimSaid> open_dims(const OpenSizes& sizes);
+// The object "open_sizes" of a model.
+extern const Fields<OpenSizes> kOpenSizesFields;
 
 // ---- page ----
 //

@@ -103,60 +103,8 @@ class AdviceOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdviceRemedySignature:
-    """Dtypes of the first node's inputs; null: none, or not a tensor."""
-
-    args: list[str | None]
-    kwargs: dict[str, str | None]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AdviceRemedySignature:
-        return cls(
-            args=data["args"],
-            kwargs=data["kwargs"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdviceRemedyRefusedBy:
-    """The rule that refuses the node; null: there is none."""
-
-    file: str
-    rules: Literal["allow", "deny"]
-    # Among these rules, from 0.
-    index: int
-    # From 1; 0: not known.
-    line: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AdviceRemedyRefusedBy:
-        return cls(
-            file=data["file"],
-            rules=data["rules"],
-            index=data["index"],
-            line=data["line"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdviceRemedyFailed:
-    subject: str
-    expected: str
-    actual: str
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AdviceRemedyFailed:
-        return cls(
-            subject=data["subject"],
-            expected=data["expected"],
-            actual=data["actual"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class AdviceGapSignature:
-    """Dtypes of the first node's inputs; null: none, or not a tensor."""
-
+    # By position; without nulls at the end. null: not a tensor, or a literal.
     args: list[str | None]
     kwargs: dict[str, str | None]
 
@@ -170,8 +118,6 @@ class AdviceGapSignature:
 
 @dataclass(frozen=True, kw_only=True)
 class AdviceGapRefusedBy:
-    """The rule that refuses the node; null: there is none."""
-
     file: str
     rules: Literal["allow", "deny"]
     # Among these rules, from 0.
@@ -245,11 +191,11 @@ class AdviceRemedy:
     op: str
     domain: str
     # Dtypes of the first node's inputs; null: none, or not a tensor.
-    signature: AdviceRemedySignature
+    signature: AdviceGapSignature
     # The rule that refuses the node; null: there is none.
-    refused_by: AdviceRemedyRefusedBy | None
+    refused_by: AdviceGapRefusedBy | None
     # Conditions of that rule that fail for the first node.
-    failed: list[AdviceRemedyFailed]
+    failed: list[AdviceGapFailed]
     # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. null: the
     # opset is not all that is in the way.
     newer_opset: int | None
@@ -269,9 +215,9 @@ class AdviceRemedy:
             kind=data["kind"],
             op=data["op"],
             domain=data["domain"],
-            signature=AdviceRemedySignature.from_json(data["signature"]),
-            refused_by=None if data["refused_by"] is None else AdviceRemedyRefusedBy.from_json(data["refused_by"]),
-            failed=[AdviceRemedyFailed.from_json(item) for item in data["failed"]],
+            signature=AdviceGapSignature.from_json(data["signature"]),
+            refused_by=None if data["refused_by"] is None else AdviceGapRefusedBy.from_json(data["refused_by"]),
+            failed=[AdviceGapFailed.from_json(item) for item in data["failed"]],
             newer_opset=data["newer_opset"],
             remedy=data["remedy"],
             with_=[AdviceGap.from_json(item) for item in data["with"]],

@@ -121,7 +121,7 @@ class ReportSupport:
     contents: list[str]
     # A node must be accepted by each list, not by any of them.
     all_of: bool
-    # The graph that the lists were held against, where the user s so.
+    # The graph that the lists were held against, where the user says so.
     as_: Literal["model", "onnxruntime"] | None = None
     # Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.
     runtime: ReportSupportRuntime | None = None
