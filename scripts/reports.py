@@ -8,7 +8,7 @@ conclusion, which comes first. It needs no package.
 
 from dataclasses import asdict, dataclass, field, fields
 
-from guard import counted, equal_words, listed, shown
+from guard import counted, listed, shown
 
 # Kinds of faults, the worst first.
 DIFFERS, MANIFEST, INVALID, NOT_RUN = "differs", "not as the manifest says", "not valid", "not run"
@@ -94,7 +94,8 @@ class Report:
         if self.ran and not sources:
             return f"not compared: {self.why_alone}; {ran}"
         how = "; ".join(f"{how}, from {joined(names)}" for how, names in ways.items())
-        text = equal_words(compared, how, left_out)
+        what = f"equal: {counted(compared, 'output')}, {how}" if compared else "nothing was compared: no output is left"
+        text = "; ".join([*left_out, what])  # what was not compared comes first
         return f"{ran}; {text}" if self.ran else f"{text}{calls}"
 
     def lines(self):
