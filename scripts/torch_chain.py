@@ -33,7 +33,7 @@ from torch.utils import _pytree as pytree
 
 import child
 import guard
-from chains import TARGETS, CallChain, compare_calls, named, overlap_row, tell_outputs
+from chains import CallChain, compare_calls, named, overlap_row, parts_of_targets, tell_outputs
 from comparing import EXACT, chosen
 from guard import BadFile, CannotRun, WrongUsage, counted
 from reports import DIFFERS, NOT_RUN, Report, Row, time_text
@@ -203,14 +203,15 @@ class Chain(CallChain):
         return None if kind == "as_none" else constant
 
 
-def inputs_of(program, options=None, path=None):
+def inputs_of(program, options=None):
     """Arguments and keywords: the given ones, else those of the archive where the sizes agree, else random."""
     request = {}
     if options is not None:
         dims = {**guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("dims", {}), **dict(options.dim)}
         if options.inputs and not options.inputs.is_dir():
             guard.regular(options.inputs)
-        request = {"given": options.inputs, "seed": options.seed, "dims": dims, "texts": dict(options.set_input)}
+        request = {"given": options.inputs, "seed": options.seed, "dims": dims,
+                   "texts": {name: guard.number_in(text) for name, text in options.set_input}}
         check_names(program, options)
     try:
         values, _ = torch_programs.find_inputs(request, program)
@@ -272,9 +273,10 @@ def root_row(folder, chain, inputs, wanted, tolerance):
     row.source = row.what
     child.tell(f"running {row.what}")
     try:
-        module = load_root(folder)["model"].module()
+        program = load_root(folder)["model"]
+        module = program.module()
         compare_runs(row, wanted, [run_once(module, inputs, False) for _ in wanted], names_of(chain), tolerance)
-        children = dict(torch.export.unflatten(load_root(folder)["model"]).named_children())
+        children = dict(torch.export.unflatten(program).named_children())
         if len(children) < len(chain["order"]):
             row.fault(DIFFERS, f"unflattened it has {counted(len(children), 'submodule')} for {len(chain['order'])} partitions")
     except Exception as error:
@@ -433,7 +435,7 @@ def run(options):
     be_quiet()
     folder, times = options.folder, options.times or 1
     chain_json = guard.read_chain(folder, guard.TORCH)
-    manifest = guard.read_manifest(folder, guard.CHAIN, *([TARGETS] if options.overlap else []))
+    targets = parts_of_targets(folder) if options.overlap else []
     child.tell("running the original, the root")
     program = load_root(folder)["model"]
     inputs = inputs_of(program, options)
@@ -453,7 +455,7 @@ def run(options):
         steps = {part["name"]: partial(call_in_thread, again, i) for i, part in enumerate(order)}
         given = again.given(pytree.tree_leaves(copy.deepcopy(inputs)))
         compared = {name: one for name, one in first.items() if name in chain_json["outputs"]}
-        report.rows.append(overlap_row(manifest["partitions"], steps, given, compared, content_of, report.facts))
+        report.rows.append(overlap_row(targets, steps, given, compared, content_of, report.facts))
     tell_outputs(report, options, first)
     return report
 
