@@ -6,7 +6,7 @@ conclusion, which comes first. It needs no package.
     Report([row], outputs=1).lines()
 """
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 
 from guard import counted, listed, shown
 
@@ -57,8 +57,7 @@ class Report:
         return Report(**{**content, "rows": [Row(**row) for row in content["rows"]]})
 
     def content(self):
-        names = {one.name for one in fields(Report)}
-        return {name: value for name, value in asdict(self).items() if name in names}
+        return asdict(self)
 
     def all_faults(self):
         return [(kind, row.what, text) for row in self.rows for kind, text in row.faults]
