@@ -43,7 +43,7 @@ try:
     import onnxruntime as ort
 
     from onnx_chain import passed_parameters, read_inputs, read_split
-    from ort_inputs import bound_dims, find_inputs, set_inputs
+    from ort_inputs import as_split, find_inputs
     from ort_values import (
         UNOPTIMISED,
         CannotWrite,
@@ -191,8 +191,7 @@ def find_values(options, manifest):
     """Values of the inputs of root.onnx, by name. Raises CannotRun, WrongUsage."""
     root = options.folder / "root.onnx"
     given = read_inputs(options.inputs, root) if options.inputs else {}
-    dims = {**bound_dims(root, manifest), **dict(options.dim)}
-    given = {**set_inputs(root, manifest), **given}
+    dims, given = as_split(root, manifest, dict(options.dim), given)
     return find_inputs(root, given, dims, options.seed)[0]
 
 

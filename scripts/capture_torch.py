@@ -34,7 +34,7 @@ try:
     import torch
 
     import torch_programs
-    from torch_chain import Chain, be_quiet, copied, is_same, load_archive
+    from torch_chain import Chain, be_quiet, copied, is_same, load_archive, load_root
 except ImportError as error:
     guard.missing(__name__, "capture_torch.py", error, "torch numpy", __doc__)
 
@@ -58,11 +58,10 @@ class Capture(Chain):
 
 
 def root_of(folder):
-    """(the archive with the whole program, its file)"""
-    for name in ("root.pt2", "bundle.pt2"):
-        if (folder / name).is_file():
-            return load_archive(folder / name), folder / name
-    raise guard.WrongUsage(f"{folder} has no root.pt2: DIR is not a split of a .pt2 model")
+    """The whole program."""
+    if not any((folder / name).is_file() for name in ("root.pt2", "bundle.pt2")):
+        raise guard.WrongUsage(f"{folder} has no root.pt2: DIR is not a split of a .pt2 model")
+    return load_root(folder)["model"]
 
 
 def write_tensors(folder, begin, names, values):
@@ -87,9 +86,9 @@ def capture_part(folder, out, part, seen):
     return [name for name, left, right in zip(part["outputs"], outputs, results) if not is_same(left, right)]
 
 
-def run_chain(options, chain, program, path):
-    """By partition the values that it took and made. `program`: the whole, from the file `path`."""
-    request = {"given": str(options.inputs) if options.inputs else None, "seed": options.seed, "model": str(path)}
+def run_chain(options, chain, program):
+    """By partition the values that it took and made. `program`: the whole."""
+    request = {"given": str(options.inputs) if options.inputs else None, "seed": options.seed}
     values, _ = torch_programs.find_inputs(request, program)
     given = iter(values)
     runner = Capture(options.folder, chain, program)
@@ -125,10 +124,10 @@ def main():
         for module in options.modules:
             importlib.import_module(module)
         be_quiet()
-        programs, path = root_of(options.folder)
+        program = root_of(options.folder)
         chain = guard.read_chain(options.folder, guard.TORCH)
         with guard.new_folder(out, options.force, inputs_of_run(options, chain)) as made, torch.no_grad():
-            seen = run_chain(options, chain, programs["model"], path)
+            seen = run_chain(options, chain, program)
             faults = {part["name"]: capture_part(options.folder, made, part, seen[part["name"]]) for part in chain["order"]}
         different = {name: names for name, names in faults.items() if names}
         guard.say(

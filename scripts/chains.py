@@ -7,11 +7,10 @@ from collections import defaultdict
 from functools import partial
 
 from comparing import compare, type_text, write_outputs
-from guard import counted
+from guard import counted, read_manifest
 from reports import DIFFERS, Row, time_text
 
 RUNS = 5
-# What --overlap reads of a manifest.
 TARGETS = {"partitions": [{"name": str, "target": str, "after": [str]}], "targets": [{"name": str}]}
 
 
@@ -85,6 +84,11 @@ def tell_outputs(report, options, contents):
     if options.outputs:
         write_outputs(options, contents)
     report.facts += [(f"output {name}", type_text(content)) for name, content in contents.items()]
+
+
+def parts_of_targets(folder):
+    """The partitions of a split for several targets, as run_parts() takes them."""
+    return read_manifest(folder, TARGETS)["partitions"]
 
 
 def run_parts(parts, calls, values, threads):

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from guard import CannotRun, listed, new_file
+from guard import CannotRun, inputs_of_run, listed, new_file
 from reports import DIFFERS, NOT_RUN
 
 # ONNX Runtime's names of element types, for the types that numpy has.
@@ -198,8 +198,7 @@ def write_outputs(options, contents):
             if array is None:
                 raise CannotRun(f'output "{own}" is {type_text(one)}, which a .npz file cannot hold: leave --outputs out')
             arrays[own] = array
-    inputs = [options.folder, *([options.inputs] if options.inputs else [])]
-    with new_file(options.outputs, options.force, inputs) as out, ZipFile(out, "w") as archive:
+    with new_file(options.outputs, options.force, inputs_of_run(options)) as out, ZipFile(out, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as one:
                 np.lib.format.write_array(one, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)

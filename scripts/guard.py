@@ -74,12 +74,6 @@ def listed(names, most=3):
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
-def equal_words(compared, how, left_out=(), thing="output"):
-    """The verdict where nothing differs: first what was not compared and why, as texts; "equal" is said of what was compared."""
-    what = f"equal: {counted(compared, thing)}, {how}" if compared else f"nothing was compared: no {thing} is left"
-    return "; ".join([*left_out, what])
-
-
 # ---- the end of a script ----
 
 
@@ -168,12 +162,22 @@ def parse_value(text):
     return name, value
 
 
+def number_in(text):
+    """What int() and float() read of a value of --set-input, which may be a truth."""
+    return {"true": "1", "false": "0"}.get(text, text)
+
+
 def parse_dim(text):
     """N=8 of a command line."""
     name, _, size = text.rpartition("=")
     if not name or not size.isdigit():
         raise argparse.ArgumentTypeError(f'"{text}" is not NAME=SIZE')
     return name, int(size)
+
+
+def inputs_of_run(options):
+    """The files and folders that `cleave run` reads."""
+    return [options.folder, *([options.inputs] if options.inputs else [])]
 
 
 # ---- files ----
@@ -310,7 +314,6 @@ SHAPES = [{"name": str, "shape": ([(int, str, None)], None)}]
 # Of a split of an ONNX model.
 PARTS = {"partitions": [{"name": str, "file": (FileName, None), "inputs": SHAPES, "outputs": NAMES}],
          "settings?": SETTINGS}
-IS_ACC = {"partitions": [{"is_acc": bool}]}
 # Of a split of a TensorFlow Lite or torch model.
 CALLED = {"file": FileName, "model?": str, "outputs": [str]}
 SIGNED = [{"value": str, "name": str}]

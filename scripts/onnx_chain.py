@@ -46,7 +46,7 @@ from chains import overlap_row, tell_outputs
 from comparing import EXACT, Tolerance, arrays_of, chosen, compare, gap
 from device_replay import peaks_by_target, tensor_bytes
 from guard import WrongUsage, counted, first_line
-from ort_inputs import bound_dims, find_inputs, read_data_set, set_inputs
+from ort_inputs import as_split, find_inputs, read_data_set, values_of_texts
 from ort_values import (
     CPU,
     OPTIMISED,
@@ -420,21 +420,22 @@ def initializers_of(path):
                 graphs += attribute.graphs
 
 
+def inputs_from_elsewhere(parts, known):
+    """Names of inputs of partitions that are neither `known` nor made by a partition."""
+    made = {value["name"] for part in parts for value in part["outputs"]}
+    return {value["name"] for part in parts for value in part["inputs"]} - made - set(known)
+
+
 def takes_parameters(path, parts):
     """Whether partitions take initializers of the model at `path` as inputs."""
     graph = onnx.load(str(path), load_external_data=False).graph
     held = {one.name for one in graph.initializer}
-    known = {one.name for one in graph.input if one.name not in held}
-    known |= {value["name"] for part in parts for value in part["outputs"]}
-    return any(value["name"] not in known for part in parts for value in part["inputs"])
+    return bool(inputs_from_elsewhere(parts, (one.name for one in graph.input if one.name not in held)))
 
 
 def passed_parameters(path, parts, known):
-    """The initializers of the model at `path` that partitions take as inputs, as Values by name: inputs
-    that are neither `known` nor made by a partition."""
-    made = {value["name"] for part in parts for value in part["outputs"]} | set(known)
-    wanted = {value["name"] for part in parts for value in part["inputs"]} - made
-    found = {}
+    """The initializers of the model at `path` that partitions take as inputs, as Values by name; `known`: its inputs."""
+    wanted, found = inputs_from_elsewhere(parts, known), {}
     for tensor in initializers_of(path) if wanted else []:
         if tensor.name in wanted:
             if uses_external_data(tensor):
@@ -481,8 +482,7 @@ def check_split(original, folder, dims=None, inputs=None, seed=0, tolerance=None
 def original_of(path, manifest, dims, inputs, seed, is_root=False):
     if not Path(path).is_file():
         raise WrongUsage(f"{path}: there is no such file")
-    dims = {**bound_dims(path, manifest), **dims}
-    inputs = {**set_inputs(path, manifest), **inputs}
+    dims, inputs = as_split(path, manifest, dims, inputs)
     settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
     return Original(path, dims, inputs, seed, settings, is_root)
 
@@ -495,10 +495,10 @@ def read_split(folder):
     return guard.read_manifest(folder, guard.PARTS)
 
 
-def given_inputs(options, model):
-    """Values by name of --inputs and --set-input."""
+def given_inputs(options, model, texts=None):
+    """Values by name of --inputs and --set-input; `texts`: of inputs that were set before, by name."""
     given = read_inputs(options.inputs, model) if options.inputs else {}
-    return {**set_inputs(model, {}, options.set_input), **given}
+    return {**values_of_texts(model, {**(texts or {}), **dict(options.set_input)}), **given}
 
 
 def verify(options):

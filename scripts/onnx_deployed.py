@@ -24,8 +24,8 @@ import guard
 from chains import tell_outputs
 from comparing import Tolerance, chosen, compare, gap
 from guard import WrongUsage, counted
-from onnx_chain import contents, read_inputs
-from ort_inputs import DRAWS, draw_inputs, find_inputs, values_of_texts
+from onnx_chain import contents, given_inputs
+from ort_inputs import DRAWS, draw_inputs, find_inputs
 from ort_values import OPTIMISED, Value, run_model
 from reports import NOT_RUN, Report, Row, time_text
 
@@ -71,12 +71,6 @@ def check_artefacts(folder, lowering):
                 raise guard.BadFile(f"{one['file']} is not the file that lowering.json lists")
 
 
-def given_inputs(options, lowering, model):
-    """Values by name: those that were set for `lower`, and those given. Types are those of the model."""
-    texts = {**lowering.get("bound", {}).get("values", {}), **dict(options.set_input)}
-    return {**values_of_texts(model, texts), **(read_inputs(options.inputs, model) if options.inputs else {})}
-
-
 def declared_shapes(path):
     """The sizes of root_ep.onnx's inputs."""
     graph = onnx.load(path, load_external_data=False).graph
@@ -101,14 +95,15 @@ class Deployed:
         if options.ep:
             raise WrongUsage("--ep: the nodes of root_ep.onnx name their provider")
         self.path = options.folder / "root_ep.onnx"
-        self.lowering = guard.read_json(options.folder / "lowering.json", LOWERING)
-        check_artefacts(options.folder, self.lowering)
+        lowering = guard.read_json(options.folder / "lowering.json", LOWERING)
+        check_artefacts(options.folder, lowering)
+        self.texts = lowering.get("bound", {}).get("values", {})  # of inputs that were set for `lower`
         ort.set_default_logger_severity(4)
         child.tell("running root_ep.onnx")
         self.session = open_deployed(self.path)
         self.names = [value.name for value in self.session.get_outputs()]
         self.row = Row("root_ep.onnx", source="root_ep.onnx", ran="yes")
-        self.precisions = precisions_of(self.lowering)
+        self.precisions = precisions_of(lowering)
 
     def __call__(self, feeds, times):
         """Contents by name, of the first of several runs."""
@@ -136,7 +131,7 @@ class Deployed:
 def run(options):
     """The Report of `cleave run`."""
     deployed = Deployed(options)
-    given = given_inputs(options, deployed.lowering, deployed.path)
+    given = given_inputs(options, deployed.path, deployed.texts)
     feeds = draw_inputs(deployed.session, given, dict(options.dim), DRAWS[0], options.seed)
     made = deployed(feeds, options.times or 1)
     text = deployed.parts_text()
@@ -151,7 +146,7 @@ def verify(options):
     deployed = Deployed(options)
     child.tell("running the original")
     shapes = declared_shapes(deployed.path)
-    given = given_inputs(options, deployed.lowering, options.model)
+    given = given_inputs(options, options.model, deployed.texts)
     feeds, expected = find_inputs(options.model, given, dict(options.dim), options.seed, shapes)
     child.tell("running root_ep.onnx")
     wanted, made = contents(expected), deployed(feeds, options.times or 1)

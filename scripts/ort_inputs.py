@@ -16,7 +16,7 @@ import onnxruntime as ort
 from onnx import TensorProto
 
 import child
-from guard import CannotRun, WrongUsage, first_line, size_of_draw
+from guard import CannotRun, WrongUsage, first_line, number_in, size_of_draw
 from ort_values import NUMPY_TYPES, UNOPTIMISED, Value, open_whole, output_names, read_value, run
 
 # Types that numpy does not have: the ONNX number, and the integers that hold their bits. Bits below
@@ -193,16 +193,18 @@ def values_of_texts(path, texts):
         if declared.name not in texts:
             continue
         kind = re.fullmatch(r"tensor\((\w+)\)", declared.type).group(1)
-        text = {"true": "1", "false": "0"}.get(texts[declared.name], texts[declared.name])
+        text = number_in(texts[declared.name])
         number = float(text) if kind.startswith(("float", "double")) else int(text)
         array = np.full([1] * len(declared.shape or []), number, dtype=NUMPY_TYPES[kind])
         values[declared.name] = Value.of_array(array)
     return values
 
 
-def set_inputs(path, manifest, more=()):
-    """The inputs that the split set (--set-input), and `more` pairs, as Values by name."""
-    return values_of_texts(path, {**manifest.get("settings", {}).get("set_inputs", {}), **dict(more)})
+def as_split(path, manifest, dims, given):
+    """The sizes and the Values by name of a run of the model: those of the split (--dim, --set-input), but for those that are
+    `dims` and `given`."""
+    texts = manifest.get("settings", {}).get("set_inputs", {})
+    return {**bound_dims(path, manifest), **dims}, {**values_of_texts(path, texts), **given}
 
 
 def open_original(path, settings=None):

@@ -6,9 +6,9 @@ conclusion, which comes first. It needs no package.
     Report([row], outputs=1).lines()
 """
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 
-from guard import counted, equal_words, listed, shown
+from guard import counted, listed, shown
 
 # Kinds of faults, the worst first.
 DIFFERS, MANIFEST, INVALID, NOT_RUN = "differs", "not as the manifest says", "not valid", "not run"
@@ -57,8 +57,7 @@ class Report:
         return Report(**{**content, "rows": [Row(**row) for row in content["rows"]]})
 
     def content(self):
-        names = {one.name for one in fields(Report)}
-        return {name: value for name, value in asdict(self).items() if name in names}
+        return asdict(self)
 
     def all_faults(self):
         return [(kind, row.what, text) for row in self.rows for kind, text in row.faults]
@@ -94,7 +93,8 @@ class Report:
         if self.ran and not sources:
             return f"not compared: {self.why_alone}; {ran}"
         how = "; ".join(f"{how}, from {joined(names)}" for how, names in ways.items())
-        text = equal_words(compared, how, left_out)
+        what = f"equal: {counted(compared, 'output')}, {how}" if compared else "nothing was compared: no output is left"
+        text = "; ".join([*left_out, what])  # what was not compared comes first
         return f"{ran}; {text}" if self.ran else f"{text}{calls}"
 
     def lines(self):

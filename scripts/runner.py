@@ -115,7 +115,7 @@ def report_of(options, arguments, module):
     if module != "tflite_chain" or options.command != "verify" or not has_micro():
         return report_or_fault(ended)
     other = child.run_in_child(__file__, arguments, LITERT_MICRO)
-    if not other.result and (other.fault or "original" in other.doing):
+    if not other.result and (other.fault or other.doing.startswith(child.ORIGINAL)):
         report = report_or_fault(ended)
         report.notes.append(f"{LITERT_MICRO} was not tried: {other.fault or f'{other.doing}: {other.death}'}")
         return report
@@ -134,7 +134,7 @@ def report_or_fault(ended):
         fault = guard.Fault(ended.fault)
         fault.status = ended.status
         raise fault
-    if ended.death and ("original" in ended.doing or ended.doing == "starting"):
+    if ended.death and (ended.doing.startswith(child.ORIGINAL) or ended.doing == "starting"):
         raise guard.CannotRun(f"{ended.doing}: {ended.death}")
     if ended.death:
         what = ended.doing.removeprefix("running ")
@@ -153,14 +153,10 @@ def main():
         if options.command == "verify" and not options.model.is_file():
             raise guard.BadFile(f"{options.model}: is no file: give the model that {options.folder} is of, and then the folder")
         if options.command == "run" and options.outputs:
-            guard.check_new_file(options.outputs, options.force, inputs_of_run(options))
+            guard.check_new_file(options.outputs, options.force, guard.inputs_of_run(options))
         report = report_of(options, arguments, module)
         guard.say(*report.lines())
         sys.exit(report.status)
-
-
-def inputs_of_run(options):
-    return [options.folder, *([options.inputs] if options.inputs else [])]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 import child
 import guard
-from chains import TARGETS, CallChain, compare_calls, named, overlap_row, tell_outputs
+from chains import CallChain, compare_calls, named, overlap_row, parts_of_targets, tell_outputs
 from comparing import chosen, content_of_array
 from guard import BadFile, CannotRun, WrongUsage, counted, read_chain
 from reports import NOT_RUN, Report, Row, time_text
@@ -193,10 +193,8 @@ def shape_of(detail, dims):
     return shape
 
 
-def bound_dims(folder):
-    """The sizes that a split was made for, as shape_of() takes them; none of a folder whose manifest has no
-    settings: those of `cleave split --map` and `stage`."""
-    settings = guard.read_manifest(folder, guard.CHAIN).get("settings", {})
+def bound_dims(settings):
+    """The sizes that a split was made for, as shape_of() takes them. `settings`: of its manifest."""
     shapes = settings.get("input_shapes", {})
     return settings.get("dims", {}) | {
         f"{name}:{axis}": size for name, shape in shapes.items() for axis, size in enumerate(shape)
@@ -219,7 +217,10 @@ class Inputs:
     """The inputs of calls: the given ones in each, others drawn, anew for each call."""
 
     def __init__(self, options, times):
-        self.dims = bound_dims(options.folder) | dict(options.dim)
+        # Folders of `cleave split --map` and `stage` have no settings.
+        settings = guard.read_manifest(options.folder, guard.CHAIN).get("settings", {})
+        self.dims = bound_dims(settings) | dict(options.dim)
+        self.texts = settings.get("set_inputs", {}) | dict(options.set_input)
         self.seed, self.times = options.seed, times
         self.given = {}
         if options.inputs and options.inputs.is_dir():
@@ -227,8 +228,6 @@ class Inputs:
         if options.inputs:
             with np.load(guard.regular(options.inputs)) as arrays:
                 self.given = {name: arrays[name] for name in arrays.files}
-        self.texts = guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("set_inputs", {})
-        self.texts = {**self.texts, **dict(options.set_input)}
 
     def of(self, names, details):
         """For each call the inputs with these names and details, those of a file; None: nothing reads it."""
@@ -247,8 +246,8 @@ class Inputs:
         if detail is None:
             return None
         if name in self.texts:
-            text = {"true": "1", "false": "0"}.get(self.texts[name], self.texts[name])
-            return np.full(shape_of(detail, self.dims), float(text)).astype(detail["dtype"])
+            number = float(guard.number_in(self.texts[name]))
+            return np.full(shape_of(detail, self.dims), number).astype(detail["dtype"])
         return drawn(detail, self.dims, generator)
 
 
@@ -356,23 +355,21 @@ def run(options):
     """The Report of `cleave run`: the chain against root.tflite; a bundle has none, and is run only."""
     refuse_provider(options)
     folder, root, times = options.folder, options.folder / "root.tflite", options.times or 1
-    manifest = guard.read_manifest(folder, guard.CHAIN, *([TARGETS] if options.overlap else []))
-    order, names = read_chain(folder)["order"], manifest["chain"]["outputs"]
-    made, whole = Inputs(options, times), None
+    chain_json, targets = read_chain(folder), parts_of_targets(folder) if options.overlap else []
+    names, made, whole = chain_json["outputs"], Inputs(options, times), []
     if root.exists():
         child.tell("running the original, root.tflite")
-        calls, wanted = run_original(lambda: Model(root, False), lambda model: made.of(manifest["chain"]["inputs"], model.inputs()))
-        whole = wanted
+        calls, whole = run_original(lambda: Model(root, False), lambda model: made.of(chain_json["inputs"], model.inputs()))
     child.tell("running the chain")
-    parts = counted(len(order), "partition")
+    parts = counted(len(chain_json["order"]), "partition")
     row = Row(f"chain of {parts}", ran="no")
     report = Report([row], len(names), f"ran: {parts}", times)
-    if unmade := unmade_outputs(manifest["chain"]):
+    if unmade := unmade_outputs(chain_json):
         row.fault(NOT_RUN, unmade_text(unmade))
         return report
     try:
         chain = Chain(folder, False)
-        calls = calls if whole else made.of(manifest["chain"]["inputs"], chain.inputs())
+        calls = calls if whole else made.of(chain_json["inputs"], chain.inputs())
         results = [chain(inputs) for inputs in calls]
     except guard.Fault:
         raise
@@ -390,6 +387,6 @@ def run(options):
     if options.overlap:
         new = Chain(folder, False)
         given = new.given(calls[0])
-        report.rows.append(overlap_row(manifest["partitions"], new.steps(), given, first, content_of_array, report.facts))
+        report.rows.append(overlap_row(targets, new.steps(), given, first, content_of_array, report.facts))
     tell_outputs(report, options, first)
     return report

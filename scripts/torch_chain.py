@@ -24,7 +24,6 @@ import tempfile
 import time
 import warnings
 import zipfile
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +32,7 @@ from torch.utils import _pytree as pytree
 
 import child
 import guard
-from chains import TARGETS, CallChain, compare_calls, named, overlap_row, tell_outputs
+from chains import CallChain, compare_calls, named, overlap_row, parts_of_targets, tell_outputs
 from comparing import EXACT, chosen
 from guard import BadFile, CannotRun, WrongUsage, counted
 from reports import DIFFERS, NOT_RUN, Report, Row, time_text
@@ -203,14 +202,15 @@ class Chain(CallChain):
         return None if kind == "as_none" else constant
 
 
-def inputs_of(program, options=None, path=None):
+def inputs_of(program, options=None):
     """Arguments and keywords: the given ones, else those of the archive where the sizes agree, else random."""
     request = {}
     if options is not None:
         dims = {**guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("dims", {}), **dict(options.dim)}
         if options.inputs and not options.inputs.is_dir():
             guard.regular(options.inputs)
-        request = {"given": options.inputs, "seed": options.seed, "dims": dims, "texts": dict(options.set_input)}
+        request = {"given": options.inputs, "seed": options.seed, "dims": dims,
+                   "texts": {name: guard.number_in(text) for name, text in options.set_input}}
         check_names(program, options)
     try:
         values, _ = torch_programs.find_inputs(request, program)
@@ -272,9 +272,10 @@ def root_row(folder, chain, inputs, wanted, tolerance):
     row.source = row.what
     child.tell(f"running {row.what}")
     try:
-        module = load_root(folder)["model"].module()
+        program = load_root(folder)["model"]
+        module = program.module()
         compare_runs(row, wanted, [run_once(module, inputs, False) for _ in wanted], names_of(chain), tolerance)
-        children = dict(torch.export.unflatten(load_root(folder)["model"]).named_children())
+        children = dict(torch.export.unflatten(program).named_children())
         if len(children) < len(chain["order"]):
             row.fault(DIFFERS, f"unflattened it has {counted(len(children), 'submodule')} for {len(chain['order'])} partitions")
     except Exception as error:
@@ -286,49 +287,6 @@ def root_row(folder, chain, inputs, wanted, tolerance):
 def names_of(chain):
     """Of the outputs; those that are constants have numbers."""
     return [one if isinstance(one, str) else f"output {i}" for i, one in enumerate(chain["outputs"])]
-
-
-def plain_symbol(dim):
-    """The name of a dim that is a symbol; None for numbers and composed sizes."""
-    expression = getattr(getattr(dim, "node", None), "expr", None)
-    return str(expression) if expression is not None and expression.is_Symbol else None
-
-
-def with_other_sizes(program, inputs, factor):
-    """Inputs of other sizes in their symbolic dims; None where the program has no such dim.
-
-    The sizes of equal symbols stay equal, and within the program's range.
-    """
-    leaves, tree = pytree.tree_flatten(copy.deepcopy(inputs))
-    recorded = {node.name: node.meta.get("val") for node in program.graph.nodes}
-    ranges = {str(symbol): limits for symbol, limits in program.range_constraints.items()}
-    specs = [spec for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
-    is_changed = False
-    generator = torch.Generator().manual_seed(factor)
-    for i, (leaf, spec) in enumerate(zip(leaves, specs)):
-        value = recorded.get(getattr(spec.arg, "name", None))
-        if not isinstance(leaf, torch.Tensor) or value is None:
-            continue
-        shape = list(leaf.shape)
-        for axis, dim in enumerate(value.shape):
-            symbol = plain_symbol(dim)
-            if symbol is None or symbol not in ranges:
-                continue
-            highest = min(int(ranges[symbol].upper), 64) if ranges[symbol].upper < 10**6 else 64
-            shape[axis] = max(int(ranges[symbol].lower), min(highest, shape[axis] + factor))
-        if shape != list(leaf.shape):
-            is_changed = True
-            picked = torch.randint(0, max(leaf.numel(), 1), shape, generator=generator)
-            leaves[i] = leaf.reshape(-1)[picked]
-    return pytree.tree_unflatten(leaves, tree) if is_changed else None
-
-
-@dataclass
-class Checked(Report):
-    """The Report on a split of torch."""
-
-    parts: int = 0
-    sizes: int = 0  # how often it ran with other sizes than the traced ones
 
 
 def open_chain(folder, chain_json, program):
@@ -373,9 +331,9 @@ def chain_row(chain_json, chain, inputs, wanted, tolerance):
     return row, got
 
 
-def check_split(folder, model=None, calls=CALLS, with_root=True, sizes=0, tolerance=EXACT, options=None):
-    """The Report on a split; without a model its root stands for it. `sizes`: also with so many other sizes of symbolic dims;
-    `options`: of inputs."""
+def check_split(folder, model=None, calls=CALLS, with_root=True, tolerance=EXACT, options=None, others=()):
+    """The Report on a split; without a model its root stands for it. `options`: of inputs; `others`: functions of the program
+    and its inputs that give more inputs, for a row each, or None."""
     folder = Path(folder)
     chain_json = guard.read_chain(folder, guard.TORCH)
     child.tell("running the original")
@@ -392,15 +350,12 @@ def check_split(folder, model=None, calls=CALLS, with_root=True, sizes=0, tolera
     original.time = time_text(statistics.median(seconds for *_, seconds in wanted))
     row, got = chain_row(chain_json, chain, inputs, wanted, tolerance)
     rows = [original, *([root_row(folder, chain_json, inputs, wanted, tolerance)] if with_root and model else []), row]
-    report = Checked(rows, len(chain_json["outputs"]), calls=calls, parts=len(chain_json["order"]))
-    for factor in range(1, sizes + 1):
-        other = with_other_sizes(program, inputs, factor)
-        if other is not None and got:
-            report.sizes += 1
-            row = Row(f"chain, other sizes {factor}")
+    for number, other in enumerate((one(program, inputs) for one in others if got), 1):
+        if other is not None:
+            row = Row(f"chain, other inputs {number}")
             compare_runs(row, [run_once(whole, other, False)], [run_once(chain, other, True)], names_of(chain_json), tolerance)
             rows.append(row)
-    return report
+    return Report(rows, len(chain_json["outputs"]), calls=calls)
 
 
 def check_original(program, chain, path):
@@ -433,7 +388,7 @@ def run(options):
     be_quiet()
     folder, times = options.folder, options.times or 1
     chain_json = guard.read_chain(folder, guard.TORCH)
-    manifest = guard.read_manifest(folder, guard.CHAIN, *([TARGETS] if options.overlap else []))
+    targets = parts_of_targets(folder) if options.overlap else []
     child.tell("running the original, the root")
     program = load_root(folder)["model"]
     inputs = inputs_of(program, options)
@@ -453,7 +408,7 @@ def run(options):
         steps = {part["name"]: partial(call_in_thread, again, i) for i, part in enumerate(order)}
         given = again.given(pytree.tree_leaves(copy.deepcopy(inputs)))
         compared = {name: one for name, one in first.items() if name in chain_json["outputs"]}
-        report.rows.append(overlap_row(manifest["partitions"], steps, given, compared, content_of, report.facts))
+        report.rows.append(overlap_row(targets, steps, given, compared, content_of, report.facts))
     tell_outputs(report, options, first)
     return report
 

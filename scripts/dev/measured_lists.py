@@ -34,6 +34,7 @@ import tempfile
 import zipfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -319,9 +320,6 @@ class VersionColumn(Column):
         self.versions, self.ends = versions, ends
 
     def say(self, values):
-        places = sorted(self.versions.index(one) for one in values)
-        if places[-1] - places[0] + 1 != len(places):
-            return None
         return self.say_all(values)
 
     def say_all(self, values):
@@ -469,6 +467,7 @@ def doubted(name, files, schema):
 # ---- versions of an operator ----
 
 
+@cache
 def versions_of(op):
     versions = {one.since_version for one in onnx.defs.get_all_schemas_with_history() if one.name == op and one.domain == ""}
     return sorted(one for one in versions if one <= HIGHEST_OPSET)
@@ -971,7 +970,7 @@ def is_within(box, other):
     return all((mask <= wide).all() for mask, wide in zip(box, other))
 
 
-def signature(file, schema, columns):
+def signature(schema, columns):
     """Files with the same one can be learned from together."""
     words = [(name, type(column).__name__, getattr(column, "relation", "")) for name, column in sorted(columns.items())]
     inputs = [(one.name, one.type_str, str(one.option)) for one in schema.inputs]
@@ -1086,7 +1085,7 @@ def make(name, device, wheel, options):
                 file = reductions_of_nothing(file)
             for part in by_quantized_tensors(file, schema) if is_quantized else [file]:
                 columns = columns_of(part, schema)
-                groups[signature(part, schema, columns)].append((part, columns))
+                groups[signature(schema, columns)].append((part, columns))
         for group in groups.values():
             made = rules_of_group(op, group, options, also)
             rules += made.rules

@@ -29,8 +29,6 @@ import tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-SCRIPTS = ("apply_fx.py", "export_fx.py", "exported_graph.py", "sample_models.py", "run_hetero.py",
-           "torch_module.py")  # more than are installed
 EVERYWHERE = re.compile(r"(?:libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\b|linux-vdso")
 NO_TIME = "315532800"  # 1980, the first year of ZIP archives
 
@@ -57,11 +55,10 @@ def install(build, tree):
     """The installed program with its documents; returns the libraries that it needs."""
     subprocess.run(["cmake", "--build", build, "--target", "cleave", "cleave_portable", "shell_files", "package_files"],
                    check=True, stdout=subprocess.DEVNULL)
-    output("cmake", "--install", build, "--prefix", tree, "--component", "program")
+    for component in ("program", "python"):
+        output("cmake", "--install", build, "--prefix", tree, "--component", component)
     output("strip", "--strip-unneeded", tree / "bin/cleave")
     libraries = libraries_of(tree / "bin/cleave")
-    for name in SCRIPTS:
-        shutil.copy(PROJECT / "scripts" / name, tree / "share/cleave/scripts" / name)
     doc = tree / "share/doc/cleave"
     shutil.rmtree(doc)
     licences = tree / "share/cleave/licences"

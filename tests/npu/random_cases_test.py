@@ -54,6 +54,20 @@ def have_wheel(options, folder):
     return next(Path(folder).glob("*.whl"), None)
 
 
+def measured_versions(options, scratch):
+    """Unpacks the generators of winml-cli; the operators and versions of which the corpus has cases, in order."""
+    wheel = have_wheel(options, scratch)
+    if wheel is None:
+        skip("winml-cli cannot be had from PyPI")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        archive.extractall(scratch / "winml", [one for one in names if one.endswith(".py")])
+    sys.path.insert(0, str(scratch / "winml"))
+    return sorted({(found[1], int(found[2])) for one in names if (found := FILES.fullmatch(one))
+                   and not found[1].endswith("Pattern") and bool(found[3]) == options.quantised
+                   and (not options.only or found[1] in options.only)})
+
+
 class Generator:
     """The models of one operator and version."""
 
@@ -160,16 +174,7 @@ def accepts(cleave, path, name):
 
 
 def run(options, scratch):
-    wheel = have_wheel(options, scratch)
-    if wheel is None:
-        skip("winml-cli cannot be had from PyPI")
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        archive.extractall(scratch / "winml", [one for one in names if one.endswith(".py")])
-    sys.path.insert(0, str(scratch / "winml"))
-    files = sorted({(found[1], int(found[2])) for one in names if (found := FILES.fullmatch(one))
-                    and not found[1].endswith("Pattern") and bool(found[3]) == options.quantised
-                    and (not options.only or found[1] in options.only)})
+    files = measured_versions(options, scratch)
     (scratch / "models").mkdir()
     paths = draw_all(files, options, scratch / "models")
     compiler = Compiler(scratch)

@@ -20,11 +20,10 @@ import os
 import random
 import sys
 import tempfile
-import zipfile
-from collections import defaultdict
+from itertools import groupby
 from pathlib import Path
 
-from random_cases_test import FILES, Compiler, Generator, accepts, as_model, have_wheel, skip
+from random_cases_test import Compiler, Generator, accepts, as_model, measured_versions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "dev"))
 
@@ -120,21 +119,12 @@ def ask(compiler, model, path):
 
 
 def run(options, scratch):
-    wheel = have_wheel(options, scratch)
-    if wheel is None:
-        skip("winml-cli cannot be had from PyPI")
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        archive.extractall(scratch / "winml", [one for one in names if one.endswith(".py")])
-    sys.path.insert(0, str(scratch / "winml"))
-    measured = defaultdict(list)
-    for found in filter(None, map(FILES.fullmatch, names)):
-        if not found[1].endswith("Pattern") and bool(found[3]) == options.quantised:
-            measured[found[1]].append(int(found[2]))
+    measured = {op: [since for _, since in versions] for op, versions in
+                groupby(measured_versions(options, scratch), key=lambda one: one[0])}
     numbers, compiler = random.Random(1), Compiler(scratch)
     taken, wrong, missed, asked = {}, [], [], 0
-    for op in sorted(options.only or measured):
-        for since, cases in cases_of(op, sorted(measured[op]), options, scratch, numbers).items():
+    for op, versions in measured.items():
+        for since, cases in cases_of(op, versions, options, scratch, numbers).items():
             said, kept, why = [], [], ""
             for model, origin in cases:
                 answer, why = ask(compiler, model, scratch / "case.onnx")
@@ -152,8 +142,8 @@ def run(options, scratch):
             if not all(said):
                 print(f"  refused: {op} {since}: {why[:160]}", flush=True)
     compiler.close()
-    versions = sum(len(one) for one in taken.values())
-    print(f"{asked} cases of {versions} versions of {len(taken)} operators: {sum(sum(one.values()) for one in taken.values())} versions "
+    count = sum(len(one) for one in taken.values())
+    print(f"{asked} cases of {count} versions of {len(taken)} operators: {sum(sum(one.values()) for one in taken.values())} versions "
           f"taken, {len(wrong)} false yes, {len(missed)} taken and not accepted: {', '.join(missed)}")
     print("\n".join(wrong), end="\n" if wrong else "")
     if options.record:

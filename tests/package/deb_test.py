@@ -5,6 +5,7 @@ that Debian requires. If lintian is installed it must find no error.
 usage: deb_test.py BUILD_FOLDER VERSION      exit status 1 when something is not as it should be;
                                              77 where there is no cpack, or no Debian
 """
+import ast
 import gzip
 import re
 import shutil
@@ -19,10 +20,25 @@ FILES = ["usr/bin/cleave", "usr/share/bash-completion/completions/cleave",
          "usr/share/man/man1/cleave.1.gz", "usr/share/zsh/vendor-completions/_cleave"]
 PROJECT = Path(__file__).resolve().parent.parent.parent
 # Compilers that `lower` knows, and the scripts that talk to them.
-BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/capture_inputs.py", "scripts/capture_torch.py",
-            "scripts/child.py", "scripts/comparing.py", "scripts/convert_opset.py", "scripts/device_replay.py", "scripts/guard.py",
-            "scripts/onnx_chain.py", "scripts/onnx_deployed.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
-            "scripts/chains.py", "scripts/reports.py", "scripts/runner.py", "scripts/tflite_chain.py", "scripts/torch_chain.py"]
+BACKENDS = ["samples/backends/*", "scripts/backends/*.py"]
+# The scripts that cleave starts, and the modules that runner.py imports by their names.
+STARTED = ["capture_inputs", "capture_torch", "convert_opset", "runner", "onnx_chain", "onnx_deployed", "tflite_chain", "torch_chain"]
+
+
+def with_imports(names):
+    """These modules of scripts/ and those of scripts/ that they import."""
+    found, left = set(), list(names)
+    while left:
+        path = PROJECT / "scripts" / f"{left.pop()}.py"
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                left += [one.name for one in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                left.append(node.module)
+    return found
 
 
 class Test:
@@ -50,8 +66,8 @@ class Test:
     def contents(self, package, version):
         listed = output("dpkg-deb", "--contents", package)
         found = sorted(re.findall(r" \./(\S*[^/\s])$", listed, re.M))
-        wanted = FILES + [f"usr/share/cleave/{path.relative_to(PROJECT)}" for pattern in BACKENDS
-                          for path in PROJECT.glob(pattern)]
+        files = {path for pattern in BACKENDS for path in PROJECT.glob(pattern)} | with_imports(STARTED)
+        wanted = FILES + [f"usr/share/cleave/{path.relative_to(PROJECT)}" for path in files]
         wanted += [f"usr/share/cleave/lists/{path.name}" for pattern in ("*.json", "LICENSE*.txt")
                    for path in PROJECT.glob(f"samples/lists/{pattern}")]
         self.expect(found == sorted(wanted), f"files: {sorted(set(found) ^ set(wanted))}")

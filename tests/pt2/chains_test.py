@@ -11,6 +11,7 @@ Exit status 1 if one differs, or is refused without a reason. Refusals are count
 """
 
 import argparse
+import copy
 import json
 import random
 import subprocess
@@ -18,11 +19,14 @@ import sys
 import tempfile
 import time
 import zipfile
+from functools import partial
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2] / "scripts"), str(Path(__file__).parent)]
 import torch
+from torch.utils import _pytree as pytree
 
+import guard
 import torch_chain
 
 
@@ -68,6 +72,45 @@ def split(cleave, arguments, folder):
     return out
 
 
+def part_count(out):
+    return len(guard.read_chain(out)["order"])
+
+
+def plain_symbol(dim):
+    """The name of a dim that is a symbol; None for numbers and composed sizes."""
+    expression = getattr(getattr(dim, "node", None), "expr", None)
+    return str(expression) if expression is not None and expression.is_Symbol else None
+
+
+def with_other_sizes(factor, program, inputs):
+    """Inputs of other sizes in their symbolic dims; None where the program has no such dim.
+
+    The sizes of equal symbols stay equal, and within the program's range.
+    """
+    leaves, tree = pytree.tree_flatten(copy.deepcopy(inputs))
+    recorded = {node.name: node.meta.get("val") for node in program.graph.nodes}
+    ranges = {str(symbol): limits for symbol, limits in program.range_constraints.items()}
+    specs = [spec for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    is_changed = False
+    generator = torch.Generator().manual_seed(factor)
+    for i, (leaf, spec) in enumerate(zip(leaves, specs)):
+        value = recorded.get(getattr(spec.arg, "name", None))
+        if not isinstance(leaf, torch.Tensor) or value is None:
+            continue
+        shape = list(leaf.shape)
+        for axis, dim in enumerate(value.shape):
+            symbol = plain_symbol(dim)
+            if symbol is None or symbol not in ranges:
+                continue
+            highest = min(int(ranges[symbol].upper), 64) if ranges[symbol].upper < 10**6 else 64
+            shape[axis] = max(int(ranges[symbol].lower), min(highest, shape[axis] + factor))
+        if shape != list(leaf.shape):
+            is_changed = True
+            picked = torch.randint(0, max(leaf.numel(), 1), shape, generator=generator)
+            leaves[i] = leaf.reshape(-1)[picked]
+    return pytree.tree_unflatten(leaves, tree) if is_changed else None
+
+
 def check(cleave, label, arguments, reference, tally, folder):
     try:
         out = split(cleave, arguments, folder)
@@ -75,9 +118,9 @@ def check(cleave, label, arguments, reference, tally, folder):
             tally.refused += 1
             print(f"  {label}: refused: {out.splitlines()[0][:150]}")
             return
-        outcome = torch_chain.check_split(out, reference, sizes=2)
-        tally.parts.append(outcome.parts)
-        tally.sizes += outcome.sizes
+        outcome = torch_chain.check_split(out, reference, others=[partial(with_other_sizes, factor) for factor in (1, 2)])
+        tally.parts.append(part_count(out))
+        tally.sizes += sum(row.what.startswith("chain, other inputs") for row in outcome.rows)
         tally.faults += [f"{label}: {fault}" for fault in outcome.all_faults()]
         tally.equal += outcome.passed
     except Exception as cause:  # torch's own failures, too: each is said

@@ -410,6 +410,9 @@ def test_torch_all_forms_run(folder):
         expect(direct("verify", model, folder / name), 0, "equal: 1 output, bit for bit, from ")
         expect(direct("run", folder / name, "--dim", "s77=5", *(["--overlap"] if name == "targets" else [])), 0, "float[5, 10]")
     expect(direct("verify", model, folder / "split", "--dim", "batch=5"), 3, 'no symbolic dim "batch" (it has: s77)')
+    capture = [sys.executable, RUNNER.parent / "capture_torch.py", folder / "outside", "-o", folder / "captured"]
+    done = subprocess.run(capture, capture_output=True, text=True, check=False)
+    expect((done.returncode, done.stdout + done.stderr), 0, "captured: ")
 
 
 def test_torch_has_a_tolerance_and_says_when_to_use_it(folder):
