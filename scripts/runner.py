@@ -99,7 +99,8 @@ def work(options, module):
     except ImportError as error:
         ours = {name.replace("-", "_") for name in PACKAGES[module].split()}
         is_ours = (error.name or "").partition(".")[0] in ours
-        raise guard.Missing(guard.module_text(error, PACKAGES[module] if is_ours else "")) from error
+        text = guard.module_text(error, PACKAGES[module] if is_ours else "")
+        raise guard.Missing(f"{text}, which {sys.executable} has not: --python names another") from error
     return report.content()
 
 

@@ -415,7 +415,8 @@ struct CommandLine::Parser {
                             : &command == &app ? "unknown command "
                                                : "unexpected argument ") +
                 escaped_in_quotes(unknown);
-      if (!option && &command == &app && unknown.find_first_of("./") != unknown.npos) {
+      const bool is_path = unknown.find_first_of("./") != unknown.npos || is_folder(unknown);
+      if (!option && &command == &app && is_path) {
         message = escaped_in_quotes(unknown) + what_path_is_not(unknown);
       }
       if (const std::string near = suggestion(app, command, unknown); !near.empty()) {

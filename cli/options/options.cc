@@ -101,11 +101,6 @@ std::string checked_value(const Option& option, const std::string& text) {
 
 namespace {
 
-// "./m/x.onnx" and "m/x.onnx" are the same.
-std::string plain_path(const std::string& path) {
-  return std::filesystem::path(path).lexically_normal().string();
-}
-
 template <class Bindings>
 void override_with(Bindings& bindings, const Bindings& own) {
   for (const auto& binding : own) {

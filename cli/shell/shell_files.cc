@@ -51,8 +51,8 @@ constexpr std::size_t kHelpColumn = 30;  // where texts begin
 
 // "-s,--support [NAME=]LIST"
 std::string label_of(const Option& option) {
-  const std::string value = takes_value(option) ? " " + option.value_text() : "";
-  return std::string(option.names) + value;
+  const std::string value = option.is_flag() ? "" : option.value_text();
+  return std::string(option.names) + (value.empty() ? "" : " " + value);
 }
 
 // Text below a label that is too long for its column begins in the next line.
@@ -62,13 +62,18 @@ void add_entry(Page& page, const std::string& label, const std::string& text) {
   page.fact("", text, kHelpColumn);
 }
 
-// The text up to its first "; ", " (" or ": ", and to a comma before that if a line of help ends there.
+// The text up to its first "; ", without what is in brackets; where that is longer than a line, up to a comma.
 std::string brief(std::string_view text) {
-  std::string first(text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(": ")})));
-  constexpr std::size_t kMost = kTextColumns - kHelpColumn;
+  std::string first(text.substr(0, text.find("; ")));
+  for (std::size_t open = first.find(" ("); open != first.npos; open = first.find(" (")) {
+    const std::size_t close = first.find(')', open);
+    if (close == first.npos) break;
+    first.erase(open, close - open + 1);
+  }
+  constexpr std::size_t kMost = kTextColumns - kHelpColumn, kLeast = 24;
   if (first.size() <= kMost) return first;
   const std::size_t comma = first.rfind(", ", kMost);
-  return comma == first.npos ? first : first.substr(0, comma);
+  return comma == first.npos || comma < kLeast ? first : first.substr(0, comma);
 }
 
 std::string text_of(const Option& option, Commands command) {

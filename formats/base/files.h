@@ -568,6 +568,9 @@ std::string parent_folder(const std::string& path);
 // Follows links; false when there is nothing at the path.
 bool is_folder(const std::string& path);
 
+// "./m/x.onnx" and "m/x.onnx" are the same.
+std::string plain_path(const std::string& path);
+
 // Refuses when an input has changed: a result made from it would describe a file that no longer
 // exists.
 Status<Diagnostics> check_inputs_unchanged();

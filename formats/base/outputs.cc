@@ -381,6 +381,10 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
+std::string plain_path(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
 std::string behind_links(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
@@ -562,7 +566,10 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
   folder.real_ = behind_links(folder.final_);
   if (mode_at(folder.real_)) {
     if (!is_folder(folder.real_)) return fault(path, "exists already and is not a folder");
-    if (!force) return fault(path, std::string(kExists));
+    std::error_code error;
+    if (!force && !std::filesystem::is_empty(folder.real_, error)) {
+      return fault(path, std::string(kExists));
+    }
     if (auto ours = check_is_ours(folder.real_, folder.final_); !ours) return ours.error();
     folder.replaced_ = file_id(folder.real_);
   }

@@ -517,17 +517,20 @@ constexpr Option kOptions[] = {
     row(G::model, "OTHER", "", of::diff, "the model to compare with", {.role = FileRole::input}),
     row(G::model, "MODEL", "", of::to, "the model to compare with", {.role = FileRole::input}),
     row(G::model, "ACTION", "{show,new,lint}", of::lists,
-        "show: name the lists that are known, or say what those named FILE have; new: begin a list "
-        "from models; lint: find faults of a list",
+        "show the lists that are known, or what those named FILE have; begin a new one from "
+        "models; "
+        "lint one: find its faults",
         {.required = of::lists}),
-    row(G::model, "FILE", "", of::lists, "show: lists; new: models; lint: the list, then models",
+    row(G::model, "FILE", "", of::lists,
+        "lists to show, models for a new list, or a list to lint and then models",
         {.role = FileRole::input, .repeat = Repeat::spread}),
     row(G::model, "ACTION", "{check,list}", of::backend,
-        "check: test that the backend takes models, computes them right, and refuses what is no "
-        "model; list: print the known backends",
+        "list the known backends, or check one: that it takes models, computes them right, and "
+        "refuses "
+        "what is no model",
         {.required = of::backend}),
     row(G::model, "BACKEND", "", of::backend,
-        "for check: a backend file, the name of a known backend, or NAME='program {model} -o "
+        "what to check: a backend file, the name of a known backend, or NAME='program {model} -o "
         "{out}'"),
     row(G::model, "TOPIC", "", of::help, "a chapter of the guide, words of its title, or a command",
         {.repeat = Repeat::spread}),
@@ -609,7 +612,7 @@ constexpr Option kOptions[] = {
     row(G::list, "--combine", "", of::check,
         "take all lists as one: a node is supported when any of them accepts it"),
     row(G::list, "--name", "NAME", of::lists, "the name of the list that is made", {.rank = 4}),
-    row(G::list, "--strict", "", of::lists, "lint: exit 1 on warnings, too", {.rank = 5}),
+    row(G::list, "--strict", "", of::lists, "exit 1 on warnings of lint, too", {.rank = 5}),
 
     // ---- split ----
     row(G::split, "--min-acc-module-size", "NODES", kSplits,
@@ -884,8 +887,8 @@ constexpr Option kOptions[] = {
     row(G::output, "--svg", "", of::draw,
         "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it", {.rank = 4}),
     row(G::output, "--what", "WHAT", of::draw,
-        "support: the whole model; preview: partitions and what flows between them; or a "
-        "partition's name",
+        "what to draw: support (the whole model), preview (partitions and what flows between "
+        "them), or a partition by its name",
         {.by_default = "support", .rank = 5}),
     row(G::output, "--color-by", "{support,time,flops,bytes}", of::draw,
         "what the colours show: support, or what each node takes of the time, FLOPs or bytes",

@@ -965,7 +965,8 @@ Baseline take_baseline(const Field& document) {
   for (const auto& [model, lists] : reports.object().items()) {
     const Field of_model = reports.at(model);
     for (const auto& [list, report] : of_model.object().items()) {
-      baseline.results.emplace(std::pair(model, list), take_report(of_model.at(list)));
+      baseline.results.emplace(std::pair(plain_path(model), plain_path(list)),
+                               take_report(of_model.at(list)));
     }
   }
   return baseline;
@@ -1014,7 +1015,7 @@ NamedPlaces EarlierResult::places_as(const TargetPlaces& others) const {
 
 const EarlierResult* Baseline::find(const std::string& model, const std::string& list) const {
   if (is_single) return &results.begin()->second;
-  const auto found = results.find({model, list});
+  const auto found = results.find({plain_path(model), plain_path(list)});
   return found == results.end() ? nullptr : &found->second;
 }
 

@@ -313,7 +313,7 @@ std::string best_option_text(const OptionTrials& trials) {
     add(counted(then.acc_subgraphs, "accelerator partition") + " instead of " +
         count_text(now.acc_subgraphs));
   }
-  const bool has_flops = now.flops.total > 0 && then.flops.total > 0;
+  const bool has_flops = now.flops.have_share() && then.flops.have_share();
   const std::string was = share_text(has_flops ? now.flops : now.nodes);
   const std::string is = share_text(has_flops ? then.flops : then.nodes);
   if (is != was) {

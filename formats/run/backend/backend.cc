@@ -12,6 +12,7 @@
 #include <re2/re2.h>
 
 #include "core/base/quantity.h"
+#include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/json.h"
 
@@ -584,6 +585,12 @@ Result<Backend, std::string> parse_short_backend(std::string_view text) {
   const auto words = shell_words(text.substr(equals + 1));
   if (!words) return std::string("has a quote that is not closed");
   if (words->empty()) return std::string("has no command after \"=\"");
+  const auto names_model = [](const std::string& word) {
+    return word.find("{model}") != word.npos;
+  };
+  if (std::ranges::none_of(*words, names_model)) {
+    return std::string("does not say where the command gets its model: write {model} in it");
+  }
   for (const std::string& word : *words) {
     const std::size_t unknown = find_unknown_placeholder(word);
     if (unknown == word.npos) continue;
@@ -635,10 +642,8 @@ std::string name_of(const std::string& path) { return fs::path(path).stem().stri
 Diagnostics unknown_backend(const std::string& text) {
   Diagnostic fault =
       diagnostic_of(text, "is not a backend file, and no backend of that name is known");
-  std::string names;
-  for (const std::string& path : backend_files()) {
-    names += (names.empty() ? "" : ", ") + name_of(path);
-  }
+  const std::vector<std::string> known = backend_files();
+  const std::string names = capped_list(known, known.size(), name_of);
   fault.notes.push_back(names.empty()
                             ? "no folder of backend files is known: set CLEAVE_BACKENDS to "
                               "samples/backends of cleave's sources"
@@ -683,6 +688,8 @@ Loaded<LoadedBackend> find_backend(const std::string& text) {
   }
   std::error_code error;
   const bool is_file = fs::exists(text, error);
+  // A command without NAME= before it is no file, whatever is in it.
+  if (!is_file && text.find('{') != text.npos) return unknown_backend(text);
   if (text.find('/') != text.npos || (is_file && text.ends_with(".json"))) {
     return read_backend_file(text);
   }

@@ -195,12 +195,15 @@ function showPart(index) {
 }
 
 function showOverview() {
-  const causes = data.causes.slice(0, 12).map((cause) => make("li", {},
+  const most = 12;
+  const more = data.causes.length - most;
+  const causes = data.causes.slice(0, most).map((cause) => make("li", {},
     link(cause.text, () => showCause(cause)), make("small", {}, ` ${counted(cause.count, "node")}`)));
   side.replaceChildren(
     make("h3", {}, !causes.length ? "All nodes are on the accelerator"
       : data.devices ? "Why targets do not run nodes" : "Why nodes are on the CPU"),
     make("ol", {}, ...causes),
+    ...(more > 0 ? [make("p", {}, `... and ${counted(more, "more cause")}`)] : []),
     ...data.notes.map((note) => make("p", {}, make("small", {}, note))));
 }
 
