@@ -43,7 +43,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
-// On GitHub printed text may contain commands: see ci_text.h.
+// On GitHub printed text may contain commands: formats/base/text.h has the forms.
 bool is_read_by_ci() {
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   return actions != nullptr && *actions != '\0';

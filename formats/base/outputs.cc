@@ -197,7 +197,7 @@ std::optional<std::vector<MoveJournal::Move>> read_journal(const std::string& pa
   return moves;
 }
 
-// Where a move leaves the old file: see renaming.h.
+// Where a move leaves the old file: see formats/base/files.h, "renaming".
 std::vector<std::string> places_of_old(const std::string& from, const std::string& name) {
   return {from + "/" + name, from + "/" + name + "-old"};
 }

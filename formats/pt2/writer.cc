@@ -672,7 +672,7 @@ BytePieces ZipPieces::finish() && {
 }
 
 // Steps of writing a split:
-// 1. plan the split (split_plan.h);
+// 1. plan the split ("split plan" above);
 // 2. write an archive for each partition and one for the root, or all of them into one archive;
 // 3. describe the chain of calls for the manifest.
 

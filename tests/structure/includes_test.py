@@ -5,7 +5,8 @@ Layers go one way: a file includes files of its own layer and of those below it.
 use each other, but not in a circle. Core includes the standard library only; headers of formats are free of
 libraries. A source has at most 1,500 lines. The splitter includes no shelf, and a shelf only those that it names.
 A file includes, itself or through another one, what declares each function that it calls and each type that it
-names: without that it builds only by chance.
+names: without that it builds only by chance. A source that a comment names exists: a path from the project's folder,
+or the name of a file beside.
 
 usage: includes_test.py PROJECT_FOLDER      exit status 1 when an include breaks a rule
 """
@@ -97,6 +98,19 @@ def faults_of_shelves(root, path, table):
             yield f'{path}: {own or "the splitter"} must not include "{header}" of {other}'
 
 
+SOURCE_IN_COMMENT = re.compile(r"[\w./-]*\w\.(?:h|cc)\b")
+# Beginnings of paths in other projects, as in `Source: onnxruntime/core/common/profiler.cc`.
+OTHERS = ("onnxruntime/", "core/framework/")  # both of ONNX Runtime
+
+
+def faults_of_comments(root, path, text):
+    """Sources that comments of the file name and that are not there: they were moved or renamed."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for name in SOURCE_IN_COMMENT.findall(line.partition("//")[2]):
+            if not (name.startswith(OTHERS) or (root / name).is_file() or (path.parent / name).is_file()):
+                yield number, f"names {name}, which does not exist"
+
+
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) ([A-Z]\w*)[^;{]*\{|^using ([A-Z]\w*) =", re.M)
 FUNCTION = re.compile(r"^(?:inline |constexpr )*[A-Za-z_][\w:<>,*& ]*[ &*>]([a-z]\w*)\(", re.M)
@@ -159,6 +173,7 @@ def main():
             text = path.read_text(encoding="utf-8")
             faults += faults_of_shelves(root, name, table)
             faults += [f"{name}:{line}: {what}" for line, what in faults_of(path, room, text)]
+            faults += [f"{name}:{line}: {what}" for line, what in faults_of_comments(root, path, text)]
             lines += text.count("\n")
             if text.count("\n") > MOST_LINES:
                 faults.append(f"{name} has more than {MOST_LINES} lines")
