@@ -428,6 +428,7 @@ std::string find_script(const std::string& name, const std::string& what) {
 
 namespace {
 
+// A user who waits ends it himself; this is for a script that nobody watches.
 constexpr double kMostSeconds = 24 * 3600;
 constexpr int kSkipped = 77;  // a module of Python is missing
 

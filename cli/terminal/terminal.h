@@ -49,7 +49,7 @@ struct InputChanged {
 // Writes all of the text to standard output. If the reader has gone (`cleave draw ... | head`), the
 // rest is dropped, and the exit code is that of the work. `written` lists what the command has
 // written before and is complete. With GITHUB_ACTIONS set, names cannot act as commands to the
-// runner: see ci_text.h.
+// runner: formats/base/text.h says how.
 void write_stdout(std::string_view text, const std::vector<std::string>& written = {});
 // The same for a text that is meant as commands to the runner.
 void write_commands(std::string_view text, const std::vector<std::string>& written = {});

@@ -265,7 +265,7 @@ class ShapeOverlay {
 // Graph: a model as every pass sees it. Built once by GraphBuilder, never changed. A Graph is a
 // handle: a copy shares all records with its original. Where a run or a trace showed shapes that
 // the model leaves open, with_shapes() makes a graph that shows them; the model's own stays as it
-// was read (core/graph/shapes.h).
+// was read (ShapeOverlay, above).
 //
 //   nodes       callable nodes, the ones that are split. Ids 0..node_count()-1 in topological
 //               order, so "earlier" is "<". This order is the *model order*.
@@ -537,7 +537,7 @@ bool is_random_op(std::string_view op);
 // the file, and before it by those that precede it, though no data goes between them. Views of a
 // tensor, and the results of writes, share its memory.
 //
-// torch.export programs have schemas, which say more: formats/models/pt2/effects.h.
+// torch.export programs have schemas, which say more: formats/pt2/pt2.h, "effects".
 
 // Ascending by the later node. Empty for most graphs. Linear in operands, near enough.
 std::vector<RunOrder> order_of_writes(const Graph& graph);

@@ -612,8 +612,8 @@ struct KeepBasis {
 KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
                                   const SplitOptions& options, const KeepBasis& basis);
 
-// The minimum size of accelerator subgraphs with the least time of an inference; of equals the
-// smallest, at least 1. Tries each size that occurs, at most 64 of them. Linear for each.
+// The minimum size of accelerator subgraphs with the least time of an inference; the smallest
+// on a tie, at least 1. Tries each size that occurs, at most 64 of them. Linear for each.
 std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
                              const LatencyInput& input);
 

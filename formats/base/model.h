@@ -81,7 +81,7 @@ class ShapeBinder {
 // LoadedModel: a model that was read, whatever its format. Passes use the graph; the writer of the
 // same format also uses the origin, which knows the offsets of things in the file.
 
-struct OnnxModel;  // formats/models/onnx/index/model.h
+struct OnnxModel;  // formats/onnx/index/index.h
 
 // Deletes the index of an ONNX file. Defined next to the index, so that this folder needs no ONNX
 // header.
@@ -89,14 +89,14 @@ struct DeleteOnnxModel {
   void operator()(OnnxModel* model) const noexcept;
 };
 
-struct Pt2Model;  // formats/models/pt2/model.h
+struct Pt2Model;  // formats/pt2/pt2.h
 
 // Deletes the data kept from a torch.export archive. Defined next to its readers.
 struct DeletePt2Model {
   void operator()(Pt2Model* model) const noexcept;
 };
 
-struct TfliteModel;  // formats/models/tflite/model.h
+struct TfliteModel;  // formats/tflite/tflite.h
 
 // Deletes the data kept from a TensorFlow Lite file. Defined next to its readers.
 struct DeleteTfliteModel {

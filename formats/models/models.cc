@@ -340,6 +340,8 @@ std::string parameter_path(const LoadedModel& model, ValueId parameter) {
 
 namespace {
 
+// What classifiers of pictures are trained with, since ImageNet. It is an assumption, and reports
+// say so.
 constexpr std::int64_t kImageSize = 224;
 
 bool has_unnamed_dim(const Graph& graph, ValueId value) {
@@ -462,6 +464,8 @@ std::vector<std::string> size_options(const ShapeBindings& sizes) {
 }
 
 std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node) {
+  // As when shapes are inferred: a condition that can be set is near an input, and the limit ends a
+  // walk through paths that part and meet again.
   constexpr std::size_t kMostSteps = 64;
   const auto is_single = [&](ValueId value) {
     if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return false;
@@ -505,6 +509,10 @@ namespace {
 struct LikelySizes {
   std::int64_t height, width, other;
 };
+// Sides of pictures, and any other dim. 224 is what classifiers take; 48 and 32 high are lines of
+// text for recognition; 640 is usual for detection, and 16,000 are a second of sound at 16 kHz. The
+// set with the fewest misfits, then the fewest open shapes, is proposed, so one that fits nothing
+// costs a reading of the model. The order decides a tie: the commonest come first.
 constexpr std::array<LikelySizes, 8> kLikely = {{{224, 224, 128},
                                                  {320, 320, 512},
                                                  {48, 320, 16},

@@ -288,6 +288,9 @@ std::optional<OnnxLocation> OnnxSplitJob::reference(std::uint32_t initializer) c
 }
 
 std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements) {
+  // The documentation of ONNX asks for offsets in pages, so that runtimes can map weights. For
+  // weights below 1 MiB a page each would be mostly zeros: they are read, and 64 bytes suit vector
+  // instructions and lines of the cache.
   constexpr std::uint64_t kMapped = 1 << 20, kPage = 4096, kVector = 64;
   static constexpr std::array<char, kPage> kZeros = {};
   const std::uint64_t unit = elements.length >= kMapped ? kPage : kVector;
@@ -414,6 +417,8 @@ std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
 
 // How much of the partitions' weights are copies; "" when that is little.
 std::string copies_note(const OnnxSplitJob& job) {
+  // Scales and tables that several partitions read are in most models; only what one would notice
+  // on a disk is worth a note. Chosen, not measured.
   constexpr std::uint64_t kLittle = std::uint64_t{8} << 20U;
   const RootWeights weights = job.options.weights();
   if (weights == RootWeights::shared || weights == RootWeights::reference) return {};

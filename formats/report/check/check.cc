@@ -36,6 +36,7 @@ namespace cleave {
 
 namespace {
 
+// Reasons may blame each other in a circle; no chain of a real model is as long.
 constexpr std::size_t kLongestChain = 10'000;
 
 // The rule that caused the reason, found by following the nodes to blame.

@@ -554,6 +554,8 @@ std::string schedule_text(const ScheduleReport& report) {
 namespace {
 
 constexpr double kWidth = 1200, kRow = 30, kLeft = 70;
+// The boxes are for a browser, which draws each on its own; a schedule has stages times
+// microbatches of them. Chosen, not measured.
 constexpr std::size_t kMostBoxes = 20'000;
 
 struct Look {

@@ -52,7 +52,7 @@ Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList
 
 // ---- model ties ----
 //
-// The constraints that a model puts on its split besides the flow of data (core/split/node_ties.h).
+// The constraints that a model puts on its split besides the flow of data (NodeTies of core/split/split.h).
 
 // Of operators of torch.export programs that write in place, of variables of TensorFlow Lite, and of
 // ONNX nodes that share a compiled context; other models have no ties.

@@ -82,6 +82,7 @@ Result<WrittenModels, Fault> write_pt2_models(const LoadedModel& model, const Mo
                                  options.progress);
   if (!written) return std::move(written).error();
   std::vector<std::string> notes;
+  // What one would notice on a disk; smaller copies are no news.
   constexpr std::uint64_t kLarge = std::uint64_t{64} << 20U;
   if (written->root_copies >= kLarge) {
     notes.push_back("root.pt2 has " + bytes_text(written->root_copies) +
@@ -154,6 +155,8 @@ GivenOptions options_of(const OnnxWriteOptions& options, PartFiles files, Tflite
 // Refuses to write very many copies of constants. Each partition holds the constants that it needs,
 // with the nodes that make them, so a small model could become gigabytes of files.
 Status<Fault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
+  // At a few hundred bytes a node, these are already hundreds of megabytes that compute nothing.
+  // Chosen.
   constexpr std::size_t kMostCopies = 2'000'000;
   const std::size_t copies = pieces.parts.constant_copies;
   if (copies <= kMostCopies) return Done{};
@@ -203,6 +206,8 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
 
 namespace {
 
+// Graphviz takes minutes for more boxes than that, and nobody finds a node among them. Above, op
+// types are drawn.
 constexpr std::size_t kCollapseAbove = 2000;
 constexpr std::size_t kMostDrawn = 200;  // partitions that are drawn unless more are asked for
 
