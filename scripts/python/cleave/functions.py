@@ -274,8 +274,8 @@ def split(
         made coarser or left out, and the report says which
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
         each of up to 200 partitions is drawn
-    weights: where the root has its weights: external (in the partitions' files beside it), inline, shared (once, in
-        weights.bin) or reference (in the model's files; DIR is its folder) [external]
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
     annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
         Runtime can place it
     bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
@@ -428,8 +428,8 @@ def stage(
     html: also write the report as one page for a browser
     layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
         made coarser or left out, and the report says which
-    weights: where the root has its weights: external (in the partitions' files beside it), inline, shared (once, in
-        weights.bin) or reference (in the model's files; DIR is its folder) [external]
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
     annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
         Runtime can place it
     bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
@@ -671,8 +671,8 @@ def partition(
     html: also write the report as one page for a browser
     layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
         made coarser or left out, and the report says which
-    weights: where the root has its weights: external (in the partitions' files beside it), inline, shared (once, in
-        weights.bin) or reference (in the model's files; DIR is its folder) [external]
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
     annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
         Runtime can place it
     bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
@@ -1610,7 +1610,7 @@ def lint(
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
-    strict: lint: exit 1 on warnings, too
+    strict: exit 1 on warnings of lint, too
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.lint import Lint
@@ -1751,8 +1751,8 @@ def split_module(
         made coarser or left out, and the report says which
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
         each of up to 200 partitions is drawn
-    weights: where the root has its weights: external (in the partitions' files beside it), inline, shared (once, in
-        weights.bin) or reference (in the model's files; DIR is its folder) [external]
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
     annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
         Runtime can place it
     bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
