@@ -68,6 +68,8 @@ def parse_options(arguments):
         parser.add_argument("--times", metavar="N", type=int,
                             help="so many calls, one after the other: state shows, and times are medians (run: 1; verify: 1 for "
                             "ONNX, 2 for .pt2, 3 for .tflite)")
+        parser.add_argument("--steps", metavar="N", type=int,
+                            help="ONNX models with state: so many steps, each with the state that the one before made (see onnx_steps.py)")
         parser.add_argument("--ep", metavar="NAME", help="ONNX: run accelerator partitions with this execution provider of ONNX "
                             "Runtime, such as openvino")
         parser.add_argument("--import", metavar="MODULE", dest="modules", action="append", default=[],
@@ -84,6 +86,10 @@ def parse_options(arguments):
     parser = adder.choices[options.command]
     if options.times is not None and options.times < 1:
         parser.error("--times is 1 or more: without a call nothing is compared")
+    if options.steps is not None and options.steps < 1:
+        parser.error("--steps is 1 or more")
+    if options.steps and (options.times or getattr(options, "overlap", False)):
+        parser.error("--steps is for itself: leave --times and --overlap out")
     for name in ("rtol", "atol"):
         if (getattr(options, name) or 0) < 0:
             parser.error(f"--{name} is 0 or more")
@@ -93,7 +99,9 @@ def parse_options(arguments):
 def work(options, module):
     """In the child: the content of the Report."""
     try:
-        report = getattr(__import__(module), options.command)(options)
+        if options.steps and module != "onnx_chain":
+            raise guard.BadFile(f"{options.folder}: --steps is for ONNX models; the state of others is kept from call to call: --times N")
+        report = getattr(__import__("onnx_steps" if options.steps else module), options.command)(options)
     except guard.WrongUsage as error:  # of what a file holds: 2 is for words of the command line alone
         raise guard.BadFile(str(error)) from error
     except ImportError as error:
