@@ -46,7 +46,8 @@ from chains import overlap_row, tell_outputs
 from comparing import EXACT, Tolerance, arrays_of, chosen, compare, gap
 from device_replay import peaks_by_target, tensor_bytes
 from guard import WrongUsage, counted, first_line
-from ort_inputs import as_split, find_inputs, read_data_set, values_of_texts
+from ort_inputs import find_inputs, read_data_set, values_of_texts
+from ort_state import as_split
 from ort_values import (
     CPU,
     OPTIMISED,
@@ -482,7 +483,7 @@ def check_split(original, folder, dims=None, inputs=None, seed=0, tolerance=None
 def original_of(path, manifest, dims, inputs, seed, is_root=False):
     if not Path(path).is_file():
         raise WrongUsage(f"{path}: there is no such file")
-    dims, inputs = as_split(path, manifest, dims, inputs)
+    dims, inputs = as_split(path, manifest, dims, inputs, seed)
     settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
     return Original(path, dims, inputs, seed, settings, is_root)
 

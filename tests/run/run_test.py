@@ -385,6 +385,17 @@ def test_onnx_steps_draw_what_is_not_given(folder):
     assert np.array_equal(logits[0], logits[1]) and not np.array_equal(logits[0], logits[2]), logits
 
 
+def test_onnx_state_masks_and_positions_fit_in_a_single_run(folder):
+    """Sizes that are drawn apart from each other are refused by the model."""
+    out = decoder_split(folder)
+    expect(run("verify", folder / "decoder.onnx", out), 0, "equal: 5 outputs, bit for bit")
+    expect(run("run", out, "--outputs", folder / "out.npz"), 0, "equal: 5 outputs")
+    with np.load(folder / "out.npz") as made:
+        assert made["present_k"].shape == (1, 2, 4) and made["present_k"][0, 0].any()
+    no_state = split(folder, folder / "decoder.onnx", ["Add", "MatMul", "Concat"])
+    expect(run("run", no_state), 3, "runs with none of the inputs tried")
+
+
 def test_onnx_a_fault_of_a_later_step_is_told_with_its_step(folder):
     """The first step, whose state is empty, is equal."""
     import onnx
