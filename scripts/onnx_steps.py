@@ -35,23 +35,25 @@ class Loop:
     """A model that is called step by step, with its own state. `call`: of all inputs by name, gives the outputs."""
 
     def __init__(self, row, call, steps):
-        self.row, self.call, self.pairs = row, call, steps.pairs
+        self.row, self.call = row, call
         self.state = steps.first()
         self.seconds = []
 
-    def step(self, feeds):
+    def step(self, feeds, steps):
+        """Makes a step: the contents of its outputs."""
+        given = {pair.input: pair.given_to(self.state[pair.input], steps.seen) for pair in steps.pairs}
         child.tell(f"running {self.row.what}")
         begin = time.perf_counter()
-        made = self.call({**feeds, **self.state})
+        made = self.call({**feeds, **given})
         self.seconds.append(time.perf_counter() - begin)
-        self.state = {pair.input: pair.after(self.state[pair.input], made.get(pair.output)) for pair in self.pairs}
+        self.state = {pair.input: pair.after(given[pair.input], made.get(pair.output)) for pair in steps.pairs}
         return {name: value.content() for name, value in made.items()}
 
-    def compare(self, number, wanted, feeds, tolerance, missing):
+    def compare(self, number, wanted, feeds, steps, tolerance, missing):
         """Makes the step and fills in the row. Returns what the step made, None where nothing is to follow. `missing`: outputs that
         need not be there."""
         try:
-            made = self.step(feeds)
+            made = self.step(feeds, steps)
         except Exception as error:
             self.row.ran = "no"
             self.row.fault(NOT_RUN, f"step {number}: {first_line(error)}")
@@ -129,10 +131,10 @@ def stepped(options, path, is_root):
     report.ran = f"ran: {counted(len(rows), 'partition')}" if is_root else ""
     made: dict | None = {}
     for number in range(1, options.steps + 1):
-        feeds = steps.at(number - 1, original.state)
+        feeds = steps.at(number - 1)
         child.tell(child.ORIGINAL)
-        wanted = original.step(feeds)
-        ends = [loop.compare(number, wanted, feeds, tolerance, missing if loop is chain else ())
+        wanted = original.step(feeds, steps)
+        ends = [loop.compare(number, wanted, feeds, steps, tolerance, missing if loop is chain else ())
                 for loop, tolerance in zip(loops, tolerances)]  # fmt: skip
         made = ends[-1]
         if None in ends:

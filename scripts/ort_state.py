@@ -93,20 +93,24 @@ class Pair:
             self.first = value_of_bits(np.zeros(shape, kind), self.element)
 
     def after(self, old, made):
-        """The state after a step which had `old` and made `made`, which may be None."""
+        """What is kept of a step which had `old` and made `made`, which may be None: on a long axis all entries."""
         if made is None or (self.kind == "constant" and not bits_of(made, self.element).size):
             return old
-        if not self.is_long:
+        if self.kind != "appended":
             return made
-        entries = bits_of(made, self.element)
-        if self.kind == "appended":
-            entries = np.concatenate([bits_of(old, self.element), entries], self.axis)
-        elif self.size is None:
-            return made
-        if self.size is not None:
-            length = entries.shape[self.axis]
-            entries = np.take(entries, range(max(0, length - self.size), length), self.axis)
-        return value_of_bits(entries, self.element)
+        return value_of_bits(np.concatenate([bits_of(old, self.element), bits_of(made, self.element)], self.axis), self.element)
+
+    def given_to(self, kept, seen):
+        """What a step is given of what is kept: the last entries, as many as it takes, with zeros before them where there are
+        fewer. `seen`: how many entries are no padding."""
+        length = kept.content()[1][self.axis] if self.is_long else 0
+        size = min(seen, length) if self.size is None else self.size
+        if length == size:
+            return kept
+        entries = bits_of(kept, self.element)
+        entries = np.take(entries, range(max(0, length - size), length), self.axis)
+        lacking = [size - entries.shape[self.axis] if axis == self.axis else 0 for axis in range(entries.ndim)]
+        return value_of_bits(np.pad(entries, [(count, 0) for count in lacking]), self.element)
 
 
 def pairs_of(manifest, declared, outputs):
@@ -162,14 +166,24 @@ class Steps:
         self.shapes = shapes_for(self.declared.values(), self.dims, draw)
         for pair in self.pairs:
             pair.begin(self.shapes[pair.input], self.dims, self.declared[pair.input], self.given, random, has_entries)
-        self.seen = self.length(self.first(), 1) if has_entries else 0
+        long = next((pair for pair in self.pairs if pair.is_long), None)
+        is_filled = has_entries or (long is not None and long.input in self.given)
+        self.seen = (1 if long is None else long.first.content()[1][long.axis]) if is_filled else 0
 
     def first(self):
         return {pair.input: pair.first for pair in self.pairs}
 
-    def length(self, state, otherwise):
-        """How many entries a state has that grows."""
-        return next((state[pair.input].content()[1][pair.axis] for pair in self.pairs if pair.is_long), otherwise)
+    @property
+    def past(self):
+        """How many entries a step is given of a state that grows."""
+        return next((pair.size for pair in self.pairs if pair.is_long and pair.size is not None), self.seen)
+
+    @property
+    def ids(self):
+        """The name of the input of tokens; None where the model has none."""
+        names = [name for name, one in self.declared.items() if one.type in ("tensor(int64)", "tensor(int32)") and
+                 len(one.shape or []) > 1 and name not in self.kept and name not in POSITIONS and not is_mask(name)]  # fmt: skip
+        return names[0] if names and self.vocabulary else None
 
     @property
     def tokens(self):
@@ -185,25 +199,24 @@ class Steps:
         shape = self.given[name].content()[1]
         return shape[len(shape) - len(own):]
 
-    def filled(self, name, past):
+    def filled(self, name, pads):
         """What a mask has: ones for the entries that are filled, which are the last ones of a state that grows."""
         shape, axis = list(self.shapes[name]), len(self.shapes[name]) - 1
         dim = self.declared[name].shape[axis]
         is_fixed = isinstance(dim, int) or (name, axis) in self.dims or dim in self.dims
-        length = shape[axis] if is_fixed else past + self.tokens
+        length = shape[axis] if is_fixed else self.past + self.tokens
         shape[axis] = length
         mask = np.zeros(shape, bool)
-        count = min(self.seen + self.tokens, length)
+        count = min(self.seen + self.tokens - pads, length)
         if any(pair.is_long for pair in self.pairs):
             mask[..., length - count:] = True
         else:
             mask[..., :count] = True
         return mask if len(shape) < 4 else np.zeros(shape)  # one of four axes is added to the scores
 
-    def at(self, step, state):
-        """The Values of a step by name, without the state."""
+    def at(self, step, pads=0):
+        """The Values of a step by name, without the state. `pads`: how many of its tokens, the first, are padding."""
         random = np.random.default_rng([self.seed, step])
-        past = self.length(state, self.seen)
         feeds = {}
         for name, declared in self.declared.items():
             if name in self.kept:
@@ -212,18 +225,19 @@ class Steps:
             if name in self.given:
                 feeds[name] = self.given_at(name, step)
             elif is_mask(name):
-                feeds[name] = Value.of_array(self.filled(name, past).astype(NUMPY_TYPES[element_of(kind)]))
+                feeds[name] = Value.of_array(self.filled(name, pads).astype(NUMPY_TYPES[element_of(kind)]))
             elif name in POSITIONS:
-                positions = np.arange(self.seen, self.seen + (shape[-1] if shape else 1)).astype(NUMPY_TYPES[element_of(kind)])
+                first = self.seen - pads
+                positions = np.maximum(np.arange(first, first + (shape[-1] if shape else 1)), 0).astype(NUMPY_TYPES[element_of(kind)])
                 feeds[name] = Value.of_array(np.broadcast_to(positions if shape else positions[0], shape))
             elif name == "use_cache_branch":
                 feeds[name] = Value.of_array(np.full(shape, step > 0))
-            elif self.vocabulary and kind in ("tensor(int64)", "tensor(int32)") and len(shape) > 1:
+            elif name == self.ids:
                 ids = random.integers(0, self.vocabulary, size=guard.size_of_draw(name, shape))
                 feeds[name] = Value.of_array(ids.astype(NUMPY_TYPES[element_of(kind)]))
             else:
-                first = np.random.default_rng(self.seed) if name.startswith("encoder_") else random  # the same for all steps
-                feeds[name] = draw_value(kind, guard.size_of_draw(name, shape), self.draw, first)
+                own = np.random.default_rng(self.seed) if name.startswith("encoder_") else random  # the same for all steps
+                feeds[name] = draw_value(kind, guard.size_of_draw(name, shape), self.draw, own)
         return feeds
 
     def given_at(self, name, step):
@@ -244,7 +258,7 @@ def first_step(steps, session, has_entries=False):
             continue
         try:
             steps.begin(draw, has_entries)
-            feeds = {**steps.at(0, steps.first()), **steps.first()}
+            feeds = {**steps.at(0), **steps.first()}
             child.tell(f"{child.DRAWING}{number}")
             run_session(session, feeds, steps.outputs)
             return feeds
