@@ -32,11 +32,12 @@ from reports import DIFFERS, NOT_RUN, Report, Row, size_text, time_text
 
 
 class Loop:
-    """A model that is called step by step, with its own state. `call`: of all inputs by name, gives the outputs."""
+    """A model that is called step by step, with its own state. `call`: of all inputs by name, gives the outputs; `state`: that of
+    another Loop, which both go on with."""
 
-    def __init__(self, row, call, steps):
+    def __init__(self, row, call, steps, state=None):
         self.row, self.call = row, call
-        self.state = steps.first()
+        self.state = steps.first() if state is None else state
         self.seconds = []
 
     def step(self, feeds, steps):
@@ -46,7 +47,7 @@ class Loop:
         begin = time.perf_counter()
         made = self.call({**feeds, **given})
         self.seconds.append(time.perf_counter() - begin)
-        self.state = {pair.input: pair.after(given[pair.input], made.get(pair.output)) for pair in steps.pairs}
+        self.state.update({pair.input: pair.after(given[pair.input], made.get(pair.output)) for pair in steps.pairs})
         return {name: value.content() for name, value in made.items()}
 
     def compare(self, number, wanted, feeds, steps, tolerance, missing):
@@ -72,9 +73,9 @@ class Loop:
 # ---- the commands ----
 
 
-def whole_loop(session, steps, row):
+def whole_loop(session, steps, row, state=None):
     """The Loop of a whole model."""
-    return Loop(row, lambda values: run_session(session, values, steps.outputs), steps)
+    return Loop(row, lambda values: run_session(session, values, steps.outputs), steps, state)
 
 
 def root_loop(path, steps, settings):
@@ -82,9 +83,10 @@ def root_loop(path, steps, settings):
     return whole_loop(session, steps, Row(path.name, source=path.name, remarks=[remark] if remark else []))
 
 
-def chain_loop(options, manifest, steps, original, provider):
-    """The Loop of the partitions, and a row for each."""
+def chain_loop(options, manifest, steps, path, settings, provider, state=None):
+    """The Loop of the partitions, and a row for each. `path`: of the model that they are of."""
     parts, seconds = manifest["partitions"], {}
+    original = SimpleNamespace(path=path, feeds=steps.declared, settings=settings, is_root=True)
     chain = Verification(original, options.folder, manifest, None, provider)
     rows, calls = [Row(part["file"] or part["name"]) for part in parts], []
     for part, row in zip(parts, rows):
@@ -103,7 +105,7 @@ def chain_loop(options, manifest, steps, original, provider):
             row.ran, row.time = "yes", time_text(statistics.median(seconds[row.what]))
         return {name: store[name] for name in steps.outputs if name in store}
 
-    return Loop(Row(f"chain of {counted(len(rows), 'partition')}"), call, steps), rows
+    return Loop(Row(f"chain of {counted(len(rows), 'partition')}"), call, steps, state), rows
 
 
 def stepped(options, path, is_root):
@@ -119,8 +121,7 @@ def stepped(options, path, is_root):
     steps = Steps(session, manifest, dims, given, options.seed)
     first_step(steps, session)
     original = whole_loop(session, steps, Row(""))
-    chain, rows = chain_loop(options, manifest, steps, SimpleNamespace(
-        path=path, feeds=steps.declared, settings=settings, is_root=True), provider)  # fmt: skip
+    chain, rows = chain_loop(options, manifest, steps, path, settings, provider)
     chain.row.source = "root.onnx and the chain" if is_root else f"the {chain.row.what}"
     root = options.folder / "root.onnx"
     loops = [chain] if is_root else [root_loop(root, steps, settings), chain]

@@ -149,16 +149,17 @@ class Steps:
         self.dims, self.given, self.seed = dims_by_place(session.get_inputs(), dims), given, seed
         check_names(session, given, self.dims)
         self.pairs = pairs_of(manifest, self.declared, self.outputs)
+        self.entries = manifest["state"]
         self.kept = {pair.input for pair in self.pairs}
-        self.vocabulary = self.logits_of(session)
+        self.logits, self.vocabulary = self.logits_of(session)
         self.shapes, self.draw, self.seen = {}, ONE_TOKEN, 0
 
     def logits_of(self, session):
-        """The last size of the logits; None where it is not known."""
+        """The name of the logits, and their last size; None where they are not known."""
         states = {pair.output for pair in self.pairs}
         ranked = [one for one in session.get_outputs() if one.name not in states and one.shape and isinstance(one.shape[-1], int)]
         named = [one for one in ranked if "logits" in one.name] or [one for one in ranked if len(one.shape) == 3]
-        return named[0].shape[-1] if named else None
+        return (named[0].name, named[0].shape[-1]) if named else (None, None)
 
     def begin(self, draw, has_entries):
         """Sizes of the inputs, as this Draw has them, and the first state."""
@@ -231,7 +232,7 @@ class Steps:
                 positions = np.maximum(np.arange(first, first + (shape[-1] if shape else 1)), 0).astype(NUMPY_TYPES[element_of(kind)])
                 feeds[name] = Value.of_array(np.broadcast_to(positions if shape else positions[0], shape))
             elif name == "use_cache_branch":
-                feeds[name] = Value.of_array(np.full(shape, step > 0))
+                feeds[name] = Value.of_array(np.full(shape, self.seen > 0))
             elif name == self.ids:
                 ids = random.integers(0, self.vocabulary, size=guard.size_of_draw(name, shape))
                 feeds[name] = Value.of_array(ids.astype(NUMPY_TYPES[element_of(kind)]))

@@ -427,6 +427,92 @@ def test_onnx_state_that_is_none_is_told(folder):
     expect(run("run", out, "--steps", 2, "--times", 2), 2, "leave --times and --overlap out")
 
 
+# ---- phases ----
+
+PROMPTED = """<ir_version: 8, opset_import: ["" : 18]>
+g (int64[B,T] input_ids, int64[B,S] attention_mask, int64[B,T] position_ids, float[B,P,4] past_k)
+  => (float[B,T,9] logits, float[B,PT,4] present_k) <int64[1] axis = {1}, int64[1] last = {2}, float small = {0.01}> {
+  [embed] token = Gather (table, input_ids)
+  [position] p = Cast <to: int = 1> (position_ids)
+  [scale] o = Mul (p, small)
+  [wide] q = Unsqueeze (o, last)
+  [key] k = Add (token, q)
+  [grow] present_k = Concat <axis: int = 1> (past_k, k)
+  [mask] m = Cast <to: int = 1> (attention_mask)
+  [row] n = Unsqueeze (m, axis)
+  [attend] a = MatMul (n, present_k)
+  [mix] d = Add (k, a)
+  [bend] e = Sin (d)
+  [head] logits = MatMul (e, w) }"""
+
+
+def phases_split(folder, sizes):
+    """The model, and a folder as `split --phase` writes it. `sizes`: by phase the tokens of a call, and the options."""
+    model = onnx_model(folder, "prompted.onnx", PROMPTED, table=drawn(9, 4), w=drawn(4, 9))
+    place, phases = folder / "phases", []
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for name, (tokens, dims) in sizes.items():
+        out = split(folder, model, ["Add", "MatMul"], *dims, "--weights", "inline")
+        manifest = json.loads((out / "manifest.json").read_text())
+        for part in manifest["partitions"]:
+            (out / part["file"]).rename(place / f"{name}.{part['file']}")
+            part["file"] = f"{name}.{part['file']}"
+        (out / "root.onnx").rename(place / f"{name}.root.onnx")
+        state = [{"input": "past_k", "output": "present_k", "kind": "grows", "axis": 1}]
+        phases.append({"name": name, "root": f"{name}.root.onnx", "tokens": tokens, **manifest, "state": state})
+    written(place, "manifest.json", json.dumps({"format": "cleave.phases", "version": 1, "phases": phases}))
+    return model, place
+
+
+FIXED = {name: (tokens, ["--dim", "B=1", "--dim", f"T={tokens}", "--dim", f"P={40 - tokens}", "--dim", "S=40"])
+         for name, tokens in (("prompt", 4), ("token", 1))}  # fmt: skip
+OPEN = {"prompt": (None, ["--dim", "B=1"]), "token": (1, ["--dim", "B=1", "--dim", "T=1"])}
+
+
+def test_onnx_phases_hand_their_state_over(folder):
+    """A prompt that is padded, and then tokens; without padding the model chooses the same ids."""
+    for sizes, calls in ((FIXED, 6), (OPEN, 1)):
+        model, place = phases_split(folder, sizes)
+        expect(run("verify", model, place), 0, "equal: 2 outputs, bit for bit, from prompt: chain of ", "token: chain of ",
+               "the model without padding, which chooses the same ids, 16 tokens", f"23, in {calls} call")  # fmt: skip
+        expect(run("run", place, "--steps", 5), 0, "ran: 2 phases, 5 tokens; equal: 2 outputs, bit for bit, from prompt: ")
+        expect(run("run", place, "--steps", 1), 0, "ran: 2 phases; NOT RUN: token: chain of ")
+        words = "30 tokens" if sizes == OPEN else "18 tokens are made, since the state holds 40 entries"
+        expect(run("verify", model, place, "--steps", 30), 0, words)
+        expect(run("run", place, "--outputs", folder / "out.npz", "--force"), 0, "output logits")
+        with np.load(folder / "out.npz") as made:
+            assert made["logits"].shape == (1, 1, 9), made["logits"].shape
+        np.savez(folder / "in.npz", input_ids=np.array([[5, 1, 7, 3, 2]]))
+        got = run("verify", model, place, "--inputs", folder / "in.npz", "--steps", 9)
+        expect(got, 0, "which chooses the same ids, 9 tokens", "5, in ")
+
+
+def test_onnx_faults_of_a_phase_are_told(folder):
+    import onnx
+
+    model, place = phases_split(folder, FIXED)
+    for phase, where in (("prompt", "prompt: chain of "), ("token", "token: chain of ")):
+        path = next(place / part["file"] for one in json.loads((place / "manifest.json").read_text())["phases"]
+                    for part in one["partitions"] if one["name"] == phase and "grow" in part["nodes"])  # fmt: skip
+        before, part = path.read_bytes(), onnx.load(path)
+        grow = next(node for node in part.graph.node if node.name == "grow")
+        grow.input[0], grow.input[1] = grow.input[1], grow.input[0]
+        onnx.save(part, path)
+        expect(run("verify", model, place), 1, f"differs: {where}")
+        expect(run("run", place), 1, f"differs: {where}")
+        path.write_bytes(before)
+    manifest = json.loads((place / "manifest.json").read_text())
+    for phase in manifest["phases"]:
+        phase["state"][0] |= {"kind": "replaced", "axis": None}
+    written(place, "manifest.json", json.dumps(manifest))
+    assert run("verify", model, place)[0] in (1, 3)
+    manifest["phases"] = manifest["phases"][:1]
+    written(place, "manifest.json", json.dumps(manifest))
+    expect(run("run", place), 3, "no phase takes one token: the smallest takes 4")
+    expect(run("run", place, "--times", 2), 3, "has phases, which --times and --overlap are not for")
+
+
 # ---- TensorFlow Lite ----
 
 
