@@ -63,6 +63,7 @@ from ort_values import run as run_session
 from reports import DIFFERS, INVALID, MANIFEST, NOT_RUN, Report, Row, size_text, time_text
 
 OF_OPTIMISED = Tolerance(1e-5, 1e-5)
+HELD = "but for float16's rounding at cuts"
 # On an accelerator, which may compute floats in float16.
 OF_PROVIDER = Tolerance(1e-2, 1e-2, rounding=2**-10)
 # Sums of constants that a session packs are rounded otherwise than those of inputs, which some partitions take in their place.
@@ -284,7 +285,7 @@ class Verification:
                 exact.fault(NOT_RUN, first_line(error))
         if halves and self.provider is None and not exact.faults:
             chain.faults.clear()
-            chain.how = "but for float16's rounding at cuts"
+            chain.how = HELD
             chain.remarks.append(
                 "differs by the rounding of float16 at cuts: same bits as root.onnx makes where its "
                 "float16 values are held between calls"
@@ -309,12 +310,17 @@ class Verification:
         return ["no value between the partitions differs from the original's"]
 
     def run_held(self, halves):
-        """Outputs of root.onnx where each of these values is a float16 between calls.
+        """Outputs of root.onnx where each of these values is a float16 between calls."""
+        session = self.held_session(self.folder / "root.onnx", halves)
+        return run_session(session, self.original.feeds, output_names(session))
+
+    def held_session(self, path, halves):
+        """A session of the root at `path` where each of these values is a float16 between calls.
 
         A CPU kernel without float16 computes in float32, and ONNX Runtime then keeps float32 from
         one such node to the next, except at the end of a partition, and around two nodes in a row that
         have kernels of float16, as Identity."""
-        root = onnx.load(str(self.folder / "root.onnx"), load_external_data=False)
+        root = onnx.load(str(path), load_external_data=False)
         root = inliner.inline_local_functions(root) if root.functions else root
         graph, nodes = root.graph, []
         taken = "".join(name for node in graph.node for name in [*node.input, *node.output])
@@ -332,8 +338,7 @@ class Verification:
         nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
         graph.node.extend(nodes)
-        session = open_session(root.SerializeToString(), UNOPTIMISED, self.folder, self.original.settings)
-        return run_session(session, self.original.feeds, output_names(session))
+        return open_session(root.SerializeToString(), UNOPTIMISED, self.folder, self.original.settings)
 
     def run_part(self, part, row):
         """Adds the partition's outputs to the values; false if it could not run."""

@@ -20,7 +20,15 @@ import guard
 from chains import tell_outputs
 from comparing import Tolerance, array_of, chosen, compare, content_of_array
 from guard import CannotRun, WrongUsage, counted
-from onnx_chain import OF_PROVIDER, UNPACKED, given_inputs, outputs_of_partitions, provider_of, takes_parameters
+from onnx_chain import (
+    OF_PROVIDER,
+    UNPACKED,
+    given_inputs,
+    is_half,
+    outputs_of_partitions,
+    provider_of,
+    takes_parameters,
+)
 from onnx_steps import Loop, chain_loop, whole_loop
 from ort_inputs import of_split, open_original
 from ort_state import ONE_TOKEN, STATE, Steps
@@ -115,7 +123,7 @@ def generated(options, model):
     folder, provider = options.folder, provider_of(options.ep)
     if options.times or getattr(options, "overlap", False):
         raise WrongUsage(f"{folder}: has phases, which --times and --overlap are not for: --steps says how many tokens are made")
-    phases, whole, parts = [], {}, {}  # the state of the model and that of the partitions
+    phases, whole, parts, held = [], {}, {}, {}  # states of the loops
     tolerance = chosen(options, OF_PROVIDER if provider not in (None, CPU) else chosen(options))
     manifests = guard.read_json(folder / "manifest.json", PHASES)["phases"]
     guard.check_once(folder / "manifest.json", "phases: the name", [one["name"] for one in manifests])
@@ -126,8 +134,8 @@ def generated(options, model):
         settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
         child.tell(child.ORIGINAL)
         session = open_original(path, settings)
-        phase = Phase(options, session, manifest, path, manifest.get("tokens"), (whole, parts))
-        chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, parts)
+        phase = Phase(options, session, manifest, path, manifest.get("tokens"), (whole, parts, held))
+        chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
         chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
         phase.original, phase.chain = whole_loop(session, phase.steps, Row(""), whole), chain
         phase.missing = set(phase.steps.outputs) - outputs_of_partitions(folder / manifest["root"])
@@ -182,8 +190,8 @@ def open_row(options, model, phase, prompt, ids, logits):
         return last[-1][:, None]
 
     own = generate([whole], prompt, len(ids), call)
-    compare(row, {"logits": content_of_array(np.concatenate(last))},
-            {"logits": content_of_array(np.concatenate([array_of(one)[:, -1] for one in logits]))}, OF_PADDING)  # fmt: skip
+    wanted, made = content_of_array(np.concatenate(last)), content_of_array(np.concatenate([array_of(one)[:, -1] for one in logits]))
+    compare(row, {"logits": wanted}, {"logits": made}, chosen(options, OF_PROVIDER if is_half(wanted) else OF_PADDING))
     row.ran = "yes"
     if own != ids:
         at = next(i for i, (one, other) in enumerate(zip(own, ids)) if one != other)

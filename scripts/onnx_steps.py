@@ -14,6 +14,7 @@ from comparing import chosen, compare
 from device_replay import tensor_bytes
 from guard import WrongUsage, counted, first_line
 from onnx_chain import (
+    HELD,
     OF_PROVIDER,
     UNPACKED,
     Verification,
@@ -38,6 +39,7 @@ class Loop:
     def __init__(self, row, call, steps, state=None):
         self.row, self.call = row, call
         self.state = steps.first() if state is None else state
+        self.held: Loop | None = None  # what it may make, too: the root where values of float16 are held between calls
         self.seconds = []
 
     def step(self, feeds, steps):
@@ -64,6 +66,12 @@ class Loop:
             if name not in made and name not in missing:
                 one.fault(DIFFERS, f'output "{name}" is missing')
         compare(one, wanted, made, tolerance)
+        held = self.held.step(feeds, steps) if self.held else None
+        if one.faults and held is not None:
+            other = Row("")
+            compare(other, held, made)
+            if not other.faults:
+                one, one.how = other, HELD
         self.row.ran, self.row.equal, self.row.compared, self.row.how = "yes", one.equal, one.compared, one.how or self.row.how
         self.row.untested, self.row.largest = one.untested, one.largest
         self.row.faults += [(kind, f"step {number}: {text}") for kind, text in one.faults]
@@ -83,8 +91,9 @@ def root_loop(path, steps, settings):
     return whole_loop(session, steps, Row(path.name, source=path.name, remarks=[remark] if remark else []))
 
 
-def chain_loop(options, manifest, steps, path, settings, provider, state=None):
-    """The Loop of the partitions, and a row for each. `path`: of the model that they are of."""
+def chain_loop(options, manifest, steps, path, settings, provider, states=(None, None)):
+    """The Loop of the partitions, and a row for each. `path`: of the model that they are of; `states`: that of the Loop, and of the
+    one that it has for values of float16."""
     parts, seconds = manifest["partitions"], {}
     original = SimpleNamespace(path=path, feeds=steps.declared, settings=settings, is_root=True)
     chain = Verification(original, options.folder, manifest, None, provider)
@@ -105,7 +114,12 @@ def chain_loop(options, manifest, steps, path, settings, provider, state=None):
             row.ran, row.time = "yes", time_text(statistics.median(seconds[row.what]))
         return {name: store[name] for name in steps.outputs if name in store}
 
-    return Loop(Row(f"chain of {counted(len(rows), 'partition')}"), call, steps, state), rows
+    loop = Loop(Row(f"chain of {counted(len(rows), 'partition')}"), call, steps, states[0])
+    halves = {value["name"] for part in parts for value in part["outputs"] if value.get("dtype") == "float16"}
+    if halves and provider is None:
+        session = chain.held_session(options.folder / (manifest.get("root") or "root.onnx"), halves)
+        loop.held = whole_loop(session, steps, Row(""), states[1])
+    return loop, rows
 
 
 def stepped(options, path, is_root):

@@ -385,6 +385,24 @@ def test_onnx_steps_draw_what_is_not_given(folder):
     assert np.array_equal(logits[0], logits[1]) and not np.array_equal(logits[0], logits[2]), logits
 
 
+def test_onnx_steps_of_halves_are_rounded_at_cuts(folder):
+    model = onnx_model(folder, "halves.onnx", """<ir_version: 8, opset_import: ["" : 18]>
+g (float16[1,4] x, float16[1,P,4] past) => (float16[1,Q,4] present, float16[1,1,4] y) <int64[1] axis = {1}> {
+  [one] a = MatMul (x, w)
+  [two] b = Relu (a)
+  [three] c = MatMul (b, v)
+  [wide] d = Unsqueeze (c, axis)
+  [grow] present = Concat <axis: int = 1> (past, d)
+  [sum] s = ReduceSum <keepdims: int = 1> (present, axis)
+  [four] y = MatMul (s, w) }""", w=drawn(4, 4, kind=np.float16), v=drawn(4, 4, kind=np.float16) + np.float16(0.1))  # fmt: skip
+    out = split(folder, model, ["Relu", "Concat"])
+    path = out / "manifest.json"
+    state = [{"input": "past", "output": "present", "kind": "grows", "axis": 1}]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "state": state}))
+    expect(run("verify", model, out, "--steps", 4), 0, "bit for bit, from root.onnx; but for float16's rounding at cuts, from the chain")
+    expect(run("run", out, "--steps", 4), 0, "equal: 2 outputs, but for float16's rounding at cuts")
+
+
 def test_onnx_state_masks_and_positions_fit_in_a_single_run(folder):
     """Sizes that are drawn apart from each other are refused by the model."""
     out = decoder_split(folder)
