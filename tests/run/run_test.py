@@ -385,6 +385,32 @@ def test_onnx_steps_draw_what_is_not_given(folder):
     assert np.array_equal(logits[0], logits[1]) and not np.array_equal(logits[0], logits[2]), logits
 
 
+def test_onnx_state_stays_where_it_is_written(folder):
+    """Of 8 bytes of x and y, and state of 4 bytes before and 8 behind, by where its readers are."""
+    model = onnx_model(folder, "stays.onnx", """<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,1] x, float[1,P] past) => (float[1,Q] present, float[1,1] y) <int64[1] axis = {1}> {
+  [grow] present = Concat <axis: int = 1> (past, x)
+  [size] n = Size (past)
+  [wide] f = Cast <to: int = 1> (n)
+  [sum] s = ReduceMean (past, axis)
+  [all] y = Add (s, f) }""")  # fmt: skip
+    for names, moved in ((["Concat", "Size", "Cast", "ReduceMean", "Add"], 8),  # x and y
+                         (["Concat"], 4 + 8),  # x, and what others read of the state
+                         (["Concat", "ReduceMean"], 4 + 4),  # x and s; the size is no byte of the state
+                         (["ReduceMean"], 8 + 4),  # the state, which the CPU writes, and s
+                         (["Cast"], 8 + 4)):  # n and f
+        out = split(folder, model, names)
+        path = out / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["state"] = [{"input": "past", "output": "present", "kind": "grows", "axis": 1}]
+        for how in ("off", "on"):
+            manifest["residency"][how]["link_bytes"] = moved
+        path.write_text(json.dumps(manifest))
+        got = run("run", out)
+        expect(got, 0)
+        assert f"over the link {moved} B, as the manifest says" in " ".join(got[1].split()), (names, moved, got)
+
+
 def test_onnx_steps_of_halves_are_rounded_at_cuts(folder):
     model = onnx_model(folder, "halves.onnx", """<ir_version: 8, opset_import: ["" : 18]>
 g (float16[1,4] x, float16[1,P,4] past) => (float16[1,Q,4] present, float16[1,1,4] y) <int64[1] axis = {1}> {
