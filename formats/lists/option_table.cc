@@ -986,6 +986,10 @@ constexpr Option kOptions[] = {
     row(G::output, "--times", "N", kRuns,
         "so many calls, one after the other: state shows, and times are medians",
         {.form = ValueForm::count, .least = 1, .most = 1e6, .rank = 6}),
+    row(G::output, "--steps", "N", kRuns,
+        "so many steps of an ONNX model with state, each with the state that the one before made; "
+        "tokens are drawn, or those of --inputs",
+        {.form = ValueForm::count, .least = 1, .most = 1e6, .excludes = "--times", .rank = 9}),
     row(G::output, "--overlap", "", of::run,
         "of several targets: also run partitions at the same time, a thread for each device",
         {.rank = 13}),

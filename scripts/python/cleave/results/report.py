@@ -1260,3 +1260,8 @@ class Report:
             f"Report(model={self.model.name!r}, nodes={self.model.nodes}, acc_nodes={len(self.acc_nodes)}, "
             f"partitions={len(self.partitions)})"
         )
+
+    def _repr_html_(self) -> str | None:
+        from ..page import page_of
+
+        return page_of(self)
