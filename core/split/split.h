@@ -765,6 +765,7 @@ struct TargetPlaceRequest {
   const NodeSet* required = nullptr;          // nodes that stay on some target; null: none
   std::span<const std::vector<NodeId>> required_on = {};  // by target: nodes that stay there
   bool allow_non_tensor = false;
+  FoundPlacements* found = nullptr;  // of earlier requests; null: it is searched
 };
 
 // The rounds of a placement, by node.

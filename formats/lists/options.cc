@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/words.h"
@@ -398,6 +399,39 @@ Status<> set_in_request(SplitRequest& request, const Option& option, const Setti
   }
   if (setting.set(request.options, value)) return Done{};
   return Error{as_written(value) + " " + refusal_of(option)};
+}
+
+Result<std::vector<SplitRequest>> phase_requests(const SplitRequest& request) {
+  std::vector<SplitRequest> requests;
+  std::set<std::string_view> names;
+  const std::vector<std::string> targets = request.lists.targets();
+  for (const PhaseSpec& phase : request.phases) {
+    if (!names.insert(phase.name).second) {
+      return Error{"--phase: two phases are named " + in_quotes(phase.name)};
+    }
+    SplitRequest one = request;
+    one.phases = {};
+    auto& dims = one.model.bindings.dims;
+    std::erase_if(dims, [&](const auto& dim) {
+      return std::ranges::any_of(phase.dims,
+                                 [&](const auto& own) { return own.first == dim.first; });
+    });
+    dims.insert(dims.end(), phase.dims.begin(), phase.dims.end());
+    const auto is_on = [&](const std::string& target) {
+      return std::ranges::find(phase.targets, target) != phase.targets.end();
+    };
+    for (const std::string& named : phase.targets) {
+      if (named != "cpu" && std::ranges::find(targets, named) == targets.end()) {
+        return no_such_target("--phase", named, targets);
+      }
+    }
+    for (const std::string& target : targets) {
+      if (phase.targets.empty() || is_on(target)) continue;
+      one.lists.deny.push_back(target == kOnlyTarget ? "*" : target + ":*");
+    }
+    requests.push_back(std::move(one));
+  }
+  return requests;
 }
 
 Result<SplitRequest, Fault> request_of(const NamedValues& values) {

@@ -620,7 +620,7 @@ struct FormatOption {
   }
 };
 
-constexpr std::array<FormatOption, 11> kOptions = {{
+constexpr std::array<FormatOption, 12> kOptions = {{
     {"--annotate", true, false, false, ", whose nodes ONNX Runtime can place"},
     {"--as", true, false, false, ", which ONNX Runtime changes before it asks a provider"},
     {"--bundle", false, true, true, ", of which one file can hold several"},
@@ -630,6 +630,7 @@ constexpr std::array<FormatOption, 11> kOptions = {{
     {"--infer", true, false, false, ", whose shapes are inferred"},
     {"--lift-state", false, false, true, ", whose partitions keep variables"},
     {"--opset", true, false, false},
+    {"--phase", true, false, false, ", of which several splits can share one file of weights"},
     {"--set-input", true, false, false, ", whose shapes are inferred"},
     {"--signature", false, true, true, ", which may have several"},
 }};

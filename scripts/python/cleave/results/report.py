@@ -1134,6 +1134,17 @@ class Report:
 
     format: Literal["cleave.report"]
     version: int
+    name: str | None = None
+    # Its sizes, besides those that all phases have.
+    dims: dict[str, int] | None = None
+    # The targets that it may use; empty: all.
+    on: list[str] | None = None
+    # The file that calls its partitions; null: none was written.
+    root: str | None = None
+    # That a run takes; null: not known.
+    tokens: int | None = None
+    # For the tokens of the report; null: not known.
+    runs: int | None = None
     model: ReportModel
     settings: ReportSettings
     support: ReportSupport
@@ -1215,6 +1226,12 @@ class Report:
         return cls(
             format=data["format"],
             version=data["version"],
+            name=data.get("name"),
+            dims=data.get("dims"),
+            on=data.get("on"),
+            root=data.get("root"),
+            tokens=data.get("tokens"),
+            runs=data.get("runs"),
             model=ReportModel.from_json(data["model"]),
             settings=ReportSettings.from_json(data["settings"]),
             support=ReportSupport.from_json(data["support"]),
