@@ -142,6 +142,20 @@ struct DeviceProblem {
 
   Residency residency = Residency::off;
 
+  // By value: below 0, or it is state, which memory holds all the time, as it holds weights: so many of its
+  // readers, the last, read it in the next step. They need not run after its maker, and each part on the maker's
+  // device has it. Empty: no value is state.
+  std::vector<std::int32_t> later_readers = {};
+
+  bool is_state(std::uint32_t value) const {
+    return !later_readers.empty() && later_readers[value] >= 0;
+  }
+  // The readers in the same step, which are the first of all.
+  std::span<const std::uint32_t> readers_now(std::uint32_t value) const {
+    const auto all = readers.of(value);
+    if (!is_state(value)) return all;
+    return all.first(all.size() - static_cast<std::size_t>(later_readers[value]));
+  }
   std::size_t device_count() const { return targets.size() + 1; }
   DeviceIndex host() const { return static_cast<DeviceIndex>(targets.size()); }
   std::size_t unit_count() const { return unit_costs.size() / device_count(); }

@@ -665,7 +665,9 @@ class Placer {
     }
     for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
       const std::uint32_t maker = problem_.producer[value];
-      if (maker != DeviceProblem::kHost) bytes[maker] += problem_.bytes[value];
+      if (maker != DeviceProblem::kHost && !problem_.is_state(value)) {
+        bytes[maker] += problem_.bytes[value];
+      }
     }
     return bytes;
   }

@@ -380,6 +380,16 @@ Status<> set_signature(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> add_state(SplitRequest& request, const std::string& text) {
+  StateRequest& state = request.model.bindings.state;
+  state.is_off = text == "off";
+  if (state.is_off) return Done{};
+  auto pair = binding_of(text, "past=present");
+  if (!pair) return pair.error();
+  state.pairs.push_back(*std::move(pair));
+  return Done{};
+}
+
 // Torch's operators are known to the whole process.
 Status<> set_operators(SplitRequest& /*request*/, const std::string& text) {
   const auto stated = state_torch_operators(text);
@@ -598,6 +608,11 @@ constexpr Option kOptions[] = {
         "which signature of a TensorFlow Lite model, or program of a torch.export archive, to "
         "read, of several; else the first with nodes, or \"model\"",
         {.put = set_signature}),
+    row(G::model, "--state", "IN=OUT", kReads & ~(of::lists | of::cut),
+        "the output OUT of one step is the input IN of the next, e.g. past.*=present.*; "
+        "repeatable; "
+        "without it found by names; IN= never changes; off: no state",
+        adds(add_state)),
     row(G::model, "--op-schemas", "FILE", kReads,
         "what operators of your own write, as torch prints their schemas, one a line (torch.export "
         "models)",

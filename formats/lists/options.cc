@@ -84,7 +84,7 @@ const Option* find_request_option(std::string_view key) {
 namespace {
 
 // The schemas of settings of the model instead of the split: ShapeBindings in formats/model.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kModelSettings = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kModelSettings = {{
     {"infer",
      R"({"description": "Where types of an ONNX model come from; native JSON states them.", )"
      R"("enum": ["off", "file", "full"]})"},
@@ -100,6 +100,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kModelSet
     {"signature",
      R"({"description": "The signature of a TensorFlow Lite model, or the program of a torch.export archive, that was asked for.", )"
      R"("type": "string"})"},
+    {"state",
+     R"({"description": "Outputs of the model by the inputs whose next values they are, that were given.", )"
+     R"("type": "object", "additionalProperties": {"type": "string"}})"},
 }};
 
 // "a, b or c"
@@ -241,10 +244,11 @@ bool set_extended_by_name(SplitRequest& request, const Option& option, const std
 }
 
 // Options of the model and the lists, which are read before, and what is to be done instead.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kReadBefore = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kReadBefore = {{
     {"dims", "give ReadOptions::dims to Model::read()"},
     {"input_shapes", "give ReadOptions::input_shapes to Model::read()"},
     {"set_inputs", "give ReadOptions::input_values to Model::read()"},
+    {"state", "the library finds state by names"},
     {"infer", "the library always reads a model with \"full\""},
     {"fold", "the library always reads a model with \"report\""},
     {"deny", "give ListsRequest::deny to SupportLists::read()"},

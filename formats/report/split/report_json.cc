@@ -69,6 +69,12 @@ void write_settings_of(JsonText& json, const Said& s) {
   for (const auto& [name, value] : bindings.values) json.text(name, value);
   json.end_object();
   if (!bindings.signature.empty()) json.text("signature", bindings.signature);
+  const StateRequest& state = bindings.state;
+  if (state.is_off || !state.pairs.empty()) {
+    json.begin_object("state", kOneLine);
+    for (const auto& [input, output] : state.pairs) json.text(input, output);
+    json.end_object();
+  }
   write_settings(json, s.report.options);
   json.end_object();
 }
@@ -808,6 +814,9 @@ const Fields<Said> kReportFields = {
         return ModelSaid{s.report.model, s.graph, s.preview.coverage.model_parameter_bytes};
       },
       kModelFields},
+     {"state",
+      [](auto& s) { return state_of(s.graph, &s.report.split.partition, s.report.targets); },
+      "What one step of the model hands to the next.", kStateFields, kLeftOut},
      {"settings", the<write_settings_of>, FieldForm{.schema = settings_schema}},
      {"support", Itself{}, kListFields},
      {"coverage", [](auto& s) { return s.preview.coverage; }, "Of the accelerator partitions.",

@@ -135,6 +135,18 @@ extern const Fields<OpsetImport> kOpsetFields;
 // The parameters that no node makes.
 std::size_t count_given_parameters(const Graph& graph);
 
+// The field "state" of reports and manifests: a pair.
+struct StateSaid {
+  const Graph& graph;
+  const StatePair& pair;
+  std::optional<std::string_view> partition = {};
+  std::optional<std::string_view> device = {};
+};
+extern const Fields<StateSaid> kStateFields;
+// With a partition, also of which part writes it, and of several targets on which device.
+std::vector<StateSaid> state_of(const Graph& graph, const Partition* partition = nullptr,
+                                std::span<const Target> targets = {});
+
 // The field "model" of reports.
 struct ModelSaid {
   const LoadedModel& model;
