@@ -670,7 +670,9 @@ class Placer {
     }
     for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
       const std::uint32_t maker = problem_.producer[value];
-      if (maker != DeviceProblem::kHost) bytes[maker] += problem_.bytes[value];
+      if (maker != DeviceProblem::kHost && !problem_.is_state(value)) {
+        bytes[maker] += problem_.bytes[value];
+      }
     }
     return bytes;
   }
@@ -924,11 +926,12 @@ std::vector<DeviceProblem> with_less_memory(const DeviceProblem& problem,
 
 }  // namespace
 
-DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort) {
-  if (!has_memory(problem)) return search_placement(problem, {}, effort);
+DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort,
+                               const std::vector<Devices>& starts) {
+  if (!has_memory(problem)) return search_placement(problem, starts, effort);
   DeviceProblem free = problem;
   for (DeviceTarget& target : free.targets) target.memory.reset();
-  DevicePlacement wanted = search_placement(free, {}, effort);
+  DevicePlacement wanted = search_placement(free, starts, effort);
   const bool fits =
       std::equal(problem.targets.begin(), problem.targets.end(), wanted.score.peak_bytes.begin(),
                  [](const DeviceTarget& target, std::uint64_t peak) {
@@ -950,13 +953,14 @@ DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort&
   return placement;
 }
 
-DevicePlacement FoundPlacements::find(DeviceProblem problem) {
-  const auto known =
-      std::ranges::find_if(found_, [&](const auto& one) { return one.first == problem; });
-  if (known != found_.end()) return known->second;
+DevicePlacement FoundPlacements::find(DeviceProblem problem, const PerNode<std::uint32_t>& unit_of,
+                                      const DeviceEffort& effort) {
+  const auto known = std::ranges::find(found_, problem, &Found::problem);
+  if (known != found_.end()) return known->placement;
   if (found_.size() == kMost) found_.pop_front();
-  DevicePlacement placement = find_placement(problem);
-  return found_.emplace_back(std::move(problem), std::move(placement)).second;
+  DevicePlacement placement = find_placement(problem, effort);
+  found_.push_back({std::move(problem), std::move(placement), unit_of});
+  return found_.back().placement;
 }
 
 }  // namespace cleave

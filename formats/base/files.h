@@ -238,6 +238,8 @@ class BytePieces {
     std::uint32_t source;
     std::uint64_t offset;
     std::uint64_t length;
+
+    friend bool operator==(const Piece&, const Piece&) = default;
   };
 
   void add(std::string_view bytes);  // copied
@@ -251,6 +253,8 @@ class BytePieces {
   std::string_view made() const { return made_; }
   // Bytes of all pieces; the largest number when that overflows.
   std::uint64_t size() const { return size_; }
+
+  friend bool operator==(const BytePieces&, const BytePieces&) = default;
 
  private:
   void add_piece(const Piece& piece);

@@ -17,6 +17,7 @@
 #include "core/base/base.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
+#include "core/graph/state.h"
 #include "formats/base/faults.h"
 #include "formats/base/files.h"
 #include "formats/base/json.h"
@@ -25,8 +26,8 @@ namespace cleave {
 
 // ---- shape bindings ----
 //
-// What a user may give about the shapes of a model on the command line, and about which of the models
-// in a file is meant.
+// What a user may give about the shapes of a model and its state on the command line, and about which of the
+// models in a file is meant.
 
 // Where types and shapes of an ONNX model come from. (Native JSON states them for every value.)
 enum class ShapeInference {
@@ -54,6 +55,7 @@ struct ShapeBindings {
   ShapeInference inference = ShapeInference::full;                        // --infer
   Folding folding = Folding::report;                                      // --fold
   std::string signature = {};  // --signature; empty: the first one
+  StateRequest state = {};     // --state
 };
 
 // ShapeBinder: matches what the user gives about shapes (--dim, --input-shape) with what a file

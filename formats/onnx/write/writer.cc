@@ -396,9 +396,9 @@ namespace {
 constexpr std::string_view kRootFile = "root.onnx";
 constexpr std::string_view kAnnotatedFile = "annotated.onnx";
 
-std::vector<std::string> files_of_parts(const Partition& partition) {
+std::vector<std::string> files_of_parts(const Partition& partition, const std::string& prefix) {
   std::vector<std::string> files = file_stems(partition.names);
-  for (std::string& file : files) file += ".onnx";
+  for (std::string& file : files) file = prefix + file + ".onnx";
   return files;
 }
 
@@ -456,14 +456,11 @@ class SplitWriter {
     if (std::string note = copies_note(job_); !note.empty()) {
       written_.notes.push_back(std::move(note));
     }
-    if (job_.shared.data.size() > 0) {
-      auto shared = write_file(job_.shared.data, OnnxSharedWeights::kFile);
-      if (!shared) return std::move(shared).error();
-      written_.files.emplace_back(OnnxSharedWeights::kFile);
-    }
+    if (auto shared = write_shared(); !shared) return std::move(shared).error();
     if (auto parts = write_parts(); !parts) return std::move(parts).error();
     if (auto copied = write_contexts(); !copied) return std::move(copied).error();
-    auto done = write_whole(kRootFile, build_onnx_root(job_, places_));
+    auto done =
+        write_whole(job_.options.prefix + std::string(kRootFile), build_onnx_root(job_, places_));
     if (done && job_.options.annotate) {
       done = write_whole(kAnnotatedFile, build_onnx_annotated(job_, places_));
     }
@@ -500,6 +497,23 @@ class SplitWriter {
       }
     }
     return faults;
+  }
+
+  Status<Fault> write_shared() {
+    std::optional<BytePieces>* const common = job_.options.common_weights;
+    if (common != nullptr && *common) {
+      if (job_.shared.data == **common) return Done{};
+      return fault(OnnxSharedWeights::kFile,
+                   "has the weights of the splits before " +
+                       escaped_in_quotes(job_.options.prefix) +
+                       ", which needs others: its sizes decide which weights are read, or (--fold "
+                       "write) what they are; split it into a folder of its own");
+    }
+    if (common != nullptr) *common = job_.shared.data;
+    if (job_.shared.data.size() == 0) return Done{};
+    auto done = write_file(job_.shared.data, OnnxSharedWeights::kFile);
+    if (done) written_.files.emplace_back(OnnxSharedWeights::kFile);
+    return done;
   }
 
   Status<Fault> write_whole(std::string_view file, const Result<BytePieces, std::string>& built) {
@@ -655,7 +669,7 @@ OnnxSplitJob job_of(const LoadedModel& model, const OnnxPieces& pieces,
           .function_calls = OnnxFunctionCalls(*model.onnx()),
           .annotations = OnnxAnnotations(model),
           .opsets = opset_imports(*model.onnx()),
-          .files = files_of_parts(pieces.partition),
+          .files = files_of_parts(pieces.partition, options.prefix),
           .references = std::move(references),
           .tags = OnnxNodeTags(model, pieces.partition, pieces.devices, options.tags)};
 }

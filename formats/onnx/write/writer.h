@@ -251,7 +251,11 @@ struct OnnxWriteOptions {
   // A model with more bytes is not written, since no protobuf library reads it: the partition's
   // weights then go to `<part>.onnx.data`.
   std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 2;
-  Progress progress = {};  // reports the bytes written, of an estimate of all
+  Progress progress = {};   // reports the bytes written, of an estimate of all
+  std::string prefix = {};  // of all files but weights.bin
+  // With RootWeights::shared: what weights.bin of several splits in one folder has. The first writes the file and
+  // fills this; of any other, which would need another file, it is an error. Null: there is one split.
+  std::optional<BytePieces>* common_weights = nullptr;
 
   // Those of ONNX models.
   RootWeights weights() const { return root_weights.value_or(RootWeights::external); }

@@ -87,8 +87,7 @@ FilePlace place_of_list(const Report& report) {
 }
 
 Measures measures_of(const Report& report) {
-  Measures measures = measure(report.graph, report.split.partition, report.split.boundaries,
-                              report.preview, report.targets);
+  Measures measures = measure(report.split.partition, report.preview, report.targets);
   if (report.time != nullptr) {
     measures.latency_us = report.time->asked().total_us;
     measures.all_cpu_us = report.time->asked().all_cpu_us;
@@ -235,6 +234,8 @@ std::vector<std::string> changed_bindings(const ShapeBindings& before, const Sha
       if (text.empty()) text = "()";
     }
     for (const auto& value : bindings.values) place("set-input " + value.first) = value.second;
+    if (bindings.state.is_off) place("state") = "off";
+    for (const auto& [input, output] : bindings.state.pairs) place("state " + input) = output;
     if (!bindings.signature.empty()) place("signature") = escaped_in_quotes(bindings.signature);
     place("fold") = folding_name(bindings.folding);
     place("infer") = shape_inference_name(bindings.inference);
