@@ -49,6 +49,7 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
     }
   }
   if (preview.bound) measures.qps = preview.bound->shared_qps;
+  measures.has_link = !preview.link.is_none;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const DeviceNumbersOfSplit& own = preview.by_device.devices[i];
     measures.targets.push_back({
@@ -497,7 +498,7 @@ class Previewer {
     if (partition_.is_acc(part) && most > 0) {
       const Link& link =
           targets_.empty() ? preview_.link : targets_[index(partition_.target(part))].link;
-      numbers.qps = link.bytes_per_second / static_cast<double>(most);
+      if (!link.is_none) numbers.qps = link.bytes_per_second / static_cast<double>(most);
     }
   }
 

@@ -32,11 +32,11 @@ Option = Union[None, bool, int, float, Path, Iterable[int | float | Path], Mappi
 
 # Options without a value.
 FLAGS = frozenset({
-    "all-of", "allow-non-tensor", "annotate", "bundle", "capture", "combine", "compare", "deploy", "embed",
-    "exact-stages", "exit-zero", "faster-than-cpu", "force", "freeze-shape-values", "github", "host-shapes",
+    "allow-non-tensor", "annotate", "bundle", "capture", "compare", "deploy", "embed",
+    "exact-stages", "exit-zero", "force", "github", "host-shapes",
     "keep-original-order", "keep-qdq", "lift-state", "move-non-tensor", "no-artefacts", "no-cache",
     "no-unknown-shapes", "quiet", "relay", "skip-fusion", "strict", "strict-ties", "table", "trust-failures",
-    "until-clean", "update-baseline", "verbose",
+    "until-clean", "update-baseline",
 })
 
 
