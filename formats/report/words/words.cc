@@ -332,7 +332,7 @@ std::string best_option_text(const OptionTrials& trials) {
 
 void Page::fact(std::string_view label, std::string_view text, std::size_t column) {
   const std::size_t used = text_columns(label);
-  text_ += std::string(label) + as_line(text, std::max(column, used + 2) - used);
+  text_ += std::string(label) + as_line(text, column > used ? column - used : 2);
 }
 
 void Page::counted_fact(std::size_t count, std::string_view text, std::size_t width) {
