@@ -747,13 +747,13 @@ constexpr Option kOptions[] = {
         "true at the loss (default: the output \"loss\")",
         {.may_be_bare = true}),
     row(G::split, "--schedule", "KIND:NUMBERS", of::stage,
-        "in which order ranks train microbatches: gpipe, 1f1b, interleaved or zero-bubble, such as "
-        "1f1b:microbatches=8,ranks=4,backward=2; -o writes schedule.csv for torch's runtime",
+        "train in microbatches, such as 1f1b:microbatches=8,ranks=4,backward=2; or gpipe, "
+        "interleaved, zero-bubble; -o writes schedule.csv, which torch's pipeline runtime loads",
         {.rank = 6}),
 
     // ---- devices and times ----
     row(G::devices, "--target", "TARGET:NUMBERS", kListed,
-        "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
+        "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s "
         "(samples/README.md); repeatable",
         ranked(5, adds(add_target))),
     row(G::devices, "--pcie-bw", "BANDWIDTH", kListed,
@@ -815,7 +815,7 @@ constexpr Option kOptions[] = {
         "seed of random numbers: of a search, or of inputs that are drawn",
         {.form = ValueForm::count, .needs = "--capture"}),
     row(G::devices, "--learn", "FILE", of::tune,
-        "instead of timing: learn what each op takes from profiles of ONNX Runtime, OpenVINO or "
+        "instead of timing: learn what each op takes from profiles; of ONNX Runtime, OpenVINO or "
         "TensorRT, best unoptimised: with fused kernels the time of a node is a share",
         {.role = FileRole::input, .repeat = Repeat::spread, .rank = 2}),
     row(G::devices, "--models", "FILE", of::tune,
@@ -985,7 +985,7 @@ constexpr Option kOptions[] = {
         "a number may differ by so much; without both every bit counts",
         {.form = ValueForm::number, .rank = 5}),
     row(G::output, "--ep", "NAME", kRuns,
-        "run accelerator partitions with this execution provider of ONNX Runtime, such as openvino "
+        "an execution provider of ONNX Runtime for accelerator partitions; such as openvino "
         "(ONNX)",
         {.rank = 7}),
     row(G::output, "--import", "MODULE", kRuns,
