@@ -142,19 +142,23 @@ bool BoundModels::are_all_bound() const {
 
 // ---- report files ----
 
+ExitCode write_text(const std::string& path, const std::string& text, bool force) {
+  if (path.empty()) {
+    write_document(text);
+    return ExitCode::done;
+  }
+  const auto written = write_file(path, text, force);
+  if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  print_info("wrote " + path);
+  return ExitCode::done;
+}
+
 namespace {
 
 HtmlPage html_with_progress(const Report& report, const std::string& path,
                             const LayoutLimits& limits) {
   ProgressBar bar(path);
   return html_report(report, limits, bar.observer());
-}
-
-ExitCode write_text(const std::string& path, const std::string& text, bool force) {
-  const auto written = write_file(path, text, force);
-  if (!written) return refuse(written.error(), ExitCode::cannot_write);
-  print_info("wrote " + path);
-  return ExitCode::done;
 }
 
 // True for a path inside the folder, comparing the paths as written.
@@ -309,7 +313,7 @@ std::string time_since(Clock::time_point begin) {
          duration_text(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
 }
 
-// With --verbose: what was done, and how long it took.
+// With --log-level debug: what was done, and how long it took.
 void print_detail(const std::string& done) { spdlog::debug("{}", escaped(done)); }
 
 std::string subject_of(const std::string& path) { return path == "-" ? "standard input" : path; }

@@ -57,6 +57,9 @@ std::optional<LoadedModel> load_model(const ModelRequest& request);
 std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
                                                  const std::vector<CostSource>& costs);
 
+// Writes a file and says so, or where the path is "" to standard output. Prints faults.
+ExitCode write_text(const std::string& path, const std::string& text, bool force);
+
 // write_models() with a progress bar.
 Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model,
                                                         const ModelPieces& pieces,

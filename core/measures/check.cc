@@ -363,6 +363,7 @@ class Evaluator {
     if (!limits_.qps) return;
     Gate gate{.kind = GateKind::min_qps, .limit = *limits_.qps, .actual = facts_.now.qps};
     if (gate.actual) gate.verdict = verdict_of(*gate.actual >= gate.limit);
+    if (!facts_.now.has_link) gate.verdict = GateVerdict::not_known;
     gates_.push_back(std::move(gate));
     leave_open_unless_failed();
   }

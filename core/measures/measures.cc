@@ -46,6 +46,7 @@ Measures measure(const Partition& partition, const Preview& preview,
     }
   }
   if (preview.bound) measures.qps = preview.bound->shared_qps;
+  measures.has_link = !preview.link.is_none;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const DeviceNumbersOfSplit& own = preview.by_device.devices[i];
     measures.targets.push_back({
@@ -511,7 +512,7 @@ class Previewer {
     if (partition_.is_acc(part) && most > 0) {
       const Link& link =
           targets_.empty() ? preview_.link : targets_[index(partition_.target(part))].link;
-      numbers.qps = link.bytes_per_second / static_cast<double>(most);
+      if (!link.is_none) numbers.qps = link.bytes_per_second / static_cast<double>(most);
     }
   }
 

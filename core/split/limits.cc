@@ -904,7 +904,8 @@ class Appraiser {
       seconds += seconds_of(node);
     }
     const double link_seconds =
-        static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
+        basis_.link.is_none ? 0
+                            : static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
     if (basis_.latency != nullptr) worth.reason = latency_reason(part);
     switch (options_.keep_by) {
       case KeepBy::latency:

@@ -188,7 +188,7 @@ class ListReader {
       const std::size_t place = json_.offset();
       const auto bandwidth = json_.take_text("\"bandwidth\"");
       if (!bandwidth) return;
-      list_.link = parse_link(*bandwidth);
+      list_.link = *bandwidth == "none" ? no_link() : parse_link(*bandwidth);
       if (list_.link) return;
       faults_.error(place, escaped_in_quotes(*bandwidth) + bandwidth_refusal(*bandwidth));
     });

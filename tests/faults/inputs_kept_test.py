@@ -36,7 +36,7 @@ COMMANDS = {
     "split": ("--config c.toml split m.onnx -s l.txt", SPLIT),
     "preview": ("--config c.toml preview m.onnx -s l.txt --verdicts v.csv", dict(SPLIT, verdicts="v.csv")),
     "draw": ("--config c.toml draw m.onnx -s l.txt --op-schemas o.txt", dict(SPLIT, schemas="o.txt")),
-    "convert": ("--config c.toml convert m.onnx --native", STAGES),
+    "convert": ("--config c.toml convert m.onnx", STAGES),
     "split by a map": ("--config c.toml split m.onnx --map map.csv", dict(STAGES, map="map.csv")),
     "preview by a map": ("preview m.onnx --map map.csv", {"model": "m.onnx", "map": "map.csv"}),
     "stage": ("--config c.toml stage m.onnx --stages 2 --costs t.csv --devices d.csv",
@@ -72,7 +72,7 @@ COMMANDS = {
 FILES = {
     "split": ["--html", "--netron"],
     "preview": ["--html", "--netron"],
-    "draw": ["-o", "--svg -o"],
+    "draw": ["-o"],
     "convert": ["-o"],
     "cut": ["-o"],
     "convert to ONNX": ["-o"],

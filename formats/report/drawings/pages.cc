@@ -459,6 +459,8 @@ class DataWriter {
   std::string write() {
     json_.begin_object();
     json_.flag("has_link", !preview_.link.is_assumed);
+    json_.text("rate_heading",
+               report_.targets.empty() ? rate_heading(preview_.link) : std::string("QPS"));
     write_coverage();
     write_time();
     write_parts();

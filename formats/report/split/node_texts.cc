@@ -499,9 +499,9 @@ std::string reason_page(ReasonCode code) {
   const ReasonPage& page = kPages[static_cast<std::size_t>(code) - 1];
   std::string text =
       std::string(reason_code_name(code)) + ": " + std::string(page.heading) + "\n\n";
-  text += wrapped(page.meaning, 2, 2) + "\nways out\n";
+  text += as_line(page.meaning, 2) + "\nways out\n";
   for (const std::string_view way : page.ways) {
-    if (!way.empty()) text += wrapped("- " + std::string(way), 2, 4);
+    if (!way.empty()) text += as_line("- " + std::string(way), 2);
   }
   return text;
 }

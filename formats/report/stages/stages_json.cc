@@ -551,7 +551,7 @@ std::string schedule_text(const ScheduleReport& report) {
   std::string text =
       "\nschedules of " + counted(report.microbatches, "microbatch", "microbatches") +
       ", * is written; " + best_schedule_line(report) + "\n" + schedule_table(report).text().text();
-  for (const std::string& caveat : report.caveats) text += wrapped(caveat, 0, 2);
+  for (const std::string& caveat : report.caveats) text += as_line(caveat);
   return text;
 }
 
@@ -834,17 +834,17 @@ constexpr std::size_t kMostOnPage = 10'000;
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report) {
-  std::string text = wrapped(headline(report), 0, 2);
+  std::string text = as_line(headline(report));
   const StagesInWords said = in_words(report);
-  for (const std::string& line : conclusions_of(said)) text += wrapped(line, 0, 2);
+  for (const std::string& line : conclusions_of(said)) text += as_line(line);
   CappedList list(kMostStages);
   KeptTable table = stages_table(said, list);
   text += '\n' + table.text().text() + list.rest("... and # more (see --json)\n");
   const std::string curve = curve_text(report.balance);
   if (!curve.empty()) text += '\n' + curve;
   text += '\n';
-  for (const std::string& line : report.balance.assumptions) text += wrapped(line, 0, 11);
-  for (const std::string& note : report.notes) text += wrapped("note: " + escaped(note), 0, 2);
+  for (const std::string& line : report.balance.assumptions) text += as_line(line);
+  for (const std::string& note : report.notes) text += as_line("note: " + escaped(note));
   return text;
 }
 

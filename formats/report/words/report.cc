@@ -189,6 +189,10 @@ std::string part_qps_text(const PartNumbers& numbers) {
   return numbers.qps ? rate_text(*numbers.qps) : "-";
 }
 
+std::string rate_heading(const Link& link) {
+  return link.is_none ? "" : link.is_assumed ? "QPS at " + link.name : "QPS";
+}
+
 std::optional<double> known_qps(const PartNumbers& numbers) {
   return has_unknown_bytes(numbers) ? std::nullopt : numbers.qps;
 }
@@ -333,7 +337,7 @@ const Fields<Coverages> kCoverageFields = {
 std::string notes_text(std::span<const std::string> notes) {
   std::string text;
   for (const std::string& note : notes) {
-    text += (text.empty() ? "\n" : "") + wrapped("note: " + escaped(note), 0, 2);
+    text += (text.empty() ? "\n" : "") + as_line("note: " + escaped(note));
   }
   return text;
 }

@@ -226,6 +226,8 @@ struct PartCells {
   std::optional<Amount> time;  // where times are known
 };
 PartCells part_cells(const Report& report, PartId part, bool has_times);
+// The heading of PartCells::qps: "QPS at 100GiB/s" of a link that nobody stated, "" where there is none.
+std::string rate_heading(const Link& link);
 
 struct DeviceCells {
   std::string name;

@@ -332,7 +332,7 @@ std::string ops_text(const Calibration& calibration) {
 
 std::string calibration_text(const Calibration& calibration,
                              const std::vector<CalibratedModel>& models) {
-  return wrapped(headline(calibration), 0, 2) + '\n' + models_text(calibration, models) + '\n' +
+  return as_line(headline(calibration)) + '\n' + models_text(calibration, models) + '\n' +
          ops_text(calibration);
 }
 

@@ -44,9 +44,8 @@ std::vector<std::string> backward_nodes(const Graph& graph, const Partition& par
 // What a stage costs, on which devices, and how hard to search.
 struct BalanceRequest {
   BalanceOptions options = {};    // except the target and the progress
-  GraphCostOptions costs = {};    // except what is balanced, bandwidths, and measured times
+  GraphCostOptions costs = {};    // except what is balanced, the link's rate, and measured times
   std::optional<Link> link = {};  // nullopt: the default
-  Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
   // What a device holds at most: bytes count parameters and live activations, or parameters alone.
   enum class Memory : std::uint8_t { unset, none, bytes, parameters };
   Memory memory = Memory::unset;

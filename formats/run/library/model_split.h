@@ -37,7 +37,7 @@ struct CpuNode {
   std::string name;
   std::string op;
   std::string partition;
-  std::string code;    // "no_rule", "rule_failed", ...: `cleave explain --code` has a page on each
+  std::string code;    // "no_rule", "rule_failed", ...: `cleave help` has a page on each
   std::string reason;  // one line, lower case
 };
 
