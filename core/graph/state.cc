@@ -205,6 +205,8 @@ class StateFinder {
     for (const StatePair& pair : known) {
       if (pair.input == kNone<ValueId> || pair.output == kNone<ValueId>) continue;
       if (is_taken(pair.input) || is_taken(pair.output)) continue;
+      const bool passes = pair.input == pair.output;
+      if (passes && !NameOfState(graph_.value(pair.input).name, true).says_state()) continue;
       const auto change = change_of(pair.input, pair.output, true);
       if (change) add(*change);
     }

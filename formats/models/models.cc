@@ -274,6 +274,20 @@ std::string kind_text(const Graph& graph, const StatePair& like) {
          (bytes ? bytes_text(*bytes) : "? bytes");
 }
 
+Status<> add_state(LoadedModel& model) {
+  std::vector<StatePair> known;
+  if (model.pt2() != nullptr) known = known_state(model.graph, *model.pt2());
+  if (model.tflite() != nullptr) known = known_state(*model.tflite());
+  auto state = find_state(model.graph, model.bindings.state, known);
+  if (!state) return std::move(state).error();
+  model.graph = model.graph.with_state(*std::move(state));
+  const std::string text = state_text(model.graph);
+  if (!text.empty()) model.notes.push_back("state: " + text);
+  return Done{};
+}
+
+}  // namespace
+
 std::string state_text(const Graph& graph) {
   std::vector<std::string> kinds;
   for (const StatePair& pair : graph.state().pairs) {
@@ -299,20 +313,6 @@ std::string state_text(const Graph& graph) {
                     },
                     "", " ");
 }
-
-Status<> add_state(LoadedModel& model) {
-  std::vector<StatePair> known;
-  if (model.pt2() != nullptr) known = known_state(model.graph, *model.pt2());
-  if (model.tflite() != nullptr) known = known_state(*model.tflite());
-  auto state = find_state(model.graph, model.bindings.state, known);
-  if (!state) return std::move(state).error();
-  model.graph = model.graph.with_state(*std::move(state));
-  const std::string text = state_text(model.graph);
-  if (!text.empty()) model.notes.push_back("state: " + text);
-  return Done{};
-}
-
-}  // namespace
 
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits, const Progress& progress) {

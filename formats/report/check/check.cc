@@ -1112,6 +1112,7 @@ class CheckMaker {
 
   CheckRun make() {
     run_.list_place = place_of_list(report_);
+    run_.state = state_text(report_.graph);
     run_.now = measures_of(report_);
     if (!open_inputs(graph_).empty()) {
       // No sizes are sought: a fleet takes no longer for them.
