@@ -85,8 +85,9 @@ TEST_CASE("a minimum size is shown with the best start side, or the given one of
                    setting(3, StartSide::reference, 3), setting(3, StartSide::cpu, 3),
                    setting(3, StartSide::acc, 2)},
       .knee = 0};
-  CHECK(section(advised({}, sweep, StartSide::cpu), "settings") ==
-        R"(settings                   start      subgraphs  link bytes  QPS at 100GiB/s  shared  nodes  work
+  CHECK(
+      section(advised({}, sweep, StartSide::cpu), "settings") ==
+      R"(settings                   start      subgraphs  link bytes  QPS at 100GiB/s  shared  nodes  work
   --min-acc-module-size 1  reference          9         0 B                -       -      -     -  <- knee: larger sizes gain little
   --min-acc-module-size 2  cpu                4         0 B                -       -      -     -
   --min-acc-module-size 3  acc                2         0 B                -       -      -     -
