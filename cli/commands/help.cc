@@ -1,4 +1,4 @@
-// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: main.cc makes it
+// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: cli/main.cc makes it
 // `cleave COMMAND --help`.
 
 #include <algorithm>

@@ -359,6 +359,21 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
   return *std::move(job);
 }
 
+Result<PhaseJobs, ExitCode> phases_with_progress(const SplitRequest& request) {
+  auto phases = [&] {
+    ProgressBar bar(subject_of(request.model.path));
+    return run_phases(request, bar.observer());
+  }();
+  if (!phases) return refuse(phases.error());
+  Diagnostics told;
+  for (const SplitJob& job : phases->jobs) {
+    const Diagnostics news = without_reported(job.warnings(), told);
+    print_diagnostics(news);
+    told.insert(told.end(), news.begin(), news.end());
+  }
+  return *std::move(phases);
+}
+
 Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told) {
   std::erase_if(warnings, [&](const Diagnostic& warning) {
     return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
@@ -432,6 +447,7 @@ std::string find_script(const std::string& name, const std::string& what) {
 
 namespace {
 
+// A user who waits ends it himself; this is for a script that nobody watches.
 constexpr double kMostSeconds = 24 * 3600;
 constexpr int kSkipped = 77;  // a module of Python is missing
 

@@ -60,7 +60,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
-// On GitHub printed text may contain commands: see ci_text.h.
+// On GitHub printed text may contain commands: formats/base/text.h has the forms.
 bool is_read_by_ci() {
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   return actions != nullptr && *actions != '\0';
@@ -169,6 +169,8 @@ namespace {
 // A task is shown after this time, if it will take at least kLeastSeconds.
 constexpr double kSecondsUnseen = 0.4;
 constexpr double kLeastSeconds = 1;
+// Ten times a second looks steady and costs nothing; in a log, a line each half minute shows that
+// the work goes on without filling it.
 constexpr double kSecondsBetween = 0.1;
 constexpr double kSecondsBetweenLines = 30;
 

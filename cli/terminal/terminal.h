@@ -49,7 +49,7 @@ struct InputChanged {
 // Writes all of a report to standard output; on a terminal it is shown as shown_on() says. If the reader has gone (`cleave draw ... | head`), the
 // rest is dropped, and the exit code is that of the work. `written` lists what the command has
 // written before and is complete. With GITHUB_ACTIONS set, names cannot act as commands to the
-// runner: see ci_text.h.
+// runner: formats/base/text.h says how.
 void write_stdout(std::string_view text, const std::vector<std::string>& written = {});
 // The same for a text that a program reads: --json, a drawing, a list. It is never shown in another way.
 void write_document(std::string_view text, const std::vector<std::string>& written = {});

@@ -14,7 +14,7 @@ namespace cleave {
 // ---- quantity ----
 //
 // Quantities as people write and read them: a number and a unit. For link bandwidths and byte
-// counts see link.h.
+// counts see "link" below.
 
 struct Quantity {
   double value = 0;                    // finite, not below 0
@@ -41,7 +41,7 @@ std::optional<double> parse_share(std::string_view text);
 // Must be above 0 and have a unit.
 std::optional<double> parse_flops_rate(std::string_view text);
 
-// Says what is wrong with a text that is not a bandwidth (core/base/link.h) and what to write
+// Says what is wrong with a text that is not a bandwidth ("link" below) and what to write
 // instead. It follows the quoted text: " has no unit: write 100GB/s or 100GiB/s, ...".
 std::string bandwidth_refusal(std::string_view text);
 

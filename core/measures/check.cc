@@ -423,6 +423,8 @@ class Evaluator {
     gate.baseline = before.latency_us;
     if (gate.actual) {
       constexpr double kRounding = 1e-12;
+      // The limit is a product and the time is a sum: equal numbers may differ in the last digit,
+      // and that is no regression.
       gate.verdict = verdict_of(*gate.actual <= gate.limit + kRounding * gate.limit);
     }
   }

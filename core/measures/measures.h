@@ -167,8 +167,8 @@ struct Measures {
 };
 
 // Linear.
-Measures measure(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                 const Preview& preview, std::span<const Target> targets = {});
+Measures measure(const Partition& partition, const Preview& preview,
+                 std::span<const Target> targets = {});
 
 // Tensors of the graph (inputs and outputs of nodes) whose rank, or the size of a dim, is unknown,
 // in the order of their ids. A symbolic dim is unknown. Linear.

@@ -891,10 +891,12 @@ class Appraiser {
 
   Worth worth_of(PartId part) const {
     Worth worth;
-    for (const auto* const side : {&boundaries_.inputs, &boundaries_.outputs}) {
-      for (const ValueId value : (*side)[part]) {
-        worth.link_bytes += value_bytes(graph_, value).value_or(0);
-      }
+    const StateOnDevices state(graph_, partition_);
+    for (const ValueId value : boundaries_.inputs[part]) {
+      if (!state.is_there(part, value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
+    }
+    for (const ValueId value : boundaries_.outputs[part]) {
+      if (!state.stays(value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
     }
     double seconds = 0;
     for (const NodeId node : partition_.nodes(part)) {

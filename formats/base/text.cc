@@ -461,6 +461,7 @@ std::string shell_word(std::string_view text) {
 
 namespace {
 
+// Ten lines of one word. A name of a model may have 65,536 bytes and no blank.
 constexpr std::size_t kLongestWord = 1000;
 constexpr std::size_t kMostColumnBytes = 16;  // a character and its marks
 

@@ -387,6 +387,16 @@ Status<> set_signature(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> add_state(SplitRequest& request, const std::string& text) {
+  StateRequest& state = request.model.bindings.state;
+  state.is_off = text == "off";
+  if (state.is_off) return Done{};
+  auto pair = binding_of(text, "past=present");
+  if (!pair) return pair.error();
+  state.pairs.push_back(*std::move(pair));
+  return Done{};
+}
+
 // Torch's operators are known to the whole process.
 Status<> set_operators(SplitRequest& /*request*/, const std::string& text) {
   const auto stated = state_torch_operators(text);
@@ -488,6 +498,46 @@ Status<> add_link(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> add_phase(SplitRequest& request, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  PhaseSpec phase{.name = text.substr(0, colon)};
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  if (colon == text.npos || phase.name.empty() || !std::ranges::all_of(phase.name, is_plain)) {
+    return Error{in_quotes(text) +
+                 " is no phase: write prompt:T=64,P=0, or prompt:T=64,P=0,on=npu; its name, of "
+                 "letters, digits, _ and -, begins the names of its files"};
+  }
+  bool are_targets = false;  // on=npu,gpu
+  for (const std::string_view part : split_names(std::string_view(text).substr(colon + 1))) {
+    if (part.starts_with("on=") || (are_targets && part.find('=') == part.npos)) {
+      are_targets = true;
+      phase.targets.emplace_back(part.substr(part.starts_with("on=") ? 3 : 0));
+      continue;
+    }
+    const auto binding = binding_of(std::string(part), "T=64");
+    if (!binding) return binding.error();
+    const auto size = size_of(binding->second);
+    if (!size) return Error{in_quotes(binding->second) + " is not a size: give a whole number"};
+    phase.dims.emplace_back(binding->first, *size);
+  }
+  request.phases.push_back(std::move(phase));
+  return Done{};
+}
+
+Status<> set_tokens(SplitRequest& request, const std::string& text) {
+  const std::size_t plus = text.find('+');
+  const auto prompt = whole_number(std::string_view(text).substr(0, plus));
+  const auto more = plus == text.npos ? std::nullopt : whole_number(text.substr(plus + 1));
+  if (!prompt || !more || *prompt == 0) {
+    return Error{in_quotes(text) + " is not a prompt and new tokens: write 1024+128"};
+  }
+  request.tokens = {*prompt, *more};
+  return Done{};
+}
+
 Status<> set_overlap(SplitRequest& request, const std::string& text) {
   request.overlap = text == "on";
   return Done{};
@@ -567,6 +617,11 @@ constexpr Option kOptions[] = {
         "which signature of a TensorFlow Lite model, or program of a torch.export archive, to "
         "read, of several; else the first with nodes, or \"model\"",
         {.put = set_signature}),
+    row(G::model, "--state", "IN=OUT", kReads & ~(of::lists | of::cut),
+        "the output OUT of one step is the input IN of the next, e.g. past.*=present.*; "
+        "repeatable; "
+        "without it found by names; IN= never changes; off: no state",
+        adds(add_state)),
     row(G::model, "--op-schemas", "FILE", kReads,
         "what operators of your own write, as torch prints their schemas, one a line (torch.export "
         "models)",
@@ -723,6 +778,16 @@ constexpr Option kOptions[] = {
     row(G::split, "--parameters", "{root,copy}", kMapped,
         "with --map: parameters that nodes read come from the root, or each partition has a copy",
         {.by_default = "root", .needs = "--map", .shelf = of::stage}),
+    row(G::split, "--phase", "NAME:DIM=SIZE,...[,on=TARGET]", kMapped,
+        "split the model at these sizes, on these targets, with others of --phase into one folder "
+        "with its weights once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)",
+        {.repeat = Repeat::often,
+         .excludes = "--map,--html,--netron,--model-explorer,--ops,--nodes,--drawings,--opset,"
+                     "--capture,--annotate,--weights",
+         .put = add_phase}),
+    row(G::split, "--tokens", "PROMPT+NEW", kMapped,
+        "with --phase: for how many tokens the report says times",
+        {.by_default = "1024+128", .needs = "--phase", .put = set_tokens}),
     row(G::split, "--split-at", "SCOPE=begin|end|each", of::stage,
         "end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or "
         "a "
@@ -975,6 +1040,10 @@ constexpr Option kOptions[] = {
     row(G::output, "--times", "N", kRuns,
         "so many calls, one after the other: state shows, and times are medians",
         {.form = ValueForm::count, .least = 1, .most = 1e6, .rank = 6}),
+    row(G::output, "--steps", "N", kRuns,
+        "so many steps of an ONNX model with state, each with the state that the one before made; "
+        "tokens are drawn, or those of --inputs",
+        {.form = ValueForm::count, .least = 1, .most = 1e6, .excludes = "--times", .rank = 9}),
     row(G::output, "--overlap", "", of::run,
         "of several targets: also run partitions at the same time, a thread for each device",
         {.rank = 13}),

@@ -15,6 +15,7 @@
 #include "formats/base/text.h"
 #include "formats/lists/options.h"
 #include "formats/lists/support_file.h"
+#include "formats/models/models.h"
 #include "formats/report/drawings/pages.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
@@ -193,7 +194,9 @@ const Fields<One<LoadedModel>> kModelFields = {
     kOneLine,
     {{"path", [](auto& model) { return model.it->source.path(); }},
      {"name", [](auto& model) { return model.it->graph.name(); }},
-     {"nodes", [](auto& model) { return model.it->graph.node_count(); }}}};
+     {"nodes", [](auto& model) { return model.it->graph.node_count(); }},
+     {"state", [](auto& model) { return state_of(model.it->graph); },
+      "What one step of the model hands to the next.", kStateFields, kLeftOut}}};
 
 const Fields<AdviceReport> kListFields = {
     kLines,
@@ -741,6 +744,10 @@ class AdviceText {
     }
     page_.line(
         "Every row is a split made with it. --json has each remedy as a rule for a support list.");
+    for (const LoadedModel& model : report_.models) {
+      const std::string state = state_text(model.graph);
+      if (!state.empty()) page_.line("note: state of " + model_name(model) + ": " + state);
+    }
     if (!report_.link.is_none) {
       page_.line(
           "QPS is what the link allows the slowest partition alone, shared what it allows all of "

@@ -36,6 +36,7 @@ namespace cleave {
 
 namespace {
 
+// Reasons may blame each other in a circle; no chain of a real model is as long.
 constexpr std::size_t kLongestChain = 10'000;
 
 // The rule that caused the reason, found by following the nodes to blame.
@@ -86,8 +87,7 @@ FilePlace place_of_list(const Report& report) {
 }
 
 Measures measures_of(const Report& report) {
-  Measures measures = measure(report.graph, report.split.partition, report.split.boundaries,
-                              report.preview, report.targets);
+  Measures measures = measure(report.split.partition, report.preview, report.targets);
   if (report.time != nullptr) {
     measures.latency_us = report.time->asked().total_us;
     measures.all_cpu_us = report.time->asked().all_cpu_us;
@@ -234,6 +234,8 @@ std::vector<std::string> changed_bindings(const ShapeBindings& before, const Sha
       if (text.empty()) text = "()";
     }
     for (const auto& value : bindings.values) place("set-input " + value.first) = value.second;
+    if (bindings.state.is_off) place("state") = "off";
+    for (const auto& [input, output] : bindings.state.pairs) place("state " + input) = output;
     if (!bindings.signature.empty()) place("signature") = escaped_in_quotes(bindings.signature);
     place("fold") = folding_name(bindings.folding);
     place("infer") = shape_inference_name(bindings.inference);
@@ -1110,6 +1112,7 @@ class CheckMaker {
 
   CheckRun make() {
     run_.list_place = place_of_list(report_);
+    run_.state = state_text(report_.graph);
     run_.now = measures_of(report_);
     if (!open_inputs(graph_).empty()) {
       // No sizes are sought: a fleet takes no longer for them.

@@ -492,15 +492,18 @@ namespace {
 const Fields<CheckRun> kWhoseFields = {
     kLines, {{"model", the<&CheckRun::model>}, {"list", the<&CheckRun::list>}}};
 
-const Fields<CheckRun> kRunFields = {kLines,
-                                     {{Itself{}, kWhoseFields},
-                                      {"passed", [](auto& run) { return run.passed(); }},
-                                      {the<&CheckRun::now>, kMeasureFields},
-                                      {"baseline", [](auto& run) { return run.before.has_value(); },
-                                       "It was compared with a baseline."},
-                                      {"settings_changed", the<&CheckRun::settings>},
-                                      {"removed_nodes", the<&CheckRun::removed>,
-                                       "Nodes of the baseline that the model no longer has."}}};
+const Fields<CheckRun> kRunFields = {
+    kLines,
+    {{Itself{}, kWhoseFields},
+     {"passed", [](auto& run) { return run.passed(); }},
+     {the<&CheckRun::now>, kMeasureFields},
+     {"baseline", [](auto& run) { return run.before.has_value(); },
+      "It was compared with a baseline."},
+     {"settings_changed", the<&CheckRun::settings>},
+     {"state", the<&CheckRun::state>, "What one step of the model hands to the next, in words.",
+      kLeftOut},
+     {"removed_nodes", the<&CheckRun::removed>,
+      "Nodes of the baseline that the model no longer has."}}};
 
 struct GateSaid {
   const CheckRun* run;
@@ -936,6 +939,7 @@ std::string risen_latency_text(const CheckRun& run) {
 std::string run_text(const CheckRun& run) {
   std::string text = as_line(run_title(run));
   if (!run.gates.empty()) text += gates_text(run);
+  if (!run.state.empty()) text += wrapped("state: " + run.state, 2, 4);
   text += risen_latency_text(run);
   const bool has_moves =
       !run.regressions.empty() || !run.improvements.empty() || !run.moved.empty();

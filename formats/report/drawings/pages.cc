@@ -159,6 +159,7 @@ std::string script_text(const std::string& json) {
 
 // Compressed when it is long: a page of 4,000 nodes would have 10 MB.
 PageData page_data(const std::string& json) {
+  // Below a megabyte the data stay text that a person can read in the file.
   constexpr std::size_t kLong = 1U << 20U;
   if (json.size() < kLong) return {"application/json", script_text(json)};
   return {"application/gzip", gzip_base64(json)};

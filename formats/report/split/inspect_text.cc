@@ -370,6 +370,8 @@ const Fields<InspectSaid> kInspectFields = {
         return values_said(said.model.graph, said.model.graph.outputs(), output_notes(said.model));
       },
       kValueFields},
+     {"state", [](auto& said) { return state_of(said.model.graph); },
+      "What one step of the model hands to the next.", kStateFields, kLeftOut},
      {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
       "The most FLOPs first, then the most nodes.", kOpRowFields},
      {"lists", [](auto& said) { return coverage_of(said.model, said.lists); },

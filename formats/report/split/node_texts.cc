@@ -563,7 +563,7 @@ class Printer {
 
  private:
   // Prints the nodes of bodies below the name of each body, indented by one bar for each enclosing
-  // node. A body node's target is the path of its body, see onnx/read/graph_maker.cc.
+  // node. A body node's target is the path of its body, see formats/onnx/read/reader.cc, "graph maker".
   void add_bodies(NodeId owner) {
     std::string_view last;
     for (const NodeId inner : graph_.body_nodes(owner)) {

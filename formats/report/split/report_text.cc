@@ -242,12 +242,31 @@ class TextReport {
     } else if (const std::string missing = missing_number_text(graph_, time); !missing.empty()) {
       add_fact("latency", "not known: " + missing);
     }
+    write_state_copies(time);
     const std::string overlap = overlap_text(time, partition_);
     if (!overlap.empty()) add_fact("overlap", overlap);
     const std::string energy = energy_text(time);
     if (!energy.empty()) add_fact("energy", energy);
     const std::string residency = residency_text(time, !preview_.link.is_assumed);
     if (!residency.empty()) add_fact("residency", residency);
+  }
+
+  // What writes a state that grows copies all of it.
+  void write_state_copies(const InferenceTime& time) {
+    double us = 0;
+    for (const StatePair& pair : graph_.state().pairs) {
+      if (pair.kind != StateKind::grows || !is_written(graph_, pair)) continue;
+      const NodeId writer = graph_.value(pair.output).producer;
+      const TargetId target = partition_.target(partition_.part_of[writer]);
+      const TargetTimes& times = time.basis.times;
+      const DeviceTimes& own =
+          target == kNone<TargetId> ? times.cpu : times.on_target(index(target));
+      us += own.of(writer).value_or(0);
+    }
+    if (has_times_ && us > 0) {
+      add_fact("state", "its old part is copied in each step: what writes it takes " +
+                            duration_text(us) + " of the time");
+    }
   }
 
   struct CostFiles {

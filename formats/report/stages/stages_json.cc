@@ -287,11 +287,14 @@ struct StagesSaid {
   RootSaid root = {};
   std::string chain = {};
   std::vector<std::string> notes = {};
+  std::vector<StateSaid> state = {};
 };
 
 const Fields<StagesSaid> kStagesFields = {
     kLines,
     {{"model", the<&StagesSaid::model>, kModelOfStagesFields},
+     {"state", the<&StagesSaid::state>, "What one step of the model hands to the next.",
+      kStateFields, kLeftOut},
      {"stages", the<&StagesSaid::stages>, kStageFields},
      {"call_order",
       [](JsonText& json, const StagesSaid& said) {
@@ -348,6 +351,7 @@ class StagesTeller {
     for (const PartId part : partition_.parts()) said.stages.push_back(tell_stage(part));
     if (report_.balance) said.notes = report_.balance->caveats;
     said.notes.insert(said.notes.end(), report_.notes.begin(), report_.notes.end());
+    said.state = state_of(graph_, &partition_);
     return said;
   }
 
@@ -554,6 +558,8 @@ std::string schedule_text(const ScheduleReport& report) {
 namespace {
 
 constexpr double kWidth = 1200, kRow = 30, kLeft = 70;
+// The boxes are for a browser, which draws each on its own; a schedule has stages times
+// microbatches of them. Chosen, not measured.
 constexpr std::size_t kMostBoxes = 20'000;
 
 struct Look {

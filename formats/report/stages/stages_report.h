@@ -240,7 +240,7 @@ void add_stages_drawing(ContentPage& page, const std::string& dot, const std::st
 HtmlPage stages_page(const StagesReport& report, const LayoutLimits& limits);
 
 // The drawing: columns from left to right in call order, each as tall as its load. See
-// report/drawings/dot_stages.h.
+// formats/report/drawings/drawings.h, "dot stages".
 std::string stages_dot(const StagesReport& report);
 
 // ---- workload report ----
@@ -270,7 +270,7 @@ std::string workload_text(const WorkloadReport& report);
 // The same as a page for a browser.
 HtmlPage workload_page(const WorkloadReport& report, const LayoutLimits& limits);
 
-// The drawing: see report/drawings/dot_stages.h.
+// The drawing: see formats/report/drawings/drawings.h, "dot stages".
 std::string draw_workload(const WorkloadReport& report);
 
 }  // namespace cleave

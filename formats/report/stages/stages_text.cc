@@ -220,12 +220,16 @@ std::vector<std::string> notes_of(const BalanceFacts& facts) {
 
 namespace {
 
+// A curve of more rows shows the powers of two and three times these, and its ends: a bottleneck
+// falls like one over the number of stages, so that equal steps would show the same row again and
+// again.
 constexpr std::size_t kMostCurveRows = 20;
 constexpr std::size_t kWidestName = 24;  // in the tables
 constexpr std::size_t kCurveBar = 30;
 constexpr double kAsGood = 1.001;  // as for BalanceResult::enough_stages
 
 std::string bytes_or_more(double bytes) {
+  // Below 2^64, so that the conversion is defined.
   constexpr double kMost = 1.8e19;
   return bytes < kMost ? bytes_text(static_cast<std::uint64_t>(bytes)) : "more than 15 EiB";
 }

@@ -271,6 +271,7 @@ std::uint32_t least_devices(const BalanceProblem& problem, double memory) {
   for (std::uint32_t i = 0; i < problem.shared_bytes.size(); ++i) {
     if (!problem.shared_users.of(i).empty()) bytes += problem.shared_bytes[i];
   }
+  // As many as a file of devices may list.
   constexpr double kMost = 1e6;
   return static_cast<std::uint32_t>(std::clamp(std::ceil(bytes / memory), 1.0, kMost));
 }
@@ -278,6 +279,9 @@ std::uint32_t least_devices(const BalanceProblem& problem, double memory) {
 // As few stages as the limit on parameters allows: tries one more until an assignment is found. The
 // fault is that of the first try.
 OrFault<Done> solve_fewest(BalanceRun& run, const BalanceOptions& options, BalanceBy by) {
+  // The sum of the bytes says the fewest; as nodes cannot be divided, some more may be needed.
+  // Where 64 more do not help, mostly one node alone is too large, and the fault of the first try
+  // says so.
   constexpr std::uint32_t kMostTries = 64;
   BalanceDevice& device = run.problem.devices.front();
   const std::uint32_t least = least_devices(run.problem, device.memory);

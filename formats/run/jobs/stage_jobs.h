@@ -140,7 +140,7 @@ struct ScheduleBasis {
 };
 
 // The times of stages are those of the balance if it balanced times; otherwise they are measured or
-// estimated as in problem_of_graph.h. The memory of a rank is its parameters, times the optimizer's
+// estimated as for balancing (core/stages/stages.h). The memory of a rank is its parameters, times the optimizer's
 // factor, plus all tensors that the stage's nodes make, for each microbatch in flight. If a time is
 // unknown, works are ordered as if all stages took equally long. Refuses a request that the
 // schedule cannot meet, and files of times that cannot be read.

@@ -591,6 +591,8 @@ std::string wholes_text(const TuneJob& job) {
                                                : "split without --place cost";
   }
   for (const TunedWhole& whole : job.wholes) {
+    // Clocks, caches and a busy machine account for tens of percent. Twice, or half, is another
+    // machine, another number of threads, or another model. Chosen, not measured.
     constexpr double kTooFarOff = 2;
     const bool is_cpu = whole.what == TunedWhole::What::cpu && whole.predicted_us;
     if (!is_cpu || *whole.predicted_us <= 0 || whole.measured_us <= 0) continue;

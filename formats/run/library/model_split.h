@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-class SplitJob;  // formats/run/jobs/split_job.h
+class SplitJob;  // formats/run/jobs/jobs.h
 struct MeasuredModel;
 
 struct PartitionInfo {
