@@ -166,7 +166,7 @@ class Inspect:
     outputs: list[InspectOutput]
     # The most FLOPs first, then the most nodes.
     ops: list[InspectOp]
-    # What lists that are known by name accept.
+    # What lists that are known by name accept, at the first sizes of `open_sizes`.
     lists: list[InspectList]
 
     @classmethod

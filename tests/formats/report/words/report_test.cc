@@ -114,7 +114,7 @@ TEST_CASE("the text report begins with the conclusion and ends with the notes") 
   partitions, with 1 on the CPU; not known: bytes of 1 value between partitions (give --dim
   batch=SIZE)
 worth it: MAYBE: 66.7% of the nodes are on the accelerator; 2 round trips to the accelerator for 4
-  nodes
+  nodes, less than a call costs (50 nodes): --costs decides
 
 support list    npu (npu.txt)
 subgraphs       3 (2 accelerator, 1 CPU)
