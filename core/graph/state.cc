@@ -43,6 +43,9 @@ constexpr std::string_view kInPlace[] = {"scatternd", "scatterelements", "tensor
                                          "groupqueryattention", "indexput"};
 // What may have a sign of before or after glued to it: instate0, stateN, hn, r1i and r1o.
 constexpr std::string_view kGlued[] = {"state", "cache", "hidden", "mem", "h", "c"};
+// Names of more words are no names that a program gives, and outputs that inputs are compared with by sizes.
+constexpr std::size_t kMostWords = 32;
+constexpr std::size_t kMostOutputs = 256;
 // Candidates with one core; more are ambiguous, whatever they are.
 constexpr std::size_t kMostAlike = 16;
 
@@ -69,6 +72,7 @@ std::vector<std::string> words_of(std::string_view name) {
     before = letter;
   }
   if (words.back().empty()) words.pop_back();
+  if (words.size() > kMostWords) words.clear();
   return words;
 }
 
@@ -218,6 +222,9 @@ class StateFinder {
   }
 
   Status<> add_requested(const StateRequest& request) {
+    for (const ValueId output : graph_.outputs()) {
+      output_by_name_.emplace(graph_.value(output).name, output);
+    }
     for (const auto& [input, output] : request.pairs) {
       if (auto added = add_requested(input, output); !added) return added;
     }
@@ -352,6 +359,7 @@ class StateFinder {
 
   // Where names of outputs say nothing, as those of torch.export: what type and sizes leave, if it is one to one.
   void suggest_by_sizes() {
+    if (graph_.outputs().size() > kMostOutputs) return;
     std::map<ValueId, std::size_t> taken;
     std::vector<OpenState> suggested;
     for (const ValueId input : graph_.inputs()) {
@@ -425,10 +433,8 @@ class StateFinder {
   }
 
   ValueId output_named(std::string_view name) const {
-    for (const ValueId output : graph_.outputs()) {
-      if (graph_.value(output).name == name) return output;
-    }
-    return kNone<ValueId>;
+    const auto found = output_by_name_.find(name);
+    return found == output_by_name_.end() ? kNone<ValueId> : found->second;
   }
 
   Error no_such(const std::string& given, std::string_view what, const std::string& name) const {
@@ -442,8 +448,9 @@ class StateFinder {
   const Graph& graph_;
   std::unordered_set<std::uint32_t> names_of_sizes_;  // of the inputs
   std::unordered_set<std::uint32_t> taken_;
-  std::map<ValueId, std::vector<StatePair>> candidates_;  // by input
-  std::map<ValueId, std::size_t> offers_;                 // by output
+  std::map<ValueId, std::vector<StatePair>> candidates_;          // by input
+  std::map<ValueId, std::size_t> offers_;                         // by output
+  std::unordered_map<std::string_view, ValueId> output_by_name_;  // where pairs are requested
   FoundState found_;
 };
 

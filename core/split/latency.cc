@@ -125,24 +125,28 @@ DeviceUse device_use(const Graph& graph, const Partition& partition, const Laten
 StateOnDevices::StateOnDevices(const Graph& graph, const Partition& partition)
     : graph_(graph), partition_(partition) {
   for (const StatePair& pair : graph.state().pairs) {
-    if (pair.output == kNone<ValueId> || pair.is_result) continue;
-    const bool is_elsewhere = is_read_elsewhere(pair);
+    const PartId home = this->home(pair.input);
+    bool is_elsewhere = false, is_read_now = false;
+    each_reader(pair.input, [&](PartId part) {
+      is_elsewhere = is_elsewhere || (home != kNone<PartId> && !is_on_one_device(part, home));
+    });
+    if (pair.output == kNone<ValueId> || pair.output == pair.input) continue;
+    each_reader(pair.output, [&](PartId part) { is_read_now = is_read_now || part != home; });
+    if (pair.is_result) continue;
     // A parameter that the model writes is no input of parts, so that it cannot be sent to them.
     if (!is_elsewhere || !graph.is_parameter(pair.input)) is_handed_on_.insert(index(pair.output));
-    const PartId home = this->home(pair.input);
-    const bool is_read_now = std::ranges::any_of(graph.users(pair.output), [&](NodeId user) {
-      return partition_.part_of[user] != home && !reads_shape_alone(graph_, user);
-    });
     if (!is_elsewhere && !is_read_now) stays_.insert(index(pair.output));
   }
 }
 
-bool StateOnDevices::is_read_elsewhere(const StatePair& pair) const {
-  const PartId home = this->home(pair.input);
-  if (home == kNone<PartId>) return false;
-  return std::ranges::any_of(graph_.users(pair.input), [&](NodeId user) {
-    return !is_on_one_device(partition_.part_of[user], home) && !reads_shape_alone(graph_, user);
-  });
+template <class Take>
+void StateOnDevices::each_reader(ValueId value, const Take& take) {
+  for (const NodeId user : graph_.users(value)) {
+    if (reads_shape_alone(graph_, user)) continue;
+    const PartId part = partition_.part_of[user];
+    reads_.insert(key_of(part, value));
+    take(part);
+  }
 }
 
 PartId StateOnDevices::home(ValueId input) const {
@@ -163,9 +167,7 @@ bool StateOnDevices::is_there(PartId part, ValueId input) const {
   const PartId home = this->home(input);
   const bool is_kept =
       input == pair->input && (home == kNone<PartId> || is_on_one_device(home, part));
-  return is_kept || std::ranges::none_of(graph_.users(input), [&](NodeId user) {
-           return partition_.part_of[user] == part && !reads_shape_alone(graph_, user);
-         });
+  return is_kept || !reads_elements(part, input);
 }
 
 // ---- latency ----
@@ -264,7 +266,7 @@ class LinkCounter {
       if (state_.is_there(part, value)) continue;
       const ValueId moved = state_.moved(value);
       // What the part reads of this step and of the one before is one state.
-      if (moved != value && reads_elements(part, moved)) continue;
+      if (moved != value && state_.reads_elements(part, moved)) continue;
       if (held != nullptr && !held->insert(moved)) continue;
       const double us = direct_us(value, part);
       const std::uint64_t size = bytes_of(moved, bytes);
@@ -275,12 +277,6 @@ class LinkCounter {
       if (held != nullptr) held->insert(value);
       if (goes_up_.contains(value)) bytes.out += bytes_of(value, bytes);
     }
-  }
-
-  bool reads_elements(PartId part, ValueId value) const {
-    return std::ranges::any_of(graph_.users(value), [&](NodeId user) {
-      return partition_.part_of[user] == part && !reads_shape_alone(graph_, user);
-    });
   }
 
   std::uint64_t bytes_of(ValueId value, LinkBytes& into) const {

@@ -301,11 +301,16 @@ class StateOnDevices {
   bool is_result(ValueId output) const { return !is_handed_on_.contains(index(output)); }
   // The value that moves where a part reads `input`: of state the output of the step before.
   ValueId moved(ValueId input) const;
+  // Whether a node of the part reads elements of state, and not its shape alone.
+  bool reads_elements(PartId part, ValueId state) const {
+    return reads_.contains(key_of(part, state));
+  }
   // The part that writes the state that `input` is; kNone: it is no state, or never written.
   PartId home(ValueId input) const;
 
  private:
-  bool is_read_elsewhere(const StatePair& pair) const;
+  template <class Take>
+  void each_reader(ValueId value, const Take& take);
   // Each stage of a pipeline is a device.
   bool is_on_one_device(PartId one, PartId other) const {
     return one == other ||
@@ -314,7 +319,12 @@ class StateOnDevices {
 
   const Graph& graph_;
   const Partition& partition_;
+  static std::uint64_t key_of(PartId part, ValueId value) {
+    return std::uint64_t{index(part)} << 32U | index(value);
+  }
+
   std::unordered_set<std::uint32_t> stays_, is_handed_on_;
+  std::unordered_set<std::uint64_t> reads_;  // parts and values
 };
 
 // ---- latency ----

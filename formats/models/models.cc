@@ -258,22 +258,6 @@ std::vector<StatePair> known_state(const TfliteModel& model) {
   return pairs;
 }
 
-// "8 pairs, grows on axis 2, 1.00 MiB": of one kind and axis.
-std::string kind_text(const Graph& graph, const StatePair& like) {
-  std::size_t count = 0;
-  std::optional<std::uint64_t> bytes = 0;
-  for (const StatePair& pair : graph.state().pairs) {
-    if (pair.kind != like.kind || pair.axis != like.axis) continue;
-    ++count;
-    const auto own = state_bytes(graph, pair);
-    bytes = bytes && own ? std::optional(saturating_add(*bytes, *own)) : std::nullopt;
-  }
-  const bool has_axis = like.kind == StateKind::grows || like.kind == StateKind::appended;
-  return counted(count, "pair") + ", " + std::string(state_kind_name(like.kind)) +
-         (has_axis ? " on axis " + std::to_string(like.axis) : "") + ", " +
-         (bytes ? bytes_text(*bytes) : "? bytes");
-}
-
 Status<> add_state(LoadedModel& model) {
   std::vector<StatePair> known;
   if (model.pt2() != nullptr) known = known_state(model.graph, *model.pt2());
@@ -289,10 +273,23 @@ Status<> add_state(LoadedModel& model) {
 }  // namespace
 
 std::string state_text(const Graph& graph) {
-  std::vector<std::string> kinds;
+  struct Sum {
+    std::size_t count = 0;
+    std::optional<std::uint64_t> bytes = 0;
+  };
+  std::map<std::pair<StateKind, std::uint32_t>, Sum> sums;  // by kind and axis
   for (const StatePair& pair : graph.state().pairs) {
-    std::string text = kind_text(graph, pair);
-    if (std::ranges::find(kinds, text) == kinds.end()) kinds.push_back(std::move(text));
+    auto& [count, bytes] = sums[{pair.kind, pair.axis}];
+    const auto own = state_bytes(graph, pair);
+    bytes = bytes && own ? std::optional(saturating_add(*bytes, *own)) : std::nullopt;
+    ++count;
+  }
+  std::vector<std::string> kinds;
+  for (const auto& [kind, sum] : sums) {
+    const bool has_axis = kind.first == StateKind::grows || kind.first == StateKind::appended;
+    kinds.push_back(counted(sum.count, "pair") + ", " + std::string(state_kind_name(kind.first)) +
+                    (has_axis ? " on axis " + std::to_string(kind.second) : "") + ", " +
+                    (sum.bytes ? bytes_text(*sum.bytes) : "? bytes"));
   }
   std::string text = joined(kinds, "; ");
   const auto& open = graph.state().open;

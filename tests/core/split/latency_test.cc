@@ -318,6 +318,42 @@ TEST_CASE("With residency only values that the CPU reads go out") {
   CHECK(made.of(Residency::on).link_bytes.out == 2000 + 1000);
 }
 
+// A cache of `past` entries of 32 bytes, to which each step adds one. The writer is an n, on the accelerator or not.
+std::string cache_text(int past, std::string_view reader) {
+  const std::string before = std::to_string(past), after = std::to_string(past + 1);
+  return "input x: float32[1,8]\ninput past_k: float32[" + before +
+         ",8]\nnew: float32[1,8] = f(x)\n" +
+         "size: int64[2] = Shape(past_k)\nold: float32[1,8] = " + std::string(reader) +
+         "(past_k, size)\npresent_k: float32[" + after + ",8] = Concat(past_k, new) {axis=0}\n" +
+         "y: float32[1,8] = f(present_k, old)\noutput y, present_k";
+}
+
+TEST_CASE("State crosses the link only to readers on another device than its writer") {
+  for (const int past : {16, 512, 4096}) {
+    const auto bytes = [&](std::string_view cpu, bool has_state = true) {
+      Case made(cache_text(past, "g").c_str(), cpu);
+      auto found = find_state(made.graph, {.is_off = !has_state});
+      made.graph = made.graph.with_state(*std::move(found));
+      return made.of(Residency::off).link_bytes;
+    };
+    const std::uint64_t before = 32U * static_cast<unsigned>(past), after = before + 32;
+    INFO("past " << past);
+    CHECK(bytes("").in == 32);   // x
+    CHECK(bytes("").out == 32);  // y
+    CHECK(bytes("", false).in == 32 + before);
+    CHECK(bytes("", false).out == 32 + after);
+    // Shape needs no element: what it makes crosses alone.
+    CHECK(bytes("size").in == 32 + 16);
+    CHECK(bytes("size").out == 32);
+    // The CPU reads it in the next step, and y is in a part after that: once out, with size and y.
+    CHECK(bytes("old").out == after + 16 + 32);
+    CHECK(bytes("old").in == 32 + after + 32);
+    // The CPU writes it, and the accelerator reads it in this step and the next: once for each part.
+    CHECK(bytes("present_k").in >= after);
+    CHECK(bytes("present_k").out < after);
+  }
+}
+
 TEST_CASE("A full-duplex link takes the larger of both directions") {
   Case made(kText, "b");
   made.machine.duplex = Duplex::full;
