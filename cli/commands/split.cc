@@ -29,6 +29,7 @@ class SplitCommand : public Command {
     what_.part_files = part_files(given);
     what_.tflite_lift = tflite_lift(given);
     what_.opset = static_cast<std::uint32_t>(given.count("--opset"));
+    if (given.has("--pipeline")) what_.genai = given.texts("--genai");
     if (given.has("--drawings")) what_.drawings = given.word<Drawings>("--drawings");
   }
 

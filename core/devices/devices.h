@@ -371,12 +371,17 @@ class FoundPlacements {
                        const DeviceEffort& effort = {});
   // The first that was asked for; null: none was.
   const Found* first() const { return found_.empty() ? nullptr : &found_.front(); }
-  // What find() is to give for the problem.
-  void put(Found found) { found_.push_front(std::move(found)); }
+  // What find() is to give for the problem, and the caller has decided on, whatever it gains.
+  void put(Found found) {
+    found_.push_front(std::move(found));
+    is_decided_ = true;
+  }
+  bool is_decided() const { return is_decided_; }
 
  private:
   static constexpr std::size_t kMost = 4;
   std::deque<Found> found_;
+  bool is_decided_ = false;
 };
 
 }  // namespace cleave

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -80,11 +81,17 @@ struct Request {
   std::size_t place(std::size_t target) const { return is_for_one() ? 0 : target; }
 };
 
+// Whether the caller has placed the nodes, as those of phases are together.
+bool is_decided(const SplitInput& input) {
+  return input.found != nullptr && input.found->is_decided();
+}
+
 // The least gain for which nodes move: what was asked for, else none where all times are measured.
 double min_gain_of(const Request& request, const NodeSet& acc) {
   // Estimates are wrong by more than that, so a smaller gain says nothing, and every node that moves makes a
   // plan harder to read. A guess.
   constexpr double kOfEstimates = 0.03;
+  if (is_decided(request.input)) return std::numeric_limits<double>::lowest();
   if (request.options.min_gain) return *request.options.min_gain;
   const TargetTimes& times = request.latency.times;
   const bool is_measured = std::ranges::all_of(request.input.graph.nodes(), [&](NodeId node) {
@@ -871,7 +878,8 @@ Result<Split> better_by_cost(const Request& request, std::vector<Support> suppor
     numbers.gain = 1 - *found / *by_cost.in_order_cost;
   }
   numbers.is_too_little = numbers.gain < options.min_gain.value_or(0);
-  const bool is_worse = by_cost.unfit || costs_more || numbers.is_too_little;
+  const bool is_worse =
+      by_cost.unfit || ((costs_more || numbers.is_too_little) && !is_decided(request.input));
   const bool stays = is_worse && !find_unfit(graph, in_order, latency) &&
                      keeps_required(request.input, in_order, by_cost);
   numbers.is_too_little = numbers.is_too_little && stays && options.min_gain;

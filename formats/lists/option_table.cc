@@ -788,6 +788,14 @@ constexpr Option kOptions[] = {
     row(G::split, "--tokens", "PROMPT+NEW", kMapped,
         "with --phase: for how many tokens the report says times",
         {.by_default = "1024+128", .needs = "--phase", .put = set_tokens}),
+    row(G::split, "--pipeline", "{genai}", of::split,
+        "also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, one "
+        "for a prompt of any length, one for a new token",
+        {.needs = "--phase"}),
+    row(G::split, "--genai", "KEY=VALUE", of::split,
+        "of genai_config.json: bos_token_id, eos_token_id, pad_token_id or context_length; "
+        "repeatable",
+        {.repeat = Repeat::often, .needs = "--pipeline"}),
     row(G::split, "--split-at", "SCOPE=begin|end|each", of::stage,
         "end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or "
         "a "

@@ -140,6 +140,125 @@ def other_weights_are_refused(folder):
     assert cleave(*words, "--phase=b:T=4")[0] == 0
 
 
+def state_of_a_fixed_size_needs_a_mask(folder):
+    """What is not filled yet would count as tokens."""
+    decoder(folder / "m.onnx", masked=False)
+    (folder / "list.txt").write_text("MatMul\n")
+    words = ("preview", folder / "m.onnx", "-s", folder / "list.txt", "--dim", "B=1", "--phase=prompt:T=4,P=0")
+    status, _, error = cleave(*words, "--phase=token:T=1,P=8")
+    assert status == 3 and "past_key_values.0.key" in error and "no mask and no positions" in error, (status, error)
+    assert cleave(*words, "--phase=token:T=1")[0] == 0
+    decoder(folder / "m.onnx")
+    assert cleave(*words, "--phase=token:T=1,P=8,S=9")[0] == 0
+
+
+RATES = ("--target", "npu:flops=1GFLOP/s,bandwidth=10GB/s,launch=1us", "--target", "cpu:flops=1GFLOP/s,bandwidth=10GB/s")
+
+
+def state_that_is_handed_over_is_counted(folder):
+    decoder(folder / "m.onnx")
+    (folder / "all.txt").write_text("*\n")
+    words = ("preview", folder / "m.onnx", "-s", f"npu={folder}/all.txt", "--dim", "B=1", *RATES, "--json",
+             "--phase=prompt:T=4,P=0,S=4,on=npu")
+    for on, moved in (("cpu", 4 * 2 * 8 * 8 * 4), ("npu", 0)):
+        status, text, error = cleave(*words, f"--phase=token:T=1,P=8,S=9,on={on}", "--tokens", "8+5")
+        assert status == 0, error
+        report = json.loads(text)
+        assert report["handover_bytes"] == moved, report["handover_bytes"]
+        prompt, token = report["phases"]
+        assert (prompt["runs"], token["runs"]) == (2, 4)
+        assert abs(report["first_token_us"] - 2 * prompt["latency"]["total_us"]) < 1e-6
+        assert report["token_us"] == token["latency"]["total_us"] and report["token_is"] == "estimated"
+    assert cleave(*words, "--phase=token:T=1", "--tokens", "8+5")[0] == 0
+
+
+def handed_over(prompt, token):
+    """Bytes of state that the prompt leaves on another device than the one where the token phase reads it."""
+    made = {value["name"]: part["is_acc"] for part in prompt["partitions"] for value in part["outputs"]}
+    moved = {value["name"]: value["bytes"] for part in token["partitions"] for value in part["inputs"] if "past" in value["name"]
+             and made[value["name"].replace("past_key_values", "present")] != part["is_acc"]}
+    return sum(moved.values())
+
+
+def phases_are_placed_together(folder):
+    """Each phase by itself would leave the state where the other does not read it."""
+    decoder(folder / "m.onnx", heads=4, head=32)
+    (folder / "all.txt").write_text("*\n")
+    words = ("preview", folder / "m.onnx", "-s", folder / "all.txt", "--dim", "B=1", "--place", "cost", "--json", "--pcie-bw", "0.01GB/s",
+             "--target", "acc:flops=500GFLOP/s,bandwidth=100GB/s,launch=30us", "--target", "cpu:flops=10GFLOP/s,bandwidth=10GB/s")
+    sizes, apart = {"prompt": "T=64,P=0,S=64", "token": "T=1,P=64,S=65"}, []
+    for own in sizes.values():
+        status, text, error = cleave(*words, *(f"--dim={dim}" for dim in own.split(",")))
+        assert status == 0, error
+        apart.append(json.loads(text))
+    gained = 0
+    for new in (1, 2, 8, 40, 1000):
+        status, text, error = cleave(*words, *(f"--phase={name}:{own}" for name, own in sizes.items()), "--tokens", f"64+{new + 1}")
+        assert status == 0, error
+        report = json.loads(text)
+        assert report["handover_bytes"] == handed_over(*report["phases"])
+        costs = [phases[0]["latency"]["total_us"] + new * phases[1]["latency"]["total_us"] + handed_over(*phases) / 0.01e3
+                 for phases in (report["phases"], apart)]
+        assert costs[0] <= costs[1] * (1 + 1e-9), (new, costs)
+        gained += costs[0] < costs[1] * 0.999
+    assert gained > 0
+
+
+def greedy(step, prompt, names, count=12):
+    """Ids by `step`, which takes the inputs of the model and gives its outputs."""
+    past = {name: np.zeros((1, 2, 0, 8), np.float32) for name in names}
+    ids, seen, new = [], 0, prompt
+    while len(ids) < count:
+        seen += len(new)
+        made = step({"input_ids": np.array([new]), "attention_mask": np.ones((1, seen), np.int64),
+                     "position_ids": np.arange(seen - len(new), seen)[None], **past})
+        past = {name: made[name.replace("past_key_values", "present")] for name in names}
+        new = [int(made["logits"][0, -1].argmax())]
+        ids += new
+    return ids
+
+
+def a_pipeline_of_genai_makes_the_ids_of_the_model(folder):
+    """As onnxruntime-genai calls it: no part may read a present of the same step."""
+    model = PROJECT / "samples" / "decoder.onnx"
+    whole = session(model)
+    names = [value.name for value in whole.get_inputs() if "past" in value.name]
+    (folder / "list.txt").write_text("MatMul\nSoftmax\nAdd\n")
+    words = ("split", model, "-s", folder / "list.txt", "--pipeline", "genai", "-o", folder / "out", "--force")
+    status, text, error = cleave(*words, "--phase=prompt:", "--phase=token:T=1", "--genai", "eos_token_id=7")
+    assert status == 0 and "bos_token_id=1, pad_token_id=0, context_length=2048" in " ".join(text.split()), (error, text)
+    config = json.loads((folder / "out" / "genai_config.json").read_text())
+    decoder_, sessions = config["model"]["decoder"], {}
+    assert config["model"]["vocab_size"] == 64 and config["model"]["eos_token_id"] == 7
+    assert decoder_["inputs"]["past_key_names"] == "past_key_values.%d.key" and decoder_["num_hidden_layers"] == 2
+    assert decoder_["outputs"]["present_value_names"] == "present.%d.value" and decoder_["head_size"] == 8
+
+    def step(values):
+        is_prompt = values["input_ids"].shape[1] > 1
+        made = dict(values)
+        for entry in decoder_["pipeline"]:
+            (part,) = entry.values()
+            if not part["run_on_prompt" if is_prompt else "run_on_token_gen"]:
+                continue
+            assert not any(name.startswith("present") and not name.endswith(".read") for name in part["inputs"]), part
+            file = part["filename"]
+            run = sessions.setdefault(file, session(folder / "out" / file))
+            assert [value.name for value in run.get_inputs()] == part["inputs"], part
+            made.update(zip(part["outputs"], run.run(part["outputs"], {name: made[name] for name in part["inputs"]})))
+        return made
+
+    def plain(values):
+        return dict(zip([output.name for output in whole.get_outputs()], whole.run(None, values)))
+
+    assert greedy(step, [5, 9, 3], names) == greedy(plain, [5, 9, 3], names)
+    for phases, said in ((["token:T=1"], "ids would be wrong"), (["prompt:", "other:"], "ids would be wrong"),
+                         (["prompt:T=4", "token:T=1"], "4 tokens at a time"), (["prompt:", "token:T=1,P=5,S=6"], "fixes the size")):
+        status, _, error = cleave(*words, *(f"--phase={phase}" for phase in phases))
+        assert status == 2 and said in error, (status, error)
+    status, _, error = cleave(*words, "--phase=prompt:", "--phase=token:T=1", "--genai", "colour=7")
+    assert status == 2 and "eos_token_id" in error, error
+
+
 def what_cannot_be_is_refused(folder):
     decoder(folder / "m.onnx")
     (folder / "list.txt").write_text("MatMul\n")
@@ -160,7 +279,8 @@ def what_cannot_be_is_refused(folder):
 def main():
     failed = 0
     tests = [phases_of_a_decoder_compute_what_it_does, weights_are_written_once, a_phase_runs_on_its_targets,
-             other_weights_are_refused, what_cannot_be_is_refused]
+             state_of_a_fixed_size_needs_a_mask, state_that_is_handed_over_is_counted, phases_are_placed_together,
+             a_pipeline_of_genai_makes_the_ids_of_the_model, other_weights_are_refused, what_cannot_be_is_refused]
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             try:

@@ -77,14 +77,19 @@ class PartBuilder {
 
   BytePieces build_graph() {
     BytePieces graph;
-    for (const NodeId node : nodes_) add_node(job_, graph, graph_field::kNode, node);
     std::string made;
     put_bytes(made, graph_field::kName, job_.partition.name(part_));
     for (const ValueId value : job_.boundaries.inputs[part_]) {
-      put_bytes(made, graph_field::kInput, job_.value_infos.known(value));
+      put_bytes(made, graph_field::kInput, info_for_readers(value));
+      add_second_name(graph, value, true);
     }
+    for (const NodeId node : nodes_) add_node(job_, graph, graph_field::kNode, node);
     for (const ValueId value : outputs_) {
       put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
+      const auto& read = job_.boundaries.inputs.items;
+      if (std::find(read.begin(), read.end(), value) == read.end()) continue;
+      if (!add_second_name(graph, value, false)) continue;
+      put_bytes(made, graph_field::kOutput, info_for_readers(value));
     }
     graph.add(made);
     add_inner_value_infos(graph);
@@ -93,6 +98,34 @@ class PartBuilder {
     }
     for (const std::uint32_t initializer : initializers_) add_weight(graph, initializer);
     return graph;
+  }
+
+  std::string second_name(ValueId value) const {
+    return job_.options.names_for_readers ? name_for_readers(job_.graph(), value)
+                                          : std::string(job_.graph().value(value).name);
+  }
+
+  std::string info_for_readers(ValueId value) const {
+    std::string info = job_.value_infos.known(value);
+    const std::string name = second_name(value);
+    if (name != job_.graph().value(value).name) put_bytes(info, value_info_field::kName, name);
+    return info;
+  }
+
+  // Adds an Identity from or to the name for readers; false where the value has none.
+  bool add_second_name(BytePieces& graph, ValueId value, bool is_input) const {
+    const std::string_view own = job_.graph().value(value).name;
+    const std::string second = second_name(value);
+    if (second == own) return false;
+    std::string node;
+    put_bytes(node, node_field::kInput, is_input ? std::string_view(second) : own);
+    put_bytes(node, node_field::kOutput, is_input ? own : std::string_view(second));
+    put_bytes(node, node_field::kName, second);
+    put_bytes(node, node_field::kOpType, "Identity");
+    std::string field;
+    put_bytes(field, graph_field::kNode, node);
+    graph.add(field);
+    return true;
   }
 
   // Compilers refuse an open dim inside a model whose inputs fix it.
@@ -162,6 +195,12 @@ std::vector<ValueId> part_outputs(const OnnxSplitJob& job, PartId part) {
     if (!made.empty()) return {made[0]};
   }
   return {};
+}
+
+std::string name_for_readers(const Graph& graph, ValueId value) {
+  const std::string name(graph.value(value).name);
+  const bool is_made = graph.value(value).producer != kNone<NodeId>;
+  return is_made && graph.is_graph_output(value) ? name + ".read" : name;
 }
 
 Result<OnnxPart, std::string> build_onnx_part(const OnnxSplitJob& job, PartId part) {

@@ -256,10 +256,16 @@ struct OnnxWriteOptions {
   // With RootWeights::shared: what weights.bin of several splits in one folder has. The first writes the file and
   // fills this; of any other, which would need another file, it is an error. Null: there is one split.
   std::optional<BytePieces>* common_weights = nullptr;
+  // Partitions read an output of the model that another makes under its name_for_readers(), which that one gives as
+  // well. A runtime that keeps what is of one name, such as a cache, then does not take it for that.
+  bool names_for_readers = false;
 
   // Those of ONNX models.
   RootWeights weights() const { return root_weights.value_or(RootWeights::external); }
 };
+
+// "present.0.key.read" of an output of the model that a node makes; else the value's name.
+std::string name_for_readers(const Graph& graph, ValueId value);
 
 // The parts of a split to write.
 struct OnnxPieces {

@@ -1,11 +1,13 @@
 // The numbers of a model that is split for several phases, and what is said of them.
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "core/base/words.h"
 #include "core/cost/cost.h"
+#include "core/graph/state.h"
 #include "formats/base/text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
@@ -24,6 +26,18 @@ std::optional<std::uint64_t> tokens_of_run(const Graph& graph) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<LeftState> left_state(const Graph& from, const Graph& to) {
+  std::map<std::string_view, ValueId> inputs;
+  for (const ValueId input : to.inputs()) inputs.emplace(to.value(input).name, input);
+  std::vector<LeftState> left;
+  for (const StatePair& pair : from.state().pairs) {
+    const auto input = inputs.find(from.value(pair.input).name);
+    if (pair.output == kNone<ValueId> || input == inputs.end()) continue;
+    left.push_back({pair.output, input->second});
+  }
+  return left;
 }
 
 std::vector<std::optional<std::uint64_t>> runs_of_phases(
@@ -52,6 +66,12 @@ std::vector<std::optional<std::uint64_t>> runs_of_phases(
 
 namespace {
 
+// By place among the targets; of the CPU the largest number.
+std::size_t device_of(const Partition& partition, PartId part) {
+  if (!partition.is_acc(part)) return std::numeric_limits<std::size_t>::max();
+  return partition.targets.empty() ? 0 : index(partition.target(part));
+}
+
 // By device: weights of all phases, by name, and the most bytes of values.
 std::vector<DeviceMemory> memory_of(const std::vector<Report>& phases) {
   const std::span<const Target> targets = phases.front().targets;
@@ -65,9 +85,7 @@ std::vector<DeviceMemory> memory_of(const std::vector<Report>& phases) {
     std::vector<std::uint64_t> own(memory.size(), 0);  // weights of this phase
     std::vector<std::map<std::string_view, std::uint64_t>> read(memory.size());
     for (const PartId part : partition.parts()) {
-      const std::size_t device = !partition.is_acc(part) ? memory.size() - 1
-                                 : targets.empty()       ? 0
-                                                         : index(partition.target(part));
+      const std::size_t device = std::min(device_of(partition, part), memory.size() - 1);
       for (const ValueId value : phase.split.boundaries.parameters[part]) {
         read[device][phase.graph.value(value).name] = value_bytes(phase.graph, value).value_or(0);
       }
@@ -98,6 +116,29 @@ std::vector<DeviceMemory> memory_of(const std::vector<Report>& phases) {
   return memory;
 }
 
+std::optional<std::uint64_t> handover_bytes(const std::vector<Report>& phases) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 1; i < phases.size(); ++i) {
+    const Report &from = phases[i - 1], &to = phases[i];
+    for (const LeftState& state : left_state(from.graph, to.graph)) {
+      const NodeId writer = from.graph.value(state.written).producer;
+      if (writer == kNone<NodeId>) continue;
+      const std::size_t here =
+          device_of(from.split.partition, from.split.partition.part_of[writer]);
+      const bool leaves = std::ranges::any_of(to.graph.users(state.read), [&](NodeId reader) {
+        const PartId part = to.split.partition.part_of[reader];
+        return part != kNone<PartId> && !reads_shape_alone(to.graph, reader) &&
+               device_of(to.split.partition, part) != here;
+      });
+      if (!leaves) continue;
+      const auto own = value_bytes(to.graph, state.read);
+      if (!own) return std::nullopt;
+      bytes += *own;
+    }
+  }
+  return bytes;
+}
+
 std::string quality_text(bool is_measured) { return is_measured ? "measured" : "estimated"; }
 
 std::string phase_title(const Phase& phase) {
@@ -117,8 +158,11 @@ std::string phase_title(const Phase& phase) {
 PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens) {
   PhasesReport report{.phases = std::move(phases), .tokens = tokens};
   report.memory = memory_of(report.phases);
+  report.handover_bytes = handover_bytes(report.phases);
+  report.has_state = !report.phases.front().graph.state().pairs.empty();
+  static constexpr auto kOpen = std::numeric_limits<std::uint64_t>::max();
   const auto fewest = std::ranges::min_element(
-      report.phases, {}, [](const Report& one) { return one.phase->tokens.value_or(0); });
+      report.phases, {}, [](const Report& one) { return one.phase->tokens.value_or(kOpen); });
   report.first_us = 0;
   report.is_first_measured = true;
   for (const Report& one : report.phases) {
@@ -143,7 +187,7 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
 }
 
 std::string phases_text(const PhasesReport& report) {
-  constexpr std::size_t kColumn = 16;
+  constexpr std::size_t kColumn = 19;
   Page page;
   std::string line = model_name(report.phases.front().model) + ": ";
   line += "first token after " +
@@ -160,6 +204,13 @@ std::string phases_text(const PhasesReport& report) {
             count_text(report.tokens.prompt) + " of the prompt, " + count_text(report.tokens.more) +
                 " new (--tokens)",
             kColumn);
+  if (report.has_state && report.phases.size() > 1) {
+    page.fact("state handed over",
+              report.handover_bytes
+                  ? bytes_text(*report.handover_bytes) + " between devices (estimated)"
+                  : std::string("unknown bytes between devices: sizes of state are open"),
+              kColumn);
+  }
   for (const DeviceMemory& memory : report.memory) {
     if (memory.weights == 0 && memory.values.value_or(0) == 0) continue;
     page.fact(memory.device + " memory",
@@ -168,6 +219,7 @@ std::string phases_text(const PhasesReport& report) {
                                  : std::string("unknown")),
               kColumn);
   }
+  page.add(notes_text(report.notes));
   for (const Report& one : report.phases) {
     page.heading(phase_title(*one.phase));
     page.add(report_text(one));

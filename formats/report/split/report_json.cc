@@ -989,7 +989,11 @@ const Fields<PhasesReport> kPhasesFields = {
       kQualities},
      {"token_us", the<&PhasesReport::token_us>, "Of each further token."},
      {"token_is", [](auto& r) { return quality_of(r.token_us, r.is_token_measured); }, kQualities},
+     {"handover_bytes", the<&PhasesReport::handover_bytes>,
+      "Of state that a phase leaves to the next on another device, once for each, an estimate; "
+      "null: unknown."},
      {"memory", the<&PhasesReport::memory>, "By device.", kMemoryFields},
+     {"notes", the<&PhasesReport::notes>},
      {"phases", the<write_phases>, FieldForm{.schema = phases_schema}},
      {[](auto&) { return ManifestFiles{}; }, kManifestFields}}};
 

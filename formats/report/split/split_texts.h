@@ -68,6 +68,20 @@ struct PlanFile {
 // options. Each says what of it was verified. Empty for other models, and where there is one target.
 std::vector<PlanFile> plan_files(const Report& report);
 
+// ---- genai ----
+
+struct GenaiConfig {
+  std::string text;
+  std::string note;  // what it assumes; "": nothing
+};
+
+// genai_config.json of onnxruntime-genai, a "decoder-pipeline" of the phases' partitions, whose files were written with
+// OnnxWriteOptions::names_for_readers. `given`: KEY=VALUE of ids and the context's length. Refuses phases that the
+// runtime could not run, or would run wrongly: other than one for a prompt of any number of tokens and one for a new
+// token; caches of fixed sizes; state other than keys and values of layers; inputs that it has nothing for.
+Result<GenaiConfig, Error> genai_config(const PhasesReport& report,
+                                        std::span<const std::string> given);
+
 // ---- print text ----
 //
 // A model, or a split, as readable text: one line per node.

@@ -86,12 +86,24 @@ struct PhasesReport {
   std::optional<double> first_us = {};  // until the first token; nullopt: not known
   std::optional<double> token_us = {};  // of each further one
   bool is_first_measured = false, is_token_measured = false;
+  // Of state that a phase leaves to the next one on another device, once for each phase but the last; nullopt: sizes
+  // are not known.
+  std::optional<std::uint64_t> handover_bytes = 0;
+  bool has_state = false;
   std::vector<DeviceMemory> memory = {};  // by device, the CPU last
+  std::vector<std::string> notes = {};    // set by the caller
 };
 
 // How many tokens a run takes: the second size of the input of ids or embeddings. nullopt: it is open, or there is
 // no such input.
 std::optional<std::uint64_t> tokens_of_run(const Graph& graph);
+
+// A state that a phase leaves to the next.
+struct LeftState {
+  ValueId written = kNone<ValueId>;  // of the phase that writes it
+  ValueId read = kNone<ValueId>;     // of the next one
+};
+std::vector<LeftState> left_state(const Graph& from, const Graph& to);
 
 // How often each phase runs, by the tokens of a run of it: those that take the most take the prompt, the last of
 // them with padding; the one that takes the fewest makes the new tokens. The first of these is the prompt's.

@@ -127,6 +127,8 @@ struct InputsRead {
   const LoadedModel* model = nullptr;
   const CostSet* costs = nullptr;
   const ListsRead* lists = nullptr;
+  // The placement that PlaceBy::cost takes for this problem; null: it searches.
+  const FoundPlacements::Found* placed = nullptr;
   // Refuses a model before it is split, as one of a format that what is asked for is not made of.
   std::function<Status<Fault>(const LoadedModel&)> check = {};
   // True: run_split() says nothing of requirements that are not met, since the caller has or will.
@@ -273,6 +275,8 @@ struct SplitFiles {
   OnnxWriteOptions onnx = {};
   PartFiles part_files = PartFiles::one_a_part;
   TfliteLift tflite_lift = TfliteLift::shared;
+  // Of phases: KEY=VALUE of genai_config.json; nullopt: none is written.
+  std::optional<std::vector<std::string>> genai = {};
   std::optional<Drawings> drawings = {};  // nullopt: of each partition, too, if these are few
   std::uint32_t opset = 0;                // of parts and root; 0: the model's
   // Converts what was written to this opset.
@@ -309,8 +313,9 @@ struct PhaseJobs {
   TokenCounts tokens = {};
 };
 
-// Makes the split of each of the request's phases, which are one or more. Refuses models of other formats than ONNX,
-// and standard input, which cannot be read twice.
+// Makes the split of each of the request's phases, which are one or more; with PlaceBy::cost all are placed together.
+// Refuses models of other formats than ONNX, standard input, which cannot be read twice, and phases that fix the size
+// of a growing state where no mask or no positions say what of it is padding.
 Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress& progress = {});
 
 // Refers to the jobs.
@@ -325,8 +330,8 @@ struct PhasesWritten {
   std::vector<std::string> warnings;  // what the user may not expect of the files
 };
 
-// Writes PHASE.PART.onnx and PHASE.root.onnx of each phase, weights.bin of all, report.txt and the manifest, and
-// commits the folder. Refuses phases that need other weights than the first.
+// Writes PHASE.PART.onnx and PHASE.root.onnx of each phase, weights.bin of all, genai_config.json if that is asked for,
+// report.txt and the manifest, and commits the folder. Refuses phases that need other weights than the first.
 Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& files,
                                           OutputFolder& folder, const Progress& progress = {});
 

@@ -351,6 +351,7 @@ class SplitJobMaker {
   SplitJobMaker(const SplitRequest& request, const Progress& progress, const InputsRead& read)
       : request_(request), progress_(progress), read_(read) {
     job_.request_ = request;
+    if (read.placed != nullptr) job_.found_placements_->put(*read.placed);
   }
 
   Result<SplitJob, Fault> make() {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/base/words.h"
+#include "core/devices/devices.h"
+#include "core/graph/state.h"
 #include "formats/base/files.h"
 #include "formats/base/process.h"
 #include "formats/base/text.h"
@@ -336,6 +338,84 @@ FullPhases full_phases(const PhaseJobs& jobs, std::vector<WrittenModels> written
   return made;
 }
 
+// Padding in a state of fixed size is told from tokens by a mask and by positions alone.
+Status<Fault> check_padding(const LoadedModel& model, const PhaseSpec& phase) {
+  const Graph& graph = model.graph;
+  const auto lacks = [&](std::string_view word) {
+    return std::ranges::none_of(graph.inputs(), [&](ValueId input) {
+      return graph.value(input).name.find(word) != std::string_view::npos;
+    });
+  };
+  const bool has_mask = !lacks("mask"), has_positions = !lacks("position");
+  if (has_mask && has_positions) return Done{};
+  for (const StatePair& pair : graph.state().pairs) {
+    const auto shape = graph.shape(pair.input);
+    if (pair.kind != StateKind::grows || pair.axis >= shape.size()) continue;
+    const Dim size = shape[pair.axis];
+    if (!size.is_fixed() || size.size() == 0) continue;
+    Diagnostic fault = diagnostic_of(
+        model.source.path(), "phase " + phase.name + " fixes axis " + std::to_string(pair.axis) +
+                                 " of the growing state " +
+                                 escaped_in_quotes(graph.value(pair.input).name) + " to " +
+                                 std::to_string(size.size()) + ", and the model has no " +
+                                 (has_mask        ? "positions"
+                                  : has_positions ? "mask"
+                                                  : "mask and no positions") +
+                                 " among its inputs: what is not filled yet would count as tokens");
+    fault.notes.emplace_back(
+        "leave that size open, or export the model with attention_mask and position_ids");
+    return input_fault({std::move(fault)});
+  }
+  return Done{};
+}
+
+// The phases as one problem of placement; nullopt where a phase was not placed by cost, or leaves no state.
+std::optional<PhasesProblem> phases_problem(const PhaseJobs& all) {
+  PhasesProblem problem;
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    const auto* const found = all.jobs[i].found_placements()->first();
+    if (found == nullptr || all.phases[i].runs.value_or(0) == 0) return std::nullopt;
+    problem.phases.push_back(found->problem);
+    problem.runs.push_back(static_cast<double>(*all.phases[i].runs));
+  }
+  for (std::size_t i = 1; i < all.jobs.size(); ++i) {
+    const Graph &from = all.jobs[i - 1].graph(), &to = all.jobs[i].graph();
+    const auto& from_units = all.jobs[i - 1].found_placements()->first()->unit_of;
+    const auto& to_units = all.jobs[i].found_placements()->first()->unit_of;
+    for (const LeftState& state : left_state(from, to)) {
+      const NodeId writer = from.value(state.written).producer;
+      const auto readers = to.users(state.read);
+      const auto reader =
+          std::ranges::find_if(readers, [&](NodeId node) { return !reads_shape_alone(to, node); });
+      const auto bytes = value_bytes(to, state.read);
+      if (writer == kNone<NodeId> || reader == readers.end() || !bytes) continue;
+      problem.handovers.push_back({.from_phase = i - 1,
+                                   .from_unit = from_units[writer],
+                                   .to_phase = i,
+                                   .to_unit = to_units[*reader],
+                                   .bytes = static_cast<double>(*bytes)});
+    }
+  }
+  if (problem.handovers.empty()) return std::nullopt;
+  return problem;
+}
+
+// Splits again, by the placements that cost the least together.
+Status<Fault> place_together(const std::vector<SplitRequest>& requests, PhaseJobs& all,
+                             const Progress& progress) {
+  const auto problem = phases_problem(all);
+  if (!problem) return Done{};
+  PhasesPlacement placed = find_phases_placement(*problem);
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    const FoundPlacements::Found found{problem->phases[i], std::move(placed.phases[i]),
+                                       all.jobs[i].found_placements()->first()->unit_of};
+    auto job = run_split(requests[i], progress, {.placed = &found});
+    if (!job) return std::move(job).error();
+    all.jobs[i] = *std::move(job);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress& progress) {
@@ -346,11 +426,12 @@ Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress&
                     {"write it to a file, which standard input is not"});
   }
   PhaseJobs all{.phases = {}, .jobs = {}, .tokens = request.tokens};
-  const InputsRead read{.check = [](const LoadedModel& model) {
-    return check_options(model, {{"--phase", true}});
-  }};
   std::vector<std::optional<std::uint64_t>> tokens;
   for (std::size_t i = 0; i < requests->size(); ++i) {
+    const InputsRead read{.check = [&](const LoadedModel& model) -> Status<Fault> {
+      if (auto fit = check_options(model, {{"--phase", true}}); !fit) return fit;
+      return check_padding(model, request.phases[i]);
+    }};
     auto job = run_split((*requests)[i], progress, read);
     if (!job) {
       Fault fault = std::move(job).error();
@@ -365,6 +446,9 @@ Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress&
   const auto runs = runs_of_phases(tokens, request.tokens);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     all.phases.push_back({.spec = request.phases[i], .tokens = tokens[i], .runs = runs[i]});
+  }
+  if (request.options.place == PlaceBy::cost && all.jobs.size() > 1) {
+    if (auto done = place_together(*requests, all, progress); !done) return std::move(done).error();
   }
   return all;
 }
@@ -382,6 +466,7 @@ Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& fil
     options.root_weights = RootWeights::shared;
     options.prefix = jobs.phases[i].spec.name + ".";
     options.common_weights = &weights;
+    options.names_for_readers = files.genai.has_value();
     jobs.phases[i].root_file = options.prefix + "root.onnx";
     auto models = write_models_of(jobs.jobs[i], files, std::move(options), folder);
     if (!models) return std::move(models).error();
@@ -391,8 +476,15 @@ Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& fil
     }
   }
   result.full = full_phases(jobs, std::move(written));
-  const PhasesReport& report = result.full.report;
-  auto done = folder.write("report.txt", phases_text(report));
+  PhasesReport& report = result.full.report;
+  Status<Diagnostics> done = Done{};
+  if (files.genai) {
+    const auto genai = genai_config(report, *files.genai);
+    if (!genai) return fault_of(FaultCause::request, genai.error());
+    if (!genai->note.empty()) report.notes.push_back(genai->note);
+    done = folder.write("genai_config.json", genai->text);
+  }
+  if (done) done = folder.write("report.txt", phases_text(report));
   if (done) done = folder.write_manifest([&](const TakeText& take) { phases_json(report, take); });
   if (done) done = folder.commit();
   if (!done) return output_fault(std::move(done).error());
