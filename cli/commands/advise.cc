@@ -60,7 +60,7 @@ class AdviseCommand : public Command {
         const TimeBasis& basis = job.time().basis;
         for (std::size_t i = 0; i < job.targets().size(); ++i) {
           const TargetTimes times{basis.times.cpu, basis.times.on_target(i)};
-          const auto known = check_latency_input({times, basis.machine_with(i)});
+          const auto known = check_latency_input(job.graph(), {times, basis.machine_with(i)});
           if (!known) return refuse(known.error());
         }
       }

@@ -31,8 +31,10 @@ class InspectCommand : public Command {
     }
     const auto found = find_open_sizes(*model, nullptr);
     const OpenSizes* const sizes = found ? &*found : nullptr;
-    write_stdout(given_.flag("--json") ? inspect_json(*model, lists, sizes)
-                                       : inspect_text(*model, lists, sizes));
+    const Graph at_first =
+        found ? model->graph.with_shapes(shapes_at_first(*model, *found)) : model->graph;
+    write_stdout(given_.flag("--json") ? inspect_json(*model, lists, sizes, &at_first)
+                                       : inspect_text(*model, lists, sizes, &at_first));
     return ExitCode::done;
   }
 

@@ -11,6 +11,7 @@
 #include "formats/lists/stage_tables.h"
 #include "formats/models/graph_json.h"
 #include "formats/report/split/split_texts.h"
+#include "formats/report/words/words.h"
 #include "formats/run/jobs/jobs.h"
 #include "formats/run/jobs/stage_jobs.h"
 
@@ -77,11 +78,16 @@ class StageCommand : public Command {
     return report_and_write(*model, graph, *plan, *pipeline, *folder);
   }
 
-  // The shapes that the profiles of --costs saw. Faults of these files are left to the plan, which
-  // reads them for their times.
+  // The shapes that the profiles of --costs saw, else those at the first sizes of open dims. Faults of these files
+  // are left to the plan, which reads them for their times.
   ShapeOverlay seen_shapes(LoadedModel& model) const {
     const auto& files = plan_.balance.costs_files;
-    if (files.empty()) return {};
+    if (files.empty()) {
+      const auto sizes = find_open_sizes(model, nullptr);
+      if (!sizes) return {};
+      model.notes.push_back("sizes are open: what is counted is at " + first_sizes_text(*sizes));
+      return shapes_at_first(model, *sizes);
+    }
     const auto costs = read_costs_and_shapes(files, model);
     return costs ? observed_shapes(*costs) : ShapeOverlay();
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -53,8 +54,24 @@ NearestName::NearestName(std::string_view name)
   limit_ = std::min<std::size_t>(limit_, 8);  // names of thousands of bytes are not worth more
 }
 
+namespace {
+
+constexpr std::string_view kNormalization = "Normalization";  // Norm for short
+
+}  // namespace
+
 void NearestName::offer(std::string_view candidate) {
   if (candidate.empty() || candidate == name_) return;
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  std::string_view short_form = candidate;
+  if (candidate.ends_with(kNormalization)) short_form.remove_suffix(kNormalization.size() - 4);
+  const bool is_same = std::ranges::equal(name_, short_form, {}, lower, lower) ||
+                       std::ranges::equal(name_, candidate, {}, lower, lower);
+  if (is_same) {
+    best_ = candidate;
+    limit_ = 0;  // none is nearer
+    return;
+  }
   const std::size_t distance = edit_distance(name_, candidate, limit_);
   if (distance > limit_) return;
   best_ = candidate;

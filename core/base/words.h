@@ -38,7 +38,8 @@ inline std::string_view trimmed(std::string_view text) {
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
 
 // Collects the candidate nearest to a name. A candidate counts when its distance is at most a third
-// of the name's length (at least one).
+// of the name's length (at least one); one that differs in case alone, or has Normalization for Norm, is
+// nearest.
 class NearestName {
  public:
   explicit NearestName(std::string_view name);

@@ -264,11 +264,17 @@ Count flops_of_recurrence(const NodeView& node, double number) {
     return steps * per_step;
   }
   Count weights = 0, bias = 0, rows = 0;  // rows: of input weights and of hidden weights
-  for (const ValueId parameter : node.module_parameters()) {
+  const auto add = [&](ValueId parameter) {
     if (node.rank(parameter) == 1) bias = bias + node.elements(parameter);
-    if (node.rank(parameter) != 2) continue;
+    if (node.rank(parameter) != 2) return;
     weights = weights + node.elements(parameter);
     rows = rows + node.dim_from_end(parameter, 2);
+  };
+  for (const ValueId parameter : node.module_parameters()) add(parameter);
+  for (const Operand& operand :
+       node.operands()) {  // torch's functions, after the input and the state
+    const bool is_weight = operand.slot.is_positional() && operand.slot.position() > 1;
+    if (is_weight && node.graph().is_parameter(operand.value)) add(operand.value);
   }
   if (!weights || *weights == 0) return std::nullopt;
   const Count units = rows / Count(2 * number);
@@ -363,7 +369,7 @@ constexpr std::array kFormulaTable = {
     FlopsRow{"attention+ms", {flops_of_packed_attention, 4}},
     FlopsRow{"qattention", {flops_of_packed_attention, 8}},
     FlopsRow{"rotaryembedding gemmarotaryembedding", {flops_per_output, 3}},
-    FlopsRow{"rnn rnncell", {flops_of_recurrence, 1}},
+    FlopsRow{"rnn rnncell rnntanh rnnrelu rnntanhcell rnnrelucell", {flops_of_recurrence, 1}},
     FlopsRow{"gru grucell", {flops_of_recurrence, 3}},
     FlopsRow{"lstm lstmcell dynamicquantizelstm", {flops_of_recurrence, 4}},
     FlopsRow{

@@ -581,6 +581,10 @@ std::string range_text(const Accepted& wanted, bool is_whole) {
   return wanted.max ? "at most " + number(*wanted.max) : std::string();
 }
 
+bool holds_list(const AttributeValue& value) {
+  return std::holds_alternative<std::vector<Literal>>(value);
+}
+
 // "1, 2 or 3", "at least 1, a multiple of 16"; empty when anything is accepted.
 std::string numbers_text(const Accepted& wanted, bool is_whole) {
   std::vector<std::string> values;
@@ -1011,6 +1015,11 @@ class Check {
       const bool is_stated = find_attribute(graph_, node_, asks_.name) != nullptr;
       if (!wanted_.one_of.empty()) {
         failed_->found = value ? value_key(*value) : is_stated ? "opaque" : "absent";
+      }
+      // In a list "[3, 3]" is one number or another.
+      if (value && holds_list(*value) && !wanted_.one_of.empty() &&
+          std::ranges::none_of(wanted_.one_of, holds_list)) {
+        failed_->expected += " (a list is written [" + text_of(*value) + "])";
       }
       if (value) return text_of(*value) + (is_stated ? "" : " by default");
       return is_stated ? "not a number, string or list of these" : "not given";

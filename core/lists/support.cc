@@ -415,20 +415,24 @@ class Matcher {
   }
 
   // The first rule that holds. Else one that fails on a newer opset alone, since that is then all that is
-  // asked for; else the one for the model's opset if there is one, with the fewest conditions failed.
+  // asked for; else the one for the model's opset if there is one, with the fewest conditions failed, and of
+  // these the one of which most hold.
   Allowing nearest(const SupportList& list, std::span<const std::uint32_t> candidates,
                    NodeId node) {
     std::uint32_t best = candidates.front();
     std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+    std::size_t most_asked = 0;
     for (const std::uint32_t i : candidates) {
       if (holds(list.allow[i], node)) return {i, true};
       const bool other_opset = failed_.back().what == FailedCondition::What::opset;
       const std::size_t distance = asks_only_for_newer(list.allow[i], node)
                                        ? 0
                                        : failed_.size() + (other_opset ? kOtherOpset : 0);
-      if (distance >= best_distance) continue;
+      const std::size_t asked = asked_by(list.allow[i]);
+      if (distance > best_distance || (distance == best_distance && asked <= most_asked)) continue;
       best = i;
       best_distance = distance;
+      most_asked = asked;
     }
     return {best, false};
   }
@@ -438,6 +442,14 @@ class Matcher {
     if (failed_.size() != 1 || failed_.back().what != FailedCondition::What::opset) return false;
     const auto opset = opset_of(graph_, node, facts_);
     return opset && *opset < rule.opset->lowest;
+  }
+
+  // The conditions of the rule.
+  static std::size_t asked_by(const Rule& rule) {
+    const auto typed = [](const std::vector<MaybeTypes>& types) {
+      return types.size() - static_cast<std::size_t>(std::ranges::count(types, MaybeTypes()));
+    };
+    return rule.conditions.size() + rule.kwargs.size() + typed(rule.inputs) + typed(rule.outputs);
   }
 
   // A rule is a check, and so is each term of its `where`.

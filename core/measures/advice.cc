@@ -158,8 +158,20 @@ Rule rule_for_op(const Graph& graph, NodeId node, const Signature& signature) {
 
 class GapFinder {
  public:
-  GapFinder(const Graph& graph, const std::vector<SupportList>& lists, const OpFacts& facts)
-      : graph_(graph), lists_(lists), facts_(facts) {}
+  // `first`: which of the user's lists the first of `lists` is.
+  GapFinder(const Graph& graph, const std::vector<SupportList>& lists, const OpFacts& facts,
+            std::uint16_t first = 0)
+      : graph_(graph), lists_(lists), facts_(facts), first_(first) {}
+
+  void add_all(const NodeSet& accepted) {
+    const Support support = match_support(graph_, lists_, facts_);
+    for (const NodeId node : graph_.nodes()) {
+      if (!accepted.contains(node)) add(node, support.reasons[node]);
+    }
+    for (const auto& [node, reason] : refused_body_nodes(graph_, lists_, facts_)) {
+      add(node, reason);
+    }
+  }
 
   void add(NodeId node, const Reason& reason) {
     switch (reason.code) {
@@ -171,7 +183,8 @@ class GapFinder {
         return add_condition(node, reason);
       case ReasonCode::runtime_graph:
         if (reason.because != kNone<NodeId>) return;  // the node that it becomes a part of has it
-        return add_op(node);
+        add_op(node);
+        return add_body(node, reason);
       case ReasonCode::denied:
         return add_denied(node, reason);
       default:
@@ -216,17 +229,29 @@ class GapFinder {
     new_gap(Gap::Kind::op, node).remedy = rule_for_op(graph_, node, signature);
   }
 
+  // The gaps of the nodes by which a runtime replaces the node.
+  void add_body(NodeId node, const Reason& reason) {
+    const auto body = facts_.function_body(graph_, node);
+    const auto list = static_cast<std::uint16_t>(first_ + reason.list);
+    const std::vector<SupportList> lists{lists_[reason.list]};
+    GapFinder inner(body->graph, lists, body->facts, list);
+    inner.add_all(NodeSet(body->graph.node_count()));
+    for (GapFound& found : std::move(inner).take()) {
+      if (!add_to(found.gap.key, node)) found_.back().gap = std::move(found.gap);
+    }
+  }
+
   void add_condition(NodeId node, const Reason& reason) {
     const Rule& rule = lists_[reason.list].allow[reason.rule];
     failed_.clear();
     find_failed_conditions(graph_, node, rule, facts_, failed_);
     std::vector<FailedPart> parts = failed_parts(graph_, node, rule, facts_);
-    std::string key = "condition\n" + std::to_string(reason.list) + '\n' +
+    std::string key = "condition\n" + std::to_string(first_ + reason.list) + '\n' +
                       std::to_string(reason.rule) + '\n' + op_key(node);
     for (std::size_t i = 0; i < failed_.size(); ++i) append_key(failed_[i], parts[i], key);
     if (add_to(key, node)) return;
     Gap& gap = new_gap(Gap::Kind::condition, node);
-    gap.list = reason.list;
+    gap.list = static_cast<std::uint16_t>(first_ + reason.list);
     gap.rule = rule;
     gap.failed = std::move(parts);
     gap.remedy = loosened(graph_, node, rule, failed_, facts_);
@@ -234,18 +259,19 @@ class GapFinder {
 
   void add_denied(NodeId node, const Reason& reason) {
     const Rule& rule = lists_[reason.list].deny[reason.rule];
-    const std::string key = "denied\n" + std::to_string(reason.list) + '\n' +
+    const std::string key = "denied\n" + std::to_string(first_ + reason.list) + '\n' +
                             std::to_string(rule.line) + '\n' + std::to_string(rule.column) + '\n' +
                             rule.op + '\n' + rule.node_name;
     if (add_to(key, node)) return;
     Gap& gap = new_gap(Gap::Kind::denied, node);
-    gap.list = reason.list;
+    gap.list = static_cast<std::uint16_t>(first_ + reason.list);
     gap.rule = rule;
   }
 
   const Graph& graph_;
   const std::vector<SupportList>& lists_;
   const OpFacts& facts_;
+  const std::uint16_t first_;
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<GapFound> found_;
   std::vector<FailedCondition> failed_;
@@ -256,13 +282,7 @@ class GapFinder {
 std::vector<GapFound> find_gaps(const Graph& graph, const std::vector<SupportList>& lists,
                                 const OpFacts& facts, const NodeSet& accepted) {
   GapFinder finder(graph, lists, facts);
-  const Support support = match_support(graph, lists, facts);
-  for (const NodeId node : graph.nodes()) {
-    if (!accepted.contains(node)) finder.add(node, support.reasons[node]);
-  }
-  for (const auto& [node, reason] : refused_body_nodes(graph, lists, facts)) {
-    finder.add(node, reason);
-  }
+  finder.add_all(accepted);
   return std::move(finder).take();
 }
 
@@ -283,15 +303,13 @@ std::vector<SupportList> FilledLists::with_remedies() const {
   const std::vector<Rule>& rules = remedies_.allow;
   bool is_added = false;
   for (SupportList& list : lists) {
-    if (list.role != ListRole::all_of || is_overlay(list)) continue;
+    const bool is_extended = list.role == ListRole::all_of ||
+                             (list.role == ListRole::any_of && list.view == GraphView::onnxruntime);
+    if (!is_extended || is_overlay(list)) continue;
     list.allow.insert(list.allow.end(), rules.begin(), rules.end());
     is_added = true;
   }
-  if (is_added) return lists;
-  const bool is_for_runtime = std::ranges::any_of(
-      lists, [](const SupportList& list) { return list.view == GraphView::onnxruntime; });
-  lists.push_back(remedies_);
-  if (is_for_runtime) lists.back().view = GraphView::onnxruntime;
+  if (!is_added) lists.push_back(remedies_);
   return lists;
 }
 
@@ -333,7 +351,9 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const AdvisedTarge
   Outcome outcome = outcome_of(model, *split, preview, options, options.machine);
   NodeSet& supported = split->targets[advised.which].support.supported;
   outcome.supported = supported.count();
-  return SplitOutcome{outcome, std::move(supported)};
+  return SplitOutcome{.outcome = outcome,
+                      .supported = std::move(supported),
+                      .partition = std::move(split->partition)};
 }
 
 }  // namespace
@@ -465,26 +485,43 @@ struct Candidate {
 // Second gaps tried together with a first one: those in most models. Each is a split of all models that have
 // both. A guess.
 constexpr std::size_t kMostSecondGaps = 3;
-// Rows closed together where none gains alone. More are a rewrite of the list, and no advice.
+// Rows closed together. More are a rewrite of the list, and no advice.
 constexpr std::size_t kMostTogether = 6;
+// Sets of rows that are tried together in a round: each is a split of all models that have one of them. A guess.
+constexpr std::size_t kMostSets = 32;
 
 // Equal for gaps that are closed together: those of one op in several types.
 std::string key_of_row(const Gap& gap) {
   return gap.kind == Gap::Kind::op ? "op\n" + gap.domain + '\n' + gap.op : gap.key;
 }
 
+}  // namespace
+
+std::size_t count_additions(std::span<const Remedy> remedies) {
+  std::set<std::string> additions;
+  for (const Remedy& remedy : remedies) {
+    additions.insert(key_of_row(remedy.gap));
+    for (const Gap& gap : remedy.with) additions.insert(key_of_row(gap));
+  }
+  return additions.size();
+}
+
+namespace {
+
 // Puts each gap into the candidate of its row.
 class CandidateRows {
  public:
-  void add(Gap gap, std::size_t model, std::size_t nodes) {
+  // Returns the number of the row.
+  std::size_t add(Gap gap, std::size_t model, std::size_t nodes) {
     const auto [place, is_new] = places_.try_emplace(key_of_row(gap), rows_.size());
     if (is_new) rows_.push_back({.gap = gap});
     Candidate& row = rows_[place->second];
     if (row.models.empty() || row.models.back() != model) row.models.push_back(model);
     row.nodes += nodes;
     const auto has_key = [&](const Gap& other) { return other.key == gap.key; };
-    if (has_key(row.gap) || std::ranges::any_of(row.with, has_key)) return;
-    row.with.push_back(std::move(gap));
+    const bool is_there = has_key(row.gap) || std::ranges::any_of(row.with, has_key);
+    if (!is_there) row.with.push_back(std::move(gap));
+    return place->second;
   }
   std::vector<Candidate> take() && { return std::move(rows_); }
 
@@ -492,6 +529,31 @@ class CandidateRows {
   std::vector<Candidate> rows_;  // in the order found
   std::unordered_map<std::string, std::size_t> places_;
 };
+
+// By number of the row, ascending.
+using Rows = std::vector<std::size_t>;
+
+// The sets of rows to try together, of those that each CPU subgraph lacks: these, where they are few, and any two
+// of them. First those that many subgraphs lack, for their number.
+std::vector<Rows> sets_of(const std::vector<Rows>& lacking) {
+  std::map<Rows, std::size_t> counts;
+  for (const Rows& rows : lacking) {
+    if (rows.size() > 1 && rows.size() <= kMostTogether) ++counts[rows];
+    if (rows.size() < 3 || rows.size() > 2 * kMostTogether) continue;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t k = i + 1; k < rows.size(); ++k) ++counts[{rows[i], rows[k]}];
+    }
+  }
+  std::vector<std::pair<Rows, std::size_t>> sets(counts.begin(), counts.end());
+  std::ranges::stable_sort(sets, [](const auto& a, const auto& b) {
+    return a.second * b.first.size() > b.second * a.first.size();
+  });
+  std::vector<Rows> first;
+  for (std::size_t i = 0; i < std::min(sets.size(), kMostSets); ++i) {
+    first.push_back(std::move(sets[i].first));
+  }
+  return first;
+}
 
 // The rows as one, closed together.
 Candidate joined(const std::vector<Candidate>& rows) {
@@ -548,21 +610,19 @@ class Adviser {
     if (auto failed = split_all()) return *std::move(failed);
     Advice advice;
     advice.now = sum_of(outcomes_);
-    auto each = try_round(advice.now);
-    if (!each) return std::move(each).error();
-    advice.each = *std::move(each);
+    auto round = try_round(advice.now);
+    if (!round) return std::move(round).error();
+    advice.each = round->each;
     advice.untried = untried_;
-    std::vector<Remedy> next = advice.each;
     Outcome reached = advice.now;
-    while (advice.steps.size() < options_.steps && !next.empty() &&
-           is_better(next.front().then, reached, options_.goal)) {
-      reached = next.front().then;
-      advice.steps.push_back(next.front());
-      if (auto failed = take(next.front())) return *std::move(failed);
+    while (advice.steps.size() < options_.steps && round->best &&
+           is_better(round->best->then, reached, goal_from(reached, options_.goal))) {
+      reached = round->best->then;
+      advice.steps.push_back(*round->best);
+      if (auto failed = take(*round->best)) return *std::move(failed);
       if (advice.steps.size() == options_.steps) break;
-      auto tried = try_round(reached);
-      if (!tried) return std::move(tried).error();
-      next = *std::move(tried);
+      round = try_round(reached);
+      if (!round) return std::move(round).error();
     }
     advice.out_of_reach = out_of_reach();
     return advice;
@@ -578,11 +638,13 @@ class Adviser {
   // Splits every model under the lists as filled so far.
   std::optional<Error> split_all() {
     outcomes_.resize(models_.size());
+    partitions_.resize(models_.size());
     state_.supported.resize(models_.size());
     for (std::size_t i = 0; i < models_.size(); ++i) {
       auto split = split_model(i, state_.filled.with_remedies());
       if (!split) return std::move(split).error();
       outcomes_[i] = split->outcome;
+      partitions_[i] = std::move(split->partition);
       state_.supported[i] = std::move(split->supported);
     }
     return std::nullopt;
@@ -610,18 +672,27 @@ class Adviser {
     }
   };
 
-  // All gaps that are still open, in the order in which they are found.
-  std::vector<Candidate> candidates(const State& state) const {
+  // All gaps that are still open, in the order in which they are found; and the rows of them that each CPU subgraph
+  // lacks.
+  std::pair<std::vector<Candidate>, std::vector<Rows>> candidates() const {
     CandidateRows rows;
+    std::vector<Rows> lacking;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       const ModelToSplit& model = models_[i];
+      const Partition& partition = partitions_[i];
+      std::vector<std::set<std::size_t>> of_part(partition.count());
       for (GapFound& found :
-           find_gaps(model.graph, state.filled.lists(), model.facts, state.supported[i])) {
-        if (state.taken.count(found.gap.key) != 0) continue;
-        rows.add(std::move(found.gap), i, found.nodes.size());
+           find_gaps(model.graph, state_.filled.lists(), model.facts, state_.supported[i])) {
+        if (state_.taken.count(found.gap.key) != 0) continue;
+        const std::size_t row = rows.add(std::move(found.gap), i, found.nodes.size());
+        for (const NodeId node : found.nodes) {
+          if (index(node) >= model.graph.node_count()) continue;  // of a body
+          of_part[index(partition.part_of[node])].insert(row);
+        }
       }
+      for (const auto& part : of_part) lacking.emplace_back(part.begin(), part.end());
     }
-    return std::move(rows).take();
+    return {std::move(rows).take(), std::move(lacking)};
   }
 
   // The gaps that nodes of a removed deny rule still have: those with the most nodes, each together
@@ -725,9 +796,8 @@ class Adviser {
   }
 
   // Closes each open gap by itself. The best remedy comes first; among equals, the first found.
-  Result<std::vector<Remedy>> try_all() {
+  Result<std::vector<Remedy>> try_each(std::vector<Candidate> candidates, Goal goal) {
     std::vector<Remedy> remedies;
-    std::vector<Candidate> candidates = this->candidates(state_);
     const std::size_t left_out = keep_most_promising(candidates, options_.most_tried);
     if (to_try_ == 0) untried_ = left_out;
     if (to_try_ == 0) to_try_ = most_tries(candidates.size(), options_.steps);
@@ -745,66 +815,70 @@ class Adviser {
       }
     }
     std::ranges::stable_sort(remedies, [&](const Remedy& a, const Remedy& b) {
-      return is_better(a.then, b.then, options_.goal);
+      return is_better(a.then, b.then, goal);
     });
     return remedies;
   }
 
-  // Closes rows one after the other, those with the most nodes first, until together they gain.
-  // Empty: no few of them do.
-  Result<std::vector<Candidate>> gaining_rows(const Outcome& reached) const {
-    std::vector<Candidate> rows;
-    State state = state_;
-    while (rows.size() < kMostTogether) {
-      std::vector<Candidate> left = candidates(state);
-      if (left.empty()) break;
-      rows.push_back(std::move(*std::ranges::max_element(left, {}, &Candidate::nodes)));
-      state.close(rows.back().gap, rows.back().with);
-      const std::vector<SupportList> lists = state.filled.with_remedies();
-      for (std::size_t i = 0; i < models_.size(); ++i) {
-        state.supported[i] = match_support(models_[i].graph, lists, models_[i].facts).supported;
-      }
-      auto tried = try_one(joined(rows));
-      if (!tried) return std::move(tried).error();
-      if (is_nearer(tried->then, reached, options_.goal)) return rows;
-    }
-    return std::vector<Candidate>();
+  // Whether `a` gains more than `b` for each addition.
+  bool gains_more(const Remedy& a, const Remedy& b, const Outcome& reached) const {
+    return cleave::gains_more(a.then, count_additions({&a, 1}), b.then, count_additions({&b, 1}),
+                              reached, goal_from(reached, options_.goal));
   }
 
-  // A minimal set of rows that gains together though none does alone.
-  Result<std::optional<Remedy>> try_together(const Outcome& reached) const {
-    auto found = gaining_rows(reached);
-    if (!found) return std::move(found).error();
-    std::vector<Candidate> rows = *std::move(found);
-    if (rows.empty()) return std::optional<Remedy>();
+  // The rows closed together, without those that gain less than the others.
+  Result<Remedy> try_together(std::vector<Candidate> rows, const Outcome& reached) const {
     auto best = try_one(joined(rows));
-    if (!best) return std::move(best).error();
-    for (std::size_t i = 0; i < rows.size() && rows.size() > 1;) {
+    for (std::size_t i = 0; best && i < rows.size() && rows.size() > 1;) {
       std::vector<Candidate> others = rows;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
       auto tried = try_one(joined(others));
-      if (!tried) return std::move(tried).error();
-      if (is_nearer(best->then, tried->then, options_.goal)) {
+      if (!tried) return tried;
+      if (gains_more(*best, *tried, reached)) {
         ++i;
         continue;
       }
       rows = std::move(others);
       best = std::move(tried);
     }
-    return std::optional<Remedy>(*std::move(best));
+    return best;
   }
 
-  // Every gap by itself; where none of them gains, also some together, which then come first.
-  Result<std::vector<Remedy>> try_round(const Outcome& reached) {
-    auto remedies = try_all();
-    if (!remedies) return remedies;
-    const bool gains =
-        !remedies->empty() && is_nearer(remedies->front().then, reached, options_.goal);
-    if (gains || remedies->size() < 2) return remedies;
-    auto together = try_together(reached);
-    if (!together) return std::move(together).error();
-    if (*together) remedies->insert(remedies->begin(), **std::move(together));
-    return remedies;
+  // Every gap by itself, and what gains most for each addition: one of these, or some together, which then come
+  // first of all.
+  struct Round {
+    std::vector<Remedy> each;
+    std::optional<Remedy> best;
+  };
+
+  Result<Round> try_round(const Outcome& reached) {
+    auto [rows, lacking] = candidates();
+    const std::vector<Rows> sets = sets_of(lacking);
+    const Goal goal = goal_from(reached, options_.goal);
+    auto each = try_each(rows, goal);
+    if (!each) return std::move(each).error();
+    Round round{*std::move(each), std::nullopt};
+    for (const Remedy& remedy : round.each) {
+      if (!round.best || gains_more(remedy, *round.best, reached)) round.best = remedy;
+    }
+    std::vector<Candidate> best;
+    for (const Rows& set : sets) {
+      std::vector<Candidate> together;
+      for (const std::size_t row : set) together.push_back(rows[row]);
+      auto tried = try_one(joined(together));
+      if (!tried) return std::move(tried).error();
+      const bool is_best = is_better(tried->then, reached, goal) &&
+                           (!round.best || gains_more(*tried, *round.best, reached));
+      if (!is_best) continue;
+      round.best = *std::move(tried);
+      best = std::move(together);
+    }
+    if (best.empty()) return round;
+    auto least = try_together(std::move(best), reached);
+    if (!least) return std::move(least).error();
+    round.best = *std::move(least);
+    round.each.insert(round.each.begin(), *round.best);
+    return round;
   }
 
   std::optional<Error> take(const Remedy& remedy) {
@@ -817,10 +891,11 @@ class Adviser {
   const Link& link_;
   const AdviceOptions& options_;
   State state_;
-  std::vector<Outcome> outcomes_;  // by model
-  std::size_t tried_ = 0;          // gaps
-  std::size_t untried_ = 0;        // in the first round
-  std::size_t to_try_ = 0;         // from the number of gaps at the start
+  std::vector<Outcome> outcomes_;      // by model
+  std::vector<Partition> partitions_;  // by model
+  std::size_t tried_ = 0;              // gaps
+  std::size_t untried_ = 0;            // in the first round
+  std::size_t to_try_ = 0;             // from the number of gaps at the start
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ namespace cleave {
 // Nodes that no list accepts are grouped into gaps by cause:
 //   op         no rule names the op             by op and the dtypes it reads
 //              (though a pattern may)
+// A node that a runtime replaces by its body has a gap of its own op, and those of the body's nodes.
 //   condition  a rule names it and fails        by rule, failed conditions, and what the node has
 //   denied     a deny rule matches              by rule
 // A range, a factor or a largest dim that is exceeded is one gap, however far it is exceeded.
@@ -72,15 +73,16 @@ std::vector<GapFound> find_gaps(const Graph& graph, const std::vector<SupportLis
                                 const OpFacts& facts, const NodeSet& accepted);
 
 // Support lists with gaps closed: the lists without the deny rules that were removed, and one more
-// list with the remedies.
+// list with the remedies. Lists about a runtime's graph have the remedies themselves: the nodes of a body are taken
+// by one list, or not at all.
 class FilledLists {
  public:
   explicit FilledLists(std::vector<SupportList> lists) : lists_(std::move(lists)) {}
   void fill(const Gap& gap);
   // The lists without the removed rules and without the remedies.
   const std::vector<SupportList>& lists() const { return lists_; }
-  // The lists with the remedies as one more list; if every list must accept a node, the remedies
-  // are added to each list instead.
+  // The lists with the remedies as one more list; if every list must accept a node, or lists are about a
+  // runtime's graph, the remedies are added to each of these instead.
   std::vector<SupportList> with_remedies() const;
 
  private:
@@ -100,7 +102,8 @@ class FilledLists {
 //
 // Gaps of one op in several types are closed together. Where nodes of a gap are still refused once
 // it is closed (a deny rule is lifted, and no rule names the op), the second gap is closed with it.
-// Where no gap gains by itself, a few are sought that gain together.
+// Each step also tries what the nodes of one CPU subgraph lack, all of it and any two: it takes what gains most
+// for each addition.
 //
 // No gain is estimated: each number comes from a real split with all passes.
 
@@ -146,9 +149,13 @@ struct OpOutOfReach {
   double bytes = 0;               // that they read and write, where it is known
 };
 
+// Changes of the lists: the types of one op are one addition.
+std::size_t count_additions(std::span<const Remedy> remedies);
+
 struct Advice {
   Outcome now;
-  std::vector<Remedy> each;   // every gap tried, closed by itself, the best first
+  // Every gap tried, closed by itself, the best first; before them those together that are the first step.
+  std::vector<Remedy> each;
   std::vector<Remedy> steps;  // gaps closed one after the other; `nodes` are those of the step
   std::size_t untried = 0;    // gaps left out; each has at most as many nodes as those tried
   std::vector<OpOutOfReach> out_of_reach;  // most FLOPs first, then most bytes

@@ -658,6 +658,9 @@ void add_to(Coverage& coverage, const Coverage& other) {
   coverage.total += other.total;
 }
 
+// With less of the work on the accelerator, each further part of it makes the split worth more. A guess.
+constexpr double kNextToNoWork = 0.01;
+
 // The scores for a goal, most important first; greater is better.
 using Scores = std::array<double, 6>;
 
@@ -666,8 +669,8 @@ Scores scores_of(const Outcome& outcome, Goal goal) {
   const double bytes = -static_cast<double>(outcome.link_bytes);
   const double bottleneck = -outcome.link_seconds;
   const double shared = -outcome.shared_link_seconds;
-  const double flops = outcome.flops.acc;
   const double nodes = outcome.nodes.acc;
+  const double flops = outcome.flops.have_share() ? outcome.flops.acc : nodes;
   const double known = -static_cast<double>(outcome.unknown_latencies);
   switch (goal) {
     case Goal::subgraphs:
@@ -765,12 +768,22 @@ bool is_better(const Outcome& a, const Outcome& b, Goal goal) {
   return scores_of(a, goal) > scores_of(b, goal);
 }
 
-bool is_nearer(const Outcome& a, const Outcome& b, Goal goal) {
-  const Scores of_a = scores_of(a, goal);
-  const Scores of_b = scores_of(b, goal);
-  const std::size_t own = goal == Goal::latency ? 2 : 1;  // numbers that are the goal's
-  return std::lexicographical_compare(of_b.begin(), of_b.begin() + own, of_a.begin(),
-                                      of_a.begin() + own);
+bool gains_more(const Outcome& a, std::size_t additions_a, const Outcome& b,
+                std::size_t additions_b, const Outcome& now, Goal goal) {
+  const Scores from = scores_of(now, goal);
+  const auto gain = [&](const Outcome& then, std::size_t additions) {
+    Scores of_one = scores_of(then, goal);
+    for (std::size_t i = 0; i < of_one.size(); ++i) {
+      of_one[i] = (of_one[i] - from[i]) / static_cast<double>(additions);
+    }
+    return of_one;
+  };
+  return gain(a, additions_a) > gain(b, additions_b);
+}
+
+Goal goal_from(const Outcome& now, Goal goal) {
+  const double share = now.flops.have_share() ? now.flops.ratio() : now.nodes.ratio();
+  return goal != Goal::latency && share < kNextToNoWork ? Goal::flops : goal;
 }
 
 Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<SupportList>& lists,
@@ -791,6 +804,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
     out.acc_work.push_back(has_flops ? preview.parts[part].flops
                                      : static_cast<double>(partition.nodes(part).size()));
   }
+  out.partition = std::move(split->partition);
   return out;
 }
 
@@ -812,11 +826,32 @@ constexpr double kMostWork = 0.75;
 constexpr double kHalfTheWork = 0.5;
 // A call takes some 50 us, in which a CPU of 500 GFLOP/s does 25 MFLOP: with ten times as much work in
 // a partition calls take a tenth of what is won, with twice as much half of it.
+constexpr double kCallUs = 50;
+constexpr double kCpuFlopsPerUs = 0.5e6;
 constexpr double kFlopsPerPartition = 250e6;
 constexpr double kFewFlopsPerPartition = 50e6;
 // Where FLOPs are not known: one call costs as much as tens of small operators.
+constexpr double kNodesPerCall = 50;
 constexpr double kNodesPerPartition = 500;
 constexpr double kFewNodesPerPartition = 50;
+// Ops that a list lacks for a node: its own, or those in the body by which a runtime replaces the node.
+void add_lacking(const Graph& graph, NodeId node, const Reason& reason,
+                 std::span<const SupportList> lists, const OpFacts& facts,
+                 std::set<std::string>& ops) {
+  const bool is_by_body = reason.code == ReasonCode::runtime_graph && !lists.empty();
+  const auto body = is_by_body ? facts.function_body(graph, node) : nullptr;
+  if (body == nullptr) {
+    ops.insert(op_text(graph.domain(node), graph.op(node)));
+    return;
+  }
+  const auto list = lists.subspan(reason.list, 1);
+  const auto support = match_support_within(body->graph, list, body->facts, kMostRuleChecks);
+  for (const NodeId inner : body->graph.nodes()) {
+    if (!support || support->supported.contains(inner)) continue;
+    add_lacking(body->graph, inner, support->reasons[inner], list, body->facts, ops);
+  }
+}
+
 // The FLOPs that a CPU of 500 GFLOP/s does while a link of 31.5 GB/s (gen4x16) moves a byte.
 constexpr double kFlopsPerByte = 16;
 constexpr double kFewFlopsPerByte = 4;
@@ -870,10 +905,9 @@ std::optional<KnownWork> work_at_first(const Partition& partition, const OpenSiz
 
 class WorthJudge {
  public:
-  WorthJudge(const Graph& graph, const Split& split, const Preview& preview,
-             const InferenceTime* time, const OpenSizes* sizes)
-      : graph_(graph), split_(split), preview_(preview), time_(time), sizes_(sizes) {
-    const auto& devices = split.partition.devices;
+  explicit WorthJudge(const WorthCase& of)
+      : of_(of), graph_(of.graph), split_(of.split), preview_(of.preview) {
+    const auto& devices = split_.partition.devices;
     acc_parts_ = static_cast<double>(std::ranges::count(devices, Device::acc));
   }
 
@@ -901,12 +935,12 @@ class WorthJudge {
 
   // False when the times are not known.
   bool judge_time() {
-    if (time_ == nullptr) return false;
-    const Latency& latency = time_->asked();
+    if (of_.time == nullptr) return false;
+    const Latency& latency = of_.time->asked();
     if (!latency.total_us || !latency.all_cpu_us || *latency.total_us <= 0) return false;
     const double speedup = *latency.all_cpu_us / *latency.total_us;
     Worth answer = answer_of(speedup, kClearSpeedup, 1);
-    if (compared_with_cpu(*time_) == CpuVerdict::not_known) answer = Worth::maybe;
+    if (compared_with_cpu(*of_.time) == CpuVerdict::not_known) answer = Worth::maybe;
     if (acc_parts_ == 0) answer = Worth::no;
     add(WorthCriterion::Kind::speedup, speedup, kClearSpeedup, 1, answer);
     return true;
@@ -915,9 +949,9 @@ class WorthJudge {
   void find_work() {
     verdict_.basis = WorkBasis::flops;
     auto work = known_work(split_.partition, preview_);
-    if (!work && sizes_ != nullptr) {
+    if (!work && of_.sizes != nullptr) {
       verdict_.basis = WorkBasis::flops_at_first;
-      work = work_at_first(split_.partition, *sizes_);
+      work = work_at_first(split_.partition, *of_.sizes);
     }
     if (!work) {
       verdict_.basis = WorkBasis::nodes;
@@ -938,7 +972,10 @@ class WorthJudge {
     const bool is_of_nodes = verdict_.basis == WorkBasis::nodes;
     const double much = is_of_nodes ? kNodesPerPartition : kFlopsPerPartition;
     const double few = is_of_nodes ? kFewNodesPerPartition : kFewFlopsPerPartition;
-    const double yes = std::max(1.0, std::floor(work_.acc / much));
+    const double of_call =
+        is_of_nodes ? kNodesPerCall : of_.launch_us.value_or(kCallUs) * kCpuFlopsPerUs;
+    verdict_.call_work = of_call;
+    const double yes = work_.acc < of_call ? 0 : std::max(1.0, std::floor(work_.acc / much));
     const double maybe = std::max(2.0, std::floor(work_.acc / few));
     add(WorthCriterion::Kind::partitions, acc_parts_, yes, maybe,
         answer_of(-acc_parts_, -yes, -maybe));
@@ -952,50 +989,51 @@ class WorthJudge {
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
 
-  // Of a CPU partition: the first node that is there by its own fault, if all such nodes have its op.
-  NodeId only_culprit(PartId part) const {
-    NodeId culprit = kNone<NodeId>;
+  // Of a CPU partition: the op that all nodes lack that are there by their own fault, and the first of them.
+  std::optional<std::pair<std::string, NodeId>> only_culprit(PartId part) const {
+    NodeId first = kNone<NodeId>;
+    std::set<std::string> ops;
     for (const NodeId node : split_.partition.nodes(part)) {
       const Reason& reason = split_.reasons[node];
       const bool is_own =
           reason.code == ReasonCode::no_rule || reason.code == ReasonCode::rule_failed ||
-          reason.code == ReasonCode::denied || reason.code == ReasonCode::pattern_failed;
+          reason.code == ReasonCode::denied || reason.code == ReasonCode::pattern_failed ||
+          reason.code == ReasonCode::runtime_graph;
       if (!is_own || reason.because != kNone<NodeId>) continue;
-      if (culprit == kNone<NodeId>) culprit = node;
-      if (op_of(culprit) != op_of(node)) return kNone<NodeId>;
+      if (first == kNone<NodeId>) first = node;
+      add_lacking(graph_, node, reason, of_.lists, of_.facts, ops);
+      if (ops.size() > 1) return std::nullopt;
     }
-    return culprit;
-  }
-
-  std::pair<NameId, NameId> op_of(NodeId node) const {
-    return {graph_.node(node).domain, graph_.node(node).op};
+    if (ops.empty()) return std::nullopt;
+    return std::pair(*ops.begin(), first);
   }
 
   void find_blamed() {
-    std::map<std::pair<NameId, NameId>, std::pair<NodeId, std::size_t>> found;
+    std::map<std::string, std::pair<NodeId, std::size_t>> found;
     for (const PartId part : split_.partition.parts()) {
       if (split_.partition.is_acc(part)) continue;
-      const NodeId culprit = only_culprit(part);
-      if (culprit == kNone<NodeId>) continue;
-      auto& [node, count] = found.try_emplace(op_of(culprit), culprit, 0).first->second;
+      const auto culprit = only_culprit(part);
+      if (!culprit) continue;
+      auto& [node, count] = found.try_emplace(culprit->first, culprit->second, 0).first->second;
       ++count;
-      node = std::min(node, culprit);
+      node = std::min(node, culprit->second);
     }
+    NodeId blamed = kNone<NodeId>;
     for (const auto& [op, one] : found) {
       const auto& [node, count] = one;
       const bool is_more = count > verdict_.blamed_partitions ||
-                           (count == verdict_.blamed_partitions && node < verdict_.blamed);
+                           (count == verdict_.blamed_partitions && node < blamed);
       if (!is_more) continue;
-      verdict_.blamed = node;
+      blamed = node;
+      verdict_.blamed = op;
       verdict_.blamed_partitions = count;
     }
   }
 
+  const WorthCase& of_;
   const Graph& graph_;
   const Split& split_;
   const Preview& preview_;
-  const InferenceTime* time_;
-  const OpenSizes* sizes_;
   KnownWork work_;
   double acc_parts_ = 0;
   WorthVerdict verdict_;
@@ -1003,11 +1041,9 @@ class WorthJudge {
 
 }  // namespace
 
-std::optional<WorthVerdict> judge_worth(const Graph& graph, const Split& split,
-                                        const Preview& preview, const InferenceTime* time,
-                                        const OpenSizes* sizes) {
-  if (graph.node_count() == 0) return std::nullopt;
-  return WorthJudge(graph, split, preview, time, sizes).run();
+std::optional<WorthVerdict> judge_worth(const WorthCase& of) {
+  if (of.graph.node_count() == 0) return std::nullopt;
+  return WorthJudge(of).run();
 }
 
 }  // namespace cleave

@@ -370,6 +370,7 @@ struct SplitOutcome {
   NodeSet supported;                        // the nodes that the lists accept
   std::vector<std::size_t> acc_sizes = {};  // of accelerator subgraphs, before any was merged
   std::vector<double> acc_work = {};  // FLOPs of each accelerator subgraph; nodes if none are known
+  Partition partition = {};
 };
 
 // Splits the model and keeps the numbers. Refuses what split_graph refuses.
@@ -380,15 +381,20 @@ enum class Goal : std::uint8_t {
   subgraphs,  // fewest accelerator subgraphs
   bytes,      // fewest bytes over the link
   qps,        // most inferences a second over the link; when equal, if all subgraphs share it
-  flops,      // most FLOPs on the accelerator
+  flops,      // most FLOPs on the accelerator; most nodes where no FLOPs are known
   latency,    // least time of an inference
 };
+
+// The goal of a next step: most work as long as the accelerator has next to none, since no work at all has the
+// fewest subgraphs and bytes.
+Goal goal_from(const Outcome& now, Goal goal);
 
 // True when `a` is better for the goal; when both are equal, by the other goals in their order,
 // then by nodes on the accelerator.
 bool is_better(const Outcome& a, const Outcome& b, Goal goal);
-// True when `a` is better by the goal's own number.
-bool is_nearer(const Outcome& a, const Outcome& b, Goal goal);
+// The same of what each addition gains, where `a` takes more of them than `b` to get there from `now`.
+bool gains_more(const Outcome& a, std::size_t additions_a, const Outcome& b,
+                std::size_t additions_b, const Outcome& now, Goal goal);
 
 // ---- views ----
 //
@@ -477,7 +483,7 @@ SameShapes find_same_shapes(const Graph& graph, const Partition& partition,
 // against the work in them, and the work for each byte that crosses the link. The worst of them
 // decides. One partition with three quarters of the model is a yes for ONNX Runtime's usability
 // checker, too, and two are a maybe; it counts nodes only, so that it says no to three partitions of
-// 13 GFLOP each.
+// 13 GFLOP each, and yes to one with less work than the call of it costs.
 
 enum class Worth : std::uint8_t { yes, maybe, no };
 
@@ -506,20 +512,32 @@ enum class WorkBasis : std::uint8_t {
 struct WorthVerdict {
   Worth answer = Worth::no;
   WorkBasis basis = WorkBasis::times;
-  double acc_work = 0;                   // FLOPs or nodes
-  bool is_at_least = false;              // some FLOPs of the accelerator are not known
+  double acc_work = 0;       // FLOPs or nodes
+  bool is_at_least = false;  // some FLOPs of the accelerator are not known
+  double call_work = 0;      // what a CPU computes in the time of one call of the accelerator
   std::vector<WorthCriterion> criteria;  // at least one
   // The op that alone keeps most of the CPU partitions from joining the accelerator partitions around
-  // them: the first such node, and how many partitions; kNone if there is none.
-  NodeId blamed = kNone<NodeId>;
+  // them, as op_text() has it, and how many partitions; "" if there is none. Of a node that a runtime replaces
+  // by its body it is the op in there.
+  std::string blamed;
   std::size_t blamed_partitions = 0;
 };
 
-// nullopt for a model without nodes. `time`: null when there is none. `sizes`: of the open dims, with
-// the split's parts; null when none is open. Linear.
-std::optional<WorthVerdict> judge_worth(const Graph& graph, const Split& split,
-                                        const Preview& preview, const InferenceTime* time,
-                                        const OpenSizes* sizes = nullptr);
+// What there is to judge.
+struct WorthCase {
+  const Graph& graph;
+  const Split& split;
+  const Preview& preview;
+  std::span<const SupportList> lists =
+      {};  // with `facts`: what bodies lack that a runtime makes of nodes
+  const OpFacts& facts;
+  const InferenceTime* time = nullptr;  // null: there is none
+  const OpenSizes* sizes = nullptr;  // of the open dims, with the split's parts; null: none is open
+  std::optional<double> launch_us = {};  // of a call of the accelerator, where it is stated
+};
+
+// nullopt for a model without nodes. Linear.
+std::optional<WorthVerdict> judge_worth(const WorthCase& of);
 
 // ---- option trials ----
 //
@@ -536,6 +554,9 @@ struct OptionTrial {
     extend,
     host_shapes,
     allow_non_tensor,
+    skip_fusion,
+    move_non_tensor,
+    keep_qdq,
     start,
     min_acc_size,
     place_by_cost,
@@ -574,7 +595,7 @@ struct OptionTrials {
 // kept that have 99% of the work, and one more. Minimum sizes are tried from the smallest on, as long as
 // work stays.
 //
-// Cost: one split a model for each trial, of which there are at most 36.
+// Cost: one split a model for each trial, of which there are at most 39.
 Result<OptionTrials> try_options(std::span<const ModelToSplit> models,
                                  std::span<const ModelToSplit> folded,
                                  const std::vector<SupportList>& lists, const SplitOptions& options,

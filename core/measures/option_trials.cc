@@ -1,6 +1,7 @@
 #include "core/measures/measures.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 #include <tuple>
@@ -26,6 +27,14 @@ constexpr double kWorkGained = 0.10;
 constexpr double kFewerBytes = 0.95;
 
 using Kind = OptionTrial::Kind;
+
+// Every setting that is on or off. Of equals the first is named: the one that asks least of a compiler.
+constexpr std::array<std::pair<Kind, bool SplitOptions::*>, 5> kFlags = {
+    {{Kind::host_shapes, &SplitOptions::host_shapes},
+     {Kind::allow_non_tensor, &SplitOptions::allow_non_tensor},
+     {Kind::skip_fusion, &SplitOptions::skip_fusion},
+     {Kind::move_non_tensor, &SplitOptions::move_non_tensor},
+     {Kind::keep_qdq, &SplitOptions::keep_qdq}}};
 
 // The share of the work on the accelerator.
 double share_of(const Outcome& outcome) {
@@ -102,12 +111,11 @@ class Trier {
     SplitOptions changed = options_;
     changed.extend.which = ExtendOptions::Which::automatic;
     if (auto done = try_changed({.kind = Kind::extend}, changed); !done) return done;
-    changed = options_;
-    changed.host_shapes = true;
-    if (auto done = try_changed({.kind = Kind::host_shapes}, changed); !done) return done;
-    changed = options_;
-    changed.allow_non_tensor = true;
-    if (auto done = try_changed({.kind = Kind::allow_non_tensor}, changed); !done) return done;
+    for (const auto& [kind, flag] : kFlags) {
+      changed = options_;
+      changed.*flag = true;
+      if (auto done = try_changed({.kind = kind}, changed); !done) return done;
+    }
     changed = options_;
     changed.start = StartSide::fewest;
     if (auto done = try_changed({.kind = Kind::start}, changed); !done) return done;
@@ -140,7 +148,7 @@ class Trier {
     for (const ModelToSplit& model : models_) {
       if (model.times == nullptr) return Done{};
       const LatencyInput input{*model.times, machine_of(options_, link_), options_.residency};
-      if (!check_latency_input(input)) return Done{};
+      if (!check_latency_input(model.graph, input)) return Done{};
     }
     SplitOptions changed = options_;
     changed.place = PlaceBy::cost;

@@ -129,11 +129,12 @@ bool is_tensor_free(const Graph& graph, NodeId node) {
 
 }  // namespace
 
-Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options) {
+Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options,
+                     const NodeSet* sizes) {
   if (options.skip_fusion) return without_groups(graph, std::move(acc));
   NodeGroups groups(graph);
   for (const NodeId node : graph.nodes()) {
-    if (!is_tensor_free(graph, node)) continue;
+    if (!is_tensor_free(graph, node) || (sizes != nullptr && sizes->contains(node))) continue;
     for (const NodeId reader : graph.readers(node)) groups.tie(node, reader);
     if (acc.nodes.contains(node)) groups.make_group(node);
   }
@@ -412,7 +413,7 @@ Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions
 
 Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
                     const SplitOptions& options) {
-  Fusions fusions = find_fusions(graph, std::move(acc), options);
+  Fusions fusions = find_fusions(graph, std::move(acc), options, whole.sizes);
   if (whole.qdq_groups.count() > 0) {
     fusions = keep_qdq_groups(graph, whole.qdq_groups, std::move(fusions));
   }
@@ -437,8 +438,8 @@ namespace {
 
 class AccFinder {
  public:
-  AccFinder(const Graph& graph, const Support& support)
-      : graph_(graph), found_{support.supported, support.reasons} {}
+  AccFinder(const Graph& graph, const Support& support, const NodeSet* sizes)
+      : graph_(graph), sizes_(sizes), found_{support.supported, support.reasons} {}
 
   AccNodes run() && {
     for (const NodeId node : graph_.nodes()) {
@@ -450,7 +451,9 @@ class AccFinder {
   }
 
  private:
+  // Or sizes that the host has.
   bool makes_only_tensors(NodeId node) const {
+    if (sizes_ != nullptr && graph_.nodes().contains(node) && sizes_->contains(node)) return true;
     for (const ValueId value : graph_.outputs(node)) {
       if (!graph_.value(value).is_tensor()) return false;
     }
@@ -499,15 +502,17 @@ class AccFinder {
   }
 
   const Graph& graph_;
+  const NodeSet* const sizes_;
   AccNodes found_;
   std::vector<NodeId> left_;  // nodes outside the set, in the order in which they left it
 };
 
 }  // namespace
 
-AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitOptions& options) {
+AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitOptions& options,
+                        const NodeSet* sizes) {
   if (options.allow_non_tensor) return {support.supported, support.reasons};
-  return AccFinder(graph, support).run();
+  return AccFinder(graph, support, sizes).run();
 }
 
 // ---- keep qdq ----

@@ -31,7 +31,10 @@ struct AccNodes {
 // Linear: each node is dropped at most once, and its operands and users are visited a constant
 // number of times. Method: FX splitter, FxNetAccNodesFinder, with a worklist and counters instead
 // of rescans.
-AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitOptions& options);
+// `sizes`: shape computations that go where they are used (--host-shapes): what they make may cross, as the host has
+// it; null: there are none.
+AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitOptions& options,
+                        const NodeSet* sizes = nullptr);
 
 // ---- fusion ----
 //
@@ -65,7 +68,9 @@ struct Fusions {
 // Groups are numbered by their first member. Linear per round of closing; rounds are few, since
 // each merges groups. Method: FX splitter, FxNetAccFusionsFinder, with union-find and strongly
 // connected components of the contracted graph instead of its quadratic search.
-Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options);
+// `sizes`: as above; they tie nothing.
+Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options,
+                     const NodeSet* sizes = nullptr);
 
 // Contraction: the graph with every fusion group as one unit. Passes treat a unit as one node,
 // without the quadratic edges between all members and all they depend on.
@@ -166,6 +171,7 @@ Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions
 struct Whole {
   const struct QdqGroups& qdq_groups;
   const PatternMatches& patterns;
+  const NodeSet* sizes = nullptr;  // as find_fusions() takes them
 };
 
 // All groups that must stay together, among the nodes that may run on the accelerator: fusion

@@ -453,20 +453,29 @@ class LatencySummer {
 
 }  // namespace
 
-Status<> check_latency_input(const LatencyInput& input) {
+Status<> check_latency_input(const Graph& graph, const LatencyInput& input) {
   const bool is_empty = input.times.cpu.us.empty();
   const std::string refusal = "the time of an inference is not known: ";
-  if (!is_empty && !has_any_time(input.times.cpu)) {
-    return Error{refusal + "the CPU's times are missing",
+  const auto missing = [&](const DeviceNumbers& device, const std::string& whose,
+                           const std::string& costs, const std::string& rates) {
+    if (!has_rates(device)) {
+      return Error{refusal + whose + " times are missing",
+                   std::nullopt,
+                   {"give " + costs + " with measured times, or --target " + rates}};
+    }
+    const NodeId node = graph.nodes()[0];
+    return Error{refusal + "no node has known FLOPs and sizes, the first one is of op \"" +
+                     op_text(graph.domain(node), graph.op(node)) + '"',
                  std::nullopt,
-                 {"give --costs FILE with measured times, or --target "
-                  "cpu:flops=500GFLOP/s,bandwidth=50GB/s"}};
+                 {"give " + costs + " with measured times"}};
+  };
+  if (!is_empty && !has_any_time(input.times.cpu)) {
+    return missing(input.machine.cpu, "the CPU's", "--costs FILE",
+                   "cpu:flops=500GFLOP/s,bandwidth=50GB/s");
   }
   if (!is_empty && !has_any_time(input.times.acc)) {
-    return Error{refusal + "the accelerator's times are missing",
-                 std::nullopt,
-                 {"give --costs acc=FILE with measured times, or --target "
-                  "acc:flops=4TFLOP/s,bandwidth=50GB/s"}};
+    return missing(input.machine.acc, "the accelerator's", "--costs acc=FILE",
+                   "acc:flops=4TFLOP/s,bandwidth=50GB/s");
   }
   if (!input.machine.launch_us) {
     return Error{

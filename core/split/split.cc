@@ -174,13 +174,14 @@ class Splitter {
       host_shapes_.to_acc += shapes.to_acc;
       host_shapes_.to_cpu += shapes.to_cpu;
     }
+    const NodeSet* const sizes = options_.host_shapes ? &shapes.nodes : nullptr;
     AccNodes acc =
-        find_acc_nodes(graph_, options_.host_shapes ? shapes.support : support, options_);
+        find_acc_nodes(graph_, options_.host_shapes ? shapes.support : support, options_, sizes);
     for (const NodeId node : graph_.nodes()) {
       if (options_.host_shapes && shapes.nodes.contains(node)) host_shapes_.nodes.insert(node);
       if (acc.nodes.contains(node)) acc_found_.nodes.insert(node);
     }
-    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns}, options_);
+    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns, sizes}, options_);
   }
 
   void ask(std::size_t target) {
@@ -821,7 +822,8 @@ Status<> check_numbers(const SplitInput& input, PlaceGoal goal, const LatencyInp
   }
   for (std::size_t i = 0; i < input.targets.size(); ++i) {
     const TargetTimes times{latency.times.cpu, latency.times.on_target(i)};
-    auto known = check_latency_input({times, latency.machine_with(i), latency.residency});
+    auto known =
+        check_latency_input(input.graph, {times, latency.machine_with(i), latency.residency});
     if (known) continue;
     Error error = std::move(known).error();
     error.message = input.targets[i].name + ": " + error.message;
@@ -954,8 +956,8 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   if (!only) latency.links = options.links;
   const Request request{input, options, targets, only, latency};
   if (asks_for_latency(options)) {
-    auto known =
-        only ? check_latency_input(latency) : check_numbers(input, options.place_goal, latency);
+    auto known = only ? check_latency_input(input.graph, latency)
+                      : check_numbers(input, options.place_goal, latency);
     if (!known) return std::move(known).error();
   }
 

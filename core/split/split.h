@@ -404,7 +404,7 @@ struct LatencyInput {
 
 // Refuses when a time on either device, or the time of a launch, cannot be known; the error says
 // which and what to give.
-Status<> check_latency_input(const LatencyInput& input);
+Status<> check_latency_input(const Graph& graph, const LatencyInput& input);
 
 // A part's link_us is the time of its bytes in and out; with a full-duplex link, of the larger of
 // the two. The link's time is the sum over the parts, since each waits for its own. Linear.

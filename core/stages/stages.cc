@@ -1049,6 +1049,8 @@ class GraphBalanceMaker {
         ++made_.measured;
       } else if (!costs[node].flops && !costs[node].bytes) {
         ++made_.unknown_costs;
+      } else if (!costs[node].flops || !costs[node].bytes) {
+        if (made_.partial_costs++ == 0) made_.first_partial = node;
       }
     }
     take_times(scale_guesses(graph_, guesses, measured), measured);

@@ -221,6 +221,10 @@ struct GraphBalance {
   std::size_t scaled = 0;         // nodes whose estimate was scaled to these (core/cost/cost.h)
   double measured_share = 0;      // of all times that are balanced
   std::size_t unknown_costs = 0;  // nodes without any known cost: they cost 0
+  // Nodes whose time is that of their bytes alone, since their FLOPs are not known, or the other way round; and
+  // the first of them.
+  std::size_t partial_costs = 0;
+  NodeId first_partial = kNone<NodeId>;
   std::size_t unknown_sizes = 0;  // tensors between nodes whose bytes are unknown: 0
 };
 

@@ -20,7 +20,7 @@ CASES = [("mobile_block.onnx", "tiny_npu.txt"), ("mobile_block.onnx", "npu.json"
          ("attention.onnx", "ort_ops.config"), ("attention.onnx", "tiny_npu.txt"),
          ("resnet18.json", "npu.json"), ("dlrm.json", "npu.json"), ("recurrent.onnx", "tiny_npu.txt")]
 OPTIONS = [["--fold", "write"], ["--extend", "auto"], ["--host-shapes"], ["--allow-non-tensor"],
-           ["--start", "fewest"]]
+           ["--skip-fusion"], ["--move-non-tensor"], ["--keep-qdq"], ["--start", "fewest"]]
 MOST_SIZES = 6
 
 

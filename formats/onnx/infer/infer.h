@@ -34,6 +34,7 @@ struct OnnxOpNames {
   std::size_t inputs = 0;           // the maximum over versions; SIZE_MAX for variadic ones
   std::size_t required_inputs = 0;  // those that every version requires
   std::vector<std::string_view> attributes;  // of all versions, in alphabetical order
+  std::vector<std::string_view> lists;       // those of them that are lists, as far as it is known
 };
 
 // Null when no version has the operator. Covers the default domain, ai.onnx.ml and the preview

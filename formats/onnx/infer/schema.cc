@@ -63,7 +63,10 @@ class Registry {
     for (const onnx::OpSchema& schema : schemas_) add(schema);
     for (const NewerOperator& newer : newer_operators()) add(newer);
     for (auto& [domain, ops] : domains_) {
-      for (auto& [op, names] : ops) sort(names.attributes);
+      for (auto& [op, names] : ops) {
+        sort(names.attributes);
+        sort(names.lists);
+      }
     }
   }
 
@@ -86,7 +89,14 @@ class Registry {
         std::max(names.inputs, inputs > kMany ? kVariadic : static_cast<std::size_t>(inputs));
     const auto required = static_cast<std::size_t>(std::max(0, schema.min_input()));
     names.required_inputs = is_new ? required : std::min(names.required_inputs, required);
-    for (const auto& attribute : schema.attributes()) names.attributes.push_back(attribute.first);
+    for (const auto& [name, attribute] : schema.attributes()) {
+      names.attributes.push_back(name);
+      using Type = onnx::AttributeProto;
+      const auto type = attribute.type;
+      if (type == Type::INTS || type == Type::FLOATS || type == Type::STRINGS) {
+        names.lists.push_back(name);
+      }
+    }
   }
 
   void add(const NewerOperator& newer) {

@@ -134,7 +134,7 @@ const Fields<OneGap> kGapFields = {
       {.schema =
            [] {
              return std::string(R"({
-"description": "An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.",
+"description": "An allow rule for one more support list, or for a list itself that is about ONNX Runtime's graph; null: remove the deny rule, or convert the model to `newer_opset`.",
 "type": ["object", "null"],
 "required": ["op"]
 })");
@@ -233,7 +233,10 @@ const Fields<AdviceReport> kAdviceFields = {
       words(all_of<kGoalNames>)},
      {"now", [](auto& report) { return report.advice.now; }, kOutcomeFields},
      {"each", [](auto& report) { return remedies(report, report.advice.each); },
-      "Every gap of the lists that was tried, each closed alone, the best first.", kRemedyFields},
+      "Every gap of the lists that was tried, each closed alone, the best first; before them what "
+      "the "
+      "first step closes together, where that is more than one.",
+      kRemedyFields},
      {"untried_gaps", [](auto& report) { return report.advice.untried; },
       "Number of gaps that were not tried because there are too many: those of the fewest nodes."},
      {"steps", [](auto& report) { return remedies(report, report.advice.steps); },
@@ -371,24 +374,13 @@ std::string gap_name(const Gap& gap, std::size_t columns) {
   return fitted(op + signature, columns);
 }
 
-// Types of one op are one addition.
-std::size_t count_additions(std::span<const Remedy> steps) {
-  std::set<std::string> additions;
-  const auto add = [&](const Gap& gap) {
-    const bool is_op = gap.kind == Gap::Kind::op;
-    additions.insert(is_op ? "op\n" + gap.domain + '\n' + gap.op : gap.key);
-  };
-  for (const Remedy& step : steps) {
-    add(step.gap);
-    for (const Gap& gap : step.with) add(gap);
-  }
-  return additions.size();
-}
-
 class AdviceText {
  public:
   AdviceText(const AdviceReport& report, const AdviceLimits& limits)
-      : report_(report), advice_(report.advice), limits_(limits) {}
+      : report_(report),
+        advice_(report.advice),
+        limits_(limits),
+        goal_(goal_from(report.advice.now, report.options.goal)) {}
 
   std::string write() {
     write_headline();
@@ -413,7 +405,7 @@ class AdviceText {
 
   // The value that the goal measures.
   std::string goal_value(const Outcome& outcome) const {
-    switch (report_.options.goal) {
+    switch (goal_) {
       case Goal::subgraphs:
         return counted(outcome.acc_subgraphs, "accelerator subgraph");
       case Goal::bytes:
@@ -422,7 +414,9 @@ class AdviceText {
         if (outcome.unknown_bytes > 0) return "unknown QPS";
         return outcome.qps() ? qps_text(outcome) + " QPS" : "no bound by the link";
       case Goal::flops:
-        if (!outcome.flops.have_share()) return "no FLOPs known";
+        if (!outcome.flops.have_share()) {
+          return share_text(outcome.nodes) + " of the nodes on the accelerator";
+        }
         return share_text(outcome.flops) + " of the FLOPs on the accelerator";
       case Goal::latency:
         return outcome.latency() ? "latency " + duration_text(*outcome.latency())
@@ -445,7 +439,7 @@ class AdviceText {
     std::string line = models_text() + ": " + goal_value(advice_.now);
     if (advice_.each.empty()) {
       line += "; " + escaped(support_name(report_.lists)) + " accepts every node";
-    } else if (!is_better(advice_.each.front().then, advice_.now, report_.options.goal)) {
+    } else if (!is_better(advice_.each.front().then, advice_.now, goal_)) {
       line +=
           "; no addition to " + escaped(support_name(report_.lists)) + " gets nearer to the goal";
     } else if (!advice_.steps.empty()) {
@@ -454,7 +448,9 @@ class AdviceText {
               escaped(support_name(report_.lists));
     }
     page_.line(line);
-    const std::string goal = "goal: " + std::string(goal_text(report_.options.goal));
+    const std::string goal =
+        "goal: " + std::string(goal_text(report_.options.goal)) +
+        (goal_ == report_.options.goal ? "" : " (first some work, as it has next to none)");
     if (report_.target().empty()) {
       return page_.line(goal + ", link " + link_text(report_.link) +
                         (report_.link.is_none      ? " (so the list says: --pcie-bw states one)"
@@ -513,7 +509,10 @@ class AdviceText {
     if (remedy.with.size() > 1 || second.kind == Gap::Kind::denied) {
       return title_of(remedy.gap) + ", and " + count + " more";
     }
-    return title_of(remedy.gap) + ", and " + fitted(escaped(second.op), limits_.name_columns);
+    const std::string both =
+        title_of(remedy.gap) + ", and " + fitted(escaped(second.op), limits_.name_columns);
+    if (text_columns(both) <= limits_.name_columns) return both;
+    return fitted(title_of(remedy.gap), limits_.name_columns - 12) + ", and 1 more";
   }
 
   // Names all gaps that are closed together, which the title shortens.
@@ -762,6 +761,7 @@ class AdviceText {
   const AdviceReport& report_;
   const Advice& advice_;
   const AdviceLimits limits_;
+  const Goal goal_;  // that of the first step
   Page page_;
   std::vector<PageTable> tables_;
 };

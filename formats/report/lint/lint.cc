@@ -246,14 +246,6 @@ bool has_field(const SchemaOperator& op, std::string_view name) {
 // The operator that the name is a misspelling of, of ONNX or else of TensorFlow Lite; "" for none.
 std::string nearest_op(const Rule& rule) {
   const auto names_of_onnx = onnx_op_names(rule.domain);
-  const auto is_same = [&](std::string_view name) {  // but for the case
-    return std::equal(name.begin(), name.end(), rule.op.begin(), rule.op.end(), [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) ==
-             std::tolower(static_cast<unsigned char>(b));
-    });
-  };
-  const auto same = std::find_if(names_of_onnx.begin(), names_of_onnx.end(), is_same);
-  if (same != names_of_onnx.end()) return std::string(*same);
   std::string near = nearest_name(rule.op, names_of_onnx);
   if (!near.empty() || !rule.domain.empty()) return near;
   std::vector<std::string_view> names;
@@ -465,10 +457,16 @@ class Linter {
     const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op);
     if (op == nullptr) return unknown_op(rule);
     for (const Condition& attribute : rule.conditions) {
-      if (attribute.property != Property::attribute) continue;
       // Both have LSTM and RNN: the rule is of either.
-      if (tflite != nullptr && has_field(*tflite, attribute.name)) continue;
-      look_up_attribute(rule, *op, attribute.name);
+      const auto look_up_one = [&](const std::string& name) {
+        if (tflite == nullptr || !has_field(*tflite, name)) look_up_attribute(rule, *op, name);
+      };
+      for (const RelationTerm& term : attribute.relation.terms) {
+        if (term.kind == RelationTerm::Kind::attribute) look_up_one(term.text);
+      }
+      if (attribute.property != Property::attribute) continue;
+      look_up_one(attribute.name);
+      look_for_list(rule, *op, attribute);
     }
     look_up_inputs(rule, ref, *op);
     if (rule.opset && !rule.opset->same_schema && rule.opset->highest < op->since) {
@@ -533,6 +531,22 @@ class Linter {
   void look_up_attribute(const Rule& rule, const OnnxOpNames& op, const std::string& name) {
     if (std::binary_search(op.attributes.begin(), op.attributes.end(), name)) return;
     unknown_attribute(rule, name, {op.attributes.begin(), op.attributes.end()});
+  }
+
+  // [3, 3] for an attribute that is a list: 3 or 3, which it never is.
+  void look_for_list(const Rule& rule, const OnnxOpNames& op, const Condition& attribute) {
+    const auto& values = attribute.wanted.one_of;
+    const auto is_list = [](const AttributeValue& value) {
+      return std::holds_alternative<std::vector<Literal>>(value);
+    };
+    if (values.empty() || std::ranges::any_of(values, is_list) ||
+        !std::ranges::binary_search(op.lists, std::string_view(attribute.name))) {
+      return;
+    }
+    add(LintKind::impossible, Severity::error, rule,
+        "attribute " + escaped_in_quotes(attribute.name) + " of " + op_of(rule) +
+            " is a list, and no number or text alone equals it",
+        "the list of 3 and 3 is written [[3, 3]]");
   }
 
   void unknown_attribute(const Rule& rule, const std::string& name,

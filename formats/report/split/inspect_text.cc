@@ -105,13 +105,31 @@ Inspection inspect(const Graph& graph, const OpenSizes* sizes) {
 struct ListCoverage {
   const SupportList& list;
   std::size_t nodes = 0;
-  std::size_t unchecked = 0;  // of these, by rules that leave a vendor's condition unchecked
+  std::size_t open_nodes = 0;   // the same where open dims are left open
+  std::size_t other_opset = 0;  // nodes that it refuses for their opset alone
+  std::size_t unchecked = 0;    // of these, by rules that leave a vendor's condition unchecked
   std::optional<double> flops_share = {};  // nullopt: FLOPs of a node are unknown, or all are 0
 };
 
-std::vector<ListCoverage> coverage_of(const LoadedModel& model,
-                                      std::span<const SupportList> lists) {
-  const Graph& graph = model.graph;
+bool has_open_inputs(const Graph& graph) {
+  return std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId input) {
+    return graph.value(input).is_tensor() &&
+           !(graph.has_rank(input) && element_count(graph.shape(input)));
+  });
+}
+
+bool fails_on_opset_alone(const Graph& graph, NodeId node, const SupportList& list,
+                          const Reason& reason, const OpFacts& facts) {
+  if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) return false;
+  std::vector<FailedCondition> failed;
+  find_failed_conditions(graph, node, list.allow[reason.rule], facts, failed);
+  return failed.size() == 1 && failed.front().what == FailedCondition::What::opset;
+}
+
+// `at_first`: the graph at the first sizes of open dims; null: none is open.
+std::vector<ListCoverage> coverage_of(const LoadedModel& model, std::span<const SupportList> lists,
+                                      const Graph* at_first) {
+  const Graph& graph = at_first == nullptr ? model.graph : *at_first;
   const OpFacts facts = op_facts(model);
   const auto flops = node_flops(graph);
   std::vector<ListCoverage> out;
@@ -119,11 +137,17 @@ std::vector<ListCoverage> coverage_of(const LoadedModel& model,
     const Support support = match_support(graph, {list}, facts);
     ListCoverage& coverage = out.emplace_back(ListCoverage{list});
     coverage.unchecked = support.unchecked.size();
+    coverage.open_nodes = has_open_inputs(model.graph)
+                              ? match_support(model.graph, {list}, facts).supported.count()
+                              : support.supported.count();
     double all = 0, accepted = 0;
     bool is_known = true;
     for (const NodeId node : graph.nodes()) {
       const bool is_accepted = support.supported.contains(node);
       coverage.nodes += is_accepted ? 1 : 0;
+      if (fails_on_opset_alone(graph, node, list, support.reasons[node], facts)) {
+        ++coverage.other_opset;
+      }
       is_known = is_known && flops[node].has_value();
       all += flops[node].value_or(0);
       if (is_accepted) accepted += flops[node].value_or(0);
@@ -133,36 +157,18 @@ std::vector<ListCoverage> coverage_of(const LoadedModel& model,
   return out;
 }
 
-// A list that is of operators that torch's compilers agree on, not of what a device takes.
-constexpr std::string_view kCoreAten = "core_aten";
-
 // How to make a program of torch one that such a list accepts; empty when it does, or it is another list.
 std::string core_note(const LoadedModel& model, const ListCoverage& coverage) {
   const std::size_t others = model.graph.node_count() - coverage.nodes;
-  if (coverage.list.name != kCoreAten || model.format() != ModelFormat::pt2 || others == 0)
-    return {};
-  return as_line(counted(others, "node is", "nodes are") +
-                 " not core ATen: program.run_decompositions() before torch.export.save");
+  const bool is_asked = is_core_aten(coverage.list) && model.format() == ModelFormat::pt2;
+  return is_asked && others > 0 ? as_line(core_aten_text(others)) : std::string();
 }
 
-bool asks_for_sizes(const SupportList& list) {
-  return std::any_of(list.allow.begin(), list.allow.end(), [](const Rule& rule) {
-    return std::any_of(rule.conditions.begin(), rule.conditions.end(), [](const Condition& one) {
-      return one.property == Property::known && one.of == Condition::Of::inputs;
-    });
-  });
-}
-
-bool has_open_inputs(const Graph& graph) {
-  return std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId input) {
-    return graph.value(input).is_tensor() &&
-           !(graph.has_rank(input) && element_count(graph.shape(input)));
-  });
-}
-
-// Lists that accept no node are left out. Those that may only lack the sizes of the model's inputs are named.
-std::string coverage_text(const LoadedModel& model, std::span<const SupportList> lists) {
-  const std::vector<ListCoverage> coverages = coverage_of(model, lists);
+// Lists that accept no node are left out, but for those that refuse the opset alone. Those that need the sizes of the
+// model's inputs are named.
+std::string coverage_text(const LoadedModel& model, std::span<const SupportList> lists,
+                          const Graph* at_first) {
+  const std::vector<ListCoverage> coverages = coverage_of(model, lists, at_first);
   const bool is_trusted =
       std::ranges::any_of(coverages, [](const ListCoverage& one) { return one.unchecked > 0; });
   std::vector<std::string> headings = {"known list", "nodes", "", "work"};
@@ -171,15 +177,19 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
   aligns[0] = Align::left;
   TextTable table(std::move(headings), std::move(aligns));
   const std::size_t nodes = model.graph.node_count();
-  const bool is_open = has_open_inputs(model.graph);
   bool is_any = false;
   std::string notes, waiting;
   for (const ListCoverage& one : coverages) {
     notes += core_note(model, one);
-    if (one.nodes == 0 && is_open && asks_for_sizes(one.list)) {
+    if (one.open_nodes < one.nodes) {
       waiting += (waiting.empty() ? "" : ", ") + escaped(one.list.name);
     }
-    if (one.nodes == 0) continue;
+    if (one.nodes == 0 && one.other_opset == 0) continue;
+    if (one.nodes == 0) {
+      notes += as_line(escaped(one.list.name) + " refuses " + counted(one.other_opset, "node") +
+                       " for the opset alone, " + opsets_text(model.graph) +
+                       ": cleave explain says which it takes");
+    }
     is_any = true;
     const double share = static_cast<double>(one.nodes) / static_cast<double>(nodes);
     std::vector<std::string> row = {
@@ -193,7 +203,7 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
   }
   if (!waiting.empty()) {
     notes +=
-        as_line("take no node without the sizes of all inputs (--dim, --input-shape): " + waiting);
+        as_line("take as many only where the sizes are given (--dim, --input-shape): " + waiting);
   }
   if (is_any) return '\n' + table.text() + notes;
   if (!notes.empty()) return '\n' + notes;
@@ -247,7 +257,7 @@ std::vector<std::string> output_notes(const LoadedModel& model) {
 }
 
 std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists,
-                         const OpenSizes* sizes) {
+                         const OpenSizes* sizes, const Graph* at_first) {
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph, sizes);
   std::string text = as_line(
@@ -295,7 +305,7 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
     const std::string dims = size_options_text(model, graph);
     if (!dims.empty()) text += as_line("to know more give " + dims, 2);
   }
-  return text + coverage_text(model, lists) + notes_text(model.notes);
+  return text + coverage_text(model, lists, at_first) + notes_text(model.notes);
 }
 
 namespace {
@@ -342,6 +352,7 @@ struct InspectSaid {
   const LoadedModel& model;
   std::span<const SupportList> lists;
   const OpenSizes* sizes;
+  const Graph* at_first;
   Inspection inspection;
 };
 const Fields<InspectSaid> kInspectFields = {
@@ -374,8 +385,9 @@ const Fields<InspectSaid> kInspectFields = {
       "What one step of the model hands to the next.", kStateFields, kLeftOut},
      {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
       "The most FLOPs first, then the most nodes.", kOpRowFields},
-     {"lists", [](auto& said) { return coverage_of(said.model, said.lists); },
-      "What lists that are known by name accept.", kListCoverageFields}}};
+     {"lists", [](auto& said) { return coverage_of(said.model, said.lists, said.at_first); },
+      "What lists that are known by name accept, at the first sizes of `open_sizes`.",
+      kListCoverageFields}}};
 
 }  // namespace
 
@@ -384,9 +396,9 @@ Document inspect_document() {
 }
 
 std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
-                         const OpenSizes* sizes) {
+                         const OpenSizes* sizes, const Graph* at_first) {
   return document_text("inspect", kInspectFields,
-                       InspectSaid{model, lists, sizes, inspect(model.graph, nullptr)});
+                       InspectSaid{model, lists, sizes, at_first, inspect(model.graph, nullptr)});
 }
 
 // ---- support report ----

@@ -110,10 +110,9 @@ const Fields<Said> kListFields = {
       "The graph that the lists were held against, where the user says so.",
       {.left_out = true, .words = "model onnxruntime"}},
      {"runtime",
-      [](auto& s) {
-        return runtime_groups(s.graph, s.split.support.supported, s.report.lists, s.report.facts);
-      },
-      "Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.",
+      [](auto& s) { return s.has_targets() ? std::nullopt : runtime_groups_of(s.report, 0); },
+      "Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts. Of "
+      "several targets each has its own.",
       kRuntimeFields, kLeftOut}}};
 
 // ---- open sizes ----
@@ -531,6 +530,11 @@ const Fields<TargetSaid> kTargetFields = {
       "Of nodes whose FLOPs are known; null: of none."},
      {"parameter_bytes", [](auto& one) { return one.numbers.parameter_bytes; },
       "Read by its partitions, each once."},
+     {"runtime",
+      [](auto& one) {
+        return one.is_host ? std::nullopt : runtime_groups_of(one.of.report, one.at);
+      },
+      "What ONNX Runtime makes of it, as of one target in support.", kRuntimeFields, kLeftOut},
      {[](auto& one) { return one.is_host ? nullptr : &one; }, kTargetSettingFields},
      {[](auto& one) { return one.is_host || one.of.time == nullptr ? nullptr : &one; },
       kTargetTimeFields},

@@ -177,10 +177,11 @@ class TextReport {
       const SupportList& list = report_.lists[i];
       add_fact(list_label(i), escaped(list.name) + " (" + escaped(list.path) + ")");
     }
-    const auto groups =
-        runtime_groups(graph_, split_.support.supported, report_.lists, report_.facts);
-    if (groups) {
-      add_fact("ONNX Runtime", "makes " + counted(groups->partitions, "partition") + " of " +
+    for (std::size_t i = 0; i < std::max<std::size_t>(report_.targets.size(), 1); ++i) {
+      const auto groups = runtime_groups_of(report_, i);
+      if (!groups) continue;
+      add_fact("ONNX Runtime", (has_targets() ? report_.targets[i].name + ": " : "") + "makes " +
+                                   counted(groups->partitions, "partition") + " of " +
                                    count_text(groups->accepted) + " of its " +
                                    counted(groups->nodes, "node"));
     }

@@ -44,13 +44,14 @@ std::string reason_page(ReasonCode code);
 // make them known.
 
 // `lists`: those known by name; one line of coverage for each. `sizes`: how the work depends on open dims;
-// null: on none, or it is not known.
+// null: on none, or it is not known. `at_first`: the model's graph at the first of them, at which lists are tried;
+// null: as it is.
 std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists,
-                         const OpenSizes* sizes = nullptr);
+                         const OpenSizes* sizes = nullptr, const Graph* at_first = nullptr);
 
 // cleave.inspect version 1.
 std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists,
-                         const OpenSizes* sizes = nullptr);
+                         const OpenSizes* sizes = nullptr, const Graph* at_first = nullptr);
 Document inspect_document();
 
 // ---- plans ----

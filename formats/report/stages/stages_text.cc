@@ -201,15 +201,25 @@ std::string basis_of(const BalanceFacts& facts) {
 
 std::vector<std::string> caveats_of(const BalanceFacts& facts) {
   const std::size_t unknown = facts.made.unknown_costs;
-  if (unknown == 0) return {};
+  const std::size_t partial = facts.made.partial_costs;
+  std::vector<std::string> caveats;
+  if (partial > 0) {
+    const NodeId first = facts.made.first_partial;
+    caveats.push_back("the FLOPs or bytes of " + counted(partial, "node") + " are not known (" +
+                      escaped(op_text(facts.graph.domain(first), facts.graph.op(first))) +
+                      (partial > 1 ? ", ..." : "") +
+                      "), and count as 0: " + remedy(facts.costs.by));
+  }
+  if (unknown == 0) return caveats;
   const std::string what = facts.costs.by == BalanceBy::time ? "the time of " : "the cost of ";
   const auto nodes = facts.graph.nodes();
   const auto all =
       static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
         return !is_stage_marker(facts.graph, node);
       }));
-  return {what + count_text(unknown) + " of " + counted(all, "node") +
-          " is not known and counts as 0: " + remedy(facts.costs.by)};
+  caveats.push_back(what + count_text(unknown) + " of " + counted(all, "node") +
+                    " is not known and counts as 0: " + remedy(facts.costs.by));
+  return caveats;
 }
 
 std::vector<std::string> notes_of(const BalanceFacts& facts) {
@@ -354,8 +364,7 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
   lines.push_back(rate_line(balance));
   if (!balance.basis.empty()) lines.push_back(balance.basis);
   lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
-  const bool is_sure = !balance.is_partly_known && balance.caveats.empty();
-  if (balance.curve.empty() || !is_sure) return lines;
+  if (balance.curve.empty() || balance.is_partly_known) return lines;
   // With a target, more stages may be faster: then these are the fewest that meet it.
   const CurvePoint& most = balance.curve.back();
   const bool is_as_good = balance.objective <= most.objective * kAsGood;

@@ -15,6 +15,21 @@
 
 namespace cleave {
 
+std::optional<RuntimeGroups> runtime_groups_of(const Report& report, std::size_t target) {
+  const Split& split = report.split;
+  if (report.targets.empty()) {
+    return runtime_groups(report.graph, split.support.supported, report.lists, report.facts);
+  }
+  NodeSet taken = split.targets[target].support.supported;
+  for (const NodeId node : report.graph.nodes()) {
+    const TargetId at = split.partition.target(split.partition.part_of[node]);
+    if (at != kNone<TargetId> && index(at) != target) taken.erase(node);
+  }
+  const Target& one = report.targets[target];
+  const auto lists = std::span(report.lists).subspan(one.first_list, one.end_list - one.first_list);
+  return runtime_groups(report.graph, taken, lists, report.facts);
+}
+
 std::string support_name(const std::vector<SupportList>& lists) {
   std::string name;
   for (const SupportList& list : lists) name += (name.empty() ? "" : " + ") + list.name;

@@ -115,6 +115,10 @@ std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
 Document support_report_document();
 
+// Where a list is about ONNX Runtime's graph: the partitions that the runtime makes of what the lists take; of
+// several targets, of what the `target`-th takes and no other one runs.
+std::optional<RuntimeGroups> runtime_groups_of(const Report& report, std::size_t target);
+
 // ---- report values ----
 //
 // What reports say of the model and its lists, of the values that cross between its parts, and of what

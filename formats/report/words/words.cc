@@ -122,6 +122,14 @@ Diagnostics near_miss_warnings(const SplitInput& input) {
   return warnings;
 }
 
+// A list of operators that torch's compilers agree on, not of what a device takes.
+bool is_core_aten(const SupportList& list) { return list.name == "core_aten"; }
+
+std::string core_aten_text(std::size_t refused) {
+  return counted(refused, "node is", "nodes are") +
+         " not core ATen: program.run_decompositions() before torch.export.save";
+}
+
 // ---- open size words ----
 
 namespace {
@@ -284,6 +292,12 @@ std::string option_text(const OptionTrial& trial) {
       return "--host-shapes";
     case OptionTrial::Kind::allow_non_tensor:
       return "--allow-non-tensor";
+    case OptionTrial::Kind::skip_fusion:
+      return "--skip-fusion";
+    case OptionTrial::Kind::move_non_tensor:
+      return "--move-non-tensor";
+    case OptionTrial::Kind::keep_qdq:
+      return "--keep-qdq";
     case OptionTrial::Kind::start:
       return "--start fewest";
     case OptionTrial::Kind::min_acc_size:
@@ -562,7 +576,13 @@ std::string criterion_text(const WorthVerdict& verdict, const Coverages& coverag
     case WorthCriterion::Kind::partitions:
       return counted(whole(criterion.value), "round trip") + " to the accelerator for " +
              (is_of_nodes ? counted(whole(verdict.acc_work), "node")
-                          : flops_text(verdict.acc_work));
+                          : flops_text(verdict.acc_work)) +
+             (criterion.yes > 0 || criterion.answer != Worth::maybe
+                  ? ""
+                  : ", less than a call costs (" +
+                        (is_of_nodes ? counted(whole(verdict.call_work), "node")
+                                     : flops_text(verdict.call_work)) +
+                        "): --costs decides");
     case WorthCriterion::Kind::intensity:
       return rate_text(criterion.value) + " FLOPs for each byte over the link";
   }
@@ -603,16 +623,22 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
   if (verdict.blamed_partitions > 0 && is_about_partitions) {
     const auto& devices = report.split.partition.devices;
     const auto cpu = std::count(devices.begin(), devices.end(), Device::cpu);
-    const NodeId node = verdict.blamed;
-    text += "; " + escaped(op_text(report.graph.domain(node), report.graph.op(node))) +
-            " alone makes " + count_text(verdict.blamed_partitions) + " of " +
+    text += "; " + escaped(verdict.blamed) + " alone makes " +
+            count_text(verdict.blamed_partitions) + " of " +
             counted(static_cast<std::uint64_t>(cpu), "CPU partition") + " (cleave advise)";
   }
   return text;
 }
 
 std::optional<WorthVerdict> judge(const Report& report) {
-  return judge_worth(report.graph, report.split, report.preview, report.time, report.open_sizes);
+  return judge_worth({.graph = report.graph,
+                      .split = report.split,
+                      .preview = report.preview,
+                      .lists = report.lists,
+                      .facts = report.facts,
+                      .time = report.time,
+                      .sizes = report.open_sizes,
+                      .launch_us = report.options.machine.launch_us});
 }
 
 }  // namespace

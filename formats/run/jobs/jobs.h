@@ -171,7 +171,10 @@ Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, Loade
 // (300,000 nodes in all). `split`: of the model's graph; null: only the FLOPs of the whole.
 std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* split);
 
-// The same of the job's split; nullopt also where times, or shapes of profiles, are those of certain sizes: then
+// The shapes of the model at the first of these sizes. Reads the model again; empty where it does not take them.
+ShapeOverlay shapes_at_first(const LoadedModel& model, const OpenSizes& sizes);
+
+// The same as find_open_sizes() of the job's split; nullopt also where times, or shapes of profiles, are those of certain sizes: then
 // there are no products.
 std::optional<OpenSizes> open_sizes_of(const SplitJob& job);
 

@@ -532,6 +532,29 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
   return dims.empty() ? std::nullopt : find_at_one(model, split, dims, again);
 }
 
+ShapeOverlay shapes_at_first(const LoadedModel& model, const OpenSizes& sizes) {
+  const Graph& graph = model.graph;
+  const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
+    if (!graph.has_rank(input)) return std::nullopt;
+    Sizes shape;
+    for (std::size_t axis = 0; axis < graph.shape(input).size(); ++axis) {
+      const Dim dim = graph.shape(input)[axis];
+      const auto name = std::ranges::find(sizes.names, name_of_dim(graph, input, axis));
+      const std::int64_t open =
+          name == sizes.names.end()
+              ? 1
+              : sizes.grid.first[static_cast<std::size_t>(name - sizes.names.begin())];
+      shape.push_back(is_open_dim(dim) ? open : dim.counted_size());
+    }
+    return shape;
+  };
+  const auto bound =
+      read_again(model, with_sizes(model.bindings, sizes_of_inputs(graph, shape_of)));
+  CostSet shapes;
+  if (bound) shapes.inferred = new_shapes(graph, bound->graph);
+  return observed_shapes(shapes);
+}
+
 std::optional<OpenSizes> open_sizes_of(const SplitJob& job) {
   return job.costs().empty() ? find_open_sizes(job.model(), &job.split()) : std::nullopt;
 }

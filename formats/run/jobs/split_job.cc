@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -534,11 +535,34 @@ class SplitJobMaker {
     job_.notes_ = job_.model_->notes;
     const Split& split = *job_.split_;
     std::vector<std::string> notes = {start_note(split), gain_note(split),
-                                      host_shapes_note(split, job_.options_), duplex_note()};
+                                      host_shapes_note(split, job_.options_), duplex_note(),
+                                      form_note(split)};
     append(notes, job_.limit_notes());
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
+  }
+
+  // Where lists may take the model in another form: with the bodies of its functions, or decomposed.
+  std::string form_note(const Split& split) const {
+    std::set<std::pair<std::string_view, std::string_view>> functions;
+    if (const OnnxModel* const onnx = job_.model_->onnx()) {
+      for (const OnnxFunction& one : onnx->functions) functions.emplace(one.domain, one.name);
+    }
+    const Graph& graph = job_.graph();
+    std::size_t refused = 0, calls = 0;
+    for (const NodeId node : graph.nodes()) {
+      if (split.reasons[node].code != ReasonCode::no_rule) continue;
+      ++refused;
+      calls += functions.contains({graph.domain(node), graph.op(node)}) ? 1 : 0;
+    }
+    if (calls > 0) {
+      return counted(calls, "node calls a function", "nodes call functions") +
+             " of the model, judged by name: cleave convert -s LIST -o FILE writes out the bodies";
+    }
+    const bool is_core =
+        job_.model_->format() == ModelFormat::pt2 && std::ranges::any_of(job_.lists_, is_core_aten);
+    return is_core && refused > 0 ? core_aten_text(refused) : std::string();
   }
 
   // QPS always assumes a full-duplex link; say so where the user stated half duplex.

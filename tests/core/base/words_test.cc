@@ -260,6 +260,17 @@ TEST_CASE("the nearest name is at most a third of its length away; among equals 
   NearestName none("ab");
   none.offer("cd");
   CHECK(none.best().empty());
+  NearestName other_case("GELU");
+  for (const char* const name : {"ELU", "Gelu", "GEMM"}) other_case.offer(name);
+  CHECK(other_case.best() == "Gelu");
+  NearestName norm("LayerNorm");
+  for (const char* const name : {"LayerNorms", "LayerNormalization", "GroupNormalization"}) {
+    norm.offer(name);
+  }
+  CHECK(norm.best() == "LayerNormalization");
+  NearestName layer("LayerNorm");
+  for (const char* const name : {"GroupNormalization", "LayerNormalization"}) layer.offer(name);
+  CHECK(layer.best() == "LayerNormalization");
 }
 
 TEST_CASE("names of a megabyte are compared in the time of reading them") {

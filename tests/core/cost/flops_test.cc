@@ -270,6 +270,23 @@ TEST_CASE("a recurrence counts all weights and its gates at each step") {
     param r: float32[4,4]
     y: float32[5,2,4] = torch.nn.modules.rnn.RNN(x) !w !r
   )") == 10.0 * (2 * (4 * 8 + 4 * 4) + 4));
+  // torch.export: the weights are a list, behind the state. A state of two dims is no weight.
+  CHECK(flops(R"(
+    input x: float32[5,8]
+    param s: float32[1,4]
+    param w: float32[16,8]
+    param r: float32[16,4]
+    param b: float32[16]
+    param c: float32[16]
+    y: float32[5,4] = torch.ops.aten.lstm.input(x, [s, s], [w, r, b, c])
+  )") == 5.0 * (2 * (16 * 8 + 16 * 4) + 32 + 4 * 9));
+  CHECK(flops(R"(
+    input x: float32[5,8]
+    param s: float32[1,4]
+    param w: float32[12,8]
+    param r: float32[12,4]
+    y: float32[5,4] = torch.ops.aten.gru.input(x, s, [w, r])
+  )") == 5.0 * (2 * (12 * 8 + 12 * 4) + 4 * 8));
 }
 
 TEST_CASE("an op that reads or moves no data has no bytes") {

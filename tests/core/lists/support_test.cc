@@ -190,6 +190,27 @@ TEST_CASE("In a native graph an unlisted size does not take its view off the acc
         "acc: a s y");
 }
 
+TEST_CASE("Sizes tie nothing together, and may cross, where they follow their users") {
+  const auto acc = [](const std::string& size, bool host_shapes) {
+    const Graph graph = graph_from_text("input x\n a = conv(x)\n s: scalar = size(" + size +
+                                        ")\n m: scalar = _operator.mul(s, s)\n b = view(a, m)\n "
+                                        "c = norm(b, s)\n d = view(c, m)\n output d");
+    SupportList list;
+    for (const char* op : {"conv", "size", "_operator.mul", "view"}) {
+      list.allow.emplace_back().op = op;
+    }
+    SplitOptions options;
+    options.host_shapes = host_shapes;
+    const auto split = split_graph({graph, std::vector{list}, {}}, options);
+    REQUIRE(split);
+    return names_of(graph, split->fusions.acc.nodes);
+  };
+  CHECK(acc("a", false) == "a");
+  CHECK(acc("a", true) == "a s m b d");
+  // The model's input is with the host: so is its size, which c reads there.
+  CHECK(acc("x", true) == "a m b d");
+}
+
 // ---- random graphs ----
 
 // The random graph with operators in place of its `f`; some values are small integers.
@@ -565,6 +586,10 @@ TEST_CASE("the reason names the failed rule with the fewest failed conditions") 
   const Reason reason = reason_of(graph, {list_of({old, far, near})}, "a");
   CHECK(reason.code == ReasonCode::rule_failed);
   CHECK(reason.rule == 2);
+  // Of two that fail in one, the one of which more holds is nearer.
+  Rule nearer = near;
+  nearer.conditions = {attribute_is("group", {std::int64_t{2}})};
+  CHECK(reason_of(graph, {list_of({near, nearer, near})}, "a").rule == 1);
 }
 
 TEST_CASE("the reason names the rule that fails on a newer opset alone") {

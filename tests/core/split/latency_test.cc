@@ -383,6 +383,20 @@ TEST_CASE("One node without a time, or one tensor without a size, is named") {
   CHECK(no_time.missing_node == node_named(made.graph, "a"));
 }
 
+TEST_CASE("Where rates are given the op without FLOPs is named, and not the option that is there") {
+  const Graph graph = graph_from_text("input x\n a = my.dom::odd(x)\n output a");
+  const DeviceTimes none{PerNode<double>(graph.node_count(), -1),
+                         PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::unknown)};
+  const TargetTimes times{none, none};
+  Machine machine;
+  machine.launch_us = 1;
+  const auto fault = [&] { return check_latency_input(graph, {times, machine}).error(); };
+  CHECK(fault().notes.front().find("cpu:flops=") != std::string::npos);
+  machine.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9};
+  CHECK(fault().message.find("\"my.dom::odd\"") != std::string::npos);
+  CHECK(fault().notes == std::vector<std::string>{"give --costs FILE with measured times"});
+}
+
 }  // namespace
 
 }  // namespace cleave

@@ -197,7 +197,8 @@ class AdviceGap:
     # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. null: the
     # opset is not all that is in the way.
     newer_opset: int | None
-    # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
+    # An allow rule for one more support list, or for a list itself that is about ONNX Runtime's graph; null: remove the
+    # deny rule, or convert the model to `newer_opset`.
     remedy: dict[str, Any] | None
 
     @classmethod
@@ -230,7 +231,8 @@ class AdviceRemedy:
     # The opset in which the list already accepts the nodes: `cleave convert --opset` converts the model. null: the
     # opset is not all that is in the way.
     newer_opset: int | None
-    # An allow rule for one more support list; null: remove the deny rule, or convert the model to `newer_opset`.
+    # An allow rule for one more support list, or for a list itself that is about ONNX Runtime's graph; null: remove the
+    # deny rule, or convert the model to `newer_opset`.
     remedy: dict[str, Any] | None
     # Closed together with it: the op in other types, or a second gap.
     with_: list[AdviceGap]
@@ -337,7 +339,8 @@ class Advice:
     link: AdviceLink
     goal: Literal["subgraphs", "bytes", "qps", "flops", "latency"]
     now: AdviceOutcome
-    # Every gap of the lists that was tried, each closed alone, the best first.
+    # Every gap of the lists that was tried, each closed alone, the best first; before them what the first step closes
+    # together, where that is more than one.
     each: list[AdviceRemedy]
     # Number of gaps that were not tried because there are too many: those of the fewest nodes.
     untried_gaps: int

@@ -196,7 +196,7 @@ class Inspect:
     state: list[InspectState] | None = None
     # The most FLOPs first, then the most nodes.
     ops: list[InspectOp]
-    # What lists that are known by name accept.
+    # What lists that are known by name accept, at the first sizes of `open_sizes`.
     lists: list[InspectList]
 
     @classmethod

@@ -126,7 +126,8 @@ class ReportSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSupportRuntime:
-    """Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts."""
+    """Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts. Of several targets each
+    has its own."""
 
     # Of its main graph.
     nodes: int
@@ -154,7 +155,8 @@ class ReportSupport:
     all_of: bool
     # The graph that the lists were held against, where the user says so.
     as_: Literal["model", "onnxruntime"] | None = None
-    # Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts.
+    # Where a list is about ONNX Runtime's graph: what the runtime makes of what it accepts. Of several targets each has
+    # its own.
     runtime: ReportSupportRuntime | None = None
 
     @classmethod
@@ -458,6 +460,26 @@ class ReportExtensionsLeftOut:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportTargetRuntime:
+    """What ONNX Runtime makes of it, as of one target in support."""
+
+    # Of its main graph.
+    nodes: int
+    # Of these.
+    accepted: int
+    # That the provider gets.
+    partitions: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportTargetRuntime:
+        return cls(
+            nodes=data["nodes"],
+            accepted=data["accepted"],
+            partitions=data["partitions"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportMachineCpuEnergy:
     pj_per_flop: float
     # Of its memory.
@@ -587,6 +609,8 @@ class ReportTarget:
     flops: float | None
     # Read by its partitions, each once.
     parameter_bytes: int
+    # What ONNX Runtime makes of it, as of one target in support.
+    runtime: ReportTargetRuntime | None = None
     min_acc_module_size: int | None = None
     # The most partitions; null: no limit.
     keep_acc_subgraphs: int | None = None
@@ -613,6 +637,7 @@ class ReportTarget:
             nodes=data["nodes"],
             flops=data["flops"],
             parameter_bytes=data["parameter_bytes"],
+            runtime=(ReportTargetRuntime.from_json(data["runtime"])) if "runtime" in data else None,
             min_acc_module_size=data.get("min_acc_module_size"),
             keep_acc_subgraphs=data.get("keep_acc_subgraphs"),
             bandwidth=data.get("bandwidth"),

@@ -33,6 +33,27 @@ TEST_CASE(
         "    did you mean \"group\"?\n");
 }
 
+TEST_CASE(
+    "an abbreviation, a list that is none, and attributes in relations are found in the list "
+    "alone") {
+  CHECK(linted(list_of("\"LayerNorm\", \"Conv\",\n\"GeLu\"")) ==
+        "npu.json:2:1: error: ONNX has no op \"LayerNorm\" [unknown_op]\n"
+        "    did you mean \"LayerNormalization\"?\n"
+        "npu.json:3:1: error: ONNX has no op \"GeLu\" [unknown_op]\n"
+        "    did you mean \"Gelu\"?\n");
+  CHECK(linted(list_of("{\"op\": \"Conv\", \"attributes\": {\"kernel_shape\": [3, 3]}}")) ==
+        "npu.json:2:1: error: attribute \"kernel_shape\" of \"Conv\" is a list, and no number or "
+        "text "
+        "alone equals it [impossible]\n"
+        "    the list of 3 and 3 is written [[3, 3]]\n");
+  CHECK(linted(list_of("{\"op\": \"Conv\", \"attributes\": {\"kernel_shape\": [[3, 3]], "
+                       "\"group\": [1, 2]}, \"where\": \"attr.group == 1\"}"))
+            .empty());
+  CHECK(linted(list_of("{\"op\": \"Conv\", \"where\": \"attr.groups == 1\"}")) ==
+        "npu.json:2:1: error: op \"Conv\" has no attribute \"groups\" [unknown_attribute]\n"
+        "    did you mean \"group\"?\n");
+}
+
 TEST_CASE("ops of later opsets are known, and ops of other domains are not checked") {
   CHECK(linted(list_of("\"Gelu\", \"Attention\", {\"op\": \"FusedConv\", \"domain\": "
                        "\"com.microsoft\"}, {\"op\": \"Mine\", \"domain\": \"my.ops\"}"))

@@ -1,5 +1,7 @@
 #include "formats/report/split/split_texts.h"
 
+#include <array>
+
 #include "formats/lists/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -37,6 +39,37 @@ Relu        1   32 FLOP  float32
 known list   nodes        work
 npu         1 of 2  50%  94.1%
 )");
+}
+
+TEST_CASE("a list that refuses the opset alone has a row, and the reason below the table") {
+  const std::string text = inspected(
+      "opset \"\" 21\n input x: float32[4]\n a: float32[4] = Relu(x)\n output a",
+      R"({"format": "cleave.support", "version": 1, "allow": [{"op": "Relu", "opset": [9, 20]}]})");
+  CHECK(text.find("npu         0 of 1  0%") != std::string::npos);
+  CHECK(text.find("npu refuses 1 node for the opset alone, ai.onnx 21") != std::string::npos);
+}
+
+TEST_CASE("lists are tried at the first sizes of open dims, and those are named that need them") {
+  const LoadedModel model{SourceFile::from_text("m.json", ""),
+                          GraphJsonOrigin{},
+                          graph_from_text("input x: float32[N,8]\n param w: float32[8,8]\n "
+                                          "a: float32[N,8] = MatMul(x, w)\n output a"),
+                          {},
+                          {}};
+  const std::vector<SupportList> lists = {
+      parse_support("npu.json", R"({"format": "cleave.support", "version": 1, "name": "npu",
+        "allow": [{"op": "MatMul", "shapes": {"0": {"static": true}}}]})")
+          ->list};
+  CHECK(inspect_text(model, lists).find("npu  ") == std::string::npos);
+  ShapeOverlay shapes;
+  for (const char* const name : {"x", "a"}) {
+    shapes.add(value_named(model.graph, name), std::array<std::int64_t, 2>{1, 8});
+  }
+  const Graph at_first = model.graph.with_shapes(shapes);
+  const std::string text = inspect_text(model, lists, nullptr, &at_first);
+  CHECK(text.find("npu         1 of 1  100%  100%") != std::string::npos);
+  CHECK(text.find("take as many only where the sizes are given (--dim, --input-shape): npu") !=
+        std::string::npos);
 }
 
 TEST_CASE("the share of the work is not known when no node has FLOPs") {

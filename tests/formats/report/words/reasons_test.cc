@@ -575,6 +575,27 @@ TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
         "the list does not have op \"f\": a\n");
 }
 
+TEST_CASE("of what a runtime puts in a node's place, the list that judged it speaks alone") {
+  const Graph graph = graph_from_text("input x\n a = sw(x)\n output a");
+  OpFacts facts;
+  facts.function_body = [](const Graph& of, NodeId node) -> std::shared_ptr<const FunctionBody> {
+    if (of.op(node) != "sw") return nullptr;
+    return std::make_shared<FunctionBody>(
+        FunctionBody{graph_from_text("input u\n v = h(u)\n output v"), {}});
+  };
+  std::vector<SupportList> lists(2);
+  lists[0].view = lists[1].view = GraphView::onnxruntime;
+  lists[0].allow.emplace_back().op = "m";
+  lists[1].allow.emplace_back().op = "h";
+  const std::vector<Target> targets = {{.name = "npu", .first_list = 0, .end_list = 1},
+                                       {.name = "gpu", .first_list = 1, .end_list = 2}};
+  const Reason reason = match_node(graph, NodeId{0}, {lists.data(), 1}, facts);
+  const ReasonContext context{.graph = graph, .lists = lists, .facts = facts, .targets = targets};
+  CHECK(reason_text(context, NodeId{0}, reason) ==
+        "ONNX Runtime replaces \"sw\" by its body, with \"h\" in it: the list does not have op "
+        "\"h\"");
+}
+
 TEST_CASE("a pattern that does not match says what is in its way") {
   const auto one = [](std::string_view graph, std::string_view more = "") {
     return reasons(
