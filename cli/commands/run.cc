@@ -36,9 +36,12 @@ class RunCommand : public Command {
     for (const GivenOption& one : given_.options()) {
       if (one.option->is_argument() || one.option->group == OptionGroup::terminal) continue;
       const std::string name(one.option->name());
-      if (name == "--python") continue;
+      if (name == "--python" || name == "--dim") continue;
       if (one.option->is_flag()) words.push_back(name);
       for (const std::string& text : one.texts) words.push_back(name + "=" + text);
+    }
+    for (const auto& [dim, size] : given_.split.model.bindings.dims) {  // --dim N=1,T=16 has two
+      words.push_back("--dim=" + dim + "=" + std::to_string(size));
     }
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
