@@ -10,10 +10,8 @@
 #include "cli/options/options.h"
 #include "cli/shell/shell_files.h"
 #include "cli/terminal/terminal.h"
-#include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/process.h"
-#include "formats/report/split/split_texts.h"
 
 namespace cleave {
 namespace {
@@ -38,25 +36,16 @@ std::string answer_of(Commands command, const Option& option, const std::string&
   if (option.name() == "-h") return help_of(command, built, true);
   if (option.name() == "--help") return help_of(command, built, false);
   if (option.name() == "--man-page") return man_page(option_tables(built), CLEAVE_VERSION);
-  if (option.name() == "--code") {
-    const auto codes = reason_code_names();
-    const auto found = std::find(codes.begin(), codes.end(), lower_case(text));
-    if (found != codes.end()) {
-      std::string page = reason_page(static_cast<ReasonCode>(found - codes.begin() + 1));
-      page.pop_back();  // a line end is printed behind it
-      return page;
-    }
-    refuse_option("--code", in_quotes(text) + " is not one of " + joined(codes, ","));
-  }
   return completion_script(*shell_named(text), option_tables(built));
 }
 
 TerminalOptions terminal_of(const Given& given) {
-  if (given.flag("--quiet")) return {LogLevel::error};
-  if (given.flag("--verbose")) return {LogLevel::debug};
   constexpr LogLevel kLevels[] = {LogLevel::error, LogLevel::warning, LogLevel::info,
                                   LogLevel::debug};
-  return {kLevels[given.if_word("--log-level").value_or(2)]};
+  return {.level = given.flag("--quiet") ? LogLevel::error
+                                         : kLevels[given.if_word("--log-level").value_or(2)],
+          .colour = given.word("--color", Colour::automatic),
+          .is_document = given.flag("--json")};
 }
 
 ExitCode parse_and_run(const std::vector<std::string>& arguments) {

@@ -43,7 +43,8 @@ try:
     import onnxruntime as ort
 
     from onnx_chain import passed_parameters, read_inputs, read_split
-    from ort_inputs import as_split, find_inputs
+    from ort_inputs import find_inputs
+    from ort_state import as_split
     from ort_values import (
         UNOPTIMISED,
         CannotWrite,
@@ -191,7 +192,7 @@ def find_values(options, manifest):
     """Values of the inputs of root.onnx, by name. Raises CannotRun, WrongUsage."""
     root = options.folder / "root.onnx"
     given = read_inputs(options.inputs, root) if options.inputs else {}
-    dims, given = as_split(root, manifest, dict(options.dim), given)
+    dims, given = as_split(root, manifest, dict(options.dim), given, options.seed)
     return find_inputs(root, given, dims, options.seed)[0]
 
 

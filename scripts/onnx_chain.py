@@ -20,9 +20,10 @@ For each accelerator partition
     3. an output that a CPU partition reads, or the model gives out, is sent back to the host
     4. values in `free` leave the device; those in `keep` are there still
 
-Without residency every input is sent, and the device is empty after each partition. Of several targets each has a store of its
-own; a value for which the manifest has a direct link does not go through the host. Then the peak of each target is replayed, too:
-weights, and values while they are used; it must not exceed what the manifest says. replay() is all that a runtime needs.
+Without residency every input is sent, and the device is empty after each partition. A state of the model is where it is
+written. Of several targets each has a store of its own; a value for which the manifest has a direct link does not go through
+the host. Then the peak of each target is replayed, too: weights, and values while they are used; it must not exceed what the
+manifest says. replay() is all that a runtime needs.
 
 As a library:  report = check_split("model.onnx", "out"); report.passed, report.lines()
 """
@@ -44,9 +45,10 @@ import child
 import guard
 from chains import overlap_row, tell_outputs
 from comparing import EXACT, Tolerance, arrays_of, chosen, compare, gap
-from device_replay import peaks_by_target, tensor_bytes
+from device_replay import names_read, peaks_by_target, tensor_bytes
 from guard import WrongUsage, counted, first_line
-from ort_inputs import as_split, find_inputs, read_data_set, values_of_texts
+from ort_inputs import find_inputs, read_data_set, values_of_texts
+from ort_state import as_split
 from ort_values import (
     CPU,
     OPTIMISED,
@@ -62,6 +64,7 @@ from ort_values import run as run_session
 from reports import DIFFERS, INVALID, MANIFEST, NOT_RUN, Report, Row, size_text, time_text
 
 OF_OPTIMISED = Tolerance(1e-5, 1e-5)
+HELD = "but for float16's rounding at cuts"
 # On an accelerator, which may compute floats in float16.
 OF_PROVIDER = Tolerance(1e-2, 1e-2, rounding=2**-10)
 # Sums of constants that a session packs are rounded otherwise than those of inputs, which some partitions take in their place.
@@ -283,7 +286,7 @@ class Verification:
                 exact.fault(NOT_RUN, first_line(error))
         if halves and self.provider is None and not exact.faults:
             chain.faults.clear()
-            chain.how = "but for float16's rounding at cuts"
+            chain.how = HELD
             chain.remarks.append(
                 "differs by the rounding of float16 at cuts: same bits as root.onnx makes where its "
                 "float16 values are held between calls"
@@ -308,12 +311,17 @@ class Verification:
         return ["no value between the partitions differs from the original's"]
 
     def run_held(self, halves):
-        """Outputs of root.onnx where each of these values is a float16 between calls.
+        """Outputs of root.onnx where each of these values is a float16 between calls."""
+        session = self.held_session(self.folder / "root.onnx", halves)
+        return run_session(session, self.original.feeds, output_names(session))
+
+    def held_session(self, path, halves):
+        """A session of the root at `path` where each of these values is a float16 between calls.
 
         A CPU kernel without float16 computes in float32, and ONNX Runtime then keeps float32 from
         one such node to the next, except at the end of a partition, and around two nodes in a row that
         have kernels of float16, as Identity."""
-        root = onnx.load(str(self.folder / "root.onnx"), load_external_data=False)
+        root = onnx.load(str(path), load_external_data=False)
         root = inliner.inline_local_functions(root) if root.functions else root
         graph, nodes = root.graph, []
         taken = "".join(name for node in graph.node for name in [*node.input, *node.output])
@@ -331,8 +339,7 @@ class Verification:
         nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
         graph.node.extend(nodes)
-        session = open_session(root.SerializeToString(), UNOPTIMISED, self.folder, self.original.settings)
-        return run_session(session, self.original.feeds, output_names(session))
+        return open_session(root.SerializeToString(), UNOPTIMISED, self.folder, self.original.settings)
 
     def run_part(self, part, row):
         """Adds the partition's outputs to the values; false if it could not run."""
@@ -482,7 +489,7 @@ def check_split(original, folder, dims=None, inputs=None, seed=0, tolerance=None
 def original_of(path, manifest, dims, inputs, seed, is_root=False):
     if not Path(path).is_file():
         raise WrongUsage(f"{path}: there is no such file")
-    dims, inputs = as_split(path, manifest, dims, inputs)
+    dims, inputs = as_split(path, manifest, dims, inputs, seed)
     settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
     return Original(path, dims, inputs, seed, settings, is_root)
 
@@ -529,6 +536,8 @@ class Replay:
     devices: dict = field(default_factory=dict)  # by target: what it holds
     direct: dict = field(default_factory=dict)  # what targets give to others without the host
     links: set = field(default_factory=set)  # pairs of targets that do
+    kept: "StateOnDevices | None" = None
+    values: dict = field(default_factory=dict)  # all, for what a state takes
     bytes_in: int = 0
     bytes_out: int = 0
     bytes_direct: int = 0
@@ -547,20 +556,54 @@ def target_of(part):
     return part.get("target", "acc" if part["is_acc"] else "cpu")
 
 
+class StateOnDevices:
+    """What the manifest's `state` says of devices: a state stays where it is written, from step to step. It crosses to readers on
+    other devices, as the output of the step before; a reader of its shape needs no byte of it."""
+
+    SHAPE_ALONE = ("Shape", "Size")
+
+    def __init__(self, folder, manifest):
+        self.parts, self.folder = manifest["partitions"], folder
+        self.pairs = {pair["input"]: pair for pair in manifest.get("state", [])}
+        self.outputs = {pair["output"] for pair in self.pairs.values()} - {None}
+        makers = {value["name"]: target_of(part) for part in self.parts for value in part["outputs"]} if self.pairs else {}
+        self.homes = {name: makers[pair["output"]] for name, pair in self.pairs.items() if pair["output"] in makers}
+        self.readers = {part["name"]: self.names_used(part) for part in self.parts} if self.pairs else {}
+
+    def names_used(self, part):
+        """The values of which a node of the partition reads more than the shape."""
+        graph = onnx.load(str(self.folder / part["file"]), load_external_data=False).graph if part["file"] else onnx.GraphProto()
+        return {name for node in graph.node if node.op_type not in self.SHAPE_ALONE for name in names_read(node)}
+
+    def is_there(self, part, name):
+        """Whether an input of the partition is not sent to it."""
+        if name not in self.pairs and name not in self.outputs:
+            return False
+        is_kept = name in self.pairs and self.homes.get(name, target_of(part)) == target_of(part)
+        used = self.readers[part["name"]]
+        return is_kept or name not in used or (name in self.pairs and self.moved(name) != name and self.moved(name) in used)
+
+    def moved(self, name):
+        """What is sent in place of an input."""
+        return self.pairs[name]["output"] if name in self.homes else name
+
+
 def run_accelerator_part(state, part, run_part, sent_back, makers, keeps):
     """Steps 1 to 4 of the text above."""
     resident = set(part["resident"]) if keeps else set()
     device = state.devices.setdefault(target_of(part), {})
     for value in part["inputs"]:
         name = value["name"]
-        if name in resident:
+        if state.kept.is_there(part, name):
+            device[name] = state.values[name]
+        elif name in resident:
             take(device, name, part["name"], "accelerator")
         elif (makers.get(name), target_of(part)) in state.links:
-            device[name] = take(state.direct, name, part["name"], "other target")
-            state.bytes_direct += tensor_bytes(device[name])
+            device[name] = state.values[name] if name in state.kept.pairs else take(state.direct, name, part["name"], "other target")
+            state.bytes_direct += tensor_bytes(state.values[state.kept.moved(name)])
         else:
             device[name] = take(state.host, name, part["name"], "host")
-            state.bytes_in += tensor_bytes(device[name])
+            state.bytes_in += tensor_bytes(state.values[state.kept.moved(name)])
     for name, value in run_part(device).items():
         device[name] = state.direct[name] = value
         if name in sent_back:
@@ -576,26 +619,27 @@ def run_accelerator_part(state, part, run_part, sent_back, makers, keeps):
         take(device, name, part["name"], "accelerator")
 
 
-def sent_back(parts, outputs, links, keeps):
+def sent_back(parts, outputs, links, keeps, makers, kept):
     """The values that accelerator partitions send to the host: what it reads, and what another partition reads that
     does not have it, or gets it directly."""
-    makers = {value["name"]: target_of(part) for part in parts for value in part["outputs"]}
-    names = set(outputs)
+    names = set(outputs) - kept.outputs
     for part in parts:
         for value in part["inputs"]:
             maker, reader = makers.get(value["name"]), target_of(part)
-            if (maker, reader) not in links and not (keeps and maker == reader):
-                names.add(value["name"])
+            is_beside = (maker, reader) in links or (keeps and maker == reader)
+            if not is_beside and not kept.is_there(part, value["name"]):
+                names.add(kept.moved(value["name"]))
     return names
 
 
-def replay(parts, values, outputs, runner, keeps=True, links=frozenset()):
+def replay(parts, values, outputs, runner, kept, made, keeps=True, links=frozenset()):
     """Runs the partitions of a manifest. `values`: the model's inputs by name; `outputs`: names of
     those that the model gives out; `runner(part, store)`: runs one partition on the values in `store`
-    and returns what it makes, by name; `links`: pairs of targets with a direct link. Raises Absent."""
-    state = Replay(host=dict(values), links=set(links))
-    makers = {value["name"]: target_of(part) for part in parts for value in part["outputs"]}
-    back = sent_back(parts, outputs, links, keeps)
+    and returns what it makes, by name; `kept`: StateOnDevices; `made`: all values, for what a state takes; `links`: pairs of
+    targets with a direct link. Raises Absent."""
+    state = Replay(host=dict(values), links=set(links), kept=kept, values={**values, **made})
+    makers = {value["name"]: target_of(part) for part in parts for value in part["outputs"]} | kept.homes
+    back = sent_back(parts, outputs, links, keeps, makers, kept)
     for part in parts:
         if part["is_acc"]:
             run_accelerator_part(
@@ -622,17 +666,19 @@ TARGETS = {
 }
 
 
-def replay_row(manifest, values, given, outputs, facts):
+def replay_row(folder, manifest, values, given, outputs, facts):
     """The row about what crosses and what the accelerators hold, with residency and without. `values`: of the chain."""
     row, parts, residency = Row("residency"), manifest["partitions"], manifest["residency"]
     links = {(link["from"], link["to"]) for link in manifest.get("direct_links", []) if link["is_used"]}
+    kept = StateOnDevices(folder, manifest)
+    is_in_place = any(pair["kind"] == "replaced" for pair in kept.pairs.values())  # it may take no memory of its own
 
     def runner(part, store):
         return {output["name"]: values[output["name"]] for output in part["outputs"] if output["name"] in values}
 
     for keeps, how in ((False, "off"), (True, "on")):
         try:
-            state = replay(parts, given, outputs, runner, keeps, links)
+            state = replay(parts, given, outputs, runner, kept, values, keeps, links)
         except Absent as error:
             row.fault(MANIFEST, f"with residency {how}: {error}")
             continue
@@ -643,9 +689,9 @@ def replay_row(manifest, values, given, outputs, facts):
         if keeps:
             said = residency["peak_bytes"]
             facts.append(("held at most", held_text(state.peak, said)))
-            if said not in (None, state.peak):
+            if said not in (None, state.peak) and not is_in_place:
                 row.fault(MANIFEST, f"the accelerator held {state.peak} bytes, and the manifest says {said}")
-            left = sorted(name for device in state.devices.values() for name in device)
+            left = sorted({name for device in state.devices.values() for name in device} - kept.outputs - set(kept.pairs))
             if left:
                 row.fault(MANIFEST, f"at the end the accelerator holds {', '.join(left)}")
     return row
@@ -714,7 +760,7 @@ def run(options):
         row.on = row.on or (target_of(part) if is_replayed else "")
     given = {**original.feeds, **chain.passed}
     if is_replayed:
-        rows.append(replay_row(manifest, chain.values, given, original.wanted, report.facts))
+        rows.append(replay_row(folder, manifest, chain.values, given, original.wanted, report.facts))
     if has_targets:
         rows.append(target_row(folder, manifest, given, report.facts))
     made = {name: chain.values[name].content() for name in original.wanted if name in chain.values}

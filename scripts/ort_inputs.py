@@ -200,7 +200,7 @@ def values_of_texts(path, texts):
     return values
 
 
-def as_split(path, manifest, dims, given):
+def of_split(path, manifest, dims, given):
     """The sizes and the Values by name of a run of the model: those of the split (--dim, --set-input), but for those that are
     `dims` and `given`."""
     texts = manifest.get("settings", {}).get("set_inputs", {})

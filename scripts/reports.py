@@ -47,6 +47,7 @@ class Report:
     outputs: int = 0  # of the model
     ran: str = ""  # what `run` says it ran; "" where the purpose is to compare
     calls: int = 1
+    each: str = "call"  # or "step"
     why_alone: str = ""  # why it is compared with nothing
     facts: list = field(default_factory=list)  # pairs of a name and a text
     notes: list = field(default_factory=list)
@@ -88,7 +89,7 @@ class Report:
             if row.ran != "no" and row.source not in ways.setdefault(row.how or "bit for bit", []):
                 ways[row.how or "bit for bit"].append(row.source)
         compared = self.outputs - len(random) - len(untested)
-        calls = f", {self.calls} calls" if self.calls > 1 else ""
+        calls = f", {counted(self.calls, self.each)}" if self.calls > 1 else ""
         ran = f"{self.ran}{calls}"
         if self.ran and not sources:
             return f"not compared: {self.why_alone}; {ran}"

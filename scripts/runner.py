@@ -4,7 +4,7 @@
 usage: runner.py run DIR [OPTIONS]
        runner.py verify MODEL DIR [OPTIONS]
 
-DIR is a folder that cleave wrote: of `split`, with or without --map or --bundle, or of `stage`, for an ONNX, torch.export (.pt2)
+DIR is a folder that cleave wrote: of `split`, with or without --map, --phase or --bundle, or of `stage`, for an ONNX, torch.export (.pt2)
 or TensorFlow Lite model; or of `lower --deploy`. MODEL is the model that it is of.
 
 `run` calls the partitions in the order of the manifest. It compares their outputs with those of the root, the whole model that
@@ -28,8 +28,9 @@ import guard
 from guard import parse_dim, parse_value
 from reports import NOT_RUN, Report, Row
 
-PACKAGES = {"onnx_chain": "onnx onnxruntime numpy", "onnx_deployed": "onnx onnxruntime onnxruntime-qnn numpy",
-            "tflite_chain": "ai-edge-litert numpy", "torch_chain": "torch numpy"}  # fmt: skip
+PACKAGES = {"onnx_chain": "onnx onnxruntime numpy", "onnx_phases": "onnx onnxruntime numpy",
+            "onnx_deployed": "onnx onnxruntime onnxruntime-qnn numpy", "tflite_chain": "ai-edge-litert numpy",
+            "torch_chain": "torch numpy"}  # fmt: skip
 LITERT_MICRO = "tflite-micro"
 
 
@@ -42,6 +43,8 @@ def runner_of(folder):
         if os.path.lexists(folder / name):
             guard.regular(folder / name)
             return module
+    if os.path.lexists(folder / "manifest.json") and "phases" in guard.read_json(folder / "manifest.json", {}):
+        return "onnx_phases"
     if os.path.lexists(folder / "lowering.json"):
         raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --deploy -o DIR writes one")
     raise guard.BadFile(f"{folder}: there is no root.onnx, root.pt2, root.tflite or bundle: cleave split, stage or lower --deploy "
@@ -68,6 +71,8 @@ def parse_options(arguments):
         parser.add_argument("--times", metavar="N", type=int,
                             help="so many calls, one after the other: state shows, and times are medians (run: 1; verify: 1 for "
                             "ONNX, 2 for .pt2, 3 for .tflite)")
+        parser.add_argument("--steps", metavar="N", type=int,
+                            help="ONNX models with state: so many steps, each with the state that the one before made (see onnx_steps.py)")
         parser.add_argument("--ep", metavar="NAME", help="ONNX: run accelerator partitions with this execution provider of ONNX "
                             "Runtime, such as openvino")
         parser.add_argument("--import", metavar="MODULE", dest="modules", action="append", default=[],
@@ -84,6 +89,10 @@ def parse_options(arguments):
     parser = adder.choices[options.command]
     if options.times is not None and options.times < 1:
         parser.error("--times is 1 or more: without a call nothing is compared")
+    if options.steps is not None and options.steps < 1:
+        parser.error("--steps is 1 or more")
+    if options.steps and (options.times or getattr(options, "overlap", False)):
+        parser.error("--steps is for itself: leave --times and --overlap out")
     for name in ("rtol", "atol"):
         if (getattr(options, name) or 0) < 0:
             parser.error(f"--{name} is 0 or more")
@@ -93,7 +102,10 @@ def parse_options(arguments):
 def work(options, module):
     """In the child: the content of the Report."""
     try:
-        report = getattr(__import__(module), options.command)(options)
+        if options.steps and module not in ("onnx_chain", "onnx_phases"):
+            raise guard.BadFile(f"{options.folder}: --steps is for ONNX models; the state of others is kept from call to call: --times N")
+        name = "onnx_steps" if options.steps and module == "onnx_chain" else module
+        report = getattr(__import__(name), options.command)(options)
     except guard.WrongUsage as error:  # of what a file holds: 2 is for words of the command line alone
         raise guard.BadFile(str(error)) from error
     except ImportError as error:

@@ -76,6 +76,11 @@ class AdviseCommand : public Command {
         has_targets ? first.options
                     : with_devices(request_.options, lists->lists, request_.targets, {});
     const Link link = has_targets ? first.targets[place_of_target()].link : jobs.front().link();
+    if (options_.goal == Goal::qps && link.is_none) {
+      print_error("--goal qps: the list says that its device has no link of its own",
+                  {"--pcie-bw BANDWIDTH states one"});
+      return ExitCode::usage;
+    }
     if (has_targets) options_.target = {first.lists, first.targets, place_of_target()};
     const std::vector<SupportList> own = has_targets ? options_.target.own() : first.lists;
     const auto advice = advise_with_progress(jobs, own, split, link);

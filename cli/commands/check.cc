@@ -34,7 +34,7 @@ class CheckCommand : public Command {
     auto found = models_of(models_);
     if (!found) return refuse(found.error());
     models_ = *std::move(found);
-    columns_ = check_columns(given_.split.lists, given_.flag("--combine"));
+    columns_ = check_columns(given_.split.lists, given_.has("--combine"));
     if (const std::string fault = usage_fault(); !fault.empty()) {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;

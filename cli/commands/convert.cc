@@ -32,8 +32,7 @@ class ConvertCommand : public Command {
         force_(given.flag("--force")) {}
 
   ExitCode run() override {
-    if (given_.flag("--native") || output_.empty() || output_.ends_with(".json"))
-      return write_native();
+    if (output_.empty() || output_.ends_with(".json")) return write_native();
     return write_filled();
   }
 
@@ -55,13 +54,7 @@ class ConvertCommand : public Command {
     }
     const auto model = load_model(request_.model);
     if (!model) return ExitCode::bad_input;
-    const std::string text = write_graph_json(*model);
-    if (output_.empty()) {
-      write_stdout(text);
-      return ExitCode::done;
-    }
-    const auto written = write_file(output_, text, force_);
-    return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+    return write_text(output_, write_graph_json(*model), force_);
   }
 
   ExitCode write_filled() {
@@ -137,7 +130,7 @@ class ConvertCommand : public Command {
       Diagnostic fault = diagnostic_of(model_->source.path(),
                                        "is no ONNX model: only in ONNX are there sizes and known "
                                        "values to fill in");
-      fault.notes.emplace_back("--native writes the model as native JSON");
+      fault.notes.emplace_back("-o FILE.json writes the model as native JSON");
       return refuse({fault});
     }
     if (has_no_lists()) return ExitCode::done;

@@ -27,7 +27,6 @@ class DrawCommand : public Command {
         force_(given.flag("--force")),
         what_(given.text("--what")),
         color_by_(given.word<ColorBy>("--color-by")),
-        svg_(given.flag("--svg")),
         collapse_above_(given.count("--collapse-above")) {}
 
   ExitCode run() override {
@@ -63,9 +62,8 @@ class DrawCommand : public Command {
     LaidOut svg = lay_out_with_progress(drawing);
     if (!svg && what_ != "preview") svg = lay_out_coarser(report, svg.error());
     if (svg) return deliver(*svg);
-    print_error(
-        "the drawing was not laid out: " + svg.error().message,
-        {"without --svg the drawing is written for `dot`; --layout-timeout gives more time"});
+    print_error("the drawing was not laid out: " + svg.error().message,
+                {"-o FILE.dot writes the drawing for `dot`; --layout-timeout gives more time"});
     return ExitCode::external_failed;
   }
 
@@ -124,12 +122,7 @@ class DrawCommand : public Command {
   }
 
   ExitCode deliver(const std::string& drawing) const {
-    if (output_.empty()) {
-      write_stdout(drawing);
-      return ExitCode::done;
-    }
-    const auto written = write_file(output_, drawing, force_);
-    return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+    return write_text(output_, drawing, force_);
   }
 
   const SplitRequest& request_;
@@ -139,7 +132,7 @@ class DrawCommand : public Command {
   std::string what_;
   ColorBy color_by_;
   std::optional<HeatMap> heat_;
-  bool svg_;
+  bool svg_ = false;
   std::size_t collapse_above_;
 };
 

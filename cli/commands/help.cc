@@ -1,9 +1,12 @@
-// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: main.cc makes it
+// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: cli/main.cc makes it
 // `cleave COMMAND --help`.
+
+#include <algorithm>
 
 #include "cli/commands/command.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/words.h"
+#include "formats/report/split/split_texts.h"
 #include "formats/report/words/guide.h"
 #include "formats/report/words/words.h"
 
@@ -17,11 +20,18 @@ class HelpCommand : public Command {
   explicit HelpCommand(const Given& given) : words_(given.texts("TOPIC")) {}
 
   ExitCode run() override {
+    const auto codes = reason_code_names();
+    const auto code =
+        words_.size() == 1 ? std::ranges::find(codes, lower_case(words_[0])) : codes.end();
+    if (code != codes.end()) {
+      write_stdout(reason_page(static_cast<ReasonCode>(code - codes.begin() + 1)));
+      return ExitCode::done;
+    }
     const std::vector<GuideSection> sections = guide_sections(kGuide);
     if (words_.empty()) return print_chapters(sections);
     const std::vector<std::size_t> found = find_sections(sections, words_);
     if (found.size() == 1) {
-      write_stdout(plain_text(sections[found[0]].text));
+      write_stdout(plain_text(sections[found[0]].text, stdout_columns()));
       return ExitCode::done;
     }
     return found.empty() ? refuse_topic(sections) : print_found(sections, found);

@@ -1,6 +1,7 @@
 // cleave lists: lists the support lists that are known by name, starts a list from models, and checks
 // a list for faults.
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
@@ -72,15 +73,6 @@ class ListsCommand : public Command {
     return ExitCode::done;
   }
 
-  ExitCode write(const std::string& list) const {
-    if (output_.empty()) {
-      write_stdout(list);
-      return ExitCode::done;
-    }
-    const auto written = write_file(output_, list, force_);
-    return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
-  }
-
   ExitCode begin() {
     std::vector<LoadedModel> models;
     BoundModels bound(given_, files_.size() > 1);
@@ -92,8 +84,8 @@ class ListsCommand : public Command {
     if (!bound.are_all_bound()) return ExitCode::bad_input;
     std::vector<const Graph*> graphs;
     for (const LoadedModel& model : models) graphs.push_back(&model.graph);
-    const std::string name = given_.text("--name");
-    return write(list_skeleton(graphs, name.empty() ? "my-npu" : name));
+    const std::string name = std::filesystem::path(output_).stem();
+    return write_text(output_, list_skeleton(graphs, name.empty() ? "my-npu" : name), force_);
   }
 
   // Fails on errors, and, with --strict, on warnings.

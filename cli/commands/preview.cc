@@ -28,6 +28,13 @@ class PreviewCommand : public Command {
       return split_by_map(given_, {{"--netron", "--model-explorer", "--ops"}}, nodes_);
     }
 #endif
+    if (!given_.split.phases.empty()) {
+      const auto phases = phases_with_progress(given_.split);
+      if (!phases) return phases.error();
+      const FullPhases full = full_phases(*phases);
+      write_stdout(json_ ? phases_json(full.report) : phases_text(full.report), {});
+      return ExitCode::done;
+    }
     if (const auto fault = files_.check(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }

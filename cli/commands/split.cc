@@ -44,6 +44,7 @@ class SplitCommand : public Command {
     }
     auto folder = open_output(output_, files_.is_forced(), what_.onnx);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+    if (!given_.split.phases.empty()) return write_phases_to(*folder);
     ProgressBar bar(folder->final_path());
     what_.convert = [&](const OutputFolder& made, std::uint32_t opset) {
       bar.erase();
@@ -77,6 +78,20 @@ class SplitCommand : public Command {
   }
 
  private:
+  ExitCode write_phases_to(OutputFolder& folder) {
+    auto phases = phases_with_progress(given_.split);
+    if (!phases) return phases.error();
+    ProgressBar bar(folder.final_path());
+    const auto written = write_phases(*phases, what_, folder, bar.observer());
+    bar.erase();
+    if (!written) return refuse(written.error());
+    for (const std::string& warning : written->warnings) print_warning(warning);
+    print_info("wrote " + output_);
+    const PhasesReport& report = written->full.report;
+    write_stdout(json_ ? phases_json(report) : phases_text(report), {output_});
+    return ExitCode::done;
+  }
+
   const Given& given_;
   ReportFiles files_;
   std::string output_;

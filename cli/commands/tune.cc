@@ -29,7 +29,7 @@ class TuneCommand : public Command {
     request_.split = given.split;
     request_.command = given.text("--run");
     request_.whole_command = given.text("--run-split");
-    request_.budget_seconds = given.if_seconds("--budget").value_or(request_.budget_seconds);
+    request_.budget_seconds = given.if_seconds("--time-limit").value_or(request_.budget_seconds);
     request_.timeout_seconds = given.if_seconds("--timeout").value_or(request_.timeout_seconds);
   }
 
@@ -61,7 +61,7 @@ class TuneCommand : public Command {
  private:
   ExitCode learn() {
     const auto refused = refuse_idle(
-        given_, {{"MODEL", "--run", "--run-split", "--plan", "--budget", "--timeout"}},
+        given_, {{"MODEL", "--run", "--run-split", "--plan", "--time-limit", "--timeout"}},
         "is for a model that is timed, and --learn takes profiles", "leave --learn out");
     if (refused) return *refused;
     if (models_.size() != profiles_.size()) {

@@ -142,19 +142,23 @@ bool BoundModels::are_all_bound() const {
 
 // ---- report files ----
 
+ExitCode write_text(const std::string& path, const std::string& text, bool force) {
+  if (path.empty()) {
+    write_document(text);
+    return ExitCode::done;
+  }
+  const auto written = write_file(path, text, force);
+  if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  print_info("wrote " + path);
+  return ExitCode::done;
+}
+
 namespace {
 
 HtmlPage html_with_progress(const Report& report, const std::string& path,
                             const LayoutLimits& limits) {
   ProgressBar bar(path);
   return html_report(report, limits, bar.observer());
-}
-
-ExitCode write_text(const std::string& path, const std::string& text, bool force) {
-  const auto written = write_file(path, text, force);
-  if (!written) return refuse(written.error(), ExitCode::cannot_write);
-  print_info("wrote " + path);
-  return ExitCode::done;
 }
 
 // True for a path inside the folder, comparing the paths as written.
@@ -309,7 +313,7 @@ std::string time_since(Clock::time_point begin) {
          duration_text(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
 }
 
-// With --verbose: what was done, and how long it took.
+// With --log-level debug: what was done, and how long it took.
 void print_detail(const std::string& done) { spdlog::debug("{}", escaped(done)); }
 
 std::string subject_of(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -353,6 +357,21 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
                counted(job->report().split.partition.count(), "partition") + ", " +
                time_since(begin));
   return *std::move(job);
+}
+
+Result<PhaseJobs, ExitCode> phases_with_progress(const SplitRequest& request) {
+  auto phases = [&] {
+    ProgressBar bar(subject_of(request.model.path));
+    return run_phases(request, bar.observer());
+  }();
+  if (!phases) return refuse(phases.error());
+  Diagnostics told;
+  for (const SplitJob& job : phases->jobs) {
+    const Diagnostics news = without_reported(job.warnings(), told);
+    print_diagnostics(news);
+    told.insert(told.end(), news.begin(), news.end());
+  }
+  return *std::move(phases);
 }
 
 Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told) {
@@ -428,6 +447,7 @@ std::string find_script(const std::string& name, const std::string& what) {
 
 namespace {
 
+// A user who waits ends it himself; this is for a script that nobody watches.
 constexpr double kMostSeconds = 24 * 3600;
 constexpr int kSkipped = 77;  // a module of Python is missing
 

@@ -41,6 +41,9 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
                                                const InputsRead& read = {},
                                                const Diagnostics& told = {});
 
+// The same of run_phases(): prints each warning once.
+Result<PhaseJobs, ExitCode> phases_with_progress(const SplitRequest& request);
+
 // The warnings that do not read as one of those that were printed before.
 Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told);
 
@@ -53,6 +56,9 @@ std::optional<LoadedModel> load_model(const ModelRequest& request);
 // The same, and the files of --costs.
 std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
                                                  const std::vector<CostSource>& costs);
+
+// Writes a file and says so, or where the path is "" to standard output. Prints faults.
+ExitCode write_text(const std::string& path, const std::string& text, bool force);
 
 // write_models() with a progress bar.
 Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model,

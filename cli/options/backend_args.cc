@@ -143,9 +143,9 @@ BackendArgs::BackendArgs(const Given& given, CulpritSearch culprits, std::size_t
   }
   search.culprits = given.word("--culprit", culprits);
   search.most_runs = given.if_count("--search-runs").value_or(most_runs);
-  search.most_seconds = given.if_seconds("--search-time").value_or(0);
+  search.most_seconds = given.if_seconds("--time-limit").value_or(0);
   search.pins_shapes = given.text("--pin-shapes") != "off";
-  search.freezes_values = given.flag("--freeze-shape-values");
+  search.freezes_values = given.text("--pin-shapes") == "values";
 }
 
 std::optional<Backend> BackendArgs::load_one(const std::string& text, ModelFormat format) const {
@@ -190,7 +190,7 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format,
   const bool is_needed = pool.compares || search.freezes_values || !reference.inputs.empty();
   if (reference.is_off() && is_needed) {
     print_error("--reference none, but a reference is needed",
-                {"for --compare, --inputs and --freeze-shape-values"});
+                {"for --compare, --inputs and --pin-shapes values"});
     return std::nullopt;
   }
   if (!reference.is_off() && (!reference.name.empty() || is_needed)) {

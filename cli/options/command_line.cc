@@ -81,16 +81,19 @@ bool is_command(std::string_view word, Commands built) {
 
 // The first argument that is no option of the program as a whole; the end when there is none.
 std::vector<std::string>::const_iterator first_word(const std::vector<std::string>& arguments) {
-  static constexpr std::string_view kFlags[] = {"-q", "--quiet", "-v", "--verbose"};
+  static constexpr std::string_view kFlags[] = {"-q", "--quiet"};
   for (auto word = arguments.begin(); word != arguments.end(); ++word) {
-    const bool has_value_behind = *word == "--config" || *word == "--log-level";
-    if (has_value_behind && word + 1 != arguments.end()) {
+    constexpr std::string_view kWithValue[] = {"--config", "--log-level", "--color"};
+    const auto is_it = [&](std::string_view name) { return *word == name; };
+    const auto has_it = [&](std::string_view name) {
+      return word->starts_with(std::string(name) + "=");
+    };
+    if (std::ranges::any_of(kWithValue, is_it) && word + 1 != arguments.end()) {
       ++word;
       continue;
     }
     const bool is_flag = std::find(std::begin(kFlags), std::end(kFlags), *word) != std::end(kFlags);
-    const bool has_value = word->starts_with("--config=") || word->starts_with("--log-level=");
-    if (!is_flag && !has_value) return word;
+    if (!is_flag && std::ranges::none_of(kWithValue, has_it)) return word;
   }
   return arguments.end();
 }

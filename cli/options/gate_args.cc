@@ -65,8 +65,17 @@ CheckRequest gates_of(const Given& given) {
   limits.unchecked = given.if_count("--max-unchecked");
   limits.boundary_bytes = given.if_bytes("--max-boundary-bytes");
   limits.qps = given.if_number("--min-qps");
-  if (const auto seconds = given.if_seconds("--max-latency")) limits.latency_us = *seconds * 1e6;
-  limits.faster_than_cpu = given.flag("--faster-than-cpu");
+  for (const std::string& text : given.texts("--max-latency")) {
+    const double us = parse_duration(text).value_or(0) * 1e6;
+    if (us > 0) {
+      limits.latency_us = us;
+    } else if (lower_case(text) == "cpu") {
+      limits.faster_than_cpu = true;
+    } else {
+      refuse_option("--max-latency",
+                    in_quotes(text) + " is not a time above 0: write 20ms, 20s or 5min, or cpu");
+    }
+  }
   limits.no_unknown_shapes = given.flag("--no-unknown-shapes");
   limits.new_cpu_nodes = given.if_count("--max-new-cpu-nodes");
   limits.regression = given.if_share("--allow-regression");

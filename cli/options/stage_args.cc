@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "core/base/quantity.h"
@@ -62,18 +63,6 @@ StageDevices devices_of(const std::string& text) {
 
 // ---- balanced stages ----
 
-double flops_rate_of(const std::string& text) {
-  const auto rate = parse_flops_rate(text);
-  if (!rate) {
-    refuse_option(
-        "--device-flops",
-        in_quotes(text) + (is_bare_number(text)
-                               ? " has no unit: write " + text + "TFLOP/s or " + text + "GFLOP/s"
-                               : " is not a rate: give FLOPs per second, such as 10TFLOP/s"));
-  }
-  return *rate;
-}
-
 void check_target(const TargetSpec& target, const std::string& text) {
   const char* idle = nullptr;
   if (target.node_us) idle = "node";
@@ -85,6 +74,21 @@ void check_target(const TargetSpec& target, const std::string& text) {
     refuse_option("--target",
                   in_quotes(text) + ": " + idle +
                       " does not count in stages: give flops, bandwidth, memory or link");
+  }
+}
+
+// Without lists all stages use devices of one kind, whose numbers --target states.
+void take_numbers(BalanceRequest& request) {
+  for (const TargetSpec& target : std::exchange(request.targets, {})) {
+    if (target.target == TargetName::cpu) {
+      refuse_option("--target", "cpu: has no effect without a support list: give -s NAME=LIST");
+    }
+    if (target.flops_per_second) request.costs.device_flops = *target.flops_per_second;
+    if (target.bytes_per_second) request.costs.device_bandwidth = *target.bytes_per_second;
+    if (target.link) request.link = *target.link;
+    if (!target.memory) continue;
+    request.memory = BalanceRequest::Memory::bytes;
+    request.memory_bytes = *target.memory;
   }
 }
 
@@ -111,14 +115,6 @@ void set_target(BalanceRequest& request, const std::string& text) {
                 in_quotes(text) + " is not a time: give one above 0, such as 5ms");
 }
 
-void set_time_limit(BalanceRequest& request, const std::string& text) {
-  auto seconds = parse_duration(text);
-  const auto number = parse_quantity(text);
-  if (!seconds && number && number->unit.empty()) seconds = number->value;
-  if (!seconds) refuse_option("--time-limit", in_quotes(text) + " is not a time: give seconds");
-  request.options.time_limit_seconds = *seconds;
-}
-
 BalanceRequest balance_request(const Given& given) {
   BalanceRequest request;
   request.lists = given.split.lists;
@@ -127,6 +123,7 @@ BalanceRequest balance_request(const Given& given) {
   const std::vector<std::string> texts = given.texts("--target");
   for (std::size_t i = 0; i < texts.size(); ++i) check_target(request.targets[i], texts[i]);
   const bool has_lists = !request.lists.accepts_nothing();
+  if (!has_lists) take_numbers(request);
   for (const std::string& text : given.texts("--costs")) {
     request.costs_files.push_back(has_lists ? cost_source_of(text, request.lists.targets())
                                             : cost_source_of(text));
@@ -146,37 +143,44 @@ BalanceRequest balance_request(const Given& given) {
   }
   request.costs.optimizer_factor = given.number("--optimizer-factor");
   if (given.has("--target-latency")) set_target(request, given.text("--target-latency"));
-  if (given.has("--device-flops")) {
-    request.costs.device_flops = flops_rate_of(given.text("--device-flops"));
+  if (const auto seconds = given.if_seconds("--time-limit")) {
+    request.options.time_limit_seconds = *seconds;
   }
-  if (given.has("--device-bandwidth")) {
-    const std::string text = given.text("--device-bandwidth");
-    const auto link = parse_link(text);
-    if (!link) refuse_option("--device-bandwidth", in_quotes(text) + bandwidth_refusal(text));
-    request.device_bandwidth = *link;
-  }
-  if (given.has("--time-limit")) set_time_limit(request, given.text("--time-limit"));
   request.devices_path = given.text("--devices");
   return request;
 }
 
 constexpr std::string_view kNotForSchedule[] = {
-    "--support", "--deny", "--verdicts",     "--all-of",         "--as",
-    "--target",  "--comm", "--exact-stages", "--target-latency", "--devices",
-    "--effort",  "--seed", "--time-limit"};
-constexpr std::string_view kForTimes[] = {"--support",      "--verdicts",        "--target",
-                                          "--comm",         "--pcie-bw",         "--costs",
-                                          "--device-flops", "--device-bandwidth"};
-constexpr std::string_view kOfModels[] = {"--split-at",         "--split-between", "--map",
-                                          "--balance",          "--costs",         "--device-flops",
-                                          "--max-parameters",   "--support",       "--deny",
-                                          "--verdicts",         "--all-of",        "--target",
-                                          "--device-bandwidth", "--pcie-bw",       "--devices",
-                                          "--optimizer-factor", "--dim",           "--input-shape",
-                                          "--set-input",        "--infer",         "--fold",
-                                          "--shared-params",    "--relay",         "--device-map",
-                                          "--loss-output",      "--stage",         "--weights",
-                                          "--annotate",         "--schedule"};
+    "--support",      "--deny",           "--verdicts", "--combine", "--as",   "--comm",
+    "--exact-stages", "--target-latency", "--devices",  "--effort",  "--seed", "--time-limit"};
+constexpr std::string_view kForTimes[] = {"--support", "--verdicts", "--target",
+                                          "--comm",    "--pcie-bw",  "--costs"};
+constexpr std::string_view kOfModels[] = {"--split-at",
+                                          "--map",
+                                          "--balance",
+                                          "--costs",
+                                          "--max-parameters",
+                                          "--support",
+                                          "--deny",
+                                          "--verdicts",
+                                          "--combine",
+                                          "--target",
+                                          "--pcie-bw",
+                                          "--devices",
+                                          "--optimizer-factor",
+                                          "--dim",
+                                          "--input-shape",
+                                          "--set-input",
+                                          "--infer",
+                                          "--fold",
+                                          "--shared-params",
+                                          "--relay",
+                                          "--device-map",
+                                          "--loss-output",
+                                          "--stage",
+                                          "--weights",
+                                          "--annotate",
+                                          "--schedule"};
 
 // The first given option of balanced stages; "": none.
 std::string first_of_balance(const Given& given) {
@@ -200,9 +204,8 @@ std::optional<Error> idle_balance_option(const Given& given, const BalanceReques
                  std::nullopt,
                  {"give the devices with the column \"target\": name,target,memory"}};
   }
-  if (!has_lists && (!request.targets.empty() || !request.lists.deny.empty())) {
-    return Error{std::string(request.targets.empty() ? "--deny" : "--target") +
-                 " has no effect without a support list: give -s NAME=LIST"};
+  if (!has_lists && !request.lists.deny.empty()) {
+    return Error{"--deny has no effect without a support list: give -s NAME=LIST"};
   }
   if (request.link && request.options.comm == CommModel::none) {
     return Error{"--pcie-bw has no effect with --comm none, where transfers are free"};
@@ -229,10 +232,15 @@ void add_split_at(CutOptions& cuts, const std::string& text) {
   const std::string side = place.substr(0, at);
   const std::string call = at == place.npos ? "" : place.substr(at);
   const bool is_call = call.empty() || call == "@first" || call == "@last";
+  if (equals != 0 && place == "each") {
+    if (cuts.between) refuse_option("--split-at", "only one module can be cut with =each");
+    cuts.between = scope_of_text(text.substr(0, equals));
+    return;
+  }
   if (equals == 0 || (side != "begin" && side != "end") || !is_call) {
     refuse_option("--split-at", in_quotes(text) +
                                     " is not of the form layers.3=begin, layers.3=end, "
-                                    "layers.3=end@last or node:NAME=end");
+                                    "layers.3=end@last, layers=each or node:NAME=end");
   }
   const auto where = side == "begin" ? ScopeCut::Side::begin : ScopeCut::Side::end;
   if (text.starts_with(kNode)) {
@@ -272,9 +280,6 @@ Result<std::vector<std::string>> stage_devices(const Given& given, std::size_t s
 StagePlanRequest stage_plan_request(const Given& given) {
   StagePlanRequest request;
   for (const std::string& text : given.texts("--split-at")) add_split_at(request.cuts, text);
-  if (given.has("--split-between")) {
-    request.cuts.between = scope_of_text(given.text("--split-between"));
-  }
   request.map_path = given.text("--map");
   if (given.has("--default")) request.map.fallback = given.text("--default");
   request.stages = static_cast<std::uint32_t>(given.count("--stages"));
@@ -306,10 +311,40 @@ std::string first_not_for_workload(const Given& given) { return given.first_of(k
 
 std::optional<ScheduleRequest> schedule_request(const Given& given) {
   if (!given.has("--schedule")) return std::nullopt;
-  return ScheduleRequest{.kind = given.word<ScheduleKind>("--schedule"),
-                         .microbatches = static_cast<std::uint32_t>(given.count("--microbatches")),
-                         .ranks = static_cast<std::uint32_t>(given.count("--ranks")),
-                         .backward_factor = given.number("--backward-factor")};
+  const std::string text = given.text("--schedule");
+  const auto refuse = [&](const std::string& why) {
+    refuse_option("--schedule", in_quotes(text) + why +
+                                    ": write 1f1b:microbatches=8, perhaps with " +
+                                    ",ranks=4 and ,backward=2");
+  };
+  ScheduleRequest request{.microbatches = 0};
+  const std::string_view kind = std::string_view(text).substr(0, text.find(':'));
+  constexpr ScheduleKind kKinds[] = {ScheduleKind::gpipe, ScheduleKind::one_f_one_b,
+                                     ScheduleKind::interleaved, ScheduleKind::zero_bubble};
+  const auto* const found = std::ranges::find(kKinds, kind, schedule_name);
+  if (found == std::end(kKinds)) {
+    refuse(" is none of gpipe, 1f1b, interleaved and zero-bubble");
+  }
+  request.kind = *found;
+  const std::string numbers = text.substr(std::min(kind.size() + 1, text.size()));
+  for (const std::string_view entry : split_names(numbers)) {
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    const std::string_view name = entry.substr(0, equals);
+    const auto number = parse_quantity(entry.substr(std::min(equals + 1, entry.size())));
+    const double value = number && number->unit.empty() ? number->value : 0;
+    const bool is_count = value >= 1 && value <= 10'000 && value == std::floor(value);
+    if (name == "microbatches" && is_count) {
+      request.microbatches = static_cast<std::uint32_t>(value);
+    } else if (name == "ranks" && is_count) {
+      request.ranks = static_cast<std::uint32_t>(value);
+    } else if (name == "backward" && value > 0 && value <= 1000) {
+      request.backward_factor = value;
+    } else {
+      refuse(": " + in_quotes(std::string(entry)) + " is none of its numbers");
+    }
+  }
+  if (request.microbatches == 0) refuse(" does not say how many microbatches there are");
+  return request;
 }
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ std::optional<Error> idle_stage_option(const Given& given, const StagePlanReques
 // costs; empty when there is none.
 std::string first_not_for_workload(const Given& given);
 
-// --schedule, --microbatches, --ranks, --backward-factor. nullopt: no schedule was asked for.
+// --schedule. nullopt: no schedule was asked for.
 std::optional<ScheduleRequest> schedule_request(const Given& given);
 
 }  // namespace cleave

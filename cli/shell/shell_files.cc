@@ -55,13 +55,6 @@ std::string label_of(const Option& option) {
   return std::string(option.names) + (value.empty() ? "" : " " + value);
 }
 
-// Text below a label that is too long for its column begins in the next line.
-void add_entry(Page& page, const std::string& label, const std::string& text) {
-  if (label.size() + 4 <= kHelpColumn) return page.fact("  " + label, text, kHelpColumn);
-  page.add("  " + label + "\n");
-  page.fact("", text, kHelpColumn);
-}
-
 // The text up to its first "; ", without what is in brackets; where that is longer than a line, up to a comma.
 std::string brief(std::string_view text) {
   std::string first(text.substr(0, text.find("; ")));
@@ -73,7 +66,7 @@ std::string brief(std::string_view text) {
   constexpr std::size_t kMost = kTextColumns - kHelpColumn, kLeast = 24;
   if (first.size() <= kMost) return first;
   const std::size_t comma = first.rfind(", ", kMost);
-  return comma == first.npos || comma < kLeast ? first : first.substr(0, comma);
+  return comma == first.npos || comma < kLeast ? fitted(first, kMost) : first.substr(0, comma);
 }
 
 std::string text_of(const Option& option, Commands command) {
@@ -126,7 +119,7 @@ std::string full_help(const CommandTable& table) {
       group = &option->group;
       page.heading(group_title(*group));
     }
-    add_entry(page, label_of(*option), text_of(*option, table.command));
+    page.fact("  " + label_of(*option), text_of(*option, table.command), kHelpColumn);
   }
   return page.take();
 }
@@ -146,7 +139,7 @@ std::string program_help(const std::vector<CommandTable>& tables) {
   }
   page.heading("Options");
   for (const Option* const option : tables.front().options) {
-    add_entry(page, label_of(*option), text_of(*option, of::program));
+    page.fact("  " + label_of(*option), text_of(*option, of::program), kHelpColumn);
   }
   return page.take();
 }

@@ -24,9 +24,26 @@ namespace cleave {
 
 namespace {
 
-bool colour_wanted() {
+TerminalOptions g_options;
+
+bool is_colour_wanted(int fd) {
   const char* const no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && ::isatty(STDERR_FILENO) == 1;
+  if (g_options.colour != Colour::automatic) return g_options.colour == Colour::always;
+  return (no_color == nullptr || *no_color == '\0') && ::isatty(fd) == 1;
+}
+
+// COLUMNS is what the user says of the terminal; in a pipe no line is broken, whatever it says.
+Screen screen_of(int fd) {
+  Screen screen{.has_colour = is_colour_wanted(fd)};
+  winsize size{};
+  if (::isatty(fd) != 1) return screen;
+  const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  screen.columns = is_known ? size.ws_col : 80;
+  screen.rows = is_known && size.ws_row > 0 ? size.ws_row : 24;
+  const char* const columns = std::getenv("COLUMNS");
+  const long stated = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+  if (stated > 0) screen.columns = static_cast<std::size_t>(stated);
+  return screen;
 }
 
 spdlog::level::level_enum level_of(LogLevel level) {
@@ -43,7 +60,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
-// On GitHub printed text may contain commands: see ci_text.h.
+// On GitHub printed text may contain commands: formats/base/text.h has the forms.
 bool is_read_by_ci() {
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   return actions != nullptr && *actions != '\0';
@@ -65,6 +82,12 @@ void wait_for_room(int fd) {
 }  // namespace
 
 void write_stdout(std::string_view text, const std::vector<std::string>& written_before) {
+  const Screen screen = screen_of(STDOUT_FILENO);
+  const bool is_plain = g_options.is_document || (screen.columns == 0 && !screen.has_colour);
+  write_document(is_plain ? text : shown_on(text, screen), written_before);
+}
+
+void write_document(std::string_view text, const std::vector<std::string>& written_before) {
   if (!is_read_by_ci()) return write_commands(text, written_before);
   write_commands(without_ci_commands(text), written_before);
 }
@@ -83,6 +106,11 @@ void write_commands(std::string_view text, const std::vector<std::string>& writt
       throw OutputFailed{std::strerror(errno), written_before};
     }
   }
+}
+
+std::size_t stdout_columns() {
+  const std::size_t columns = screen_of(STDOUT_FILENO).columns;
+  return columns > 0 ? columns : kTextColumns;
 }
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
@@ -119,7 +147,9 @@ bool is_progress_wanted() {
 bool is_info_wanted() { return spdlog::should_log(spdlog::level::info); }
 
 void set_up_terminal(const TerminalOptions& options) {
-  const auto mode = colour_wanted() ? spdlog::color_mode::always : spdlog::color_mode::never;
+  g_options = options;
+  const auto mode =
+      is_colour_wanted(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never;
   auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(mode);
   auto logger = std::make_shared<spdlog::logger>("cleave", sink);
   logger->set_pattern("%^%v%$");
@@ -139,19 +169,14 @@ namespace {
 // A task is shown after this time, if it will take at least kLeastSeconds.
 constexpr double kSecondsUnseen = 0.4;
 constexpr double kLeastSeconds = 1;
+// Ten times a second looks steady and costs nothing; in a log, a line each half minute shows that
+// the work goes on without filling it.
 constexpr double kSecondsBetween = 0.1;
 constexpr double kSecondsBetweenLines = 30;
 
 void write_stderr(const std::string& text) {
   // A lost terminal is no reason to stop the work.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
-// Leaves the last column free: some terminals wrap when it is written.
-std::size_t terminal_columns() {
-  winsize size{};
-  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return (is_known ? size.ws_col : std::size_t{80}) - 1;
 }
 
 double seconds_between(std::chrono::steady_clock::time_point a,
@@ -208,7 +233,9 @@ void ProgressBar::show(const WorkDone& work) {
   if (seconds_between(shown_at_, now) < kSecondsBetween) return;
   shown_at_ = now;
   is_shown_ = true;
-  write_stderr("\r" + progress_line(work, subject_, seconds, terminal_columns()) + "\x1b[K");
+  // The last column stays free: some terminals wrap when it is written.
+  const std::size_t columns = screen_of(STDERR_FILENO).columns - 1;
+  write_stderr("\r" + progress_line(work, subject_, seconds, columns) + "\x1b[K");
 }
 
 }  // namespace cleave

@@ -46,15 +46,20 @@ struct InputChanged {
   std::string path;
 };
 
-// Writes all of the text to standard output. If the reader has gone (`cleave draw ... | head`), the
+// Writes all of a report to standard output; on a terminal it is shown as shown_on() says. If the reader has gone (`cleave draw ... | head`), the
 // rest is dropped, and the exit code is that of the work. `written` lists what the command has
 // written before and is complete. With GITHUB_ACTIONS set, names cannot act as commands to the
-// runner: see ci_text.h.
+// runner: formats/base/text.h says how.
 void write_stdout(std::string_view text, const std::vector<std::string>& written = {});
+// The same for a text that a program reads: --json, a drawing, a list. It is never shown in another way.
+void write_document(std::string_view text, const std::vector<std::string>& written = {});
 // The same for a text that is meant as commands to the runner.
 void write_commands(std::string_view text, const std::vector<std::string>& written = {});
 
-// Prints diagnostics to standard error, in colour if that is a terminal and NO_COLOR is not set.
+// How wide the terminal is that standard output is; where it is none, that of a text that is easily read.
+std::size_t stdout_columns();
+
+// Prints diagnostics to standard error, in colour if that is a terminal: see TerminalOptions.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
 // "cleave: error: <message>" and its notes on standard error.
 void print_error(std::string_view message, const std::vector<std::string>& notes = {});
@@ -71,8 +76,12 @@ bool is_info_wanted();
 // The least important messages that are printed on standard error.
 enum class LogLevel { debug, info, warning, error };
 
+enum class Colour { automatic, always, never };
+
 struct TerminalOptions {
   LogLevel level = LogLevel::info;
+  Colour colour = Colour::automatic;  // on a terminal, unless NO_COLOR is set
+  bool is_document = false;           // what write_stdout() writes is for a program
 };
 void set_up_terminal(const TerminalOptions& options);
 

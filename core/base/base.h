@@ -169,7 +169,7 @@ using ValueSet = IdSet<ValueId>;
 // Result<T>: a value, or why there is none. Shaped like std::expected, which g++ 12 lacks.
 //
 // Core uses Result only where the request itself can be impossible; what the user did wrong in a
-// file is a diagnostic (formats/base/text/diagnostic.h), which knows files and lines.
+// file is a diagnostic (formats/base/faults.h), which knows files and lines.
 
 // What was asked and why it is impossible: lower case, names quoted. Notes are further lines.
 struct Error {

@@ -265,6 +265,9 @@ namespace {
 
 using Amount = std::int64_t;
 
+// Whole numbers, whose sums are exact: the cut that is found is a least one of the scaled
+// capacities. 2^60 and 2^61 together stay below 2^63, so that room to which flow is given back
+// cannot overflow.
 constexpr Amount kTotal = Amount{1} << 60U;      // the sum of all finite capacities, at most
 constexpr Amount kUncutRoom = Amount{1} << 61U;  // more than can ever flow
 constexpr auto kNoNode = std::numeric_limits<std::uint32_t>::max();

@@ -411,6 +411,13 @@ Link default_link() {
   return {.name = "100GiB/s", .bytes_per_second = 100.0 * 1024 * 1024 * 1024, .is_assumed = true};
 }
 
+Link no_link() {
+  Link link = default_link();
+  link.name = "none";
+  link.is_none = true;
+  return link;
+}
+
 std::optional<Link> parse_link(std::string_view text) {
   text = trimmed(text);
   if (const auto rate = pcie_rate(text)) return Link{std::string(text), *rate};

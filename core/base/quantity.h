@@ -14,7 +14,7 @@ namespace cleave {
 // ---- quantity ----
 //
 // Quantities as people write and read them: a number and a unit. For link bandwidths and byte
-// counts see link.h.
+// counts see "link" below.
 
 struct Quantity {
   double value = 0;                    // finite, not below 0
@@ -41,7 +41,7 @@ std::optional<double> parse_share(std::string_view text);
 // Must be above 0 and have a unit.
 std::optional<double> parse_flops_rate(std::string_view text);
 
-// Says what is wrong with a text that is not a bandwidth (core/base/link.h) and what to write
+// Says what is wrong with a text that is not a bandwidth ("link" below) and what to write
 // instead. It follows the quoted text: " has no unit: write 100GB/s or 100GiB/s, ...".
 std::string bandwidth_refusal(std::string_view text);
 
@@ -100,6 +100,7 @@ struct Link {
   std::string name;             // as the user wrote it: "gen4x16", "100GiB/s"
   double bytes_per_second = 0;  // one direction
   bool is_assumed = false;      // the default, which nobody chose: no conclusion rests on it
+  bool is_none = false;         // the device has none of its own: no rate is computed
 
   // However they are written.
   bool operator==(const Link& other) const { return bytes_per_second == other.bytes_per_second; }
@@ -107,6 +108,9 @@ struct Link {
 
 // The default: 100 GiB/s, the figure that the reference system uses.
 Link default_link();
+// Of a device whose list says that it has none, as it shares the CPU's memory or is sold with several. Times that are
+// asked for count the default's rate.
+Link no_link();
 
 // Parses a link name or a bandwidth. A name is `gen1`..`gen6` with x1, x2, x4, x8 or x16; its rate
 // is that of one direction, the line rate less the encoding's overhead (gen1-2 8b/10b, gen3-5

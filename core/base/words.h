@@ -10,7 +10,7 @@ namespace cleave {
 
 // ---- quotes ----
 //
-// Puts names and user input in quotes for a message. Does not escape: formats/base/text/diagnostic.h does
+// Puts names and user input in quotes for a message. Does not escape: formats/base/faults.h does
 // that when the message is printed.
 
 inline std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }

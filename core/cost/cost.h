@@ -96,8 +96,8 @@ struct NodeCost {
 };
 
 // What the file measured, else the estimate from op type and shapes. Knows ONNX operators and the
-// torch functions and modules that dominate real models; the table is in op_flops.cc, its sources
-// in op_flops.h.
+// torch functions and modules that dominate real models; the table is in core/cost/flops.cc, its
+// sources are under "op flops" below.
 NodeCost node_cost(const Graph& graph, NodeId node);
 
 // The costs of all nodes. Linear; quicker than asking node by node.
@@ -150,7 +150,7 @@ class NodeView {
 };
 
 // Formulas for the floating-point operations of a node, from its op type and shapes. The table in
-// op_flops.cc assigns a formula to each operator.
+// core/cost/flops.cc assigns a formula to each operator.
 //
 // Sources: the counters of fvcore (fvcore/nn/jit_handles.py) and of torch
 // (torch.utils.flop_counter), which count a multiply-add once, here as 2; for operators that
@@ -221,8 +221,8 @@ Count flops_of_suppression(const NodeView& node, double number);
 // Ops that only move data: 0.
 Count no_flops(const NodeView& node, double number);
 
-// A multiply-add counts as 2. nullopt when the op is not in the table of op_flops.cc, or when a
-// shape that its formula needs is unknown.
+// A multiply-add counts as 2. nullopt when the op is not in the table of core/cost/flops.cc, or
+// when a shape that its formula needs is unknown.
 std::optional<double> op_flops(const Graph& graph, NodeId node);
 
 // The FLOPs of all nodes; looks up each op type once.
@@ -231,8 +231,8 @@ PerNode<std::optional<double>> op_flops(const Graph& graph);
 // Floating-point operations of the operators of TensorFlow Lite, whose tensors are NHWC and whose
 // weights are laid out otherwise than those of ONNX and torch.
 
-// The row of the builtin operator, "CONV_2D"; null when it has none. Counted as in op_flops.cc; a
-// fused activation adds 1 for each output element. Quantised operators count as those on floats.
+// The row of the builtin operator, "CONV_2D"; null when it has none. Counted as in core/cost/flops.cc;
+// a fused activation adds 1 for each output element. Quantised operators count as those on floats.
 const Formula* tflite_flops(std::string_view op);
 
 // ---- activation peak ----
@@ -241,7 +241,7 @@ const Formula* tflite_flops(std::string_view op);
 
 // The most bytes of values that nodes hold at once that run in this order as one partition: what enters or
 // leaves it is held all the time, other values from the node that makes them to the last that reads
-// them (as devices/problem.h counts). A value of unknown size counts as 0 bytes. Linear in operands
+// them (as core/devices/devices.h counts). A value of unknown size counts as 0 bytes. Linear in operands
 // and outputs.
 std::uint64_t activation_peak(const Graph& graph, std::span<const NodeId> nodes);
 

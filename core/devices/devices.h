@@ -142,6 +142,20 @@ struct DeviceProblem {
 
   Residency residency = Residency::off;
 
+  // By value: below 0, or it is state, which memory holds all the time, as it holds weights: so many of its
+  // readers, the last, read it in the next step. They need not run after its maker, and each part on the maker's
+  // device has it. Empty: no value is state.
+  std::vector<std::int32_t> later_readers = {};
+
+  bool is_state(std::uint32_t value) const {
+    return !later_readers.empty() && later_readers[value] >= 0;
+  }
+  // The readers in the same step, which are the first of all.
+  std::span<const std::uint32_t> readers_now(std::uint32_t value) const {
+    const auto all = readers.of(value);
+    if (!is_state(value)) return all;
+    return all.first(all.size() - static_cast<std::size_t>(later_readers[value]));
+  }
   std::size_t device_count() const { return targets.size() + 1; }
   DeviceIndex host() const { return static_cast<DeviceIndex>(targets.size()); }
   std::size_t unit_count() const { return unit_costs.size() / device_count(); }
@@ -306,19 +320,63 @@ Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceInd
 DeviceScore least_use(const DeviceProblem& problem);
 
 // Not worse than any order of up to four targets, nor than all on the host. Close to linear, plus the
-// effort.
-DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort = {});
+// effort. `starts`: placements that the search goes on from, too.
+DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort = {},
+                               const std::vector<Devices>& starts = {});
+
+// ---- phases ----
+//
+// A model that runs in phases, such as a prompt and then one token at a time, has a placement for each. They share
+// what one leaves to the next, which costs a transfer where the two are on different devices.
+
+// A state that one phase leaves to another, once.
+struct Handover {
+  std::size_t from_phase = 0;
+  std::uint32_t from_unit = 0;  // that writes it
+  std::size_t to_phase = 0;
+  std::uint32_t to_unit = 0;  // that reads it
+  double bytes = 0;
+};
+
+struct PhasesProblem {
+  std::vector<DeviceProblem> phases;  // of the same devices
+  std::vector<double> runs;           // by phase: how often it runs; above 0
+  std::vector<Handover> handovers;
+};
+
+struct PhasesPlacement {
+  std::vector<DevicePlacement> phases;
+  double total = 0;  // of all runs, with what is handed over
+  double bound = 0;  // no placements cost less
+};
+
+// Starts are those of each phase by itself; of two devices one minimum cut of all phases, weighted by their runs, in
+// which handovers are edges and launches are arcs; and all on one device. The best is searched further, each phase
+// beside the others. Exact for two devices where units are a chain. As find_placement(), a few times.
+PhasesPlacement find_phases_placement(const PhasesProblem& problem,
+                                      const DeviceEffort& effort = {});
 
 // What find_placement() found, so that splits of one model under several options search once for each
 // problem: few options change it. The last problems are kept. Not for several threads at a time.
 class FoundPlacements {
  public:
+  struct Found {
+    DeviceProblem problem;
+    DevicePlacement placement;
+    PerNode<std::uint32_t> unit_of;
+  };
+
   // As find_placement(problem). Linear for a problem that is known.
-  DevicePlacement find(DeviceProblem problem);
+  DevicePlacement find(DeviceProblem problem, const PerNode<std::uint32_t>& unit_of,
+                       const DeviceEffort& effort = {});
+  // The first that was asked for; null: none was.
+  const Found* first() const { return found_.empty() ? nullptr : &found_.front(); }
+  // What find() is to give for the problem.
+  void put(Found found) { found_.push_front(std::move(found)); }
 
  private:
   static constexpr std::size_t kMost = 4;
-  std::deque<std::pair<DeviceProblem, DevicePlacement>> found_;
+  std::deque<Found> found_;
 };
 
 }  // namespace cleave

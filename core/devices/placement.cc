@@ -29,8 +29,10 @@ constexpr std::size_t kMostKicksInVain = 200;
 // number bounds a swap's cost. A guess.
 constexpr std::size_t kMostLeaving = 16;
 // Swaps try pairs, and could use up the effort before any kick: they have one in so many of the steps.
+// An eighth was chosen, not measured.
 constexpr std::uint64_t kShareOfSwaps = 8;
 // Shares of the memory that a free placement would hold, for which a placement is searched, too.
+// Eighths: each costs a search of its own. Chosen, not measured.
 constexpr std::uint64_t kLessMemories = 8;
 // Units up to which that is done: each share is a search of its own.
 constexpr std::size_t kFew = 3'000;
@@ -496,6 +498,9 @@ class Placer {
         cut_links_(problem, 0.5, 0.5),
         sets_(problem),
         effort_(effort),
+        // 18 million for each target (DeviceEffort): it was 60, and with 18 the benchmark had the same
+        // results while 100,000 units took less than a second. More targets give each unit more places
+        // to try.
         most_steps_(effort.steps * problem.targets.size()),
         steps_of_swaps_(most_steps_ / kShareOfSwaps),
         first_(problem.host()) {
@@ -665,7 +670,9 @@ class Placer {
     }
     for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
       const std::uint32_t maker = problem_.producer[value];
-      if (maker != DeviceProblem::kHost) bytes[maker] += problem_.bytes[value];
+      if (maker != DeviceProblem::kHost && !problem_.is_state(value)) {
+        bytes[maker] += problem_.bytes[value];
+      }
     }
     return bytes;
   }
@@ -680,6 +687,8 @@ class Placer {
         std::accumulate(problem_.unit_costs.begin(), problem_.unit_costs.end(), 0.0,
                         [](double sum, double cost) { return sum + std::max(cost, 0.0); });
     double too_low = 0;
+    // A 64th of the price at which all bytes cost as much as all units: hardly anything moves for
+    // that, so the least price that fits is above it.
     double enough = (1 + all_costs) / all_bytes / 64;
     for (int i = 0; i < kDoublings && !offer_with_price(bytes, enough, found); ++i) {
       too_low = enough;
@@ -765,6 +774,10 @@ class Placer {
 
   void kick_while_effort_lasts() {
     std::size_t in_vain = 0;
+    // A problem of a few units is exhausted sooner: 30 kicks a unit have tried each with its
+    // neighbours many times. And a kick makes a placement worse first; with effort for fewer than
+    // 20 visits of all units, its search would be ended before that is won back. Both were chosen,
+    // not measured.
     const std::size_t most_in_vain =
         std::min(kMostKicksInVain * problem_.targets.size(), 30 * problem_.unit_count());
     while (in_vain < most_in_vain && scorer_.steps() + 20 * scorer_.size() < most_steps_) {
@@ -813,6 +826,7 @@ class Placer {
     const std::uint32_t first = dice_.below(devices.size());
     const DeviceIndex device =
         problem_.device_count() > 2 ? any_device() : static_cast<DeviceIndex>(1 - devices[first]);
+    // 1 to 32 units, each size as likely: cuts are in the wrong place by a node or by a block.
     const std::size_t wanted = std::size_t{1} << dice_.below(6);
     std::vector<std::uint32_t> units = {first};
     for (std::size_t next = 0; next < units.size() && next < wanted; ++next) {
@@ -912,11 +926,12 @@ std::vector<DeviceProblem> with_less_memory(const DeviceProblem& problem,
 
 }  // namespace
 
-DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort) {
-  if (!has_memory(problem)) return search_placement(problem, {}, effort);
+DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort& effort,
+                               const std::vector<Devices>& starts) {
+  if (!has_memory(problem)) return search_placement(problem, starts, effort);
   DeviceProblem free = problem;
   for (DeviceTarget& target : free.targets) target.memory.reset();
-  DevicePlacement wanted = search_placement(free, {}, effort);
+  DevicePlacement wanted = search_placement(free, starts, effort);
   const bool fits =
       std::equal(problem.targets.begin(), problem.targets.end(), wanted.score.peak_bytes.begin(),
                  [](const DeviceTarget& target, std::uint64_t peak) {
@@ -938,13 +953,14 @@ DevicePlacement find_placement(const DeviceProblem& problem, const DeviceEffort&
   return placement;
 }
 
-DevicePlacement FoundPlacements::find(DeviceProblem problem) {
-  const auto known =
-      std::ranges::find_if(found_, [&](const auto& one) { return one.first == problem; });
-  if (known != found_.end()) return known->second;
+DevicePlacement FoundPlacements::find(DeviceProblem problem, const PerNode<std::uint32_t>& unit_of,
+                                      const DeviceEffort& effort) {
+  const auto known = std::ranges::find(found_, problem, &Found::problem);
+  if (known != found_.end()) return known->placement;
   if (found_.size() == kMost) found_.pop_front();
-  DevicePlacement placement = find_placement(problem);
-  return found_.emplace_back(std::move(problem), std::move(placement)).second;
+  DevicePlacement placement = find_placement(problem, effort);
+  found_.push_back({std::move(problem), std::move(placement), unit_of});
+  return found_.back().placement;
 }
 
 }  // namespace cleave

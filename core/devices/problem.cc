@@ -9,6 +9,7 @@
 #include "core/cost/cost.h"
 #include "core/devices/devices.h"
 #include "core/devices/search.h"
+#include "core/graph/state.h"
 
 namespace cleave {
 
@@ -29,7 +30,7 @@ Adjacency readers_by_unit(const DeviceProblem& problem) {
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
     const std::uint32_t maker = problem.producer[value];
     if (maker == kHost) continue;
-    readers.begin[maker + 1] += static_cast<std::uint32_t>(problem.readers.of(value).size());
+    readers.begin[maker + 1] += static_cast<std::uint32_t>(problem.readers_now(value).size());
   }
   std::partial_sum(readers.begin.begin(), readers.begin.end(), readers.begin.begin());
   readers.items.resize(readers.begin.back());
@@ -37,7 +38,7 @@ Adjacency readers_by_unit(const DeviceProblem& problem) {
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
     const std::uint32_t maker = problem.producer[value];
     if (maker == kHost) continue;
-    for (const std::uint32_t reader : problem.readers.of(value)) {
+    for (const std::uint32_t reader : problem.readers_now(value)) {
       readers.items[fill[maker]++] = reader;
     }
   }
@@ -304,8 +305,12 @@ void DeviceScorer::add_transfers(const Devices& devices, const Parts& parts, Res
         if ((others >> to & 1U) != 0) enter(first_of_[to], to);
       }
     } else {
-      for (const std::uint32_t reader : problem_.readers.of(value)) {
+      const auto readers = problem_.readers.of(value);
+      const std::size_t now = problem_.readers_now(value).size();
+      for (std::size_t i = 0; i < readers.size(); ++i) {
+        const std::uint32_t reader = readers[i];
         const std::uint32_t part = parts.of[reader];
+        if (i >= now && devices[reader] == home) continue;
         if (part == home_part || std::exchange(seen_by_[part], value + 1) == value + 1) continue;
         enter(part, devices[reader]);
       }
@@ -369,6 +374,7 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds) {
   std::vector<std::uint32_t> last_part(problem_.device_count());
   for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
     const double bytes = problem_.bytes[value];
+    if (problem_.is_state(value)) continue;  // see GraphProblemMaker::add_weights()
     if (is_inside(problem_, rounds, value)) {
       const std::uint32_t maker = problem_.producer[value];
       auto [first, last] = std::pair(position[maker], position[maker]);
@@ -523,7 +529,8 @@ void ChangedTotal::add_values() {
     if (in + out <= 0) continue;
     const std::uint32_t unit = problem_.producer[value];
     const std::uint32_t maker = unit == kHost ? kHost : position_of_[unit];
-    values_.push_back({in, out, maker, 0, problem_.host_reads[value] != 0});
+    values_.push_back({in, out, maker, 0, problem_.host_reads[value] != 0,
+                       static_cast<std::uint32_t>(problem_.readers_now(value).size())});
     if (maker != kHost) users.add(maker);
     for (const std::uint32_t reader : problem_.readers.of(value)) {
       readers_.add(position_of_[reader]);
@@ -538,7 +545,9 @@ void ChangedTotal::add_values() {
     std::uint32_t& last = last_read_before_[position + 1];
     last = std::max(last_read_before_[position], last_reader_[position]);
     for (const std::uint32_t value : values_of_.of(position)) {
-      if (values_[value].maker == kHost) last = std::max(last, values_[value].last_reader);
+      const bool is_read_before = readers_.of(value).size() > values_[value].now;
+      if (values_[value].maker == kHost || is_read_before)
+        last = std::max(last, values_[value].last_reader);
     }
   }
   costs_.assign(values_.size(), 0);
@@ -674,9 +683,10 @@ double ChangedTotal::crossing_cost(std::uint32_t index) {
   bool leaves = is_made_on_acc && value.host_reads;
   std::uint32_t entries = 0;
   ++visit_;
-  for (const std::uint32_t reader : readers_.of(index)) {
-    const std::uint32_t at = turn(reader);
-    if (at == home) continue;
+  const auto readers = readers_.of(index);
+  for (std::uint32_t i = 0; i < readers.size(); ++i) {
+    const std::uint32_t at = turn(readers[i]);
+    if (at == home || (i >= value.now && ((at ^ home) & 1U) == 0)) continue;
     leaves = leaves || is_made_on_acc;
     if ((at & 1U) == 0 || seen_turn_[at] == visit_) continue;
     seen_turn_[at] = visit_;
@@ -774,6 +784,8 @@ class GraphProblemMaker {
       for (const ValueId value : graph_.outputs(node)) add_value(value);
       add_order(node);
     }
+    std::vector<std::int32_t>& later = made_.problem.later_readers;
+    if (!later.empty()) later.resize(made_.problem.value_count(), -1);
     add_weights();
     if (ties_) settle_ties();
     return std::move(made_);
@@ -846,33 +858,71 @@ class GraphProblemMaker {
     for (const NodeId follower : graph_.followers(node)) {
       if (input_.unit_of[follower] != unit) readers_.push_back(input_.unit_of[follower]);
     }
+    for (const ValueId output : graph_.outputs(node)) {
+      if (graph_.state_of(output) == nullptr) continue;
+      for (const NodeId user : graph_.users(output)) {
+        if (input_.unit_of[user] != unit && !reads_elements(output, user)) {
+          readers_.push_back(input_.unit_of[user]);
+        }
+      }
+    }
     if (readers_.empty()) return;
+    sort_unique(readers_);
     add_readers();
     made_.problem.producer.push_back(unit);
     made_.problem.host_reads.push_back(0);
     made_.problem.bytes.push_back(0);
   }
 
-  // Each once.
   void add_readers() {
-    sort_unique(readers_);
     for (const std::uint32_t reader : readers_) made_.problem.readers.add(reader);
     made_.problem.readers.end_list();
+  }
+
+  // Who needs the shape of state alone moves no byte of it.
+  bool reads_elements(ValueId value, NodeId user) const {
+    return graph_.state_of(value) == nullptr || !reads_shape_alone(graph_, user);
+  }
+
+  // Of the last value, which is the output of the pair: who reads it as an input in the next step.
+  void add_later_readers(const StatePair& pair, std::uint32_t maker) {
+    const std::vector<std::uint32_t> now = readers_;
+    readers_.clear();
+    if (is_written(graph_, pair)) {
+      for (const NodeId user : graph_.users(pair.input)) {
+        const std::uint32_t reader = input_.unit_of[user];
+        const bool is_new = reader != maker && !std::ranges::binary_search(now, reader);
+        if (is_new && reads_elements(pair.input, user)) readers_.push_back(reader);
+      }
+    }
+    sort_unique(readers_);
+    std::vector<std::int32_t>& later = made_.problem.later_readers;
+    later.resize(made_.problem.value_count(), -1);
+    later.push_back(static_cast<std::int32_t>(readers_.size()));
+    readers_.insert(readers_.begin(), now.begin(), now.end());
   }
 
   void add_value(ValueId value) {
     const Value& record = graph_.value(value);
     DeviceProblem& problem = made_.problem;
+    const StatePair* const state = graph_.state_of(value);
+    if (state != nullptr && value == state->input) return;  // see add_later_readers()
     const bool is_input = record.kind == ValueKind::input;
     const std::uint32_t maker = is_input ? DeviceProblem::kHost : input_.unit_of[record.producer];
     readers_.clear();
     for (const NodeId user : graph_.users(value)) {
-      if (input_.unit_of[user] != maker) readers_.push_back(input_.unit_of[user]);
+      if (input_.unit_of[user] != maker && reads_elements(value, user)) {
+        readers_.push_back(input_.unit_of[user]);
+      }
     }
     if (is_input && readers_.empty()) return;
+    sort_unique(readers_);
+    if (state != nullptr) add_later_readers(*state, maker);
     add_readers();
+    const bool is_handed_on = state != nullptr && !state->is_result;
+    const bool is_output = !is_input && graph_.is_graph_output(value) && !is_handed_on;
     problem.producer.push_back(maker);
-    problem.host_reads.push_back(!is_input && graph_.is_graph_output(value) ? 1 : 0);
+    problem.host_reads.push_back(is_output ? 1 : 0);
     const bool crosses = !readers_.empty() || problem.host_reads.back() != 0;
     if (crosses && is_tied(value)) {
       problem.bytes.push_back(0);
@@ -950,6 +1000,7 @@ class GraphProblemMaker {
       }
       for (const ValueId parameter : graph_.module_parameters(node)) add(node, parameter);
     }
+    add_state_bytes(read);
     for (auto& weights : read) {
       sort_unique(weights);
       for (const std::uint32_t weight : weights) problem.weights.add(weight);
@@ -959,12 +1010,30 @@ class GraphProblemMaker {
       problem.weight_bytes.push_back(
           static_cast<double>(value_bytes(graph_, parameter).value_or(0)));
     }
+    problem.weight_bytes.insert(problem.weight_bytes.end(), state_bytes_.begin(),
+                                state_bytes_.end());
+  }
+
+  // State is held where it is read and where it is written: twice, unless it is written in place.
+  void add_state_bytes(std::vector<std::vector<std::uint32_t>>& read) {
+    auto number = static_cast<std::uint32_t>(graph_.parameters().size());
+    for (const StatePair& pair : graph_.state().pairs) {
+      for (const NodeId user : graph_.users(pair.input)) {
+        if (reads_elements(pair.input, user)) read[input_.unit_of[user]].push_back(number);
+      }
+      if (is_written(graph_, pair)) {
+        read[input_.unit_of[graph_.value(pair.output).producer]].push_back(number);
+      }
+      state_bytes_.push_back(static_cast<double>(held_state_bytes(graph_, pair)));
+      ++number;
+    }
   }
 
   const GraphProblemInput& input_;
   const Graph& graph_;
   GraphProblem made_;
   std::vector<std::uint32_t> readers_;  // of the current value
+  std::vector<double> state_bytes_;     // by pair: held in memory
   std::vector<double> on_host_;         // by unit: its cost there, whether or not it is accepted
   std::optional<Pieces> ties_;          // units that stay together, if any do
 };

@@ -207,6 +207,7 @@ class ChangedTotal {
     std::uint32_t maker;        // a position, or kHost
     std::uint32_t last_reader;  // a position
     bool host_reads;
+    std::uint32_t now;  // readers in the same step, which are the first
   };
 
   void add_units(const DeviceScorer& scorer);

@@ -381,6 +381,30 @@ Graph Graph::with_order(std::span<const RunOrder> order) const {
   return ordered;
 }
 
+Graph Graph::with_state(FoundState state) const {
+  Graph with = *this;
+  with.state_ = nullptr;
+  if (state.pairs.empty() && state.open.empty()) return with;
+  StateRecords records{std::move(state), {}};
+  for (std::uint32_t i = 0; i < records.found.pairs.size(); ++i) {
+    for (const ValueId value : {records.found.pairs[i].input, records.found.pairs[i].output}) {
+      if (value != kNone<ValueId>) records.pair_of.emplace(index(value), i);
+    }
+  }
+  with.state_ = std::make_shared<const StateRecords>(std::move(records));
+  return with;
+}
+
+const FoundState& Graph::state() const {
+  static const FoundState kNoState;
+  return state_ == nullptr ? kNoState : state_->found;
+}
+
+const StatePair* Graph::find_state_of(ValueId id) const {
+  const auto found = state_->pair_of.find(index(id));
+  return found == state_->pair_of.end() ? nullptr : &state_->found.pairs[found->second];
+}
+
 ValueId Graph::canonical_parameter(ValueId id) const {
   const auto& alias = records_->alias;
   if (alias.empty()) return id;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -265,7 +266,7 @@ class ShapeOverlay {
 // Graph: a model as every pass sees it. Built once by GraphBuilder, never changed. A Graph is a
 // handle: a copy shares all records with its original. Where a run or a trace showed shapes that
 // the model leaves open, with_shapes() makes a graph that shows them; the model's own stays as it
-// was read (core/graph/shapes.h).
+// was read (ShapeOverlay, above).
 //
 //   nodes       callable nodes, the ones that are split. Ids 0..node_count()-1 in topological
 //               order, so "earlier" is "<". This order is the *model order*.
@@ -379,6 +380,36 @@ struct RunOrder {
   std::string memory;    // what they share, for messages
 };
 
+// How a state of the model changes from step to step (core/graph/state.h).
+enum class StateKind : std::uint8_t {
+  replaced,  // the output has the sizes of the input
+  grows,     // the output is longer on one axis
+  appended,  // the output is what is new on one axis alone
+  constant,  // it passes through, or no output changes it
+};
+
+// The output of a step that is the input of the next one.
+struct StatePair {
+  ValueId input = kNone<ValueId>;   // an input of the model, or a parameter that it writes
+  ValueId output = kNone<ValueId>;  // kNone: no output changes the input
+  StateKind kind = StateKind::replaced;
+  std::uint32_t axis = 0;  // of `grows` and `appended`
+  bool is_result = false;  // the output is also another output of the model
+};
+
+// An input that looks like state, whose output is one of several or whose outputs are those of others, too.
+struct OpenState {
+  ValueId input = kNone<ValueId>;
+  std::vector<ValueId> candidates;
+  // Names say nothing: the only output that fits by type and sizes.
+  bool is_by_sizes = false;
+};
+
+struct FoundState {
+  std::vector<StatePair> pairs;
+  std::vector<OpenState> open;
+};
+
 // The vectors behind a graph, which all its copies share.
 struct GraphRecords;
 
@@ -429,6 +460,13 @@ class Graph {
   Graph with_shapes(const ShapeOverlay& shapes) const;
   // This graph with these orders between its nodes, which every pass keeps. Linear in them.
   Graph with_order(std::span<const RunOrder> order) const;
+  // This graph with this state, each input and output of which is in one pair. Linear in it.
+  Graph with_state(FoundState state) const;
+  const FoundState& state() const;
+  // The pair that has the value as its input or output; null for nearly all values.
+  const StatePair* state_of(ValueId id) const {
+    return state_ == nullptr ? nullptr : find_state_of(id);
+  }
   // The parameter that this one is another name for (tied weights, two reads of one attribute); the
   // parameter itself when it is not an alias. Count bytes of parameters once by this id.
   ValueId canonical_parameter(ValueId id) const;
@@ -454,9 +492,16 @@ class Graph {
     std::vector<NodeId> followers, leaders;
   };
 
+  struct StateRecords {
+    FoundState found;
+    std::unordered_map<std::uint32_t, std::uint32_t> pair_of;  // by value
+  };
+  const StatePair* find_state_of(ValueId id) const;
+
   std::shared_ptr<const GraphRecords> records_;
   std::shared_ptr<const OtherShapes> other_shapes_;  // null: the values are those of records_
   std::shared_ptr<const OrderEdges> order_;          // null: data alone orders the nodes
+  std::shared_ptr<const StateRecords> state_;        // null: the model has no state
   // Views of the above: what is read often is one step away.
   std::size_t node_count_ = 0;
   std::size_t constant_count_ = 0;
@@ -537,7 +582,7 @@ bool is_random_op(std::string_view op);
 // the file, and before it by those that precede it, though no data goes between them. Views of a
 // tensor, and the results of writes, share its memory.
 //
-// torch.export programs have schemas, which say more: formats/models/pt2/effects.h.
+// torch.export programs have schemas, which say more: formats/pt2/pt2.h, "effects".
 
 // Ascending by the later node. Empty for most graphs. Linear in operands, near enough.
 std::vector<RunOrder> order_of_writes(const Graph& graph);

@@ -528,6 +528,7 @@ Adjacency GraphBuilder::State::waits_for() const {
 }
 
 void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) {
+  // Eight names are a few lines of a terminal, and enough to find the cycle in the model.
   constexpr std::size_t kShown = 8;
   std::string text = "the nodes form a cycle: ";
   for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {

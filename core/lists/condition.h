@@ -162,7 +162,7 @@ std::string value_key(const AttributeValue& value);
 //   node[0].attr.axis == node[2].attr.axis
 //
 // A relation is a list of terms. Operands come before the terms that use them, and the last term is
-// the whole relation. The grammar is at parse_relation(), the meaning in relation_value.h.
+// the whole relation. The grammar is at parse_relation(), the meaning at "relation value" below.
 
 struct RelationTerm {
   enum class Kind : std::uint8_t {
@@ -399,7 +399,7 @@ std::string found_type_text(ValueType type, DType dtype);
 //
 // Evaluates a relation for a node, or for the nodes of a pattern.
 //
-// An attribute has its effective value (core/condition/attribute_value.h). If the node does not
+// An attribute has its effective value ("attribute value" above). If the node does not
 // have an input, its `given` is 0 and its other properties are unknown. A dim that is not fixed is
 // unknown, and so is what is computed from it. `scales` of a tensor that is not quantised is 0, and
 // its `scale` and `zero_point` are unknown.

@@ -279,6 +279,8 @@ bool PatternSearch::is_over() {
 }
 
 void PatternSearch::note(PatternMiss miss) {
+  // More than there are kinds, so that one more node placed outweighs any kind: the miss that came
+  // furthest is the one that is reported.
   constexpr int kKinds = 16;
   miss.placed = placed_;
   const int rank = miss.kind == PatternMiss::Kind::too_long

@@ -658,6 +658,7 @@ struct Operator {
   Kind kind;
   int binds;  // the higher, the tighter
 };
+// Only the order counts: `or` is 0, `and` 1, and what computes is above what compares.
 constexpr int kCompares = 3;
 constexpr int kNegates = 2;  // `not` binds looser than a comparison
 constexpr std::array<Operator, 13> kOperators = {{

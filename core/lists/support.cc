@@ -482,6 +482,8 @@ class Matcher {
     return found->second;
   }
 
+  // More conditions than a rule can have: a rule for another opset is the nearest only if there is
+  // no other.
   static constexpr std::size_t kOtherOpset = 1U << 20U;
   static constexpr std::size_t kMostCompared = 1000;               // rules, for the nearest of many
   static constexpr std::uint64_t kMostStepsToNearest = 4'000'000;  // in search of near patterns

@@ -533,7 +533,7 @@ class RulesByOp {
   }
 
   // The rules for which names_op() is true, ascending. O(length of the op), plus a match for each
-  // glob whose window (glob.h) is in the op.
+  // glob whose window (GlobSet, above) is in the op.
   RuleIndices names(std::string_view domain, std::string_view op) const;
 
  private:
@@ -553,7 +553,7 @@ class RulesByName {
   bool empty() const { return exact_.empty() && globs_.empty(); }
 
   // The rules for which names_node() is true, ascending. O(length of the name), plus a match for
-  // each glob whose window (glob.h) is in the name.
+  // each glob whose window (GlobSet, above) is in the name.
   RuleIndices matches(std::string_view node_name) const;
 
  private:
@@ -784,7 +784,7 @@ std::optional<Reason> failed_part_condition(const Graph& graph, std::span<const 
 // A list that is about a runtime's graph (SupportList::view) judges a node as what it is there: as the
 // node that it becomes a part of, or, if no rule names its op, by the nodes of its function's body.
 //
-// A list also accepts the nodes of each match of its patterns (core/support/list_patterns.h), unless
+// A list also accepts the nodes of each match of its patterns ("list patterns" above), unless
 // it denies one of them. If every list must accept a node, a match counts only when all lists accept
 // all of its nodes.
 
@@ -825,7 +825,7 @@ std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
                                                           std::span<const SupportList> lists,
                                                           const OpFacts& facts);
 
-// Which rule accepts a node, for explanations. The matching itself is in core/support/support.cc.
+// Which rule accepts a node, for explanations. The matching itself is in core/lists/support.cc.
 struct AcceptingRule {
   // the first list that accepts the node, that is, none of its deny rules matches
   std::uint16_t list;

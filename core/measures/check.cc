@@ -363,6 +363,7 @@ class Evaluator {
     if (!limits_.qps) return;
     Gate gate{.kind = GateKind::min_qps, .limit = *limits_.qps, .actual = facts_.now.qps};
     if (gate.actual) gate.verdict = verdict_of(*gate.actual >= gate.limit);
+    if (!facts_.now.has_link) gate.verdict = GateVerdict::not_known;
     gates_.push_back(std::move(gate));
     leave_open_unless_failed();
   }
@@ -422,6 +423,8 @@ class Evaluator {
     gate.baseline = before.latency_us;
     if (gate.actual) {
       constexpr double kRounding = 1e-12;
+      // The limit is a product and the time is a sum: equal numbers may differ in the last digit,
+      // and that is no regression.
       gate.verdict = verdict_of(*gate.actual <= gate.limit + kRounding * gate.limit);
     }
   }

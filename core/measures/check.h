@@ -99,7 +99,7 @@ struct Comparison {
 Comparison compare(const Graph& graph, const NamedPlaces& before, const std::vector<Step>& trail);
 
 // Trail: the steps from an earlier result to the present one, found by splitting the present graph
-// again with the inputs of the earlier result. core/study/comparison.h says what they are used for.
+// again with the inputs of the earlier result. "comparison" above says what they are used for.
 
 // The inputs of the earlier result, as far as they are known. Facts are those of the model's
 // format.

@@ -26,15 +26,12 @@ bool has_unknown_dim(const Graph& graph, ValueId value) {
 
 }  // namespace
 
-Measures measure(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                 const Preview& preview, std::span<const Target> targets) {
+Measures measure(const Partition& partition, const Preview& preview,
+                 std::span<const Target> targets) {
   const Coverages& coverage = preview.coverage;
   Measures measures{.nodes = coverage.nodes,
                     .flops = coverage.flops,
                     .parameter_bytes = coverage.parameter_bytes};
-  const auto is_unknown = [&](ValueId value) {
-    return graph.value(value).is_tensor() && !value_bytes(graph, value);
-  };
   for (const PartId part : partition.parts()) {
     if (!partition.is_acc(part)) {
       measures.cpu_nodes += partition.nodes(part).size();
@@ -44,11 +41,12 @@ Measures measure(const Graph& graph, const Partition& partition, const Boundarie
     const PartNumbers& numbers = preview.parts[part];
     measures.boundary_bytes = saturating_add(
         measures.boundary_bytes, saturating_add(numbers.input_bytes, numbers.output_bytes));
-    for (const auto values : {boundaries.inputs[part], boundaries.outputs[part]}) {
-      if (std::ranges::any_of(values, is_unknown)) measures.is_boundary_known = false;
+    for (const Hazard& hazard : numbers.hazards) {
+      if (hazard.kind == Hazard::Kind::unknown_bytes) measures.is_boundary_known = false;
     }
   }
   if (preview.bound) measures.qps = preview.bound->shared_qps;
+  measures.has_link = !preview.link.is_none;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const DeviceNumbersOfSplit& own = preview.by_device.devices[i];
     measures.targets.push_back({
@@ -84,6 +82,7 @@ class ResidencyPlanner {
       : graph_(graph),
         partition_(partition),
         boundaries_(boundaries),
+        state_(graph, partition),
         targets_(target_count(partition), Held(graph.value_count())) {}
 
   ResidencyPlan run() && {
@@ -127,11 +126,10 @@ class ResidencyPlanner {
   void pass(PartId part) {
     Held& held = held_by(part);
     for (const ValueId value : boundaries_.inputs[part]) {
-      if (held.held.contains(value)) {
+      if (held.held.contains(value) || state_.is_there(part, value)) {
         plan_.resident.items.push_back(value);
-      } else {
-        take(value, held);
       }
+      take(value, held);
     }
     for (const ValueId value : boundaries_.outputs[part]) take(value, held);
     if (plan_.peak_part == kNone<PartId> || held.bytes > plan_.peak_bytes) {
@@ -149,7 +147,8 @@ class ResidencyPlanner {
   void settle(ValueId value, PartId part) {
     Held& held = held_by(part);
     const PartId last = held.last_reader[value];
-    if (last != kNone<PartId> && index(last) > index(part)) {
+    const bool is_for_next_step = state_.stays(value) || state_.is_there(part, value);
+    if (is_for_next_step || (last != kNone<PartId> && index(last) > index(part))) {
       plan_.keep.items.push_back(value);
     } else if (held.held.erase(value)) {
       held.bytes -= bytes_of(value);
@@ -157,11 +156,18 @@ class ResidencyPlanner {
     }
   }
 
-  std::uint64_t bytes_of(ValueId value) const { return value_bytes(graph_, value).value_or(0); }
+  // State that is written in place takes what it took before.
+  std::uint64_t bytes_of(ValueId value) const {
+    const StatePair* const pair = graph_.state_of(value);
+    const bool is_there =
+        pair != nullptr && value == pair->output && is_written_in_place(graph_, *pair);
+    return is_there ? 0 : value_bytes(graph_, value).value_or(0);
+  }
 
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
+  const StateOnDevices state_;
   std::vector<Held> targets_;
   ResidencyPlan plan_;
 };
@@ -343,6 +349,7 @@ class DeviceCounter {
         boundaries_(boundaries),
         parts_(parts),
         host_(target_count),
+        state_(graph, partition),
         read_by_host_(graph.value_count()) {
     result_.devices.resize(host_ + 1);
     result_.bytes.resize((host_ + 1) * (host_ + 1));
@@ -351,7 +358,9 @@ class DeviceCounter {
 
   DevicesOfSplit run() && {
     for (const PartId part : partition_.parts()) count_part(part);
-    for (const ValueId value : graph_.outputs()) count_read(value, host_);
+    for (const ValueId value : graph_.outputs()) {
+      if (state_.is_result(value)) count_read(value, host_);
+    }
     for (std::size_t device = 0; device <= host_; ++device) count_parameters(device);
     return std::move(result_);
   }
@@ -371,7 +380,9 @@ class DeviceCounter {
     for (const Hazard& hazard : parts_[part].hazards) {
       numbers.has_unknown_bytes |= hazard.kind == Hazard::Kind::unknown_bytes;
     }
-    for (const ValueId value : boundaries_.inputs[part]) count_read(value, device_of(part));
+    for (const ValueId value : boundaries_.inputs[part]) {
+      if (!state_.is_there(part, value)) count_read(state_.moved(value), device_of(part));
+    }
   }
 
   void count_read(ValueId value, std::size_t reader) {
@@ -407,6 +418,7 @@ class DeviceCounter {
   const Boundaries& boundaries_;
   const PerPart<PartNumbers>& parts_;
   const std::size_t host_;
+  const StateOnDevices state_;
   ValueSet read_by_host_;
   DevicesOfSplit result_;
 };
@@ -461,6 +473,7 @@ class Previewer {
         boundaries_(boundaries),
         targets_(targets),
         needed_constants_(graph, boundaries),
+        state_(graph, partition),
         in_part_(graph.value_count()) {
     preview_.link = link;
     preview_.parts = PerPart<PartNumbers>(partition.count());
@@ -486,10 +499,12 @@ class Previewer {
     using Kind = Hazard::Kind;
     PartNumbers& numbers = preview_.parts[part];
     for (const ValueId value : boundaries_.inputs[part]) {
-      numbers.input_bytes =
-          saturating_add(numbers.input_bytes, bytes_over_link(part, value, Kind::non_tensor_input));
+      if (state_.is_there(part, value)) continue;
+      numbers.input_bytes = saturating_add(
+          numbers.input_bytes, bytes_over_link(part, state_.moved(value), Kind::non_tensor_input));
     }
     for (const ValueId value : boundaries_.outputs[part]) {
+      if (state_.stays(value)) continue;
       numbers.output_bytes = saturating_add(numbers.output_bytes,
                                             bytes_over_link(part, value, Kind::non_tensor_output));
     }
@@ -497,7 +512,7 @@ class Previewer {
     if (partition_.is_acc(part) && most > 0) {
       const Link& link =
           targets_.empty() ? preview_.link : targets_[index(partition_.target(part))].link;
-      numbers.qps = link.bytes_per_second / static_cast<double>(most);
+      if (!link.is_none) numbers.qps = link.bytes_per_second / static_cast<double>(most);
     }
   }
 
@@ -573,6 +588,7 @@ class Previewer {
   const Boundaries& boundaries_;
   std::span<const Target> targets_;
   NeededConstants needed_constants_;
+  const StateOnDevices state_;
   ValueSet in_part_;  // parameters of the current part
   Preview preview_;
 };

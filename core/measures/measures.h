@@ -154,6 +154,7 @@ struct Measures {
   bool is_boundary_known = true;  // every tensor that enters or leaves one has a known size
   // That the link allows when all parts share it; nullopt: it bounds no accelerator part.
   std::optional<double> qps = {};
+  bool has_link = true;                   // false: the lists say that their device has none
   std::optional<double> latency_us = {};  // of one inference; nullopt: unknown
   std::optional<double> all_cpu_us = {};  // without an accelerator; nullopt: unknown
   // Of profiles' kernels that match no node; both figures may lack up to the CPU's.
@@ -166,8 +167,8 @@ struct Measures {
 };
 
 // Linear.
-Measures measure(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                 const Preview& preview, std::span<const Target> targets = {});
+Measures measure(const Partition& partition, const Preview& preview,
+                 std::span<const Target> targets = {});
 
 // Tensors of the graph (inputs and outputs of nodes) whose rank, or the size of a dim, is unknown,
 // in the order of their ids. A symbolic dim is unknown. Linear.

@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kMostSizes = 24;
 constexpr std::size_t kMostOpsets = 4;
 // An option is proposed when an inference takes 3% less time, the least gain for which estimates move nodes,
-// too (split.cc). Without times it has to win clearly, since bytes and work are only signs of time: guesses.
+// too (core/split/split.cc). Without times it has to win clearly, since bytes and work are only signs of
+// time. Chosen, not measured.
 constexpr double kLessTime = 0.97;
 constexpr double kMostWorkLost = 0.01;
 constexpr double kWorkGained = 0.10;

@@ -51,7 +51,7 @@ AccNodes find_acc_nodes(const Graph& graph, const Support& support, const SplitO
 //
 // A group with a member outside the accelerator set is dissolved: its members leave the set.
 
-// Groups are on the accelerator, but for those of core/split/node_ties.h.
+// Groups are on the accelerator, but for those that keep_sets_whole() adds.
 struct Fusions {
   PerNode<GroupId> group_of;  // kNone: in no group
   std::vector<std::uint32_t> member_begin;

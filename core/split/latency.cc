@@ -120,6 +120,54 @@ DeviceUse device_use(const Graph& graph, const Partition& partition, const Laten
   return use;
 }
 
+// ---- state on devices ----
+
+StateOnDevices::StateOnDevices(const Graph& graph, const Partition& partition)
+    : graph_(graph), partition_(partition) {
+  for (const StatePair& pair : graph.state().pairs) {
+    if (pair.output == kNone<ValueId> || pair.is_result) continue;
+    const bool is_elsewhere = is_read_elsewhere(pair);
+    // A parameter that the model writes is no input of parts, so that it cannot be sent to them.
+    if (!is_elsewhere || !graph.is_parameter(pair.input)) is_handed_on_.insert(index(pair.output));
+    const PartId home = this->home(pair.input);
+    const bool is_read_now = std::ranges::any_of(graph.users(pair.output), [&](NodeId user) {
+      return partition_.part_of[user] != home && !reads_shape_alone(graph_, user);
+    });
+    if (!is_elsewhere && !is_read_now) stays_.insert(index(pair.output));
+  }
+}
+
+bool StateOnDevices::is_read_elsewhere(const StatePair& pair) const {
+  const PartId home = this->home(pair.input);
+  if (home == kNone<PartId>) return false;
+  return std::ranges::any_of(graph_.users(pair.input), [&](NodeId user) {
+    return !is_on_one_device(partition_.part_of[user], home) && !reads_shape_alone(graph_, user);
+  });
+}
+
+PartId StateOnDevices::home(ValueId input) const {
+  const StatePair* const pair = graph_.state_of(input);
+  if (pair == nullptr || !is_written(graph_, *pair)) return kNone<PartId>;
+  return partition_.part_of[graph_.value(pair->output).producer];
+}
+
+ValueId StateOnDevices::moved(ValueId input) const {
+  const StatePair* const pair = graph_.state_of(input);
+  const bool is_state = pair != nullptr && is_written(graph_, *pair) && pair->input == input;
+  return is_state && value_bytes(graph_, pair->output) ? pair->output : input;
+}
+
+bool StateOnDevices::is_there(PartId part, ValueId input) const {
+  const StatePair* const pair = graph_.state_of(input);
+  if (pair == nullptr) return false;
+  const PartId home = this->home(input);
+  const bool is_kept =
+      input == pair->input && (home == kNone<PartId> || is_on_one_device(home, part));
+  return is_kept || std::ranges::none_of(graph_.users(input), [&](NodeId user) {
+           return partition_.part_of[user] == part && !reads_shape_alone(graph_, user);
+         });
+}
+
 // ---- latency ----
 //
 // Steps:
@@ -145,6 +193,7 @@ class LinkCounter {
         keeps_(input.residency == Residency::on),
         target_count_(input.target_count()),
         direct_us_(direct_costs(input)),
+        state_(graph, partition),
         goes_up_(graph.value_count()) {
     if (keeps_) on_target_.assign(target_count_, ValueSet(graph.value_count()));
   }
@@ -175,6 +224,7 @@ class LinkCounter {
 
   // The part that makes the value; kNone: the caller gives it, or it is a constant.
   PartId home_of(ValueId value) const {
+    if (const PartId home = state_.home(value); home != kNone<PartId>) return home;
     const Value& record = graph_.value(value);
     const bool is_made =
         record.kind == ValueKind::node_output && graph_.nodes().contains(record.producer);
@@ -198,20 +248,26 @@ class LinkCounter {
   void find_what_goes_up() {
     for (const PartId part : partition_.parts()) {
       for (const ValueId value : boundaries_.inputs[part]) {
-        if (keeps_ && is_made_beside(value, part)) continue;
+        if ((keeps_ && is_made_beside(value, part)) || state_.is_there(part, value)) continue;
         const bool is_direct = partition_.is_acc(part) && direct_us(value, part) >= 0;
-        if (!is_direct) goes_up_.insert(value);
+        if (!is_direct) goes_up_.insert(state_.moved(value));
       }
     }
-    for (const ValueId value : graph_.outputs()) goes_up_.insert(value);
+    for (const ValueId value : graph_.outputs()) {
+      if (state_.is_result(value)) goes_up_.insert(value);
+    }
   }
 
   void count(PartId part, LinkBytes& bytes) {
     ValueSet* const held = keeps_ ? &on_target_[index(partition_.target(part))] : nullptr;
     for (const ValueId value : boundaries_.inputs[part]) {
-      if (held != nullptr && !held->insert(value)) continue;
+      if (state_.is_there(part, value)) continue;
+      const ValueId moved = state_.moved(value);
+      // What the part reads of this step and of the one before is one state.
+      if (moved != value && reads_elements(part, moved)) continue;
+      if (held != nullptr && !held->insert(moved)) continue;
       const double us = direct_us(value, part);
-      const std::uint64_t size = bytes_of(value, bytes);
+      const std::uint64_t size = bytes_of(moved, bytes);
       (us < 0 ? bytes.in : bytes.direct) += size;
       if (us > 0) bytes.direct_us += us * static_cast<double>(size);
     }
@@ -219,6 +275,12 @@ class LinkCounter {
       if (held != nullptr) held->insert(value);
       if (goes_up_.contains(value)) bytes.out += bytes_of(value, bytes);
     }
+  }
+
+  bool reads_elements(PartId part, ValueId value) const {
+    return std::ranges::any_of(graph_.users(value), [&](NodeId user) {
+      return partition_.part_of[user] == part && !reads_shape_alone(graph_, user);
+    });
   }
 
   std::uint64_t bytes_of(ValueId value, LinkBytes& into) const {
@@ -234,6 +296,7 @@ class LinkCounter {
   const bool keeps_;  // residency
   const std::size_t target_count_;
   const std::vector<double> direct_us_;
+  const StateOnDevices state_;
   ValueSet goes_up_;
   std::vector<ValueSet> on_target_;  // by target, only with residency: received or made there
 };

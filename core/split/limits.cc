@@ -891,10 +891,12 @@ class Appraiser {
 
   Worth worth_of(PartId part) const {
     Worth worth;
-    for (const auto* const side : {&boundaries_.inputs, &boundaries_.outputs}) {
-      for (const ValueId value : (*side)[part]) {
-        worth.link_bytes += value_bytes(graph_, value).value_or(0);
-      }
+    const StateOnDevices state(graph_, partition_);
+    for (const ValueId value : boundaries_.inputs[part]) {
+      if (!state.is_there(part, value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
+    }
+    for (const ValueId value : boundaries_.outputs[part]) {
+      if (!state.stays(value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
     }
     double seconds = 0;
     for (const NodeId node : partition_.nodes(part)) {
@@ -902,7 +904,8 @@ class Appraiser {
       seconds += seconds_of(node);
     }
     const double link_seconds =
-        static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
+        basis_.link.is_none ? 0
+                            : static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
     if (basis_.latency != nullptr) worth.reason = latency_reason(part);
     switch (options_.keep_by) {
       case KeepBy::latency:

@@ -241,15 +241,15 @@ class Splitter {
     const bool is_for_energy = options_.place_goal == PlaceGoal::energy;
     const std::vector<EnergyNumbers> energy =
         is_for_energy ? energy_numbers(latency) : std::vector<EnergyNumbers>();
-    TargetsPlaced placed =
-        place_on_targets(graph_, {.latency = latency,
-                                  .energy = energy,
-                                  .targets = request_.targets,
-                                  .alone = alone,
-                                  .sets = sets_,
-                                  .required = input_.required,
-                                  .required_on = input_.required_on,
-                                  .allow_non_tensor = options_.allow_non_tensor});
+    TargetsPlaced placed = place_on_targets(graph_, {.latency = latency,
+                                                     .energy = energy,
+                                                     .targets = request_.targets,
+                                                     .alone = alone,
+                                                     .sets = sets_,
+                                                     .required = input_.required,
+                                                     .required_on = input_.required_on,
+                                                     .allow_non_tensor = options_.allow_non_tensor,
+                                                     .found = input_.found});
     device_of_ = std::move(placed.device_of);
     groups_ = std::move(placed.groups);
     placement_ = placed.numbers;

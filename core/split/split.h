@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/base.h"
@@ -19,6 +20,7 @@
 #include "core/cost/cost.h"
 #include "core/devices/devices.h"
 #include "core/graph/graph.h"
+#include "core/graph/state.h"
 #include "core/lists/support.h"
 #include "core/split/groups.h"
 #include "core/split/options.h"
@@ -280,6 +282,40 @@ Fusions keep_sets_whole(const Graph& graph, std::span<const std::vector<NodeId>>
 // Refuses a split that has nodes of one set in several partitions; names the partitions and up to
 // six of the nodes. Linear in the sets.
 Status<> check_whole(const Graph& graph, const Partition& partition, const NodeTies& ties);
+
+// ---- state on devices ----
+//
+// State of the model stays on the device that writes it, from step to step: it crosses the link only to readers on
+// other devices, and a reader of its shape alone needs no byte of it.
+
+class StateOnDevices {
+ public:
+  // Linear in the state and its readers. The graph and the partition must outlive it.
+  StateOnDevices(const Graph& graph, const Partition& partition);
+
+  // True of an input of the part that is not sent to it.
+  bool is_there(PartId part, ValueId input) const;
+  // True of an output of the model that no other device reads, in this step or the next.
+  bool stays(ValueId output) const { return stays_.contains(index(output)); }
+  // Whether the caller reads an output of the model besides handing it to the next step.
+  bool is_result(ValueId output) const { return !is_handed_on_.contains(index(output)); }
+  // The value that moves where a part reads `input`: of state the output of the step before.
+  ValueId moved(ValueId input) const;
+  // The part that writes the state that `input` is; kNone: it is no state, or never written.
+  PartId home(ValueId input) const;
+
+ private:
+  bool is_read_elsewhere(const StatePair& pair) const;
+  // Each stage of a pipeline is a device.
+  bool is_on_one_device(PartId one, PartId other) const {
+    return one == other ||
+           (!partition_.devices.empty() && partition_.target(one) == partition_.target(other));
+  }
+
+  const Graph& graph_;
+  const Partition& partition_;
+  std::unordered_set<std::uint32_t> stays_, is_handed_on_;
+};
 
 // ---- latency ----
 //
@@ -612,8 +648,8 @@ struct KeepBasis {
 KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
                                   const SplitOptions& options, const KeepBasis& basis);
 
-// The minimum size of accelerator subgraphs with the least time of an inference; of equals the
-// smallest, at least 1. Tries each size that occurs, at most 64 of them. Linear for each.
+// The minimum size of accelerator subgraphs with the least time of an inference; the smallest
+// on a tie, at least 1. Tries each size that occurs, at most 64 of them. Linear for each.
 std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
                              const LatencyInput& input);
 
@@ -765,6 +801,7 @@ struct TargetPlaceRequest {
   const NodeSet* required = nullptr;          // nodes that stay on some target; null: none
   std::span<const std::vector<NodeId>> required_on = {};  // by target: nodes that stay there
   bool allow_non_tensor = false;
+  FoundPlacements* found = nullptr;  // of earlier requests; null: it is searched
 };
 
 // The rounds of a placement, by node.

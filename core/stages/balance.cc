@@ -724,6 +724,7 @@ BalanceResult result_of(PortfolioAnswer answer, const Deadline& deadline) {
   result.bound = std::min(answer.bound.objective, result.objective);
   result.certificate = std::move(answer.bound.certificate);
   // A bound is rounded down by 1e-9, so a nearer one counts as equal.
+  // Four times the 1e-9: the objective, too, is a sum of rounded numbers.
   if (result.bound >= result.objective * (1 - 4e-9)) result.bound = result.objective;
   result.gap = result.bound > 0 ? result.objective / result.bound - 1 : 0;
   for (std::size_t i = 0; i < answer.curve.size(); ++i) {

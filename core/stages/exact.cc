@@ -636,6 +636,8 @@ Bound flow_bound(const Instance& instance, const BoundOptions& options) {
 
 Ideals::Ideals(const Instance& instance)
     : instance_(instance), words_(instance.size() / 64 + 1), table_(1024, kNoItem) {
+  // A code for each group, and the sum of the codes of its groups is an ideal's hash: a group that
+  // joins costs one addition. The start is the digits of pi; any other would do.
   std::uint64_t code = 0x243F6A8885A308D3U;
   for (std::size_t group = 0; group < instance.size(); ++group) {
     code = (code ^ (code >> 29U)) * 0xBF58476D1CE4E5B9U + 0x9E3779B97F4A7C15U;
@@ -689,6 +691,7 @@ void Ideals::find_ready(std::uint32_t ideal) {
 }
 
 std::uint32_t Ideals::find_or_add(std::uint64_t hash) {
+  // At most half full: with linear probing, a search then ends after a few slots.
   if (hash_.size() * 2 >= table_.size()) grow_table();
   std::size_t slot = hash & (table_.size() - 1);
   while (table_[slot] != kNoItem) {
@@ -927,6 +930,7 @@ class ExactSearch {
   // Prices the stage by kind; false when neither it nor a larger one can be below the limit.
   bool price() {
     ++stages_tried_;
+    // So rarely that neither the report nor the clock shows in the time of the search.
     if (stages_tried_ % 65536 == 0) {
       tell(options_.progress, {"searching exactly", "stages", stages_tried_, options_.most_stages});
     }
@@ -1045,6 +1049,7 @@ class ExactSearch {
 
 ExactResult exact_search(const Instance& instance, const ExactOptions& options) {
   const std::size_t states = instance.fleet->state_count();
+  // A choice holds both in 16 bits, and one value of them says that a device was skipped.
   if (states > 0x7FFF || instance.fleet->kinds().size() > 0x7FFF) return {};
   const std::size_t most = std::min(options.most_ideals, kMostCells / states);
   const auto ideals = Ideals::enumerate(instance, most);

@@ -502,6 +502,7 @@ class LongOrder {
     for (std::uint32_t i = 1; i < size(); ++i) {
       if (earliest[order_[i]] != earliest[order_[i - 1]]) changes_.push_back(i);
     }
+    // As many ends again as there are blocks would make the program what blocks are there to avoid.
     if (changes_.size() > kRoughBlocks) changes_.clear();
   }
 
@@ -534,6 +535,8 @@ class LongOrder {
     weight_before_.assign(order_.size() + 1, 0);
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const std::uint32_t group = order_[i];
+      // The count has a quarter of the weight of the time: a long run of groups that cost nothing
+      // still gets ends of blocks, among which the transfers choose. Chosen, not measured.
       weight_before_[i + 1] = weight_before_[i] + instance_.time[group] / time + 0.25 / count +
                               (instance_.fleet->has_caps() ? instance_.bytes[group] / bytes : 0);
     }
@@ -555,6 +558,8 @@ class Refinement {
     try_blocks(kRoughBlocks);
     try_blocks(kFineBlocks);
     if (best_.objective == kUnlimited) return best_;
+    // Eight fine blocks on either side of a cut, then a quarter of that, until every place is
+    // tried: the best end of a block is seldom further from the best place than a few blocks.
     auto reach = static_cast<std::uint32_t>(8 * (line_.size() / kFineBlocks + 1));
     while (refine(reach)) reach /= 4;
     return std::move(best_);
@@ -570,6 +575,9 @@ class Refinement {
   // Tries the places within `reach` of the cuts. False when every place has been tried.
   bool refine(std::uint32_t reach) {
     const std::size_t stages = std::max<std::size_t>(1, cuts_.size());
+    // The cuts share the blocks of one fine pass, so that a round costs the same with any number of
+    // stages; but eight places a cut at least, however many cuts there are: fewer would hardly move
+    // one.
     const auto per_cut = static_cast<std::uint32_t>(std::max<std::size_t>(8, kFineBlocks / stages));
     reach = std::max(reach, per_cut / 2);
     Ends ends;
@@ -610,6 +618,8 @@ Candidate cut_everywhere(const Instance& instance, const Order& order, LinearOpt
   if (order.size() > kRoughBlocks && options.below == kUnlimited) {
     const LongOrder line(instance, order);
     Ends ends;
+    // Only for a limit, which shortens the windows of the exact pass: half the blocks are a quarter
+    // of the pairs.
     line.pick(kRoughBlocks / 2, 0, line.size(), ends);
     ends = line.complete(std::move(ends), {});
     const Line blocks = make_line(instance, order, ends);

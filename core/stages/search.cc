@@ -349,6 +349,8 @@ class Annealing {
   double energy(const StageState& state, std::uint32_t stage, const Round& round) const {
     const double overflow = state.overflow(stage);
     const double load = state.load(stage) / round.scale + (overflow > 0 ? 1 + overflow : 0);
+    // The 24th power of 4 is 2.8e14: beside it a double still sees the stages of ordinary load,
+    // whose powers are about 1. Without the cap one misfit would hide all others.
     return power(std::min(load, 4.0), round.exponent);
   }
   std::uint32_t pick_group(const StageState& state);
@@ -363,6 +365,8 @@ class Annealing {
 
 // Three times in four, a group of the stage with the greatest energy.
 std::uint32_t Annealing::pick_group(const StageState& state) {
+  // The objective is the heaviest stage, so most moves that can help begin there. The fourth goes
+  // anywhere: a light stage may have to make room first. Both shares were chosen, not measured.
   if (random_.below(4) != 0) {
     const auto heaviest =
         static_cast<std::uint32_t>(std::ranges::max_element(energy_) - energy_.begin());
@@ -379,6 +383,8 @@ std::uint32_t Annealing::pick_stage(const StageState& state, std::uint32_t group
   const std::uint32_t from = state.stage_of(group);
   if (range.first >= range.last) return kNoItem;
   std::uint32_t to = range.first + random_.below(range.last - range.first + 1);
+  // A move to a neighbour changes what crosses one border only; a jump is what takes a group past a
+  // stage that is full.
   if (random_.below(8) != 0) {
     const bool down = (random_.next() >> 63U) != 0;
     if (down ? from == range.first : from == range.last) return kNoItem;
@@ -394,6 +400,8 @@ void Annealing::note_if_best(const StageState& state, Candidate& best) const {
     if (state.overflow(stage) > 0) return;
     greatest = std::max(greatest, state.load(stage));
   }
+  // Sums that groups were added to and taken from again differ in their last digits: without the
+  // margin the same stages would be noted as better over and over.
   if (greatest >= best.objective * (1 - 1e-12)) return;
   best.objective = greatest;
   best.stage_of = state.stages();
@@ -408,12 +416,15 @@ Candidate Annealing::run(const Candidate& start, std::vector<double> reserve, co
   Candidate best;
   best.kind_of_stage = start.kind_of_stage;
   for (std::uint64_t move = 0; move < round.moves; ++move) {
+    // So rarely that asking for the time costs nothing beside the moves, and so often that a limit
+    // of seconds holds.
     if (move % 4096 == 0) {
       tell(options_.progress,
            {"improving stages", "moves", round.moves_before + move, options_.moves});
       if (options_.deadline != nullptr && options_.deadline->has_passed()) break;
     }
     const double done = static_cast<double>(move) / static_cast<double>(round.moves);
+    // Not down to 0, since the temperature divides.
     const double temperature = round.temperature * (1 - done) + 1e-4;
     const std::uint32_t group = pick_group(state);
     const std::uint32_t to = pick_stage(state, group);
@@ -466,12 +477,17 @@ class LocalSearch {
 
  private:
   Annealing::Round next_round() const {
+    // Temperatures are in units of the energy of a stage at the best load. Each round in vain is
+    // colder than the one before; after three it is hot again, as it is after a gain. The exponents
+    // take turns whatever comes: 24 is nearly the greatest load, and under 4 groups pass through
+    // full stages. Chosen, not measured one by one.
     static constexpr std::array<double, 3> kTemperatures = {0.3, 0.1, 0.02};
     static constexpr std::array<unsigned, 3> kExponents = {24, 10, 4};
     return {
         .scale = std::min(best_.objective, scale_),
         .exponent = kExponents[rounds_ % 3],
         .temperature = kTemperatures[without_gain_ % 3],
+        // Some 200 tries for each group; small problems get more, as a round costs them nothing.
         .moves = std::min<std::uint64_t>(20'000 + 200 * instance_.size(), options_.moves - tried_),
         .moves_before = tried_};
   }
@@ -492,6 +508,8 @@ class LocalSearch {
       return;
     }
     ++without_gain_;
+    // Two times in three from the result, though it is worse: always from the best, the search
+    // would stay around it.
     current_ = random_.below(3) == 0 ? best_ : std::move(found);
     if (random_.below(2) == 0) stir();
   }
@@ -504,6 +522,7 @@ class LocalSearch {
   }
 
   bool is_better(Candidate& found) const {
+    // A gain in the tenth digit is rounding, and would start the temperatures anew.
     if (!(found.objective < best_.objective * (1 - 1e-9))) return false;
     if (!instance_.has_activations) return true;
     found.objective = check(instance_, found).objective;
@@ -514,11 +533,15 @@ class LocalSearch {
     const Order order = order_of(best_, base_);
     const auto count = static_cast<double>(order.size());
     double reach = count;
+    // From the whole order down to 0.15% of it (0.8 to the power of 29), each size as likely: at
+    // first large disturbances help, near the optimum only small ones, and nobody knows which of
+    // the two holds now.
     for (std::uint32_t i = random_.below(30); i > 0; --i) reach *= 0.8;
     std::vector<double> key(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       key[order[i]] = static_cast<double>(i) + reach * (random_.unit() - 0.5);
     }
+    // A start may be half as heavy again as the best; the limit is there to keep the cut quick.
     const Candidate cut = cut_order(instance_, order_by_key(instance_, key),
                                     {.below = best_.objective * 1.5, .memory_scale = 1});
     if (cut.objective < kUnlimited) current_ = cut;
@@ -617,6 +640,7 @@ class LocalSearch {
 
 }  // namespace
 
+// 31 years: far beyond, the clock's count of nanoseconds would overflow.
 Deadline::Deadline(double seconds) : limited_(seconds < 1e9) {
   if (!limited_) return;
   at_ = std::chrono::steady_clock::now() +
@@ -798,6 +822,9 @@ constexpr double kTight = 2e-9;  // bounds are rounded down by 1e-9
 // every machine. The first exact search is small whatever the effort: where a graph has few ideals it proves
 // the optimum before the local search has begun.
 Budget budget_for(Effort effort, std::size_t groups) {
+  // Chosen together, not tuned one by one. tests/bench/balance_main.cc holds what they give: the
+  // optimum of published settings to 1e-5 within a second and 200 MB, the other known optima to
+  // 1.001 at worst, and a million nodes in 2.5 s.
   const std::uint64_t scale = effort == Effort::low ? 1 : effort == Effort::normal ? 4 : 40;
   Budget budget{.moves = scale * std::min<std::uint64_t>(100'000 + 200 * groups, 500'000),
                 .flow_steps = scale * 10'000'000,
@@ -883,6 +910,8 @@ void Portfolio::cut_orders() {
 // again as if devices had less memory.
 void Portfolio::cut(const Order& order) {
   double scale = 1;
+  // Four tries, down to 80% of the memory (0.93 to the power of 3). An order whose true peak is
+  // further off is given up: another order comes next, and make_room() at the end.
   for (int attempt = 0; attempt < 4; ++attempt) {
     const Candidate found =
         cut_order(instance_, order, {.below = best_.objective, .memory_scale = scale});
@@ -908,6 +937,9 @@ void Portfolio::make_room() {
       return;
     }
   }
+  // As if devices had more memory, a tenth more each time, until an order can be cut: the local
+  // search then begins where little is lacking. At a million times the memory it is not memory that
+  // is in the way.
   for (double scale = 1.05; misfit_.objective == kUnlimited && scale < 1e6; scale *= 1.1) {
     for (const Order& order : orders_) {
       if (deadline_.has_passed()) return;
@@ -937,6 +969,8 @@ void Portfolio::raise_bound() {
 
 void Portfolio::search_exactly(std::uint64_t most_stages) {
   if (budget_.ideals == 0) return;
+  // Only for what is better by more than rounding: a search that ends without it proves the present
+  // answer best.
   ExactResult exact = exact_search(instance_, {.below = best_.objective * (1 - 1e-9),
                                                .most_ideals = budget_.ideals,
                                                .most_stages = most_stages,

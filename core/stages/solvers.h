@@ -708,7 +708,7 @@ Candidate candidate_of(const LineCut& cut, const Order& order,
                        std::span<const std::uint32_t> block_ends);
 
 // The best cut of an order. Exact while the line is short enough; longer lines are cut over blocks
-// around good places (see compressed.cc). The objective is kUnlimited when none is below `below`.
+// around good places (LongOrder in core/stages/linear.cc). The objective is kUnlimited when none is below `below`.
 Candidate cut_order(const Instance& instance, const Order& order, const LinearOptions& options);
 
 // The best objective with at most 1, 2, ... devices, over at most some hundred blocks.

@@ -15,6 +15,7 @@
 #include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
+#include "core/graph/state.h"
 
 namespace cleave {
 
@@ -1220,6 +1221,11 @@ class GraphBalanceMaker {
     if (options_.by == BalanceBy::time && producer != kNoItem) {
       net.cost = std::min(net.bytes / options_.link_bandwidth * kMicroseconds, kMostCost);
     }
+    // What is written where the state of the step before is takes no memory of its own.
+    const StatePair* const state = graph_.state_of(value);
+    const bool is_in_place =
+        state != nullptr && value == state->output && is_written_in_place(graph_, *state);
+    if (is_in_place) net.bytes = 0;
     made_.problem.nets.push_back(net);
     for (const NodeId reader : readers) made_.problem.consumers.add(index(reader));
     made_.problem.consumers.end_list();

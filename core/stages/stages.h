@@ -216,10 +216,10 @@ struct GraphCostOptions {
 };
 
 struct GraphBalance {
-  BalanceProblem problem;     // without devices; refers to the graph for names
-  std::size_t measured = 0;   // nodes whose time was measured
-  std::size_t scaled = 0;     // nodes whose estimate was scaled to these (core/cost/target_times.h)
-  double measured_share = 0;  // of all times that are balanced
+  BalanceProblem problem;         // without devices; refers to the graph for names
+  std::size_t measured = 0;       // nodes whose time was measured
+  std::size_t scaled = 0;         // nodes whose estimate was scaled to these (core/cost/cost.h)
+  double measured_share = 0;      // of all times that are balanced
   std::size_t unknown_costs = 0;  // nodes without any known cost: they cost 0
   // Nodes whose time is that of their bytes alone, since their FLOPs are not known, or the other way round; and
   // the first of them.

@@ -18,6 +18,7 @@ namespace {
 
 // Ids are 32 bits wide, and so are the tables of what nodes read and make.
 constexpr std::uint64_t kMostIds = 4'000'000'000;
+// Far above any file system, and the sum of two offsets still fits 64 bits.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62U;
 
 constexpr std::array<LimitRow, 7> kRows = {{
@@ -93,6 +94,8 @@ std::string beyond_limit(const ModelLimits& limits, std::uint64_t ModelLimits::*
 
 namespace {
 
+// A name of a model may have 65,536 bytes, and a file of JSON may be one line. What is shown fits a
+// terminal; 200 characters of a name are enough to find it.
 constexpr std::size_t kLineColumns = 100;
 constexpr std::size_t kQuotedCharacters = 200;
 
@@ -308,6 +311,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string_vi
 
 namespace {
 
+// What is wrong in one node is mostly wrong in all of them. Readers stop when it is reached
+// (is_full), so that a broken file of gigabytes is refused soon.
 constexpr std::size_t kMostFaults = 20;
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace cleave {
 // ---- limits ----
 //
 // Limits on what is read from a model: far above any known model, but low enough that no file can
-// make the reader run away. The table in limits.cc names them; `--limit nodes=N` sets one. Names
+// make the reader run away. The table in formats/base/faults.cc names them; `--limit nodes=N` sets one. Names
 // must be UTF-8, unless `--limit utf8=lenient` lets an ONNX model have others.
 
 // Whether names of an ONNX model may hold bytes that are not UTF-8.
@@ -106,7 +106,7 @@ std::string escaped_lines(std::string_view text);
 std::string escaped_in_quotes(std::string_view text);
 
 // The candidate nearest to `name` if it is near enough to be a misspelling, else empty: see
-// core/base/spelling.h.
+// core/base/words.h.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
 // ---- fault ----

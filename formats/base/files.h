@@ -175,7 +175,7 @@ class SourceFile {
   // Maps the file read-only. "-" is standard input: unless it is a regular file, it is first copied
   // to an unnamed temporary file, so that fd() works for writers in any case. Errors, with the
   // system's words: cannot be opened, is a folder. Throws std::bad_alloc when there is no address
-  // space left. While this object lives, the file is watched for changes: see input_watch.h.
+  // space left. While this object lives, the file is watched for changes: InputWatch, above.
   static Loaded<SourceFile> open(const std::string& path) { return open(path, kAnySize); }
   // Refuses a file with more bytes; reads little more than that from a pipe.
   static Loaded<SourceFile> open(const std::string& path, std::uint64_t most_bytes);
@@ -238,6 +238,8 @@ class BytePieces {
     std::uint32_t source;
     std::uint64_t offset;
     std::uint64_t length;
+
+    friend bool operator==(const Piece&, const Piece&) = default;
   };
 
   void add(std::string_view bytes);  // copied
@@ -251,6 +253,8 @@ class BytePieces {
   std::string_view made() const { return made_; }
   // Bytes of all pieces; the largest number when that overflows.
   std::uint64_t size() const { return size_; }
+
+  friend bool operator==(const BytePieces&, const BytePieces&) = default;
 
  private:
   void add_piece(const Piece& piece);
@@ -543,7 +547,7 @@ Status<Diagnostics> undo_unfinished_moves(const std::string& folder);
 // renamed.
 
 // Whether a file may be put in the place of what is at the path: the one policy of all that writes.
-// Nothing replaces an input (see input_record.h) or a folder. A file that has content is replaced only
+// Nothing replaces an input ("input record" above) or a folder. A file that has content is replaced only
 // where `force` says so: nothing tells what was made by hand from what cleave wrote and somebody changed.
 Status<Diagnostics> check_may_replace(const std::string& path, bool force);
 
@@ -627,8 +631,8 @@ std::string named_entries(const std::vector<std::string>& names);
 // Output that appears completely or not at all: files are written into a temporary sibling of the
 // folder, which commit() renames. If files must be next to existing ones (weights that they refer
 // to), they are written into a temporary folder inside, and commit() moves them out one by one,
-// under a journal: see move_journal.h. A process that is stopped removes its temporaries: see
-// temporary.h.
+// under a journal ("move journal" above). A process that is stopped removes its temporaries
+// ("temporary" above).
 //
 // commit() only replaces or removes files that a manifest of this program lists and that are not
 // inputs. This is checked before the work, and again for what was really replaced.

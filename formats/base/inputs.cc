@@ -317,6 +317,9 @@ void BytePieces::put_before(std::string_view head) {
 
 namespace {
 
+// Most ranges of a model are nodes of some hundred bytes: they are taken from a window of 64 KiB,
+// one read for hundreds of them. Ranges as long as the window, mostly weights, are read into the
+// buffer without that copy. 256 KiB a write keep the calls few. Chosen, not measured.
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr std::size_t kWindowBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kLongRange = std::uint64_t{64} << 10U;

@@ -17,6 +17,7 @@
 #include "core/base/base.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
+#include "core/graph/state.h"
 #include "formats/base/faults.h"
 #include "formats/base/files.h"
 #include "formats/base/json.h"
@@ -25,8 +26,8 @@ namespace cleave {
 
 // ---- shape bindings ----
 //
-// What a user may give about the shapes of a model on the command line, and about which of the models
-// in a file is meant.
+// What a user may give about the shapes of a model and its state on the command line, and about which of the
+// models in a file is meant.
 
 // Where types and shapes of an ONNX model come from. (Native JSON states them for every value.)
 enum class ShapeInference {
@@ -54,6 +55,7 @@ struct ShapeBindings {
   ShapeInference inference = ShapeInference::full;                        // --infer
   Folding folding = Folding::report;                                      // --fold
   std::string signature = {};  // --signature; empty: the first one
+  StateRequest state = {};     // --state
 };
 
 // ShapeBinder: matches what the user gives about shapes (--dim, --input-shape) with what a file
@@ -81,7 +83,7 @@ class ShapeBinder {
 // LoadedModel: a model that was read, whatever its format. Passes use the graph; the writer of the
 // same format also uses the origin, which knows the offsets of things in the file.
 
-struct OnnxModel;  // formats/models/onnx/index/model.h
+struct OnnxModel;  // formats/onnx/index/index.h
 
 // Deletes the index of an ONNX file. Defined next to the index, so that this folder needs no ONNX
 // header.
@@ -89,14 +91,14 @@ struct DeleteOnnxModel {
   void operator()(OnnxModel* model) const noexcept;
 };
 
-struct Pt2Model;  // formats/models/pt2/model.h
+struct Pt2Model;  // formats/pt2/pt2.h
 
 // Deletes the data kept from a torch.export archive. Defined next to its readers.
 struct DeletePt2Model {
   void operator()(Pt2Model* model) const noexcept;
 };
 
-struct TfliteModel;  // formats/models/tflite/model.h
+struct TfliteModel;  // formats/tflite/tflite.h
 
 // Deletes the data kept from a TensorFlow Lite file. Defined next to its readers.
 struct DeleteTfliteModel {

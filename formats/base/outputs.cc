@@ -197,7 +197,7 @@ std::optional<std::vector<MoveJournal::Move>> read_journal(const std::string& pa
   return moves;
 }
 
-// Where a move leaves the old file: see renaming.h.
+// Where a move leaves the old file: see formats/base/files.h, "renaming".
 std::vector<std::string> places_of_old(const std::string& from, const std::string& name) {
   return {from + "/" + name, from + "/" + name + "-old"};
 }
@@ -894,6 +894,8 @@ std::string cut_at_character(std::string_view text, std::size_t most) {
 // Unchanged if it is one harmless path component of at most 200 bytes; otherwise with separators
 // and control characters replaced by '_'.
 std::string harmless(std::string_view part_name) {
+  // File systems take 255. The rest is for what is added: a number where two names are equal, the
+  // ending, "-old" of a move.
   constexpr std::size_t kMostBytes = 200;
   std::string name = cut_at_character(part_name, kMostBytes);
   const auto is_harmful = [](char c) {

@@ -42,7 +42,7 @@ struct ChildCommand {
   std::uint64_t memory_bytes = 0;  // RLIMIT_AS; 0: no limit
   std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE; 0: no limit
   ChildKind kind = ChildKind::local;
-  std::function<bool(std::string_view)> keeps_line = {};  // see kept_output.h
+  std::function<bool(std::string_view)> keeps_line = {};  // the lines that KeptOutput never drops
 };
 
 enum class ChildEnd : std::uint8_t { exited, signalled, timed_out, not_started };
@@ -50,7 +50,7 @@ enum class ChildEnd : std::uint8_t { exited, signalled, timed_out, not_started }
 struct ChildResult {
   ChildEnd end = ChildEnd::not_started;
   int code = 0;          // exit status, signal, or errno
-  std::string out = {};  // see kept_output.h; "" when it was not started
+  std::string out = {};  // what KeptOutput kept; "" when it was not started
   std::string err = {};
   double seconds = 0;
 };

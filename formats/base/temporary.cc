@@ -31,6 +31,9 @@ namespace cleave {
 
 namespace {
 
+// Names have the number of this process, so one that exists is left over from a killed process that
+// had the same number, or is another temporary of this one. After 1,000 of them something else is
+// wrong.
 constexpr int kMostTries = 1000;
 constexpr int kNewFile = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
 
@@ -115,6 +118,9 @@ bool move_aside(const char* path, std::array<char, PATH_MAX>& aside) noexcept {
 // Other threads may go on to write files into the folder. Moved aside, it is gone for them, so that
 // they cannot make files faster than they are removed; those that they are making may still appear.
 void remove_folder(const char* path) noexcept {
+  // A round removes all that it sees, so a second one is for what another thread made meanwhile.
+  // Bounded, since this runs in signal handlers as well: a folder that is left is better than a
+  // process that does not end.
   constexpr int kMostRounds = 1000;
   std::array<char, PATH_MAX> aside;
   const char* const place = move_aside(path, aside) ? aside.data() : path;

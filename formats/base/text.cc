@@ -461,6 +461,7 @@ std::string shell_word(std::string_view text) {
 
 namespace {
 
+// Ten lines of one word. A name of a model may have 65,536 bytes and no blank.
 constexpr std::size_t kLongestWord = 1000;
 constexpr std::size_t kMostColumnBytes = 16;  // a character and its marks
 
@@ -505,36 +506,82 @@ std::string fitted(std::string_view text, std::size_t columns) {
   return std::string(first_columns(text, columns - kCut.size())) + std::string(kCut);
 }
 
-std::string wrapped(std::string_view text, std::size_t first, std::size_t rest) {
-  std::string out(first, ' ');
-  std::size_t column = first;
-  std::size_t start = first;
-  const auto begin_line = [&] {
-    end_line(out);
-    out.append(rest, ' ');
-    column = start = rest;
-  };
+std::string as_line(std::string_view text, std::size_t indent) {
+  std::string out(indent, ' ');
   while (!text.empty()) {
     const std::size_t space = std::min(text.find(' '), text.size());
-    std::string word = fitted(text.substr(0, space), kLongestWord);
+    out += fitted(text.substr(0, space), kLongestWord);
+    if (space < text.size()) out += ' ';
     text.remove_prefix(std::min(space + 1, text.size()));
+  }
+  end_line(out);
+  return out;
+}
+
+namespace {
+
+// The column in which what continues a line begins: below its text, where a label and a gap come before it; else two
+// columns further in.
+std::size_t continued_at(std::string_view line, std::size_t indent, std::size_t columns) {
+  constexpr std::size_t kMost = 30;  // a longer label is beside its text
+  const std::size_t gap = line.find("  ", indent);
+  const std::size_t behind = std::min(line.find_first_not_of(' ', gap), line.size());
+  const bool is_labelled = gap != line.npos && line.find("  ", behind) == line.npos;
+  const std::size_t below = std::min(text_columns(line.substr(0, behind)), kMost);
+  for (const std::size_t column : {is_labelled ? below : indent + 2, indent + 2}) {
+    if (2 * column <= columns) return column;
+  }
+  return 0;
+}
+
+void wrap_line(std::string_view line, std::size_t columns, std::string& out) {
+  if (text_columns(line) <= columns) {
+    out.append(line) += '\n';
+    return;
+  }
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t rest = continued_at(line, indent, columns);
+  std::size_t column = 0, start = 0;
+  const auto begin_line = [&](std::size_t at) {
+    out.append(at, ' ');
+    column = start = at;
+  };
+  begin_line(2 * indent > columns ? 0 : indent);
+  line.remove_prefix(indent);
+  while (!line.empty()) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    std::string_view word = line.substr(0, space);
+    line.remove_prefix(std::min(space + 1, line.size()));
     std::size_t width = text_columns(word);
-    if (column > start && column + 1 + width > kTextColumns) {
-      begin_line();
+    if (column > start && column + 1 + width > columns) {
+      end_line(out);
+      begin_line(rest);
     } else if (column > start) {
       out += ' ';
       ++column;
     }
-    for (; column + width > kTextColumns; begin_line()) {
-      const std::string head(first_columns(word, kTextColumns - column));
+    for (; column + width > columns; begin_line(rest)) {
+      const std::string_view head = first_columns(word, columns - column);
       out += head;
-      word.erase(0, head.size());
+      word.remove_prefix(head.size());
       width = text_columns(word);
+      end_line(out);
     }
     out += word;
     column += width;
   }
   end_line(out);
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::size_t columns) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    wrap_line(text.substr(0, end), std::max<std::size_t>(columns, 4), out);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return out;
 }
 
@@ -582,14 +629,10 @@ std::string TextTable::text() const {
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      std::string_view cell = row[i];
-      if (is_long(row[i], i)) {
-        text += wrapped(row[i], 0, 2);
-        cell = {};
-      }
+      const std::string& cell = row[i];
       const std::string space = padding(text_columns(cell), widths[i]);
       if (i > 0) line += "  ";
-      line += aligns_[i] == Align::left ? std::string(cell) + space : space + std::string(cell);
+      line += aligns_[i] == Align::left ? cell + space : space + cell;
     }
     end_line(line);
     text += line;

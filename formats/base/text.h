@@ -152,8 +152,10 @@ using MakeText = std::function<void(const TakeText& take)>;
 
 // ---- text layout ----
 //
-// Plain text for terminals: lines of at most 100 columns, tables with aligned columns.
+// Plain text: lines, tables with aligned columns. Reports are made without a thought of how wide they are shown: in a
+// pipe and in a file each fact is one line, and only a terminal breaks it.
 
+// The columns that lists of names and the like are cut to.
 inline constexpr std::size_t kTextColumns = 100;
 
 // The columns that UTF-8 text takes in a terminal: see utf8_columns().
@@ -162,10 +164,13 @@ std::size_t text_columns(std::string_view text);
 // The text, or its start and "..." when it is longer than `columns` (4 at least).
 std::string fitted(std::string_view text, std::size_t columns);
 
-// Breaks the text into lines at spaces. The first line starts with `first` spaces, the others with
-// `rest`; each ends in '\n'. A word longer than a line continues on the next ones, so that no part
-// of a name is lost; one of more than 1,000 columns is cut.
-std::string wrapped(std::string_view text, std::size_t first, std::size_t rest);
+// The text as a line, `indent` columns in. A word of more than 1,000 columns is cut.
+std::string as_line(std::string_view text, std::size_t indent = 0);
+
+// Breaks the lines of a text that are longer than `columns` (4 at least), at spaces. What continues a line begins below
+// its text where a label stands before it, else two columns further in. A word longer than a line continues on the next
+// ones, so that no part of a name is lost.
+std::string wrapped(std::string_view text, std::size_t columns);
 
 // As many items as fit into `columns`, joined by ", ", then "..." when there are more. At least one
 // item, complete.
@@ -190,8 +195,8 @@ class TextTable {
  public:
   TextTable(std::vector<std::string> headings, std::vector<Align> aligns);
   void add_row(std::vector<std::string> cells);
-  // From now on a first cell wider than this gets a line of its own, with its row below.
-  void wrap_first(std::size_t columns) { widest_first_ = columns; }
+  // A first cell that is wider than this does not make the others wider.
+  void limit_first(std::size_t columns) { widest_first_ = columns; }
   std::string text() const;
 
  private:

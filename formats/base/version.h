@@ -1,8 +1,8 @@
 // The version of cleave. CMakeLists.txt takes the project's version from here.
 //
-// ABI: none is promised. Before 1.0 the functions of cleave.h, too, may change with a minor version;
-// a patch version keeps them. So compile a program with the headers that it links: the libraries are
-// static, and find_package(cleave 0.1) accepts 0.1.x only.
+// ABI: none is promised. Before 1.0 the functions of formats/run/library/cleave.h, too, may change
+// with a minor version; a patch version keeps them. So compile a program with the headers that it
+// links: the libraries are static, and find_package(cleave 0.1) accepts 0.1.x only.
 #pragma once
 
 #define CLEAVE_VERSION_MAJOR 0

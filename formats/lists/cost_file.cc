@@ -108,6 +108,8 @@ Loaded<CostEntries> read_node_csv(const SourceFile& source) { return NodeCsvRead
 namespace {
 
 constexpr double kMicrosecondsInMs = 1000;
+// 31 years, which is 1e15 us: beyond, the number is in another unit, and sums would lose
+// microseconds.
 constexpr double kMostMs = 1e12;
 
 struct Layer {

@@ -327,6 +327,10 @@ PerNode<double> FusedGroups::shares(std::span<const double> us) const {
 
 namespace {
 
+// Runtimes fuse a few nodes into a kernel and name it by one of them, so a chain back is short.
+// Names are compared with their neighbours in sorted order, since what a runtime renamed mostly
+// shares its beginning; 200 on either side bound the work to a multiple of the kernels. Chosen, not
+// measured.
 constexpr std::size_t kMostUnmatched = 10;  // named in reports
 constexpr int kLongestChain = 6;            // of nodes, when tracing back from a kernel's output
 constexpr int kDeepestBody = 64;            // bodies around a kernel that are looked at
@@ -695,6 +699,8 @@ CostMatch match_costs(const CostEntries& file, const Graph& graph) {
 
 namespace {
 
+// Layouts that are not known here contradict a few kernels of the right model; another model, or
+// other inputs, contradict most. A tenth was chosen between the two, not measured.
 constexpr double kMostContradicted = 0.1;  // of the compared time
 constexpr int kLongestFusedChain = 6;      // of nodes fused into one kernel
 

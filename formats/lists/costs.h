@@ -317,7 +317,7 @@ struct ModelCosts {
 };
 
 // Refuses files that are not cost files, and files of another model: one that names no node of this
-// model, or a profile whose shapes contradict the model (observed_shapes.h).
+// model, or a profile whose shapes contradict the model ("observed shapes" above).
 Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph);
 
 // Microseconds by node from all files; if several measured a node, the first one counts, and the

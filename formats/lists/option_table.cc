@@ -324,7 +324,14 @@ std::optional<std::int64_t> size_of(std::string_view text) {
   return static_cast<std::int64_t>(*size);
 }
 
+// Also "N=8,T=16", as no size has a comma.
 Status<> add_dim(SplitRequest& request, const std::string& text) {
+  const std::size_t comma = text.find(',');
+  const std::size_t size_at = text.substr(0, comma).rfind('=') + 1;
+  if (comma != text.npos && size_at > 0 && whole_number(text.substr(size_at, comma - size_at))) {
+    const auto first = add_dim(request, text.substr(0, comma));
+    return first ? add_dim(request, text.substr(comma + 1)) : first;
+  }
   const auto binding = binding_of(text, "N=8");
   if (!binding) return binding.error();
   const auto size = size_of(binding->second);
@@ -380,6 +387,16 @@ Status<> set_signature(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> add_state(SplitRequest& request, const std::string& text) {
+  StateRequest& state = request.model.bindings.state;
+  state.is_off = text == "off";
+  if (state.is_off) return Done{};
+  auto pair = binding_of(text, "past=present");
+  if (!pair) return pair.error();
+  state.pairs.push_back(*std::move(pair));
+  return Done{};
+}
+
 // Torch's operators are known to the whole process.
 Status<> set_operators(SplitRequest& /*request*/, const std::string& text) {
   const auto stated = state_torch_operators(text);
@@ -424,8 +441,8 @@ Status<> add_verdicts(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
-Status<> set_all_of(SplitRequest& request, const std::string& /*text*/) {
-  request.lists.all_of = true;
+Status<> set_combination(SplitRequest& request, const std::string& text) {
+  request.lists.all_of = text == "all";
   return Done{};
 }
 
@@ -481,6 +498,46 @@ Status<> add_link(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> add_phase(SplitRequest& request, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  PhaseSpec phase{.name = text.substr(0, colon)};
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  if (colon == text.npos || phase.name.empty() || !std::ranges::all_of(phase.name, is_plain)) {
+    return Error{in_quotes(text) +
+                 " is no phase: write prompt:T=64,P=0, or prompt:T=64,P=0,on=npu; its name, of "
+                 "letters, digits, _ and -, begins the names of its files"};
+  }
+  bool are_targets = false;  // on=npu,gpu
+  for (const std::string_view part : split_names(std::string_view(text).substr(colon + 1))) {
+    if (part.starts_with("on=") || (are_targets && part.find('=') == part.npos)) {
+      are_targets = true;
+      phase.targets.emplace_back(part.substr(part.starts_with("on=") ? 3 : 0));
+      continue;
+    }
+    const auto binding = binding_of(std::string(part), "T=64");
+    if (!binding) return binding.error();
+    const auto size = size_of(binding->second);
+    if (!size) return Error{in_quotes(binding->second) + " is not a size: give a whole number"};
+    phase.dims.emplace_back(binding->first, *size);
+  }
+  request.phases.push_back(std::move(phase));
+  return Done{};
+}
+
+Status<> set_tokens(SplitRequest& request, const std::string& text) {
+  const std::size_t plus = text.find('+');
+  const auto prompt = whole_number(std::string_view(text).substr(0, plus));
+  const auto more = plus == text.npos ? std::nullopt : whole_number(text.substr(plus + 1));
+  if (!prompt || !more || *prompt == 0) {
+    return Error{in_quotes(text) + " is not a prompt and new tokens: write 1024+128"};
+  }
+  request.tokens = {*prompt, *more};
+  return Done{};
+}
+
 Status<> set_overlap(SplitRequest& request, const std::string& text) {
   request.overlap = text == "on";
   return Done{};
@@ -509,7 +566,7 @@ constexpr Option kOptions[] = {
         {.role = FileRole::input, .required = kOne}),
     row(G::model, "MODEL", "", kSeveral,
         "model files, or - for one from standard input; check also takes folders, with all their "
-        ".onnx, .pt2 and .tflite files",
+        ".onnx, .pt2 and .tflite files, but for folders that cleave wrote",
         {.role = FileRole::input, .repeat = Repeat::spread, .required = kSeveral}),
     row(G::model, "NODE", "", of::explain,
         "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes",
@@ -532,13 +589,15 @@ constexpr Option kOptions[] = {
     row(G::model, "BACKEND", "", of::backend,
         "what to check: a backend file, the name of a known backend, or NAME='program {model} -o "
         "{out}'"),
-    row(G::model, "TOPIC", "", of::help, "a chapter of the guide, words of its title, or a command",
+    row(G::model, "TOPIC", "", of::help,
+        "a chapter of the guide, words of its title, a command, or the code of a reason",
         {.repeat = Repeat::spread}),
     row(G::model, "--workload", "FILE", of::stage,
         "stages of a device placement workload instead of a model (see samples/README.md)",
         {.role = FileRole::input}),
     row(G::model, "--dim", "NAME=SIZE", kReads | kRuns,
-        "bind a symbolic dim, e.g. --dim N=8; repeatable", ranked(2, adds(add_dim))),
+        "bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable",
+        ranked(2, adds(add_dim))),
     row(G::model, "--input-shape", "NAME=DIMS", kReads,
         "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open",
         ranked(12, adds(add_input_shape))),
@@ -558,6 +617,11 @@ constexpr Option kOptions[] = {
         "which signature of a TensorFlow Lite model, or program of a torch.export archive, to "
         "read, of several; else the first with nodes, or \"model\"",
         {.put = set_signature}),
+    row(G::model, "--state", "IN=OUT", kReads & ~(of::lists | of::cut),
+        "the output OUT of one step is the input IN of the next, e.g. past.*=present.*; "
+        "repeatable; "
+        "without it found by names; IN= never changes; off: no state",
+        adds(add_state)),
     row(G::model, "--op-schemas", "FILE", kReads,
         "what operators of your own write, as torch prints their schemas, one a line (torch.export "
         "models)",
@@ -603,15 +667,15 @@ constexpr Option kOptions[] = {
         "JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; "
         "repeatable",
         adds(add_verdicts, FileRole::input)),
-    row(G::list, "--all-of", "", kListed,
-        "a node must be accepted by every list, not by any of them", {.put = set_all_of}),
+    row(G::list, "--combine", "{any,all}", kListed,
+        "a node must be accepted by any of several lists, or by all of them; without it by any, "
+        "and "
+        "check takes each list alone",
+        {.put = set_combination}),
     row(G::list, "--as", "{model,onnxruntime}", kListed,
         "judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a "
         "provider; without it as each list says",
         {.put = set_view}),
-    row(G::list, "--combine", "", of::check,
-        "take all lists as one: a node is supported when any of them accepts it"),
-    row(G::list, "--name", "NAME", of::lists, "the name of the list that is made", {.rank = 4}),
     row(G::list, "--strict", "", of::lists, "exit 1 on warnings of lint, too", {.rank = 5}),
 
     // ---- split ----
@@ -625,7 +689,8 @@ constexpr Option kOptions[] = {
                      .is_for_targets = true,
                      .get = min_size,
                      .set = set_min_size}}),
-    row(G::split, "--skip-fusion", "", kSplits, "form no fusion groups",
+    row(G::split, "--skip-fusion", "", kSplits,
+        "let nodes that exchange other data than tensors run apart: form no fusion groups of them",
         flag<&SplitOptions::skip_fusion>()),
     row(G::split, "--allow-non-tensor", "", kSplits,
         "let non-tensor data cross between accelerator and CPU",
@@ -713,18 +778,23 @@ constexpr Option kOptions[] = {
     row(G::split, "--parameters", "{root,copy}", kMapped,
         "with --map: parameters that nodes read come from the root, or each partition has a copy",
         {.by_default = "root", .needs = "--map", .shelf = of::stage}),
-    row(G::split, "--split-at", "SCOPE=begin|end[@first|@last]", of::stage,
-        "end a stage before or after each call of a module, --split-at layers.3=begin, of one "
-        "call, layers.3=end@last, or a node, node:/Add_7=end; repeatable",
+    row(G::split, "--phase", "NAME:DIM=SIZE,...[,on=TARGET]", kMapped,
+        "split the model at these sizes, on these targets, with others of --phase into one folder "
+        "with its weights once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)",
+        {.repeat = Repeat::often,
+         .excludes = "--map,--html,--netron,--model-explorer,--ops,--nodes,--drawings,--opset,"
+                     "--capture,--annotate,--weights",
+         .put = add_phase}),
+    row(G::split, "--tokens", "PROMPT+NEW", kMapped,
+        "with --phase: for how many tokens the report says times",
+        {.by_default = "1024+128", .needs = "--phase", .put = set_tokens}),
+    row(G::split, "--split-at", "SCOPE=begin|end|each", of::stage,
+        "end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or "
+        "a "
+        "node, node:/Add_7=end; layers=each: each module directly inside is one; . is the model",
         {.repeat = Repeat::often, .rank = 2}),
-    row(G::split, "--split-between", "SCOPE", of::stage,
-        "make each module directly inside this one a stage; . is the model"),
     row(G::split, "--stages", "N", of::stage, "cut into at most this many stages",
-        {.form = ValueForm::count,
-         .least = 1,
-         .most = 1e6,
-         .excludes = "--split-at,--split-between",
-         .rank = 1}),
+        {.form = ValueForm::count, .least = 1, .most = 1e6, .excludes = "--split-at", .rank = 1}),
     row(G::split, "--balance", "{time,flops,params,bytes,nodes,params-greedy}", of::stage,
         "what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as "
         "FairScale cuts",
@@ -741,23 +811,14 @@ constexpr Option kOptions[] = {
         "add the backward pass of this output: its name, or JSON of what the model returns with "
         "true at the loss (default: the output \"loss\")",
         {.may_be_bare = true}),
-    row(G::split, "--schedule", "{gpipe,1f1b,interleaved,zero-bubble}", of::stage,
-        "in which order ranks train microbatches: bubble, throughput and memory; -o writes "
-        "schedule.csv, which torch's pipeline runtime loads, and schedule.html",
-        {.by_default = "1f1b", .needs = "--microbatches", .rank = 6}),
-    row(G::split, "--microbatches", "M", of::stage, "into how many parts a batch is divided",
-        {.form = ValueForm::count, .least = 1, .most = 10'000, .needs = "--schedule"}),
-    row(G::split, "--ranks", "R", of::stage,
-        "processes that the stages are dealt to in turn (default: one for each stage; interleaved: "
-        "one for two)",
-        {.form = ValueForm::count, .least = 1, .most = 10'000, .needs = "--schedule"}),
-    row(G::split, "--backward-factor", "X", of::stage,
-        "a backward pass takes this many times as long as a forward pass",
-        {.form = ValueForm::number, .most = 1000, .by_default = "2", .needs = "--schedule"}),
+    row(G::split, "--schedule", "KIND:NUMBERS", of::stage,
+        "train in microbatches, such as 1f1b:microbatches=8,ranks=4,backward=2; or gpipe, "
+        "interleaved, zero-bubble; -o writes schedule.csv, which torch's pipeline runtime loads",
+        {.rank = 6}),
 
     // ---- devices and times ----
     row(G::devices, "--target", "TARGET:NUMBERS", kListed,
-        "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
+        "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s "
         "(samples/README.md); repeatable",
         ranked(5, adds(add_target))),
     row(G::devices, "--pcie-bw", "BANDWIDTH", kListed,
@@ -809,19 +870,17 @@ constexpr Option kOptions[] = {
         "use the fewest stages that each take at most this time, such as 5ms; when balancing "
         "something other than time, that each hold at most this number",
         {.rank = 5}),
-    row(G::devices, "--device-flops", "RATE", of::stage,
-        "speed of a device, for nodes that were not measured (default 10TFLOP/s)"),
-    row(G::devices, "--device-bandwidth", "RATE", of::stage,
-        "memory bandwidth of a device, for nodes that were not measured (default 100GB/s)"),
     row(G::devices, "--effort", "{low,normal,high}", of::stage,
         "how long to search, counted in moves", {.by_default = "normal"}),
-    row(G::devices, "--time-limit", "SECONDS", of::stage,
-        "stop searching after this many seconds; the result may then differ from run to run"),
+    row(G::devices, "--time-limit", "TIME", of::stage | kSearches | of::tune,
+        "search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no "
+        "command later); what was found by then is reported, and may differ from run to run",
+        {.form = ValueForm::time, .rank = 13}),
     row(G::devices, "--seed", "N", of::stage | of::split | kCompiles | kRuns,
         "seed of random numbers: of a search, or of inputs that are drawn",
         {.form = ValueForm::count, .needs = "--capture"}),
     row(G::devices, "--learn", "FILE", of::tune,
-        "instead of timing: learn what each op takes from profiles of ONNX Runtime, OpenVINO or "
+        "instead of timing: learn what each op takes from profiles; of ONNX Runtime, OpenVINO or "
         "TensorRT, best unoptimised: with fused kernels the time of a node is a share",
         {.role = FileRole::input, .repeat = Repeat::spread, .rank = 2}),
     row(G::devices, "--models", "FILE", of::tune,
@@ -884,8 +943,6 @@ constexpr Option kOptions[] = {
         "how much processor time Graphviz may take to lay out the drawings [20s]; unfinished "
         "drawings are made coarser or left out, and the report says which",
         {.form = ValueForm::time}),
-    row(G::output, "--svg", "", of::draw,
-        "lay the drawing out and write SVG; -o FILE.svg is enough to ask for it", {.rank = 4}),
     row(G::output, "--what", "WHAT", of::draw,
         "what to draw: support (the whole model), preview (partitions and what flows between "
         "them), or a partition by its name",
@@ -918,8 +975,6 @@ constexpr Option kOptions[] = {
     row(G::output, "--lift-state", "", kWrites,
         "variables are inputs and outputs of the partitions, and the caller keeps them, also those "
         "that one partition alone uses (TensorFlow Lite models)"),
-    row(G::output, "--native", "", of::convert,
-        "write native JSON, whatever the file's name ends in", {.rank = 5}),
     row(G::output, "--opset", "N", of::split | of::convert,
         "write the model, or parts and root.onnx, in this opset, by ONNX's version converter; "
         "needs Python with onnx (ONNX models)",
@@ -959,11 +1014,10 @@ constexpr Option kOptions[] = {
         {.form = ValueForm::bytes}),
     row(G::output, "--min-qps", "QPS", of::check, "minimum QPS that the link allows",
         {.form = ValueForm::number}),
-    row(G::output, "--max-latency", "TIME", of::check,
-        "longest time of an inference, e.g. 20ms (see --costs, --target)",
-        {.form = ValueForm::time, .rank = 6}),
-    row(G::output, "--faster-than-cpu", "", of::check,
-        "an inference must take less time than on the CPU alone"),
+    row(G::output, "--max-latency", "TIME|cpu", of::check,
+        "longest time of an inference, such as 20ms; cpu: it must take less than on the CPU alone; "
+        "repeatable (see --costs, --target)",
+        {.repeat = Repeat::often, .rank = 6}),
     row(G::output, "--no-unknown-shapes", "", of::check,
         "the shape of every tensor must be known (--dim binds symbolic dims)"),
     row(G::output, "--baseline", "FILE", of::check,
@@ -986,6 +1040,10 @@ constexpr Option kOptions[] = {
     row(G::output, "--times", "N", kRuns,
         "so many calls, one after the other: state shows, and times are medians",
         {.form = ValueForm::count, .least = 1, .most = 1e6, .rank = 6}),
+    row(G::output, "--steps", "N", kRuns,
+        "so many steps of an ONNX model with state, each with the state that the one before made; "
+        "tokens are drawn, or those of --inputs",
+        {.form = ValueForm::count, .least = 1, .most = 1e6, .excludes = "--times", .rank = 9}),
     row(G::output, "--overlap", "", of::run,
         "of several targets: also run partitions at the same time, a thread for each device",
         {.rank = 13}),
@@ -996,7 +1054,7 @@ constexpr Option kOptions[] = {
         "a number may differ by so much; without both every bit counts",
         {.form = ValueForm::number, .rank = 5}),
     row(G::output, "--ep", "NAME", kRuns,
-        "run accelerator partitions with this execution provider of ONNX Runtime, such as openvino "
+        "an execution provider of ONNX Runtime for accelerator partitions; such as openvino "
         "(ONNX)",
         {.rank = 7}),
     row(G::output, "--import", "MODULE", kRuns,
@@ -1033,14 +1091,10 @@ constexpr Option kOptions[] = {
         {.rank = 7}),
     row(G::compilers, "--search-runs", "N", kCompiles, "compiler runs of one search, at most",
         {.form = ValueForm::count}),
-    row(G::compilers, "--search-time", "TIME", kSearches,
-        "time of one search, at most, such as 5min; what was found by then is reported",
-        {.form = ValueForm::time}),
-    row(G::compilers, "--pin-shapes", "{off,boundary}", kSearches,
-        "whether open shapes at a partition's boundary may be pinned to the reference's",
+    row(G::compilers, "--pin-shapes", "{off,boundary,values}", kSearches,
+        "open shapes at a partition's boundary may be set to those of the reference's run "
+        "(boundary), and small integers there become constants, too (values)",
         {.by_default = "boundary"}),
-    row(G::compilers, "--freeze-shape-values", "", kSearches,
-        "whether small integers at the boundary may become constants"),
     row(G::compilers, "--compare", "", kCompiles,
         "also run the partitions, and compare with the reference", {.rank = 6}),
     row(G::compilers, "--strict-ties", "", kCompiles,
@@ -1076,15 +1130,10 @@ constexpr Option kOptions[] = {
         "file to write: the fastest placement, as verdicts for --verdicts; of what --run-split "
         "measured, else the one that the times lead to",
         {.role = FileRole::output}),
-    row(G::compilers, "--budget", "TIME", of::tune, "start no command later than this, e.g. 10min",
-        {.form = ValueForm::time, .rank = 5}),
     row(G::compilers, "--timeout", "TIME", of::tune, "of one command [600s]",
         {.form = ValueForm::time}),
 
     // ---- terminal ----
-    row(G::terminal, "--code", "CODE", of::explain,
-        "print what a reason code means and how to remove the reason; needs no model",
-        {.ends = true, .rank = 4}),
     row(G::terminal, "--completion", "{bash,zsh,fish}", of::program,
         "print a completion script for a shell", {.ends = true}),
     row(G::terminal, "--man-page", "", of::program, "print the man page, for man -l -",
@@ -1094,9 +1143,11 @@ constexpr Option kOptions[] = {
         {.role = FileRole::input, .rank = 2}),
     row(G::terminal, "-q,--quiet", "", kAll,
         "print only errors on standard error; reports are still printed"),
-    row(G::terminal, "-v,--verbose", "", kAll, "print more details on standard error"),
     row(G::terminal, "--log-level", "{error,warning,info,debug}", kAll,
         "how much to print on standard error", {.by_default = "info"}),
+    row(G::terminal, "--color", "{auto,always,never}", kAll,
+        "colour of verdicts, sides and failures; auto: on a terminal, unless NO_COLOR is set",
+        {.by_default = "auto"}),
     row(G::terminal, "-h", "", kAll, "print the options that most use", {.ends = true}),
     row(G::terminal, "--help", "", kAll, "print all options", {.ends = true}),
     row(G::terminal, "-V,--version", "", of::program, "print the version and exit", {.ends = true}),

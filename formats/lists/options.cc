@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/words.h"
@@ -83,7 +84,7 @@ const Option* find_request_option(std::string_view key) {
 namespace {
 
 // The schemas of settings of the model instead of the split: ShapeBindings in formats/model.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kModelSettings = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kModelSettings = {{
     {"infer",
      R"({"description": "Where types of an ONNX model come from; native JSON states them.", )"
      R"("enum": ["off", "file", "full"]})"},
@@ -99,6 +100,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kModelSet
     {"signature",
      R"({"description": "The signature of a TensorFlow Lite model, or the program of a torch.export archive, that was asked for.", )"
      R"("type": "string"})"},
+    {"state",
+     R"({"description": "Outputs of the model by the inputs whose next values they are, that were given.", )"
+     R"("type": "object", "additionalProperties": {"type": "string"}})"},
 }};
 
 // "a, b or c"
@@ -240,10 +244,11 @@ bool set_extended_by_name(SplitRequest& request, const Option& option, const std
 }
 
 // Options of the model and the lists, which are read before, and what is to be done instead.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kReadBefore = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kReadBefore = {{
     {"dims", "give ReadOptions::dims to Model::read()"},
     {"input_shapes", "give ReadOptions::input_shapes to Model::read()"},
     {"set_inputs", "give ReadOptions::input_values to Model::read()"},
+    {"state", "the library finds state by names"},
     {"infer", "the library always reads a model with \"full\""},
     {"fold", "the library always reads a model with \"report\""},
     {"deny", "give ListsRequest::deny to SupportLists::read()"},
@@ -398,6 +403,39 @@ Status<> set_in_request(SplitRequest& request, const Option& option, const Setti
   }
   if (setting.set(request.options, value)) return Done{};
   return Error{as_written(value) + " " + refusal_of(option)};
+}
+
+Result<std::vector<SplitRequest>> phase_requests(const SplitRequest& request) {
+  std::vector<SplitRequest> requests;
+  std::set<std::string_view> names;
+  const std::vector<std::string> targets = request.lists.targets();
+  for (const PhaseSpec& phase : request.phases) {
+    if (!names.insert(phase.name).second) {
+      return Error{"--phase: two phases are named " + in_quotes(phase.name)};
+    }
+    SplitRequest one = request;
+    one.phases = {};
+    auto& dims = one.model.bindings.dims;
+    std::erase_if(dims, [&](const auto& dim) {
+      return std::ranges::any_of(phase.dims,
+                                 [&](const auto& own) { return own.first == dim.first; });
+    });
+    dims.insert(dims.end(), phase.dims.begin(), phase.dims.end());
+    const auto is_on = [&](const std::string& target) {
+      return std::ranges::find(phase.targets, target) != phase.targets.end();
+    };
+    for (const std::string& named : phase.targets) {
+      if (named != "cpu" && std::ranges::find(targets, named) == targets.end()) {
+        return no_such_target("--phase", named, targets);
+      }
+    }
+    for (const std::string& target : targets) {
+      if (phase.targets.empty() || is_on(target)) continue;
+      one.lists.deny.push_back(target == kOnlyTarget ? "*" : target + ":*");
+    }
+    requests.push_back(std::move(one));
+  }
+  return requests;
 }
 
 Result<SplitRequest, Fault> request_of(const NamedValues& values) {

@@ -87,6 +87,19 @@ struct LinkSpec {
   double bytes_per_second = 0;  // infinite: they share their memory
 };
 
+// --phase prompt:T=64,P=0,on=npu: the model is split once more, at these sizes and on these targets.
+struct PhaseSpec {
+  std::string name;
+  std::vector<std::pair<std::string, std::int64_t>> dims = {};
+  std::vector<std::string> targets = {};  // "cpu": none; empty: all
+};
+
+// --tokens 1024+128: of the prompt, and new ones.
+struct TokenCounts {
+  std::uint64_t prompt = 1024;
+  std::uint64_t more = 128;
+};
+
 struct SplitRequest {
   ModelRequest model = {};
   ListsRequest lists = {};
@@ -98,7 +111,13 @@ struct SplitRequest {
   std::vector<TargetSetting> target_settings = {};
   std::vector<LinkSpec> links = {};
   bool overlap = false;  // the report has the time in which parts of different devices overlap
+  std::vector<PhaseSpec> phases = {};  // in the order in which they run; empty: one split
+  TokenCounts tokens = {};             // of phases
 };
+
+// The split of each phase as a request of its own, with what all have in common. The error names a target that
+// there is not, or a name that two phases have.
+Result<std::vector<SplitRequest>> phase_requests(const SplitRequest& request);
 
 // The files of --costs: NAME=FILE is of the target NAME where the lists name one.
 std::vector<CostSource> costs_of(const SplitRequest& request);

@@ -28,6 +28,8 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view kKernelSuffix = "_kernel_time";
+// The first run allocates, and may compile. Of two runs the median would be the mean with it; but
+// leaving it out would leave one, which is no better.
 constexpr std::size_t kRunsToWarmUp = 3;  // with this many runs the first is left out
 
 struct Kernel {

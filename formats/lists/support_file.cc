@@ -188,7 +188,7 @@ class ListReader {
       const std::size_t place = json_.offset();
       const auto bandwidth = json_.take_text("\"bandwidth\"");
       if (!bandwidth) return;
-      list_.link = parse_link(*bandwidth);
+      list_.link = *bandwidth == "none" ? no_link() : parse_link(*bandwidth);
       if (list_.link) return;
       faults_.error(place, escaped_in_quotes(*bandwidth) + bandwidth_refusal(*bandwidth));
     });
@@ -380,6 +380,7 @@ class OperatorsReader {
 
   // {"0": ["float", "int32_t"], "1": ["int32_t"]}
   void read_positions(JsonWalk& json, const std::string& what, std::vector<MaybeTypes>& positions) {
+    // The key is an index of a list that grows up to it: "4000000000" must not take gigabytes.
     constexpr std::size_t kMostPositions = 1000;
     json.each_field(escaped_in_quotes(what), "an object like {\"0\": [\"float\"]}",
                     [&](const std::string& key, std::size_t at) {
@@ -485,6 +486,8 @@ void read_support_text(std::string_view text, SupportList& list, TextFaults& fau
 
 namespace {
 
+// A list is held whole while it is read. Those that people write have kilobytes: what is larger
+// than this is another file, named by mistake.
 constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of a list
 
 // Other names in use for dtypes.

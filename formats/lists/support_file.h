@@ -91,7 +91,7 @@ std::vector<StatedFields> read_pattern(JsonWalk& json, PlaceCounter& places, Pat
 //
 // Rules and patterns of support lists as native JSON.
 
-// Writes an allow rule as a value on one line, which formats/lists/support/support_rule.h can read. The
+// Writes an allow rule as a value on one line, which read_rule() can read. The
 // rule must not ask for an operator's schema version: native lists cannot express that.
 void write_allow_rule(JsonText& json, const Rule& rule);
 

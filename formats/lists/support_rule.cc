@@ -18,6 +18,7 @@ namespace cleave {
 
 namespace {
 
+// Far beyond any rank (--limit dims is 1,000 unless it is set), and safe to add to one.
 constexpr std::int64_t kLeastAxis = -1'000'000;
 constexpr std::int64_t kMostSlot = OperandSlot::kMaxPosition;
 

@@ -23,6 +23,7 @@ namespace cleave {
 
 namespace {
 
+// Far more than any fleet, and few enough that a file of rows cannot fill the memory.
 constexpr std::size_t kMostDevices = 1'000'000;
 
 std::optional<double> parse_real(std::string_view text) {

@@ -44,6 +44,7 @@ std::span<const std::string_view> fields_of(ValueRole role) {
   return std::span(kFields).first(kTarget);
 }
 
+// Each level is a call of this reader by itself. Lists within lists of torch are two or three deep.
 constexpr std::size_t kMostNested = 100;
 
 std::vector<std::string> suggestion(std::string_view nearest) {
@@ -207,6 +208,8 @@ void GraphJsonValues::read_dtype(Fields& read) {
 }
 
 void GraphJsonValues::read_value_shape(Fields& read) {
+  // Models have a few hundred shapes, which their values repeat. Where each value has a shape of
+  // its own, the table finds nothing, and should not grow with the file.
   constexpr std::size_t kMostKnown = 4096;
   const bool may_be_known = read.role != ValueRole::element && read.role != ValueRole::input;
   const std::string_view text = may_be_known ? cursor_.short_number_list() : std::string_view();

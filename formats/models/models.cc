@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/words.h"
@@ -200,7 +203,116 @@ void complete_tflite(LoadedModel& model) {
   if (tflite.main != 0) model.bindings.signature = tflite.signature.bytes(tfl::signature::key);
 }
 
+// ---- state ----
+
+// Of torch.export: what a program writes of its own. The values of its signature are those of its graph.
+std::vector<StatePair> known_state(const Graph& graph, const Pt2Model& model) {
+  std::unordered_map<std::uint32_t, ValueId> value_of;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    value_of.emplace(model.value_numbers[id_at<ValueId>(i)], id_at<ValueId>(i));
+  }
+  std::unordered_map<std::string_view, ValueId> inputs;
+  const auto find = [&](std::uint32_t number) {
+    const auto found = value_of.find(number);
+    return found == value_of.end() ? kNone<ValueId> : found->second;
+  };
+  for (const Pt2Input& input : model.program.inputs) {
+    if (input.value == kNoPt2) continue;
+    inputs[model.program.values[input.value].name] = find(input.value);
+    if (!input.target.empty()) inputs[input.target] = find(input.value);
+  }
+  std::vector<StatePair> pairs;
+  for (const Pt2Output& output : model.program.outputs) {
+    const bool is_state = output.kind == Pt2OutputKind::buffer_mutation ||
+                          output.kind == Pt2OutputKind::user_input_mutation;
+    const auto input = inputs.find(output.target);
+    if (!is_state || output.refs.size() != 1 || input == inputs.end()) continue;
+    pairs.push_back({input->second, find(output.refs[0].value)});
+  }
+  return pairs;
+}
+
+// Of TensorFlow Lite: variables, and inputs of a signature that an output has the name of.
+std::vector<StatePair> known_state(const TfliteModel& model) {
+  std::vector<StatePair> pairs;
+  if (model.state.is_value) {
+    for (const TfliteVariable& variable : model.state.variables) {
+      if (variable.read == kNoTflite || variable.assign == kNoTflite) continue;
+      pairs.push_back({model.values[variable.value], model.values[variable.newest]});
+    }
+  }
+  const auto inputs = model.signature.tables(tfl::signature::inputs);
+  const auto outputs = model.signature.tables(tfl::signature::outputs);
+  std::unordered_map<std::string_view, ValueId> by_name;
+  const auto value_of = [&](const FlatTable& map) {
+    const auto tensor = static_cast<std::size_t>(map.integer(tfl::signature::tensor_index));
+    return tensor < model.values.size() ? model.values[tensor] : kNone<ValueId>;
+  };
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    by_name[inputs[i].bytes(tfl::signature::tensor_name)] = value_of(inputs[i]);
+  }
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    const auto input = by_name.find(outputs[i].bytes(tfl::signature::tensor_name));
+    if (input != by_name.end()) pairs.push_back({input->second, value_of(outputs[i])});
+  }
+  return pairs;
+}
+
+// "8 pairs, grows on axis 2, 1.00 MiB": of one kind and axis.
+std::string kind_text(const Graph& graph, const StatePair& like) {
+  std::size_t count = 0;
+  std::optional<std::uint64_t> bytes = 0;
+  for (const StatePair& pair : graph.state().pairs) {
+    if (pair.kind != like.kind || pair.axis != like.axis) continue;
+    ++count;
+    const auto own = state_bytes(graph, pair);
+    bytes = bytes && own ? std::optional(saturating_add(*bytes, *own)) : std::nullopt;
+  }
+  const bool has_axis = like.kind == StateKind::grows || like.kind == StateKind::appended;
+  return counted(count, "pair") + ", " + std::string(state_kind_name(like.kind)) +
+         (has_axis ? " on axis " + std::to_string(like.axis) : "") + ", " +
+         (bytes ? bytes_text(*bytes) : "? bytes");
+}
+
+Status<> add_state(LoadedModel& model) {
+  std::vector<StatePair> known;
+  if (model.pt2() != nullptr) known = known_state(model.graph, *model.pt2());
+  if (model.tflite() != nullptr) known = known_state(*model.tflite());
+  auto state = find_state(model.graph, model.bindings.state, known);
+  if (!state) return std::move(state).error();
+  model.graph = model.graph.with_state(*std::move(state));
+  const std::string text = state_text(model.graph);
+  if (!text.empty()) model.notes.push_back("state: " + text);
+  return Done{};
+}
+
 }  // namespace
+
+std::string state_text(const Graph& graph) {
+  std::vector<std::string> kinds;
+  for (const StatePair& pair : graph.state().pairs) {
+    std::string text = kind_text(graph, pair);
+    if (std::ranges::find(kinds, text) == kinds.end()) kinds.push_back(std::move(text));
+  }
+  std::string text = joined(kinds, "; ");
+  const auto& open = graph.state().open;
+  const auto name = [&](ValueId value) { return escaped(graph.value(value).name); };
+  const auto open_text = [&](const OpenState& one) {
+    return name(one.input) + " (" + capped_list(one.candidates, 4, name) + ")";
+  };
+  if (open.empty()) return text;
+  const bool is_by_sizes = open.front().is_by_sizes;
+  text += (text.empty() ? "" : "; ") +
+          (is_by_sizes ? std::string("names of outputs say nothing; type and sizes leave ")
+                       : counted(open.size(), "input") + " might be state of several outputs: ");
+  if (!is_by_sizes) return text + capped_list(open, 4, open_text) + ": --state IN=OUT says which";
+  return text + capped_list(
+                    open, open.size(),
+                    [&](const OpenState& one) {
+                      return "--state " + name(one.input) + "=" + name(one.candidates.front());
+                    },
+                    "", " ");
+}
 
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits, const Progress& progress) {
@@ -229,6 +341,12 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
       if (model) model->bindings = bindings;
       if (model) model->limits = limits;
       if (model && row.format == ModelFormat::tflite) complete_tflite(*model);
+      if (!model) return model;
+      if (auto added = add_state(*model); !added) {
+        Diagnostic fault = diagnostic_of(model->source.path(), added.error().message);
+        fault.notes = added.error().notes;
+        return Diagnostics{std::move(fault)};
+      }
       return model;
     }
   }
@@ -260,6 +378,9 @@ std::optional<GraphAgain::Bound> GraphAgain::with(const ShapeBindings& bindings)
   auto again = read_onnx_again(model_.source, *index_, bindings);
   if (!again) return std::nullopt;
   const auto kept = std::make_shared<OnnxLoaded>(*std::move(again));
+  if (auto state = find_state(kept->graph, bindings.state)) {
+    kept->graph = kept->graph.with_state(*std::move(state));
+  }
   return Bound{std::move(kept->graph), kept->misfits, kept};
 }
 
@@ -270,6 +391,7 @@ Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& 
   auto read = onnx_model(*std::move(source), std::move(onnx));
   if (read) read->bindings = bindings;
   if (read) read->limits = model.limits;
+  if (read) (void)add_state(*read);  // the model had none that is refused
   return read;
 }
 
@@ -340,6 +462,8 @@ std::string parameter_path(const LoadedModel& model, ValueId parameter) {
 
 namespace {
 
+// What classifiers of pictures are trained with, since ImageNet. It is an assumption, and reports
+// say so.
 constexpr std::int64_t kImageSize = 224;
 
 bool has_unnamed_dim(const Graph& graph, ValueId value) {
@@ -462,6 +586,8 @@ std::vector<std::string> size_options(const ShapeBindings& sizes) {
 }
 
 std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node) {
+  // As when shapes are inferred: a condition that can be set is near an input, and the limit ends a
+  // walk through paths that part and meet again.
   constexpr std::size_t kMostSteps = 64;
   const auto is_single = [&](ValueId value) {
     if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return false;
@@ -505,6 +631,10 @@ namespace {
 struct LikelySizes {
   std::int64_t height, width, other;
 };
+// Sides of pictures, and any other dim. 224 is what classifiers take; 48 and 32 high are lines of
+// text for recognition; 640 is usual for detection, and 16,000 are a second of sound at 16 kHz. The
+// set with the fewest misfits, then the fewest open shapes, is proposed, so one that fits nothing
+// costs a reading of the model. The order decides a tie: the commonest come first.
 constexpr std::array<LikelySizes, 8> kLikely = {{{224, 224, 128},
                                                  {320, 320, 512},
                                                  {48, 320, 16},
@@ -620,7 +750,7 @@ struct FormatOption {
   }
 };
 
-constexpr std::array<FormatOption, 11> kOptions = {{
+constexpr std::array<FormatOption, 12> kOptions = {{
     {"--annotate", true, false, false, ", whose nodes ONNX Runtime can place"},
     {"--as", true, false, false, ", which ONNX Runtime changes before it asks a provider"},
     {"--bundle", false, true, true, ", of which one file can hold several"},
@@ -630,6 +760,7 @@ constexpr std::array<FormatOption, 11> kOptions = {{
     {"--infer", true, false, false, ", whose shapes are inferred"},
     {"--lift-state", false, false, true, ", whose partitions keep variables"},
     {"--opset", true, false, false},
+    {"--phase", true, false, false, ", of which several splits can share one file of weights"},
     {"--set-input", true, false, false, ", whose shapes are inferred"},
     {"--signature", false, true, true, ", which may have several"},
 }};

@@ -56,6 +56,10 @@ Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& 
 // "json", "onnx", "pt2", "tflite"
 std::string_view model_format_name(ModelFormat format);
 
+// What is said of the graph's state in reports: "8 pairs, grows on axis 2, 1.00 MiB"; "" where it has none. Linear in the
+// pairs, for each kind of them.
+std::string state_text(const Graph& graph);
+
 // The facts about operators that the model's format has: ONNX's schema registry, torch's schemas,
 // what a TensorFlow Lite file says of its tensors, else none. They read the elements of constants
 // in the model, which must outlive them.

@@ -30,6 +30,8 @@ namespace cleave {
 
 namespace {
 
+// Signatures and sizes of records are those of the zip format (APPNOTE.TXT, 4.3). The length of a
+// comment, which may follow the last record, has 16 bits.
 constexpr std::uint32_t kLocalSignature = 0x04034b50;
 constexpr std::uint32_t kEntrySignature = 0x02014b50;
 constexpr std::uint32_t kEndSignature = 0x06054b50;
@@ -364,6 +366,7 @@ constexpr std::string_view kTensor3 = "torch._utils._rebuild_tensor_v3";
 constexpr std::string_view kParameter = "torch._utils._rebuild_parameter";
 constexpr std::string_view kParameterState = "torch._utils._rebuild_parameter_with_state";
 constexpr std::string_view kOrderedDict = "collections.OrderedDict";
+// The limit of many of torch's own operators.
 constexpr std::size_t kMostDims = 64;
 constexpr std::size_t kDimsOfByte = 4;  // per byte of a pickle, at most: tensors may be named twice
 
@@ -958,6 +961,7 @@ Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source, std::string_view p
 
 namespace {
 
+// A config is a few levels deep. The limit is for a file that was made to exhaust the stack.
 constexpr std::size_t kMostDepth = 100;
 
 Pt2Record record_of(std::string path, const ZipRecord& record, std::uint64_t base = 0) {
@@ -1084,6 +1088,7 @@ std::string int_list(const std::vector<std::int64_t>& numbers) {
 
 // "cuda:1" as {"type": "cuda", "index": 1}; the index is null if there is none that JSON can state.
 std::string device_json(std::string_view device) {
+  // Nine digits always fit 32 bits.
   constexpr std::size_t kMostDigits = 9;
   const std::size_t colon = device.find(':');
   const std::string_view number = colon == device.npos ? "" : device.substr(colon + 1);

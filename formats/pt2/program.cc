@@ -74,6 +74,7 @@ std::string_view memory_format_name(std::int64_t number) {
 
 namespace {
 
+// Each level is a call of this reader by itself; arguments of torch nest two or three deep.
 constexpr int kMostNestedArguments = 16;
 
 }  // namespace
@@ -605,6 +606,8 @@ std::string_view innermost_scope(std::string_view stack) {
 
 namespace {
 
+// Each level is a call. A dim that depends on another through a hundred operators is no longer a
+// text to read.
 constexpr int kMostNestedTerms = 100;
 using Number = std::optional<std::int64_t>;
 
@@ -638,6 +641,8 @@ Number modulo(Number a, Number b) {
 }
 
 Number power(Number base, Number exponent) {
+  // 2 to the power of 63 is more than a size, so a larger exponent overflows in any case; the loop
+  // stays short whatever the file says.
   constexpr std::int64_t kMost = 64;
   if (!exponent || *exponent < 0 || *exponent > kMost) return std::nullopt;
   Number result = 1;
@@ -927,6 +932,8 @@ namespace {
 
 constexpr std::int64_t kSchemaMajor = 8;
 constexpr std::string_view kBodyCalls = "torch.ops.higher_order.";
+// Bodies of torch.cond within each other: each takes a reader of its own on the stack. Deeper ones
+// stay empty.
 constexpr std::size_t kMostNestedBodies = 8;
 
 class ProgramReader {

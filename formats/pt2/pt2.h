@@ -339,7 +339,7 @@ std::vector<Pt2Overlap> overlapping_inputs(const Pt2Archive& archive, const Pt2P
 
 // Torch's own operators, from a table made from torch's schemas: names and defaults of arguments,
 // which arguments they write, and which ones their results share memory with. Of operators that a user
-// registered only those that are stated (op_schemas.h) are included.
+// registered only those that are stated ("op schemas" above) are included.
 struct TorchArgument {
   std::string_view name;
   std::string_view alias;         // the set of values that share memory; "": none
@@ -432,7 +432,7 @@ struct Pt2Effects {
   std::vector<std::string_view> unknown_targets;  // of these and of nodes in bodies, each once
 };
 
-// `overlaps` are inputs that share memory (shared_memory.h): with it each node that uses one of them when another is written,
+// `overlaps` are inputs that share memory ("shared memory" above): with it each node that uses one of them when another is written,
 // by an operator or at the end of the program, is in one partition. Linear in nodes and refs, near enough.
 Pt2Effects find_effects(const Pt2Program& program, std::span<const Pt2Overlap> overlaps = {});
 

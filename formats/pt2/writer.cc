@@ -549,9 +549,11 @@ Result<Pt2Plan> plan_pt2_split(const Pt2Model& model, const Partition& partition
 
 namespace {
 
+// As torch writes its archives, so that tensors can be mapped.
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kIn64 = 0xffffffff;  // larger numbers are in the zip64 field
 constexpr std::uint64_t kVersion64 = 45;     // the zip version with zip64
+// Bit 11: the name is UTF-8.
 constexpr std::uint64_t kUtf8Flag = 0x800;
 constexpr std::uint64_t kDate = 0x21;  // 1980-01-01: the same bytes every time
 constexpr std::uint64_t kZip64Id = 1;
@@ -672,7 +674,7 @@ BytePieces ZipPieces::finish() && {
 }
 
 // Steps of writing a split:
-// 1. plan the split (split_plan.h);
+// 1. plan the split ("split plan" above);
 // 2. write an archive for each partition and one for the root, or all of them into one archive;
 // 3. describe the chain of calls for the manifest.
 

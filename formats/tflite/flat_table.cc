@@ -92,6 +92,7 @@ FlatTables FlatTable::tables(SchemaFieldId field) const {
 
 namespace {
 
+// The default of FlatBuffers' own verifier.
 constexpr int kMostDepth = 64;
 
 // What lies at a place, for messages: a table, or a field of it.
@@ -112,6 +113,10 @@ class Walker {
  public:
   explicit Walker(std::string_view bytes)
       : bytes_(bytes),
+        // A table takes four bytes at least, so more visits than that mean tables that are shared.
+        // Writers do share short strings and vectors, hence four times the size; and small files
+        // may share much of what they have, hence the constants. Without limits, a file of a
+        // kilobyte could describe gigabytes.
         visits_left_(bytes.size() / 4 + 16),
         bytes_left_(4 * std::uint64_t{bytes.size()} + 65'536) {}
 

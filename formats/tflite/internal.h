@@ -159,7 +159,7 @@ Result<TflitePlan> plan_tflite_split(const TfliteModel& model, const Graph& grap
                                      const Partition& partition, TfliteLift lift);
 
 // How a split model is called: JSON for the manifest, for drivers of the partitions. The form is
-// that of torch.export programs (pt2/write/documents.h):
+// that of torch.export programs (formats/pt2/internal.h):
 //
 //   order     the partitions, each with `inputs` and `outputs`, names of values in the order of its
 //             file's; `variables`, those that it keeps itself; `model`, its signature in a bundle

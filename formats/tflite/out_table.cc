@@ -10,6 +10,8 @@ namespace cleave {
 
 namespace {
 
+// The schema forces 16 bytes on the data of a buffer; offsets of a flatbuffer are signed, with 32
+// bits.
 constexpr std::uint64_t kAlignment = 16;         // of weights
 constexpr std::uint64_t kMostFlat = 0x7fffffff;  // bytes of a flatbuffer
 constexpr std::uint32_t kLargeBytes = 4096;  // vectors of bytes from here on are not held in memory

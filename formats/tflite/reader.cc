@@ -23,6 +23,8 @@ namespace cleave {
 
 namespace {
 
+// As for ONNX (kMostElementsRead): rules ask for shapes, axes and scales; a weight is not read to
+// answer them.
 constexpr std::uint64_t kMostElements = 65'536;
 using Elements = std::optional<std::vector<Literal>>;
 

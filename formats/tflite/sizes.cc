@@ -25,6 +25,7 @@ using Dims = TfliteSizes::Dims;
 using Numbers = TfliteSizes::Numbers;
 using Known = TfliteSizes::Known;
 
+// Numbers are followed where they may become sizes: shapes, axes, begins. Larger tensors are data.
 constexpr std::int64_t kMostNumbers = 256;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -752,6 +753,7 @@ class TfliteSizes::Run {
   std::vector<Known> outputs_of(const TfliteBody& body, const std::vector<const Known*>& given) {
     const auto number = static_cast<std::uint32_t>(body.subgraph);
     const TfliteSubgraph& graph = model_.subgraphs[number];
+    // Each level is a call of this by itself.
     constexpr std::size_t kMostDepth = 16;
     if (depth_ == kMostDepth || given.size() != graph.inputs.size() || is_mixed_[number]) return {};
     const bool is_first = known[number].empty();

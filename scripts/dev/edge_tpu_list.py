@@ -109,7 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("samples/lists/edge_tpu.json"))
     options = parser.parse_args()
-    head = {"format": "cleave.support", "version": 1, "name": "edge_tpu", "source": SOURCE}
+    head = {"format": "cleave.support", "version": 1, "name": "edge_tpu", "source": SOURCE, "link": {"bandwidth": "none"}}
     fields = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     rules = ",\n  ".join(json.dumps(rule) for rule in ROWS)
     options.output.write_text("{\n" + ",\n".join(fields) + f',\n "allow": [\n  {rules}\n ]\n}}\n')

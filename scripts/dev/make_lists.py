@@ -170,10 +170,11 @@ def make(source, options, folder):
         rules = made.rules
         print(f"{source.name}: {report_text(made)}", end="")
     general = GENERAL.get(source.name)
-    more: dict[str, Any] = {}
+    # TensorRT's cards have a link of their own, each another.
+    more: dict[str, Any] = {} if source.name == "tensorrt" else {"link": {"bandwidth": "none"}}
     if general is not None:
         # What ONNX Runtime documents of a provider is about the graph that it shows to the provider.
-        more = {"as": "onnxruntime", "defaults": general.defaults}
+        more |= {"as": "onnxruntime", "defaults": general.defaults}
         more["deny"] = [*no_empty_tensors([rule["op"] for rule in rules]), *general.deny]
         rules = with_general(rules, general)
         origin += f"; types, ranks and dims: onnxruntime/core/providers/{general.sources}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes every generated file in samples/ again: three traced graphs and two ONNX models.
+"""Makes every generated file in samples/ again: three traced graphs and the ONNX models.
 
 usage: make_samples.py [--onnx | --fx] [-o DIR] [--check]
 
@@ -284,6 +284,83 @@ class Recurrent(ModelBuilder):
         return self.model_bytes(inputs, [self.value_info("scores", ["N", self.CLASSES])])
 
 
+# ---- decoder.onnx --------------------------------------------------------------------------------
+
+
+class Decoder(ModelBuilder):
+    """A language model as exporters write it: tokens, a mask, positions and the past come in, logits
+    and the present go out. `masked`: False leaves mask and positions out."""
+
+    def __init__(self, name, seed, heads=2, head=8, vocabulary=64, layers=2, masked=True):
+        super().__init__(name, seed)
+        self.heads, self.head, self.vocabulary = heads, head, vocabulary
+        self.layers, self.masked, self.width = layers, masked, heads * head
+
+    def matrix(self, scope, x, width_out):
+        weight = self.weight(f"{scope}.weight", [self.width, width_out], self.width)
+        return self.node(scope, "MatMul", [x, weight])
+
+    def split_heads(self, scope, x):
+        shape = self.constant(scope, [4], [0, 0, self.heads, self.head], integer=True)
+        x = self.node(scope, "Reshape", [self.matrix(scope, x, self.width), shape])
+        return self.node(scope, "Transpose", [x], perm=[0, 2, 1, 3])
+
+    def hidden_scores(self):
+        """0 where a token attends, and -10,000 at later tokens and where the mask hides one."""
+        new = self.node("mask", "Shape", ["input_ids"], start=1)
+        seen = self.node("mask", "Shape", ["attention_mask"], start=1)
+        ones = self.node("mask", "Concat", [new, seen], axis=0)
+        one = self.helper.make_tensor("", self.types.FLOAT, [1], [1.0])
+        ones = self.node("mask", "ConstantOfShape", [ones], value=one)
+        before = self.node("mask", "Trilu", [ones, self.node("mask", "Sub", [seen, new])], upper=0)
+        mask = self.node("mask", "Cast", ["attention_mask"], to=self.types.FLOAT)
+        mask = self.node("mask", "Unsqueeze", [mask, self.constant("mask", [2], [1, 2], integer=True)])
+        mask = self.node("mask", "Mul", [mask, before])
+        seen = self.node("mask", "Sub", [mask, self.constant("mask", [], [1.0])])
+        return self.node("mask", "Mul", [seen, self.constant("mask", [], [1e4])])
+
+    def layer(self, index, x, hidden):
+        scope = f"layers/{index}"
+        query = self.split_heads(f"{scope}/q", x)
+        kept = []
+        for part in ("key", "value"):
+            new = self.split_heads(f"{scope}/{part}", x)
+            kept.append(self.node(f"{scope}/{part}", "Concat", [f"past_key_values.{index}.{part}", new],
+                                  outputs=[f"present.{index}.{part}"], axis=2))
+        turned = self.node(scope, "Transpose", [kept[0]], perm=[0, 1, 3, 2])
+        scores = self.node(scope, "MatMul", [query, turned])
+        if hidden:
+            scores = self.node(scope, "Add", [scores, hidden])
+        scores = self.node(scope, "Softmax", [scores], axis=-1)
+        mixed = self.node(scope, "Transpose", [self.node(scope, "MatMul", [scores, kept[1]])], perm=[0, 2, 1, 3])
+        shape = self.constant(scope, [3], [0, 0, self.width], integer=True)
+        mixed = self.matrix(f"{scope}/out", self.node(scope, "Reshape", [mixed, shape]), self.width)
+        x = self.node(scope, "Add", [x, mixed])
+        return self.node(scope, "Add", [x, self.node(scope, "Tanh", [self.matrix(f"{scope}/mlp", x, self.width)])])
+
+    def build(self):
+        table = self.weight("embedding.weight", [self.vocabulary, self.width], 1)
+        x = self.node("embedding", "Gather", [table, "input_ids"])
+        if self.masked:
+            places = self.weight("positions.weight", [128, self.width], 1)
+            x = self.node("embedding", "Add", [x, self.node("positions", "Gather", [places, "position_ids"])])
+        hidden = self.hidden_scores() if self.masked else None
+        for index in range(self.layers):
+            x = self.layer(index, x, hidden)
+        weight = self.weight("head.weight", [self.width, self.vocabulary], self.width)
+        self.node("head", "MatMul", [x, weight], outputs=["logits"])
+        inputs = [self.value_info("input_ids", ["B", "T"], self.types.INT64)]
+        if self.masked:
+            inputs.append(self.value_info("attention_mask", ["B", "S"], self.types.INT64))
+            inputs.append(self.value_info("position_ids", ["B", "T"], self.types.INT64))
+        outputs = [self.value_info("logits", ["B", "T", self.vocabulary])]
+        for index in range(self.layers):
+            for part in ("key", "value"):
+                inputs.append(self.value_info(f"past_key_values.{index}.{part}", ["B", self.heads, "P", self.head]))
+                outputs.append(self.value_info(f"present.{index}.{part}", ["B", self.heads, "S", self.head]))
+        return self.model_bytes(inputs, outputs)
+
+
 # ---- all of them ---------------------------------------------------------------------------------
 
 
@@ -291,6 +368,7 @@ def onnx_files():
     yield "mobile_block.onnx", MobileBlock("mobile_block", seed=1).build()
     yield "attention.onnx", Attention("attention", seed=2).build()
     yield "recurrent.onnx", Recurrent("recurrent", seed=3).build()
+    yield "decoder.onnx", Decoder("decoder", seed=4).build()
 
 
 def graph_files():

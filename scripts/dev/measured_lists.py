@@ -1129,7 +1129,7 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
     denied = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
     denied.append({"op": "Pad", "where": "min(in[1].values) < 0", "why": "no case with negative pads was measured"})
     lines = ["{", ' "format": "cleave.support",', ' "version": 1,', f' "name": {json.dumps(name)},',
-             f' "source": {json.dumps(source)},', ' "defaults": {"input_shape": "static"},']
+             f' "source": {json.dumps(source)},', ' "link": {"bandwidth": "none"},', ' "defaults": {"input_shape": "static"},']
     if is_quantized:
         quantizers = rules_of_quantizers(["int16", "int8", "uint16", "uint8"])
         rules = rules + quantizers

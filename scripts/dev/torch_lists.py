@@ -33,8 +33,8 @@ MEASURED = (
 )  # fmt: skip
 
 
-def write_list(path, name, source, allow, deny=()):
-    head = {"format": "cleave.support", "version": 1, "name": name, "source": source}
+def write_list(path, name, source, allow, deny=(), **more):
+    head = {"format": "cleave.support", "version": 1, "name": name, "source": source, **more}
     fields = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     for key, rules in (("allow", allow), ("deny", deny)):
         if rules:
@@ -212,7 +212,7 @@ def make_xnnpack(options):
         f"measured with executorch {importlib.metadata.version('executorch')} and torch {torch.__version__.partition('+')[0]} "
         f"on PyPI: {len(models)} programs, each compiled as a whole"
     )
-    write_list(options.output / "xnnpack.json", "xnnpack", source, allow, deny)
+    write_list(options.output / "xnnpack.json", "xnnpack", source, allow, deny, link={"bandwidth": "none"})
 
 
 MAKERS = {"core_aten": make_core, "xnnpack": make_xnnpack}

@@ -51,11 +51,12 @@ def docstring(text):
 
 
 def short_text(name):
-    """The method that prints one line of a result; of other classes no lines."""
+    """The method that prints one line of a result, and the one that shows a report in a notebook; of other classes no lines."""
     if name not in SHORT:
         return []
     lines = [f'            f"{line}"' for line in SHORT[name]]
-    return ["", "    def __repr__(self) -> str:", "        return (", *lines, "        )"]
+    page = ["", "    def _repr_html_(self) -> str | None:", "        from ..page import page_of", "", "        return page_of(self)"]
+    return ["", "    def __repr__(self) -> str:", "        return (", *lines, "        )", *(page if name == "Report" else [])]
 
 
 class Classes:

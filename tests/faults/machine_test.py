@@ -341,7 +341,7 @@ def check_pipes(cleave, folder):
 # The model is mapped when cleave waits for the map of its parts, which comes through a pipe.
 def check_cut_while_waiting(cleave, folder):
     for size in (0, 4096, 5000):
-        with Scene(cleave, Command("", "convert resnet18.json -o out --native", ("out",))) as scene, \
+        with Scene(cleave, Command("", "convert resnet18.json -o out.json", ("out.json",))) as scene, \
                 scene.copy() as copy:
             os.mkfifo(Path(copy) / "pipe")
             data = (folder / "resnet18_parts.csv").read_bytes()

@@ -443,6 +443,23 @@ def runs(*words):
     return main
 
 
+def split_with_state(folder):
+    """The folder of a split of a model whose state grows."""
+    import onnx
+
+    model = folder.parent / "state.onnx"
+    onnx.save(onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 18]>
+g (float[B,1] x, float[B,P] past) => (float[B,Q] present, float[B,Q] y) {
+  [grow] present = Concat <axis: int = 1> (past, x)
+  [relu] y = Relu (present) }"""), model)  # fmt: skip
+    (folder / "list.txt").write_text("Relu\n")
+    cleave("split", model, "-s", folder / "list.txt", "-o", folder / "split")
+    manifest = json.loads((folder / "split/manifest.json").read_text())
+    manifest["state"] = [{"input": "past", "output": "present", "kind": "grows", "axis": 1}]
+    (folder / "split/manifest.json").write_text(json.dumps(manifest))
+    return folder / "split"
+
+
 def of_onnx(folder):
     def folder_of(name):
         (folder / name / "in").mkdir(parents=True)
@@ -456,6 +473,8 @@ def of_onnx(folder):
             own = folder_of(f"{command} {what}")
             place = split(own, what)
             yield Case(own, f"{command} {what}", place, main=runs(command, *([original] if command == "verify" else []), place))
+    own = folder_of("steps")
+    yield Case(own, "run --steps", split_with_state(own), main=runs("run", own / "split", "--steps", 2))
     own = folder_of("deployed")
     (own / "lowered").mkdir()
     shutil.copy(model, own / "lowered" / "root_ep.onnx")

@@ -46,7 +46,7 @@ RUNS = [
     (f"preview {ONNX} --place cost {TIMES}", ()),
     (f"preview {JSON} --ops", ()),
     (f"explain {JSON}", ()),
-    (f"draw {ONNX} --svg -o m.svg", ("m.svg",)),
+    (f"draw {ONNX} -o m.svg", ("m.svg",)),
     (f"preview {JSON} --nodes", ()),
     (f"split {ONNX} -o out", ("out",)),
     (f"split {ONNX} --html page.html -o out", ("out", "page.html")),

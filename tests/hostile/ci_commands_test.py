@@ -19,7 +19,7 @@ NAMES = ["::error::x", "::set-env name=PATH::/tmp", "##[error]x", " ::stop-comma
 COMMANDS = ["inspect {m} --nodes", "preview {m} -s {l} --nodes", "preview {m} -s {l}", "preview {m} -s {l} --json",
             "preview {m} -s {l} --ops", "preview {m} -s {l} --ops --json", "explain {m} -s {l}",
             "explain {m} -s {l} --json", "explain {m} -s {l} ::nonesuch", "advise {m} -s {l}",
-            "advise {m} -s {l} --json", "convert {m}", "draw {m} -s {l}", "draw {m} -s {l} --svg",
+            "advise {m} -s {l} --json", "convert {m}", "draw {m} -s {l}",
             "diff {m} -s {l} to --min-acc-module-size 3", "diff {m} -s {l} to --min-acc-module-size 3 --json",
             "lists lint {l} {m}", "lists lint {l} {m} --json", "stage {m} --stages 2",
             "stage {m} --stages 2 --json", "check {m} -s {l} --min-coverage 99%",

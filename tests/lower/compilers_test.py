@@ -166,7 +166,7 @@ def test_tvm_names_the_culprit_of_ctl(place):
 
 def test_tvm_lowers_gpt_kv_but_for_a_node(place):
     code, result = lower(place, "tvm", "gpt_kv", "--backend", "tvm", "--reference", "onnxruntime",
-                         "--until-clean", "--freeze-shape-values", "-j", 1)
+                         "--until-clean", "--pin-shapes", "values", "-j", 1)
     equal((code, result["clean"]), (0, True))
     assert result["nodes_lowered"] >= 240, summary(result)
     return summary(result)

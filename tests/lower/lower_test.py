@@ -664,7 +664,7 @@ def test_a_learned_list_beside_another_is_warned_of(place):
     done = place.run("preview", model, "-s", "all.json", "-s", "learned.json")
     assert "is a list that cleave lower learned" in done.stderr and "give it alone" in done.stderr, done.stderr
     assert "3 of 3 nodes" in done.stdout or "100" in done.stdout, done.stdout
-    for lists in (["-s", "learned.json"], ["-s", "all.json", "-s", "learned.json", "--all-of"]):
+    for lists in (["-s", "learned.json"], ["-s", "all.json", "-s", "learned.json", "--combine", "all"]):
         done = place.run("preview", model, *lists)
         equal(done.stderr.count("cleave lower learned"), 0)
 
@@ -1415,7 +1415,7 @@ def test_a_search_ends_at_its_limits(place):
     backend = place.backend(["mute=Sin"], serve=True)
     _, result = place.lower(model, backend, "--search-runs", 3)
     assert result["compiler_runs"] <= 1 + 4, result["compiler_runs"]
-    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--search-time", "soon")
+    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--time-limit", "soon")
     equal(done.returncode, 2)
 
 

@@ -36,7 +36,7 @@ OPTIONS = {
     "--support": ("-s more.txt", ""),
     "--deny": ("--deny Exp", ""),
     "--verdicts": ("--verdicts verdicts.csv", ""),
-    "--all-of": ("--all-of", "-s more.txt"),
+    "--combine": ("--combine all", "-s more.txt"),
     "--as": ("--as onnxruntime", ""),
     "--min-acc-module-size": ("--min-acc-module-size 4", ""),
     "--skip-fusion": ("--skip-fusion", ""),
@@ -79,7 +79,7 @@ COMMANDS = {
     "draw": ("draw m.onnx -s list.txt --what preview", {}),
     "preview --nodes": ("preview m.onnx -s list.txt --nodes", {}),
     "advise": ("advise m.onnx -s list.txt --json", NO_NAMES),
-    "check": ("check m.onnx -s list.txt --combine --min-coverage 1% --max-boundary-bytes 1 --exit-zero --json",
+    "check": ("check m.onnx -s list.txt --combine any --min-coverage 1% --max-boundary-bytes 1 --exit-zero --json",
               {**NO_NAMES, "--start": "no gate counts partitions of the CPU"}),
     "diff": ("diff m.onnx -s list.txt --json to -s list.txt", NO_NAMES),
     "tune": (f"tune m.onnx -s list.txt --run ./time.sh -o tuned.json {RATES} {{gain}}",
@@ -191,6 +191,8 @@ def fault_of(runner, command, option):
     if option in skipped:
         return ""
     more, base = OPTIONS[option]
+    if option == "--combine":
+        words = words.replace(" --combine any", "")
     words = words.replace("{gain}", "" if "--min-gain" in base + more else "--min-gain 0%")
     if "{partition}" not in words:
         return fault_of_words(runner, words, base, more)

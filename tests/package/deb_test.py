@@ -22,7 +22,8 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 # Compilers that `lower` knows, and the scripts that talk to them.
 BACKENDS = ["samples/backends/*", "scripts/backends/*.py"]
 # The scripts that cleave starts, and the modules that runner.py imports by their names.
-STARTED = ["capture_inputs", "capture_torch", "convert_opset", "runner", "onnx_chain", "onnx_deployed", "tflite_chain", "torch_chain"]
+STARTED = ["capture_inputs", "capture_torch", "convert_opset", "runner", "onnx_chain", "onnx_deployed", "onnx_phases",
+           "onnx_steps", "tflite_chain", "torch_chain"]
 
 
 def with_imports(names):

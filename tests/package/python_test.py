@@ -6,6 +6,7 @@ usage: python_test.py PROJECT_FOLDER CLEAVE     exit status 1 when something is 
 """
 
 import dataclasses
+import html
 import json
 import os
 import pickle
@@ -17,6 +18,7 @@ import tempfile
 import time
 import unittest
 import warnings
+from inspect import signature
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -84,8 +86,10 @@ class PackageTest(unittest.TestCase):
             cleave.preview("no_such_model.onnx", LIST)
         self.assertEqual(caught.exception.exit_code, 3)
         with self.assertRaisesRegex(cleave.Error, "did you mean --keep-qdq") as caught:
-            cleave.preview(MODEL, LIST, keep_qdg=True)
+            cleave.diff(MODEL, support=LIST, to={"keep_qdg": True})
         self.assertEqual(caught.exception.exit_code, 2)
+        with self.assertRaisesRegex(TypeError, "keep_qdg"):
+            cleave.preview(MODEL, LIST, keep_qdg=True)
 
     def test_warnings_are_warnings(self):
         with self.assertWarnsRegex(cleave.CleaveWarning, "NoSuchNode"):
@@ -134,6 +138,7 @@ class PackageTest(unittest.TestCase):
         self.assertTrue(cleave.ops(MODEL, LIST).unsupported)
         self.assertTrue(cleave.advise([MODEL], LIST).models)
         self.assertEqual(cleave.diff(MODEL, MODEL, support=LIST).moves, [])
+        self.assertTrue(cleave.diff(MODEL, support=LIST, to={"deny": "Conv"}).moves)
         self.assertEqual(cleave.lint(LIST, MODEL).errors, 0)
         (self.folder / "map.json").write_text(json.dumps(dict.fromkeys(cleave.preview(MODEL, LIST).node_map, 0)))
         self.assertEqual(len(cleave.partition(MODEL, self.folder / "map.json").stages), 1)
@@ -154,13 +159,27 @@ class PackageTest(unittest.TestCase):
         self.assertEqual((type(error), error.exit_code, error.message, str(error)),
                          (cleave.Error, 3, "no such model", "no such model"))
 
-    def test_flags_are_those_of_the_help(self):
-        flags = set()
-        for command in ("preview", "split", "stage", "check", "inspect", "explain", "advise", "diff",
-                        "lower", "reduce", "lists"):
-            text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
-            flags |= set(re.findall(r"^  (?:-\w,)?--([a-z-]+)(?=$| +[a-z]| +(?:Excludes|Needs):)", text, re.MULTILINE))
-        self.assertEqual(calls.FLAGS, flags - {"help", "json", "nodes", "ops", "report"})
+    def test_functions_are_those_of_the_help(self):
+        done = subprocess.run([sys.executable, "scripts/python/make_functions.py", PROGRAM, "--check"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_parameters_are_the_options_of_the_help(self):
+        by_map = {"map", "default", "affix", "keep_original_order", "parameters"}
+        for function, others in ((cleave.preview, by_map), (cleave.split, by_map), (cleave.check, set()), (cleave.lower, set()),
+                                 (cleave.stage, {"workload"}), (cleave.inspect, set()), (cleave.reduce, {"MODEL"})):
+            text = subprocess.run([PROGRAM, function.__name__, "--help"], capture_output=True, text=True, check=True).stdout
+            text = text.partition("\nTerminal\n")[0]
+            options = dict(re.findall(r"^  (?:-\w,)?--([a-z-]+) ?(\S*)", text, re.MULTILINE))
+            options = {name.replace("-", "_"): value for name, value in options.items()}
+            others = others | {"json", "ops", "report", "table", "stage"}
+            others |= {"nodes"} if not options.get("nodes") else set()
+            parameters = signature(function).parameters
+            known = {name.rstrip("_"): one for name, one in parameters.items() if name not in ("model", "models", "config")}
+            self.assertEqual(set(options) - others, set(known), function)
+            for name, one in known.items():
+                self.assertEqual(one.annotation == "bool", not options[name], name)
+                self.assertTrue(one.kind != one.KEYWORD_ONLY or name in ("output", "support") or
+                                re.search(rf"^    {name}_?: \S", function.__doc__, re.MULTILINE), name)
 
     def test_values_become_arguments(self):
         for options, arguments in (
@@ -170,13 +189,13 @@ class PackageTest(unittest.TestCase):
             ({"target": {"acc": "launch=100us"}}, ["--target=acc:launch=100us"]),
             ({"target": {"acc": {"launch": "1ms", "flops": 2}}}, ["--target=acc:launch=1ms,flops=2"]),
             ({"input_shape": {"x": [1, None]}, "force": False}, ["--input-shape=x=1,?"]),
-            ({"set_input": {"training": True}, "keep_qdq": True}, ["--set-input=training=true", "--keep-qdq"]),
+            ({"set_input": {"training": True}, "loss_output": True}, ["--set-input=training=true", "--loss-output"]),
         ):
-            self.assertEqual(calls._arguments(options), arguments)
+            self.assertEqual(calls._arguments({"keep_qdq": True, "force": False}, options), [*arguments, "--keep-qdq"])
 
     def test_wrong_types_name_the_option(self):
         for options in ({"keep_qdq": "yes"}, {"force": 1}, {"deny": object()}, {"deny": [True]}, {"deny": b"Conv"},
-                        {"html": b"page.html"}, {"dim": {"N": None}}, {"help": True}, {"dim": {"N": {1, 2}}}):
+                        {"html": b"page.html"}, {"dim": {"N": None}}, {"dim": {"N": {1, 2}}}):
             with self.assertRaisesRegex(TypeError, f"^{next(iter(options))}: "):
                 cleave.preview(MODEL, LIST, **options)
         with self.assertRaisesRegex(TypeError, "^model: a path"):
@@ -202,6 +221,27 @@ class PackageTest(unittest.TestCase):
     def test_results_print_as_a_line(self):
         self.assertEqual(repr(cleave.preview(MODEL, LIST)),
                          "Report(model='mobile_block', nodes=24, acc_nodes=19, partitions=8)")
+
+    def test_a_notebook_shows_the_page(self):
+        """In a frame of its own: its styles and scripts do not meet those of the notebook."""
+        page = self.folder / "page.html"
+        subprocess.run([PROGRAM, "preview", MODEL, "-s", LIST, "--dim", "N=1", "--html", page], capture_output=True, check=True)
+        report = cleave.split(MODEL, LIST, self.folder / "parts", dim={"N": 1}, drawings="none")
+        for one in (cleave.preview(MODEL, LIST, dim={"N": 1}), report, pickle.loads(pickle.dumps(report))):
+            frame = one._repr_html_()
+            found = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)" [^<>]*></iframe>', frame)
+            self.assertEqual(html.unescape(found[1]), page.read_text(encoding="utf-8"))
+            self.assertNotIn("allow-same-origin", found[2])
+
+    def test_a_notebook_shows_no_page_of_another_split(self):
+        own = self.folder / "list.txt"
+        own.write_text(Path(LIST).read_text())
+        report = cleave.preview(MODEL, own)
+        own.write_text("Relu\n")
+        self.assertIsNone(report._repr_html_())
+        own.unlink()
+        self.assertIsNone(report._repr_html_())
+        self.assertIsNone(dataclasses.replace(report)._repr_html_())
 
     def interrupted(self, how):
         """The status of a Python that a signal ends while it splits."""

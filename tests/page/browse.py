@@ -7,6 +7,7 @@ Exits 77 (ctest: skipped) where there is no Chromium with its driver.
 """
 
 import argparse
+import html
 import json
 import pathlib
 import shutil
@@ -438,7 +439,7 @@ def content_pages(cleave: str, samples: pathlib.Path, folder: pathlib.Path) -> l
         ("diff", ["diff", resnet, "-s", npu, "to", "-s", wider], check_diff),
         ("fleet", ["check", resnet, samples / "mobile_block.onnx", samples / "attention.onnx", "-s", npu, "-s",
                    samples / "tiny_npu.txt", "--min-coverage", "90%", "--exit-zero"], check_fleet),
-        ("stages", ["stage", resnet, "--stages", "3", "--schedule", "gpipe", "--microbatches", "4"], check_stages),
+        ("stages", ["stage", resnet, "--stages", "3", "--schedule", "gpipe:microbatches=4"], check_stages),
         ("markers", ["stage", samples / "pipeline.json"], check_markers),
         ("targets", ["preview", resnet, "-s", f"npu={npu}", "-s", f"gpu={samples / 'gpu.json'}", "--place", "cost",
                      "--target", "cpu:flops=100GFLOP/s,bandwidth=20GB/s", "--target",
@@ -453,6 +454,23 @@ def content_pages(cleave: str, samples: pathlib.Path, folder: pathlib.Path) -> l
         assert "Content-Security-Policy" in page.read_text()
         pages.append((page, check))
     return pages
+
+
+def check_frame(browser: webdriver.Chrome, page: pathlib.Path) -> None:
+    """In a frame without rights, as a notebook has it, the page has no address, and works."""
+    outer = page.with_name("notebook.html")
+    text = html.escape(page.read_text(encoding="utf-8"))
+    outer.write_text(f'<iframe srcdoc="{text}" sandbox="allow-scripts" width="1400" height="900"></iframe>', encoding="utf-8")
+    browser.get(outer.as_uri())
+    browser.switch_to.frame(browser.find_element(By.CSS_SELECTOR, "iframe"))
+    shown = WebDriverWait(browser, 30).until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#tables table button.link"))
+    said = browser.find_element(By.CSS_SELECTOR, "#side").text
+    browser.execute_script("window.onerror = (text) => { document.title = text; }; arguments[0].scrollIntoView()", shown[-1])
+    shown[-1].click()
+    chosen = browser.find_element(By.CSS_SELECTOR, "#side").text
+    ActionChains(browser).send_keys(Keys.ESCAPE).perform()
+    back = browser.find_element(By.CSS_SELECTOR, "#side").text
+    assert chosen != said and back == said, (said, chosen, back, browser.execute_script("return document.title"))
 
 
 def main() -> int:
@@ -490,6 +508,7 @@ def main() -> int:
                         browser.save_screenshot(str(args.shots / shot))
                     page.check_console()
                     print(f"{path.stem}: as it should be{' in the dark' if look else ''}")
+                check_frame(browser, pages[0][0])
             finally:
                 browser.quit()
     return 0

@@ -38,7 +38,7 @@ def staged(folder, *options):
     export_fx.write_graph(graph, folder / "graph.json")
     cuts = [f"--split-at={2 * i}=begin" for i in range(1, STAGES)]
     command = [cleave, "-q", "stage", folder / "graph.json", *cuts, "-o", folder / "out", "--force"]
-    command += ["--microbatches", str(MICROBATCHES), *options]
+    command += options
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return folder / "out"
 
@@ -50,7 +50,7 @@ def actions_of(path):
 
 def all_are_valid(folder):
     for name, ranks in (("gpipe", 4), ("gpipe", 2), ("1f1b", 4), ("interleaved", 2), ("zero-bubble", 4)):
-        out = staged(folder, "--schedule", name, "--ranks", str(ranks))
+        out = staged(folder, "--schedule", f"{name}:microbatches={MICROBATCHES},ranks={ranks}")
         stage_ranks = schedules._validate_schedule(actions_of(out / "schedule.csv"), ranks, STAGES, MICROBATCHES)
         assert stage_ranks == {stage: stage % ranks for stage in range(STAGES)}, (name, stage_ranks)
         page = (out / "schedule.html").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def run_rank(rank, folder):
 def all_run(folder):
     for name, ranks in RUNS:
         (folder / name).mkdir()
-        staged(folder / name, "--schedule", name, "--ranks", str(ranks))
+        staged(folder / name, "--schedule", f"{name}:microbatches={MICROBATCHES},ranks={ranks}")
     torch.multiprocessing.spawn(run_rank, (str(folder),), nprocs=max(ranks for _, ranks in RUNS))
 
 

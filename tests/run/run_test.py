@@ -293,6 +293,270 @@ def test_onnx_folders_that_hold_no_model_are_told(folder):
     expect(run("run", folder, "--times", 0), 2, "--times is 1 or more")
 
 
+# ---- steps of an ONNX model with state ----
+
+# A decoder with each kind of state; an encoder's cache is made in the first step, and is empty in later ones.
+STATE = """<ir_version: 8, opset_import: ["" : 18]>
+g (int64[B,T] input_ids, int64[B,S] attention_mask, int64[B,T] position_ids, bool use_cache_branch, float[B,P,4] past_k,
+   float[B,1,4] h, float[B,A,4] cache, float[B,E,4] memory, float[B,E,4] past_cross)
+  => (float[B,T,9] logits, float[B,PT,4] present_k, float[B,1,4] h_out, float[B,T,4] cache_new, float[B,F,4] present_cross)
+  <int64[1] axis = {1}, int64[1] last = {2}, float half = {0.5}, int64[1] zero = {0}, int64[3] none = {1, 0, 4}, float three = {3}> {
+  [embed] token = Gather (table, input_ids)
+  [position] p = Cast <to: int = 1> (position_ids)
+  [wide] q = Unsqueeze (p, last)
+  [key] k = Add (token, q)
+  [grow] present_k = Concat <axis: int = 1> (past_k, k)
+  [mask] m = Cast <to: int = 1> (attention_mask)
+  [row] n = Unsqueeze (m, axis)
+  [attend] a = MatMul (n, present_k)
+  [append] cache_new = Relu (k)
+  [cached] c = ReduceSum <keepdims: int = 1> (cache, axis)
+  [cross] present_cross = If (use_cache_branch) <
+    then_branch = old () => (float[B,F,4] e) { e = ConstantOfShape (none) },
+    else_branch = new () => (float[B,F,4] f) { f = Mul (memory, three) }>
+  [first] both = Concat <axis: int = 1> (past_cross, present_cross)
+  [crossed] x = ReduceMax <keepdims: int = 1> (both, axis)
+  [one] s = Add (a, c)
+  [two] u = Add (s, x)
+  [three] v = Add (u, h)
+  [replace] h_out = Mul (v, half)
+  [all] d = Add (k, v)
+  [head] logits = MatMul (d, w) }"""
+PAIRS = [{"input": "past_k", "output": "present_k", "kind": "grows", "axis": 1}, {"input": "h", "output": "h_out", "kind": "replaced"},
+         {"input": "cache", "output": "cache_new", "kind": "appended", "axis": 1}, {"input": "memory", "output": None, "kind": "constant"},
+         {"input": "past_cross", "output": "present_cross", "kind": "constant"}]  # fmt: skip
+
+
+def decoder(folder):
+    return onnx_model(folder, "decoder.onnx", STATE, table=drawn(9, 4), w=drawn(4, 9))
+
+
+def decoder_split(folder, *more, pairs=None):
+    """The folder of a split whose manifest has the pairs."""
+    out = split(folder, decoder(folder), ["Add", "MatMul", "Concat"], *more)
+    path = out / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "state": PAIRS if pairs is None else pairs}))
+    return out
+
+
+def by_hand(ids, memory, size=None):
+    """The logits of each step, in plain numpy. `size`: of the two states that grow, where it is fixed."""
+    table, w = drawn(9, 4), drawn(4, 9)
+    keys, cache = np.zeros((size or 0, 4), np.float32), np.zeros((size or 0, 4), np.float32)
+    h, cross, logits = np.zeros(4, np.float32), np.zeros((1, 4), np.float32), []
+    for step, token in enumerate(ids):
+        key = table[token] + step
+        present = np.concatenate([keys, key[None]])
+        mask = np.arange(len(present)) >= len(present) - step - 1
+        made = memory * 3 if step == 0 else np.zeros((0, 4), np.float32)
+        v = present[mask].sum(0) + cache.sum(0) + np.concatenate([cross, made]).max(0) + h
+        logits.append((key + v) @ w)
+        cross = made if step == 0 else cross
+        keys, cache, h = present, np.concatenate([cache, np.maximum(key, 0)[None]]), v / 2
+        if size:
+            keys, cache = keys[-size:], cache[-size:]
+    return np.array(logits)
+
+
+def test_onnx_steps_keep_every_kind_of_state(folder):
+    ids, memory = [3, 1, 8, 8, 0], drawn(1, 4)
+    np.savez(folder / "in.npz", input_ids=np.array(ids).reshape(5, 1, 1), memory=memory[None], past_cross=np.zeros((1, 1, 4), np.float32))
+    for size, more in ((None, []), (3, ["--dim", "P=3", "--dim", "A=3"])):
+        out = decoder_split(folder, "--dim", "B=1", "--dim", "T=1", "--dim", "E=1", *more)
+        for steps in (1, 5):
+            words = [out, "--inputs", folder / "in.npz", "--steps", steps, "--outputs", folder / "out.npz", "--force"]
+            expect(run("run", *words), 0, "from root.onnx and the chain", "bit for bit")
+            with np.load(folder / "out.npz") as made:
+                assert np.allclose(made["logits"].ravel(), by_hand(ids, memory, size)[steps - 1], 1e-5, 1e-5), (size, steps)
+        words = [folder / "decoder.onnx", out, "--inputs", folder / "in.npz"]
+        expect(run("verify", *words, "--steps", 5), 0, "equal: 5 outputs, bit for bit, from root.onnx and the chain of ", ", 5 steps",
+               "constant: 2", "1 a step, ids below 9")  # fmt: skip
+        expect(run("verify", *words, "--steps", 6), 3, '"input_ids" has values for 5 steps')
+
+
+def test_onnx_steps_draw_what_is_not_given(folder):
+    out = decoder_split(folder)
+    logits = []
+    for more in ([], [], ["--seed", 1], ["--dim", "T=2"]):
+        expect(run("run", out, "--steps", 4, "--outputs", folder / "out.npz", "--force", *more), 0, "4 steps; equal: 5 outputs")
+        with np.load(folder / "out.npz") as made:
+            logits.append(made["logits"])
+            assert made["present_k"].shape == (1, 8 if "T=2" in more else 4, 4), more
+    assert np.array_equal(logits[0], logits[1]) and not np.array_equal(logits[0], logits[2]), logits
+
+
+def test_onnx_state_stays_where_it_is_written(folder):
+    """Of 8 bytes of x and y, and state of 4 bytes before and 8 behind, by where its readers are."""
+    model = onnx_model(folder, "stays.onnx", """<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,1] x, float[1,P] past) => (float[1,Q] present, float[1,1] y) <int64[1] axis = {1}> {
+  [grow] present = Concat <axis: int = 1> (past, x)
+  [size] n = Size (past)
+  [wide] f = Cast <to: int = 1> (n)
+  [sum] s = ReduceMean (past, axis)
+  [all] y = Add (s, f) }""")  # fmt: skip
+    for names, moved in ((["Concat", "Size", "Cast", "ReduceMean", "Add"], 8),  # x and y
+                         (["Concat"], 4 + 8),  # x, and what others read of the state
+                         (["Concat", "ReduceMean"], 4 + 4),  # x and s; the size is no byte of the state
+                         (["ReduceMean"], 8 + 4),  # the state, which the CPU writes, and s
+                         (["Cast"], 8 + 4)):  # n and f
+        out = split(folder, model, names)
+        path = out / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["state"] = [{"input": "past", "output": "present", "kind": "grows", "axis": 1}]
+        for how in ("off", "on"):
+            manifest["residency"][how]["link_bytes"] = moved
+        path.write_text(json.dumps(manifest))
+        got = run("run", out)
+        expect(got, 0)
+        assert f"over the link {moved} B, as the manifest says" in " ".join(got[1].split()), (names, moved, got)
+
+
+def test_onnx_steps_of_halves_are_rounded_at_cuts(folder):
+    model = onnx_model(folder, "halves.onnx", """<ir_version: 8, opset_import: ["" : 18]>
+g (float16[1,4] x, float16[1,P,4] past) => (float16[1,Q,4] present, float16[1,1,4] y) <int64[1] axis = {1}> {
+  [one] a = MatMul (x, w)
+  [two] b = Relu (a)
+  [three] c = MatMul (b, v)
+  [wide] d = Unsqueeze (c, axis)
+  [grow] present = Concat <axis: int = 1> (past, d)
+  [sum] s = ReduceSum <keepdims: int = 1> (present, axis)
+  [four] y = MatMul (s, w) }""", w=drawn(4, 4, kind=np.float16), v=drawn(4, 4, kind=np.float16) + np.float16(0.1))  # fmt: skip
+    out = split(folder, model, ["Relu", "Concat"])
+    path = out / "manifest.json"
+    state = [{"input": "past", "output": "present", "kind": "grows", "axis": 1}]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "state": state}))
+    expect(run("verify", model, out, "--steps", 4), 0, "bit for bit, from root.onnx; but for float16's rounding at cuts, from the chain")
+    expect(run("run", out, "--steps", 4), 0, "equal: 2 outputs, but for float16's rounding at cuts")
+
+
+def test_onnx_state_masks_and_positions_fit_in_a_single_run(folder):
+    """Sizes that are drawn apart from each other are refused by the model."""
+    out = decoder_split(folder)
+    expect(run("verify", folder / "decoder.onnx", out), 0, "equal: 5 outputs, bit for bit")
+    expect(run("run", out, "--outputs", folder / "out.npz"), 0, "equal: 5 outputs")
+    with np.load(folder / "out.npz") as made:
+        assert made["present_k"].shape == (1, 2, 4) and made["present_k"][0, 0].any()
+    no_state = split(folder, folder / "decoder.onnx", ["Add", "MatMul", "Concat"])
+    expect(run("run", no_state), 3, "runs with none of the inputs tried")
+
+
+def test_onnx_a_fault_of_a_later_step_is_told_with_its_step(folder):
+    """The first step, whose state is empty, is equal."""
+    import onnx
+
+    out = decoder_split(folder)
+    manifest = json.loads((out / "manifest.json").read_text())
+    name = next(part["file"] for part in manifest["partitions"] if "grow" in part["nodes"])
+    part = onnx.load(out / name)
+    grow = next(node for node in part.graph.node if node.name == "grow")
+    grow.input[0], grow.input[1] = grow.input[1], grow.input[0]
+    onnx.save(part, out / name)
+    for words in (["verify", folder / "decoder.onnx"], ["run"]):
+        expect(run(*words, out, "--steps", 1), 0)
+        got = run(*words, out, "--steps", 3)
+        expect(got, 1, "differs: chain of ", 'step 2: output "present_k": ')
+        assert "step 1" not in got[1] and "step 3" not in got[1], got
+
+
+def test_onnx_state_that_is_none_is_told(folder):
+    out = decoder_split(folder, pairs=[])
+    expect(run("run", out, "--steps", 2), 3, "manifest.json: names no state, so --steps has nothing to keep")
+    for change, words in (({"input": "none"}, 'state[0].input: the model has no input "none"'),
+                          ({"output": "none"}, 'state[0].output: the model has no output "none"'),
+                          ({"output": None}, 'state[0].output: the model has no output "None"'),
+                          ({"kind": "old"}, 'state[0].kind: is "old"'), ({"axis": 7}, "state[0].axis: is no axis"),
+                          ({"axis": None}, "state[0].axis: is no axis")):  # fmt: skip
+        expect(run("run", decoder_split(folder, pairs=[{**PAIRS[0], **change}]), "--steps", 2), 3, words)
+    expect(run("run", out, "--steps", 0), 2, "--steps is 1 or more")
+    expect(run("run", out, "--steps", 2, "--times", 2), 2, "leave --times and --overlap out")
+
+
+# ---- phases ----
+
+PROMPTED = """<ir_version: 8, opset_import: ["" : 18]>
+g (int64[B,T] input_ids, int64[B,S] attention_mask, int64[B,T] position_ids, float[B,P,4] past_k)
+  => (float[B,T,9] logits, float[B,PT,4] present_k) <int64[1] axis = {1}, int64[1] last = {2}, float small = {0.01}> {
+  [embed] token = Gather (table, input_ids)
+  [position] p = Cast <to: int = 1> (position_ids)
+  [scale] o = Mul (p, small)
+  [wide] q = Unsqueeze (o, last)
+  [key] k = Add (token, q)
+  [grow] present_k = Concat <axis: int = 1> (past_k, k)
+  [mask] m = Cast <to: int = 1> (attention_mask)
+  [row] n = Unsqueeze (m, axis)
+  [attend] a = MatMul (n, present_k)
+  [mix] d = Add (k, a)
+  [bend] e = Sin (d)
+  [head] logits = MatMul (e, w) }"""
+
+
+def phases_split(folder, sizes):
+    """The model, and a folder as `split --phase` writes it. `sizes`: by phase the tokens of a call, and the options."""
+    model = onnx_model(folder, "prompted.onnx", PROMPTED, table=drawn(9, 4), w=drawn(4, 9))
+    place, phases = folder / "phases", []
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for name, (tokens, dims) in sizes.items():
+        out = split(folder, model, ["Add", "MatMul"], *dims, "--weights", "inline")
+        manifest = json.loads((out / "manifest.json").read_text())
+        for part in manifest["partitions"]:
+            (out / part["file"]).rename(place / f"{name}.{part['file']}")
+            part["file"] = f"{name}.{part['file']}"
+        (out / "root.onnx").rename(place / f"{name}.root.onnx")
+        state = [{"input": "past_k", "output": "present_k", "kind": "grows", "axis": 1}]
+        phases.append({"name": name, "root": f"{name}.root.onnx", "tokens": tokens, **manifest, "state": state})
+    written(place, "manifest.json", json.dumps({"format": "cleave.phases", "version": 1, "phases": phases}))
+    return model, place
+
+
+FIXED = {name: (tokens, ["--dim", "B=1", "--dim", f"T={tokens}", "--dim", f"P={40 - tokens}", "--dim", "S=40"])
+         for name, tokens in (("prompt", 4), ("token", 1))}  # fmt: skip
+OPEN = {"prompt": (None, ["--dim", "B=1"]), "token": (1, ["--dim", "B=1", "--dim", "T=1"])}
+
+
+def test_onnx_phases_hand_their_state_over(folder):
+    """A prompt that is padded, and then tokens; without padding the model chooses the same ids."""
+    for sizes, calls in ((FIXED, 6), (OPEN, 1)):
+        model, place = phases_split(folder, sizes)
+        expect(run("verify", model, place), 0, "equal: 2 outputs, bit for bit, from prompt: chain of ", "token: chain of ",
+               "the model without padding, which chooses the same ids, 16 tokens", f"23, in {calls} call")  # fmt: skip
+        expect(run("run", place, "--steps", 5), 0, "ran: 2 phases, 5 tokens; equal: 2 outputs, bit for bit, from prompt: ")
+        expect(run("run", place, "--steps", 1), 0, "ran: 2 phases; NOT RUN: token: chain of ")
+        words = "30 tokens" if sizes == OPEN else "18 tokens are made, since the state holds 40 entries"
+        expect(run("verify", model, place, "--steps", 30), 0, words)
+        expect(run("run", place, "--outputs", folder / "out.npz", "--force"), 0, "output logits")
+        with np.load(folder / "out.npz") as made:
+            assert made["logits"].shape == (1, 1, 9), made["logits"].shape
+        np.savez(folder / "in.npz", input_ids=np.array([[5, 1, 7, 3, 2]]))
+        got = run("verify", model, place, "--inputs", folder / "in.npz", "--steps", 9)
+        expect(got, 0, "which chooses the same ids, 9 tokens", "5, in ")
+
+
+def test_onnx_faults_of_a_phase_are_told(folder):
+    import onnx
+
+    model, place = phases_split(folder, FIXED)
+    for phase, where in (("prompt", "prompt: chain of "), ("token", "token: chain of ")):
+        path = next(place / part["file"] for one in json.loads((place / "manifest.json").read_text())["phases"]
+                    for part in one["partitions"] if one["name"] == phase and "grow" in part["nodes"])  # fmt: skip
+        before, part = path.read_bytes(), onnx.load(path)
+        grow = next(node for node in part.graph.node if node.name == "grow")
+        grow.input[0], grow.input[1] = grow.input[1], grow.input[0]
+        onnx.save(part, path)
+        expect(run("verify", model, place), 1, f"differs: {where}")
+        expect(run("run", place), 1, f"differs: {where}")
+        path.write_bytes(before)
+    manifest = json.loads((place / "manifest.json").read_text())
+    for phase in manifest["phases"]:
+        phase["state"][0] |= {"kind": "replaced", "axis": None}
+    written(place, "manifest.json", json.dumps(manifest))
+    assert run("verify", model, place)[0] in (1, 3)
+    manifest["phases"] = manifest["phases"][:1]
+    written(place, "manifest.json", json.dumps(manifest))
+    expect(run("run", place), 3, "no phase takes one token: the smallest takes 4")
+    expect(run("run", place, "--times", 2), 3, "has phases, which --times and --overlap are not for")
+
+
 # ---- TensorFlow Lite ----
 
 
@@ -311,6 +575,7 @@ def test_tflite_all_forms_run(folder):
     expect(run("run", folder / "targets", "--overlap"), 0, "one after the other", "a thread a device")
     expect(run("run", folder / "split", "--overlap"), 3, "target")
     expect(run("run", folder / "split", "--ep", "cpu"), 3, "--ep is for ONNX Runtime")
+    expect(run("run", folder / "split", "--steps", 2), 3, "--steps is for ONNX models")
 
 
 def test_tflite_inputs_are_given(folder):

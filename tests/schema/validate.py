@@ -56,6 +56,19 @@ def documents(project, cleave, tmp):
             yield kind, f"{path.stem}/{file.name}", file.read_bytes()
 
 
+def phases_documents(project, cleave, tmp):
+    """A model that is split for two phases."""
+    samples, folder = project / "samples", tmp / "phases"
+    words = (samples / "decoder.onnx", "-s", samples / "tiny_npu.txt", "--dim", "B=1", "--phase=prompt:T=4,P=4,S=8",
+             "--phase=token:T=1")
+    texts = [printed_by(cleave, "preview", *words, "--json"), printed_by(cleave, "split", *words, "--json", "-o", folder, "-q"),
+             (folder / "manifest.json").read_bytes()]
+    for text in texts:
+        yield "phases", "phases of decoder.onnx", text
+        for phase in json.loads(text)["phases"]:
+            yield "report", f"phase {phase['name']} of decoder.onnx", json.dumps(phase)
+
+
 def halves(cleave, path, tmp):
     """A partition map of the model: its nodes up to the middle, and the others."""
     nodes = json.loads(printed_by(cleave, "convert", path))["nodes"]
@@ -122,6 +135,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         pairs = [*documents(project, cleave, Path(tmp)), *stages_documents(project, cleave, Path(tmp)),
+                 *phases_documents(project, cleave, Path(tmp)),
                  *lowering_documents(project, cleave, Path(tmp))]
         for kind, what, text in pairs:
             validator = jsonschema.Draft202012Validator(schemas[kind])

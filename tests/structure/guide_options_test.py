@@ -8,6 +8,7 @@
    `--help`. Guides need not repeat that.
 4. The README has at most 120 lines; the user's guide at most 11,000 words, and no line of more than 120 characters.
 5. Each reason code is in the user's guide.
+6. All commands together have at most MOST_OPTIONS different options: a new one replaces others.
 
 usage: guide_options_test.py PROJECT_FOLDER CLEAVE     exit status 1 when an option is wrong or missing
 """
@@ -25,6 +26,7 @@ FOREIGN = {
     "exportProfile",  # trtexec
     "ntasks",  # srun
 }
+MOST_OPTIONS = 148
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
 OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)")
 IN_HELP = re.compile(r"^ +(?:-\w,)?--([a-z][a-z-]*)", re.M)
@@ -112,6 +114,8 @@ def main():
                 faults.append(f"{guide}: no command and no script has --{option}")
     explained = set(re.findall(r"`(\w+)`", (project / "samples/README.md").read_text(encoding="utf-8")))
     faults += [f"samples/README.md does not explain reason {code}" for code in reason_codes(project) - explained]
+    if len(known) > MOST_OPTIONS:
+        faults.append(f"there are {len(known)} different options, and at most {MOST_OPTIONS} are allowed")
     faults += [*faults_of_screens(cleave, options), *faults_of_size(project)]
     print("\n".join(sorted(set(faults))) or f"{len(named)} options are named, of {len(options) - 1} commands")
     sys.exit(1 if faults else 0)

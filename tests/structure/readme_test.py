@@ -10,7 +10,7 @@ Blocks are fenced by ```:
                   report may end early only at one of these
     text, ...     anything else: not compared
 
-Commands run in order in one scratch folder, which has the samples and scripts, with `cleave` and this Python
+Commands run on a terminal of 100 columns, which documents show, in order in one scratch folder, which has the samples and scripts, with `cleave` and this Python
 on the path. Each must exit 0, or with the code of a comment at its end: `# exits 1`. A command that ends in
 `# needs onnx, onnxruntime` is skipped, by name, where this Python has no such module. Commands that install
 or build are not run; the scripts that they name must exist.
@@ -19,12 +19,16 @@ usage: readme_test.py PROJECT_FOLDER CLEAVE [DOCUMENT]     DOCUMENT: README.md, 
 exit status 1 when a command goes wrong
 """
 
+import fcntl
 import importlib.util
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from pathlib import Path
 
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
@@ -33,14 +37,32 @@ NEEDS = re.compile(r"#\s*needs ([\w, ]+)$")
 NOT_RUN = re.compile(r"^(?:scripts/\S+\.sh|cmake|cpack|ctest|pip)\b")
 
 
+def on_terminal(command, folder, environment):
+    """(all that the command prints on a terminal of 100 columns and endless lines, its exit code)"""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10000, 100, 0, 0))
+    printed = b""
+    with subprocess.Popen(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            printed += piece
+        os.close(ours)
+    return printed.decode(errors="replace").replace("\r\n", "\n"), process.returncode
+
+
 class Document:
     def __init__(self, project, cleave, name, scratch):
         self.project, self.scratch, self.faults, self.shown = project, scratch, 0, 0
         self.text = (project / name).read_text(encoding="utf-8")
         path = os.pathsep.join([str(cleave.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
         self.environment = {name: value for name, value in os.environ.items()
-                            if name not in ("CLEAVE_LISTS", "GITHUB_ACTIONS")}
-        self.environment |= {"PATH": path, "XDG_CACHE_HOME": str(scratch / "cache")}
+                            if name not in ("CLEAVE_LISTS", "GITHUB_ACTIONS", "COLUMNS")}
+        self.environment |= {"PATH": path, "TERM": "dumb", "NO_COLOR": "1", "XDG_CACHE_HOME": str(scratch / "cache")}
         for link in ("samples", "scripts", "formats", "tests"):
             os.symlink(project / link, scratch / link)
 
@@ -84,11 +106,9 @@ class Document:
             print(f"skipped {command}: {sys.executable} has no {', '.join(missing)}")
             return None
         wanted = int(EXIT.search(command)[1]) if EXIT.search(command) else 0
-        result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.scratch, env=self.environment,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-        printed = result.stdout.decode(errors="replace")
-        if result.returncode != wanted:
-            self.fault(f"{command}\n  exits {result.returncode}, not {wanted}\n{printed[-2000:]}")
+        printed, code = on_terminal(command, self.scratch, self.environment)
+        if code != wanted:
+            self.fault(f"{command}\n  exits {code}, not {wanted}\n{printed[-2000:]}")
         else:
             print(f"ok      {command}")
         return printed

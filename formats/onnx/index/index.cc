@@ -1360,6 +1360,8 @@ Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits
 }
 
 bool looks_like_onnx(std::string_view bytes) {
+  // A model repeats opset_import, metadata_props and functions, so its graph may come late; but a
+  // file of another kind gives itself away in its first few fields.
   constexpr int kFieldsToAsk = 64;
   OnnxWalk walk{.begin = bytes.data()};
   OnnxFields field(bytes, "the model", walk);

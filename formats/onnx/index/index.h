@@ -781,11 +781,11 @@ struct OnnxModel {
   std::vector<OnnxRecord> metadata_props;  // of the model
   std::vector<OnnxRecord> training_infos;
   std::vector<OnnxRecord> configurations;  // device configurations, IR 11
-  std::vector<OnnxRecord> other_fields;    // fields not in field_numbers.h
+  std::vector<OnnxRecord> other_fields;    // fields not listed at the top of this file
   std::uint64_t odd_names = 0;             // names that are not UTF-8, by --limit utf8=lenient
   std::string_view first_odd_name;
 
-  // Folding (formats/models/onnx/fold) replaced nodes: the main graph is no longer what the file has.
+  // Folding (formats/onnx/read/fold.cc) replaced nodes: the main graph is no longer what the file has.
   bool is_folded = false;
   std::deque<std::string> made;  // bytes of records and names that are not in the file
 

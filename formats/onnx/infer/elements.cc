@@ -929,6 +929,7 @@ OnnxElementList infer_elements(const OnnxOpCall& call) {
 }
 
 std::optional<double> onnx_sort_key(const OnnxElements& elements, std::size_t i) {
+  // The key is a double, and above that two integers could have the same key.
   constexpr std::int64_t kMostExact = std::int64_t{1} << 53U;
   if (elements.is_real()) {
     return std::isnan(elements.reals[i]) ? std::nullopt : std::optional(elements.reals[i]);

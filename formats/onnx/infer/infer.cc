@@ -695,6 +695,8 @@ class LostShapes {
 
   // Follows the makers of a value back to the inputs. Shape and Size read dims, no data.
   Sources sources_of(std::uint32_t value) const {
+    // For a note only, and there may be one for each of ten nodes: what lies further back makes the
+    // note say less (is_whole), and never makes it wrong.
     constexpr std::size_t kMostSteps = 4096;
     Sources from;
     std::set<std::uint32_t> seen = {value};
@@ -736,6 +738,8 @@ class LostShapes {
 
   // The graph's inputs that decide the condition of an If, if each has one element.
   std::string set_input(std::uint32_t i) const {
+    // A condition that a user can set is a few comparisons away from an input. Values are not told
+    // apart here, so the limit is also what ends a walk through paths that part and meet again.
     constexpr std::size_t kMostSteps = 64;
     std::set<std::string_view> inputs;
     const auto reads = links_.reads.of(i);
@@ -911,6 +915,9 @@ constexpr std::size_t kNodesBetweenTold = 1024;
 constexpr int kFunctionDepth = 32;  // nested calls of the model's functions
 // Limits on nodes inferred within functions, over all calls: functions that call each other can
 // expand to exponentially many nodes, so a small file gets a small budget.
+// A hundred calls of each function on average. At least 50,000, so that a few small functions may
+// be called thousands of times; at most 4 million, which bounds time and memory whatever the file
+// says. Chosen, not measured.
 constexpr std::size_t kMostBudget = 4'000'000;
 constexpr std::size_t kLeastBudget = 50'000;
 constexpr std::size_t kBudgetPerNode = 100;

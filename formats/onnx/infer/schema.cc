@@ -328,6 +328,8 @@ class Schemas {
 const onnx::OpSchema* find_onnx_schema(std::string_view domain, std::string_view op,
                                        std::int64_t opset) {
   static Schemas schemas;
+  // A file may state any 64 bits as its opset, and the registry takes an int. A newer opset than
+  // the newest finds the newest schema anyway.
   constexpr std::int64_t kNewestOfAny = 1000;
   const auto version = static_cast<int>(std::clamp<std::int64_t>(opset, 1, kNewestOfAny));
   if (schemas.knows(domain)) return schemas.find(domain, op, version);

@@ -106,6 +106,7 @@ const std::unordered_map<Key, OnnxShapeRule, KeyHash>& rules() {
 
 // Number of elements of a 1-D input; nullopt when it is unknown or larger than any rank.
 std::optional<std::size_t> list_length(const OnnxOpCall& call, std::size_t i) {
+  // PyTorch and NumPy stop at 64 axes, TensorFlow at 254: a longer list is no list of axes.
   constexpr std::int64_t kMaxRank = 256;
   const OnnxType* type = call.shaped_input(i);
   if (type == nullptr || type->rank() != 1) return std::nullopt;
@@ -965,6 +966,7 @@ bool upsample(OnnxOpCall& call) {
 
 // The length of each side of a block; nullopt when it is not a valid size.
 std::optional<std::int64_t> block_size(const OnnxOpCall& call) {
+  // Its square divides the channels, or multiplies them: 2^32 times a dim of 31 bits fits 64.
   constexpr std::int64_t kMost = 65536;
   const std::int64_t size = call.integer("blocksize", 0);
   return 1 <= size && size <= kMost ? std::optional(size) : std::nullopt;

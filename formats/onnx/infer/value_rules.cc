@@ -34,6 +34,8 @@ std::optional<double> power(DType dtype, double x, double y) {
   if (y == 1) return x;
   if (y == 2) return onnx_rounded(dtype, x * x);
   constexpr double kMostExact = 1 << 24;
+  // float32 has all whole numbers below 2^24, so that a runtime gets this one, in whatever order it
+  // multiplies.
   const double result = std::pow(x, y);
   const bool is_whole = std::trunc(x) == x && std::trunc(y) == y && y >= 0;
   if (!is_whole || std::fabs(result) >= kMostExact) return std::nullopt;

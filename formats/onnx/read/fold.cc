@@ -29,6 +29,9 @@ namespace cleave {
 
 namespace {
 
+// The number of nodes bounds what functions may become, but not the passes over the model: a chain
+// of functions that each call the next one takes a pass a level. Exporters nest as deep as modules,
+// some ten.
 constexpr std::size_t kMostLevels = 100;
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMany = kUnknown - 1;

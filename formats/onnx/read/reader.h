@@ -75,8 +75,8 @@ std::shared_ptr<const FunctionBody> onnx_function_body(const Graph& graph, NodeI
 //
 // - BatchNormalization becomes part of the Conv before it.
 // - Identity, and Dropout outside training, are removed.
-// - Of equal nodes with equal inputs one stays (equal_values.h).
-// - Operators with a body and without a kernel are replaced (function_bodies.h).
+// - Of equal nodes with equal inputs one stays ("equal values" above).
+// - Operators with a body and without a kernel are replaced ("function bodies" above).
 //
 // What it computes before the model runs is known with --fold write.
 
@@ -273,7 +273,7 @@ struct OnnxLoaded {
   std::size_t misfits = 0;  // nodes and values whose shapes contradict each other
 };
 
-// What becomes of calls of the model's own functions: see formats/models/onnx/fold/inline_functions.h.
+// What becomes of calls of the model's own functions: see "inline functions" above.
 enum class OnnxCalls : std::uint8_t { kept, inlined };
 
 // Reads index, shapes and graph. Linear in the records of the file; does not read weights. Errors

@@ -24,6 +24,9 @@ namespace cleave {
 namespace {
 
 // Smaller weights always stay in the model.
+// As onnx.save_model does unless told otherwise: small tensors are shapes, axes and scales, which
+// tools want to read without the file beside, and the record of a place in a file is longer than
+// many of them.
 constexpr std::uint64_t kSmallWeight = 1024;
 
 enum class Weights { inside, beside };  // beside: in the file next to the model
@@ -179,6 +182,7 @@ Result<OnnxPart, std::string> build_onnx_part(const OnnxSplitJob& job, PartId pa
 
 namespace {
 
+// Before it, every initializer had to be an input of the graph as well.
 constexpr std::int64_t kFreeInitializersIrVersion = 4;
 
 // The first opset whose Constant allows non-float types, and later ones that allow more.
@@ -296,6 +300,7 @@ OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
 namespace {
 
 // Weights of up to this many bytes are written into the file itself.
+// The same number as in the partitions, for the same reasons.
 constexpr std::uint64_t kInlineWeight = 1024;
 
 }  // namespace

@@ -512,6 +512,8 @@ Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const O
 
 namespace {
 
+// The first IR versions whose NodeProto has metadata_props, and device_configurations: an older
+// model stays one that an older runtime reads.
 constexpr std::int64_t kMetadataIrVersion = 10;
 constexpr std::int64_t kConfigurationIrVersion = 11;
 

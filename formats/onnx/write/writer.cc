@@ -288,6 +288,9 @@ std::optional<OnnxLocation> OnnxSplitJob::reference(std::uint32_t initializer) c
 }
 
 std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements) {
+  // The documentation of ONNX asks for offsets in pages, so that runtimes can map weights. For
+  // weights below 1 MiB a page each would be mostly zeros: they are read, and 64 bytes suit vector
+  // instructions and lines of the cache.
   constexpr std::uint64_t kMapped = 1 << 20, kPage = 4096, kVector = 64;
   static constexpr std::array<char, kPage> kZeros = {};
   const std::uint64_t unit = elements.length >= kMapped ? kPage : kVector;
@@ -393,9 +396,9 @@ namespace {
 constexpr std::string_view kRootFile = "root.onnx";
 constexpr std::string_view kAnnotatedFile = "annotated.onnx";
 
-std::vector<std::string> files_of_parts(const Partition& partition) {
+std::vector<std::string> files_of_parts(const Partition& partition, const std::string& prefix) {
   std::vector<std::string> files = file_stems(partition.names);
-  for (std::string& file : files) file += ".onnx";
+  for (std::string& file : files) file = prefix + file + ".onnx";
   return files;
 }
 
@@ -414,6 +417,8 @@ std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
 
 // How much of the partitions' weights are copies; "" when that is little.
 std::string copies_note(const OnnxSplitJob& job) {
+  // Scales and tables that several partitions read are in most models; only what one would notice
+  // on a disk is worth a note. Chosen, not measured.
   constexpr std::uint64_t kLittle = std::uint64_t{8} << 20U;
   const RootWeights weights = job.options.weights();
   if (weights == RootWeights::shared || weights == RootWeights::reference) return {};
@@ -451,14 +456,11 @@ class SplitWriter {
     if (std::string note = copies_note(job_); !note.empty()) {
       written_.notes.push_back(std::move(note));
     }
-    if (job_.shared.data.size() > 0) {
-      auto shared = write_file(job_.shared.data, OnnxSharedWeights::kFile);
-      if (!shared) return std::move(shared).error();
-      written_.files.emplace_back(OnnxSharedWeights::kFile);
-    }
+    if (auto shared = write_shared(); !shared) return std::move(shared).error();
     if (auto parts = write_parts(); !parts) return std::move(parts).error();
     if (auto copied = write_contexts(); !copied) return std::move(copied).error();
-    auto done = write_whole(kRootFile, build_onnx_root(job_, places_));
+    auto done =
+        write_whole(job_.options.prefix + std::string(kRootFile), build_onnx_root(job_, places_));
     if (done && job_.options.annotate) {
       done = write_whole(kAnnotatedFile, build_onnx_annotated(job_, places_));
     }
@@ -495,6 +497,23 @@ class SplitWriter {
       }
     }
     return faults;
+  }
+
+  Status<Fault> write_shared() {
+    std::optional<BytePieces>* const common = job_.options.common_weights;
+    if (common != nullptr && *common) {
+      if (job_.shared.data == **common) return Done{};
+      return fault(OnnxSharedWeights::kFile,
+                   "has the weights of the splits before " +
+                       escaped_in_quotes(job_.options.prefix) +
+                       ", which needs others: its sizes decide which weights are read, or (--fold "
+                       "write) what they are; split it into a folder of its own");
+    }
+    if (common != nullptr) *common = job_.shared.data;
+    if (job_.shared.data.size() == 0) return Done{};
+    auto done = write_file(job_.shared.data, OnnxSharedWeights::kFile);
+    if (done) written_.files.emplace_back(OnnxSharedWeights::kFile);
+    return done;
   }
 
   Status<Fault> write_whole(std::string_view file, const Result<BytePieces, std::string>& built) {
@@ -650,7 +669,7 @@ OnnxSplitJob job_of(const LoadedModel& model, const OnnxPieces& pieces,
           .function_calls = OnnxFunctionCalls(*model.onnx()),
           .annotations = OnnxAnnotations(model),
           .opsets = opset_imports(*model.onnx()),
-          .files = files_of_parts(pieces.partition),
+          .files = files_of_parts(pieces.partition, options.prefix),
           .references = std::move(references),
           .tags = OnnxNodeTags(model, pieces.partition, pieces.devices, options.tags)};
 }

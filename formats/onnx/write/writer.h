@@ -251,7 +251,11 @@ struct OnnxWriteOptions {
   // A model with more bytes is not written, since no protobuf library reads it: the partition's
   // weights then go to `<part>.onnx.data`.
   std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 2;
-  Progress progress = {};  // reports the bytes written, of an estimate of all
+  Progress progress = {};   // reports the bytes written, of an estimate of all
+  std::string prefix = {};  // of all files but weights.bin
+  // With RootWeights::shared: what weights.bin of several splits in one folder has. The first writes the file and
+  // fills this; of any other, which would need another file, it is an error. Null: there is one split.
+  std::optional<BytePieces>* common_weights = nullptr;
 
   // Those of ONNX models.
   RootWeights weights() const { return root_weights.value_or(RootWeights::external); }
@@ -272,7 +276,7 @@ Status<Fault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pi
                                   std::span<const OnnxContext> contexts, const OutputFolder& folder,
                                   const std::string& file);
 
-// Writes `<part>.onnx` for each partition (file names: formats/base/io/part_files.h), `root.onnx` and,
+// Writes `<part>.onnx` for each partition (file names: formats/base/files.h), `root.onnx` and,
 // if asked for, `annotated.onnx`. Errors: external data that is missing, has the wrong length, or
 // is outside the model's folder; a model that would be too large; system errors; for
 // RootWeights::reference, weights outside the output folder. Takes as long as copying the bytes
@@ -531,7 +535,7 @@ class OnnxCutter {
  public:
   // Linear in the model. `model` must be ONNX and outlive this. With RootWeights::reference,
   // weights stay where they are, for pieces written to the folder `references_from` (see
-  // source.h); otherwise they are copied. Errors: missing external data; with references, a
+  // OnnxSource); otherwise they are copied. Errors: missing external data; with references, a
   // folder from which runtimes do not follow them.
   static Result<OnnxCutter, Fault> open(const LoadedModel& model, RootWeights weights,
                                         const std::string& references_from);

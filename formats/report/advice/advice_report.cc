@@ -15,6 +15,7 @@
 #include "formats/base/text.h"
 #include "formats/lists/options.h"
 #include "formats/lists/support_file.h"
+#include "formats/models/models.h"
 #include "formats/report/drawings/pages.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
@@ -193,7 +194,9 @@ const Fields<One<LoadedModel>> kModelFields = {
     kOneLine,
     {{"path", [](auto& model) { return model.it->source.path(); }},
      {"name", [](auto& model) { return model.it->graph.name(); }},
-     {"nodes", [](auto& model) { return model.it->graph.node_count(); }}}};
+     {"nodes", [](auto& model) { return model.it->graph.node_count(); }},
+     {"state", [](auto& model) { return state_of(model.it->graph); },
+      "What one step of the model hands to the next.", kStateFields, kLeftOut}}};
 
 const Fields<AdviceReport> kListFields = {
     kLines,
@@ -448,7 +451,12 @@ class AdviceText {
     const std::string goal =
         "goal: " + std::string(goal_text(report_.options.goal)) +
         (goal_ == report_.options.goal ? "" : " (first some work, as it has next to none)");
-    if (report_.target().empty()) return page_.line(goal + ", link " + link_text(report_.link));
+    if (report_.target().empty()) {
+      return page_.line(goal + ", link " + link_text(report_.link) +
+                        (report_.link.is_none      ? " (so the list says: --pcie-bw states one)"
+                         : report_.link.is_assumed ? ", which nobody stated (--pcie-bw does)"
+                                                   : ""));
+    }
     std::string names;
     for (const Target& target : report_.options.target.targets) names += target.name + ", ";
     page_.line(goal + "; additions to what " + report_.target() + " takes, of " + names +
@@ -562,9 +570,9 @@ class AdviceText {
   // The columns that tell an outcome, between others.
   Table outcome_table(std::vector<std::string> first, std::vector<std::string> last = {}) const {
     const std::size_t fixed = first.size();
-    for (const char* heading : {"subgraphs", "link bytes", "QPS", "shared", "nodes", "work"}) {
-      first.emplace_back(heading);
-    }
+    first.insert(first.end(), {"subgraphs", "link bytes"});
+    add_rates(first, rate_heading(report_.link), "shared");
+    first.insert(first.end(), {"nodes", "work"});
     std::vector<Align> aligns(first.size(), Align::right);
     std::fill_n(aligns.begin(), fixed, Align::left);
     aligns.resize(first.size() + last.size(), Align::left);
@@ -572,10 +580,17 @@ class AdviceText {
     return {is_for_latency(), fixed, std::move(first), std::move(aligns)};
   }
 
-  static std::vector<std::string> outcome_row(std::vector<std::string> first, const Outcome& one,
-                                              const std::vector<std::string>& last = {}) {
-    first.insert(first.end(), {count_text(one.acc_subgraphs), link_bytes_text(one), qps_text(one),
-                               shared_text(one), share_text(one.nodes), work_share_text(one)});
+  // Nothing where the lists say that their device has no link.
+  void add_rates(std::vector<std::string>& row, const std::string& alone,
+                 const std::string& shared) const {
+    if (!report_.link.is_none) row.insert(row.end(), {alone, shared});
+  }
+
+  std::vector<std::string> outcome_row(std::vector<std::string> first, const Outcome& one,
+                                       const std::vector<std::string>& last = {}) const {
+    first.insert(first.end(), {count_text(one.acc_subgraphs), link_bytes_text(one)});
+    add_rates(first, qps_text(one), shared_text(one));
+    first.insert(first.end(), {share_text(one.nodes), work_share_text(one)});
     first.insert(first.end(), last.begin(), last.end());
     return first;
   }
@@ -609,11 +624,14 @@ class AdviceText {
 
   void write_each() {
     if (advice_.each.empty()) return;
-    Table table(is_for_latency(), 3,
-                {"each by itself", "accepts", report_.target().empty() ? "models" : "off CPU",
-                 "subgraphs", "link bytes", "QPS", "shared", "work"},
-                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-                 Align::right, Align::right});
+    std::vector<std::string> headings = {"each by itself", "accepts",
+                                         report_.target().empty() ? "models" : "off CPU",
+                                         "subgraphs", "link bytes"};
+    add_rates(headings, rate_heading(report_.link), "shared");
+    headings.emplace_back("work");
+    std::vector<Align> aligns(headings.size(), Align::right);
+    aligns[0] = Align::left;
+    Table table(is_for_latency(), 3, std::move(headings), std::move(aligns));
     std::vector<std::string> obstacles(1);
     const Outcome& now = advice_.now;
     CappedList list(limits_.gaps);
@@ -624,14 +642,15 @@ class AdviceText {
         continue;
       }
       if (!list.shows_next()) continue;
-      table.add(
-          {"  " + row_title(remedy), count_text(remedy.nodes),
-           report_.target().empty() ? count_text(remedy.models.size()) : off_cpu_text(remedy),
-           change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
-           link_change_text(now, remedy.then), qps_text(remedy.then), shared_text(remedy.then),
-           now.flops.are_known() ? points_text(now.flops.ratio(), remedy.then.flops.ratio())
-                                 : std::string("?")},
-          remedy.then, row_obstacle(remedy));
+      std::vector<std::string> row = {
+          "  " + row_title(remedy), count_text(remedy.nodes),
+          report_.target().empty() ? count_text(remedy.models.size()) : off_cpu_text(remedy),
+          change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
+          link_change_text(now, remedy.then)};
+      add_rates(row, qps_text(remedy.then), shared_text(remedy.then));
+      row.push_back(
+          now.flops.are_known() ? points_text(now.flops.ratio(), remedy.then.flops.ratio()) : "?");
+      table.add(std::move(row), remedy.then, row_obstacle(remedy));
       obstacles.push_back(row_obstacle(remedy));
     }
     show(table.made(), obstacles);
@@ -698,7 +717,7 @@ class AdviceText {
       const Setting& setting = is_knee ? knee : best_side(first, last);
       table.add(outcome_row({"  --min-acc-module-size " + count_text(size),
                              std::string(start_side_name(setting.start))},
-                            setting.outcome, {is_knee ? "<- knee" : ""}),
+                            setting.outcome, {is_knee ? "<- knee: larger sizes gain little" : ""}),
                 setting.outcome);
       first = last;
     }
@@ -724,6 +743,15 @@ class AdviceText {
     }
     page_.line(
         "Every row is a split made with it. --json has each remedy as a rule for a support list.");
+    for (const LoadedModel& model : report_.models) {
+      const std::string state = state_text(model.graph);
+      if (!state.empty()) page_.line("note: state of " + model_name(model) + ": " + state);
+    }
+    if (!report_.link.is_none) {
+      page_.line(
+          "QPS is what the link allows the slowest partition alone, shared what it allows all of "
+          "them together.");
+    }
     if (advice_.now.unknown_bytes > 0) {
       page_.line("note: the bytes of " + counted(advice_.now.unknown_bytes, "value") +
                  " over the link are not known and left out; see --dim");

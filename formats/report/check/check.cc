@@ -36,6 +36,7 @@ namespace cleave {
 
 namespace {
 
+// Reasons may blame each other in a circle; no chain of a real model is as long.
 constexpr std::size_t kLongestChain = 10'000;
 
 // The rule that caused the reason, found by following the nodes to blame.
@@ -86,8 +87,7 @@ FilePlace place_of_list(const Report& report) {
 }
 
 Measures measures_of(const Report& report) {
-  Measures measures = measure(report.graph, report.split.partition, report.split.boundaries,
-                              report.preview, report.targets);
+  Measures measures = measure(report.split.partition, report.preview, report.targets);
   if (report.time != nullptr) {
     measures.latency_us = report.time->asked().total_us;
     measures.all_cpu_us = report.time->asked().all_cpu_us;
@@ -234,6 +234,8 @@ std::vector<std::string> changed_bindings(const ShapeBindings& before, const Sha
       if (text.empty()) text = "()";
     }
     for (const auto& value : bindings.values) place("set-input " + value.first) = value.second;
+    if (bindings.state.is_off) place("state") = "off";
+    for (const auto& [input, output] : bindings.state.pairs) place("state " + input) = output;
     if (!bindings.signature.empty()) place("signature") = escaped_in_quotes(bindings.signature);
     place("fold") = folding_name(bindings.folding);
     place("infer") = shape_inference_name(bindings.inference);
@@ -506,14 +508,13 @@ bool is_past(const CheckedMove& move) { return is_on_acc(move.to) && move.node.t
 std::string group_text(const MoveGroup& group) {
   constexpr std::size_t kIndent = 6;
   const std::string names = names_of(group, kTextColumns - kIndent);
-  if (group.cause.empty()) return wrapped(names, kIndent, kIndent + 2);
+  if (group.cause.empty()) return as_line(names, kIndent);
   const std::string was = is_past(*group.moves.front()) ? "it was on the CPU: " : "";
   if (group.moves.size() == 1) {
-    return wrapped(names + ": " + was + group.moves.front()->node.detail, kIndent, kIndent + 2);
+    return as_line(names + ": " + was + group.moves.front()->node.detail, kIndent);
   }
-  return wrapped(names, kIndent, kIndent + 2) +
-         wrapped((was.empty() ? "" : "they were on the CPU: ") + group.cause, kIndent + 2,
-                 kIndent + 2);
+  return as_line(names, kIndent) +
+         as_line((was.empty() ? "" : "they were on the CPU: ") + group.cause, kIndent + 2);
 }
 
 }  // namespace
@@ -563,7 +564,7 @@ std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view w
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (!list.shows_next()) continue;
     if (i == 0 || groups[i - 1].change != groups[i].change) {
-      text += wrapped(change_text(groups[i].change, settings), 4, 6);
+      text += as_line(change_text(groups[i].change, settings), 4);
     }
     text += group_text(groups[i]);
   }
@@ -1111,6 +1112,7 @@ class CheckMaker {
 
   CheckRun make() {
     run_.list_place = place_of_list(report_);
+    run_.state = state_text(report_.graph);
     run_.now = measures_of(report_);
     if (!open_inputs(graph_).empty()) {
       // No sizes are sought: a fleet takes no longer for them.
@@ -1247,6 +1249,9 @@ class CheckMaker {
           return "the faster one is not known: " + unmatched_time_text(*report_.time);
         }
         return report_.time == nullptr ? std::string() : missing_number_text(graph_, *report_.time);
+      }
+      if (gate.kind == GateKind::min_qps && !run_.now.has_link) {
+        return "the list says that its device has no link of its own: --pcie-bw states one";
       }
       const std::string dims = size_options_text(report_.model, graph_);
       const std::string mend = dims.empty() ? "" : "; give " + dims;

@@ -164,6 +164,7 @@ struct CheckRun {
   // target fails.
   std::vector<CheckedNode> cpu_nodes;
   std::size_t cpu_nodes_left_out = 0;
+  std::string state = {};       // state_text() of the model
   std::string open_sizes = {};  // options that state sizes that are open; "": all are known
 
   bool passed() const;

@@ -492,15 +492,18 @@ namespace {
 const Fields<CheckRun> kWhoseFields = {
     kLines, {{"model", the<&CheckRun::model>}, {"list", the<&CheckRun::list>}}};
 
-const Fields<CheckRun> kRunFields = {kLines,
-                                     {{Itself{}, kWhoseFields},
-                                      {"passed", [](auto& run) { return run.passed(); }},
-                                      {the<&CheckRun::now>, kMeasureFields},
-                                      {"baseline", [](auto& run) { return run.before.has_value(); },
-                                       "It was compared with a baseline."},
-                                      {"settings_changed", the<&CheckRun::settings>},
-                                      {"removed_nodes", the<&CheckRun::removed>,
-                                       "Nodes of the baseline that the model no longer has."}}};
+const Fields<CheckRun> kRunFields = {
+    kLines,
+    {{Itself{}, kWhoseFields},
+     {"passed", [](auto& run) { return run.passed(); }},
+     {the<&CheckRun::now>, kMeasureFields},
+     {"baseline", [](auto& run) { return run.before.has_value(); },
+      "It was compared with a baseline."},
+     {"settings_changed", the<&CheckRun::settings>},
+     {"state", the<&CheckRun::state>, "What one step of the model hands to the next, in words.",
+      kLeftOut},
+     {"removed_nodes", the<&CheckRun::removed>,
+      "Nodes of the baseline that the model no longer has."}}};
 
 struct GateSaid {
   const CheckRun* run;
@@ -913,7 +916,7 @@ std::string gates_text(const CheckRun& run) {
   std::string text = indented(table.text(), 2);
   for (const CheckedGate& checked : run.gates) {
     if (checked.detail.empty() || checked.gate.kind == GateKind::max_new_cpu_nodes) continue;
-    text += wrapped(gate_title(checked.gate) + ": " + checked.detail, 2, 4);
+    text += as_line(gate_title(checked.gate) + ": " + checked.detail, 2);
   }
   return text;
 }
@@ -928,19 +931,20 @@ std::string risen_latency_text(const CheckRun& run) {
   const double is = *run.now.latency_us;
   constexpr double kRounding = 1e-9;
   if (is <= was * (1 + kRounding)) return {};
-  return wrapped("latency " + duration_text(is) + ", was " + duration_text(was) +
+  return as_line("latency " + duration_text(is) + ", was " + duration_text(was) +
                      ": no gate holds it (--allow-regression 0 does)",
-                 2, 4);
+                 2);
 }
 
 std::string run_text(const CheckRun& run) {
-  std::string text = wrapped(run_title(run), 0, 2);
+  std::string text = as_line(run_title(run));
   if (!run.gates.empty()) text += gates_text(run);
+  if (!run.state.empty()) text += wrapped("state: " + run.state, 2, 4);
   text += risen_latency_text(run);
   const bool has_moves =
       !run.regressions.empty() || !run.improvements.empty() || !run.moved.empty();
   if (!has_moves && !run.settings.empty()) {
-    text += wrapped("no node moved; " + change_text(Change::settings, run.settings), 2, 4);
+    text += as_line("no node moved; " + change_text(Change::settings, run.settings), 2);
   }
   for (const auto& [what, moves] : moves_by_what(run)) {
     text += moves_text(moves, what, run.settings);
@@ -978,7 +982,7 @@ std::string errors_text(const Check& check) {
   CappedList list(kMost);
   for (const CheckError& error : check.errors) {
     if (list.shows_next()) {
-      text += wrapped("ERROR " + escaped(error.model) + ": " + error.message, 2, 4);
+      text += as_line("ERROR " + escaped(error.model) + ": " + error.message, 2);
     }
   }
   return text + list.rest("  ... and # more model that could not be checked\n",
@@ -1014,7 +1018,7 @@ std::string open_text(const std::map<std::string, std::string>& open) {
   std::string text = "\n* sizes are open, so conditions on shapes may fail; give\n";
   CappedList list(kMost);
   for (const auto& [model, options] : open) {
-    if (list.shows_next()) text += wrapped(path_end(model, 48) + ": " + options, 2, 4);
+    if (list.shows_next()) text += as_line(path_end(model, 48) + ": " + options, 2);
   }
   return text + list.rest("  ... and # more model\n", "  ... and # more models\n");
 }

@@ -220,7 +220,7 @@ std::string removed_text(const Diff& diff) {
                                                                : " (" + target + ")");
   };
   return "\n  " + counted(diff.removed.size(), "node") + " removed\n" +
-         wrapped(some_of(diff.removed, kTextColumns - 6, name), 6, 8);
+         as_line(some_of(diff.removed, kTextColumns - 6, name), 6);
 }
 
 std::string headline(const Diff& diff) {
@@ -250,9 +250,9 @@ std::string side_text(const DiffSide& side) {
 
 std::string diff_text(const Diff& diff) {
   std::string text = headline(diff) + '\n';
-  text += wrapped("before: " + side_text(diff.before), 0, 2);
-  text += wrapped("after:  " + side_text(diff.after), 0, 2);
-  for (const std::string& setting : diff.settings) text += wrapped("setting " + setting, 0, 2);
+  text += as_line("before: " + side_text(diff.before));
+  text += as_line("after:  " + side_text(diff.after));
+  for (const std::string& setting : diff.settings) text += as_line("setting " + setting);
   text += '\n' + diff_numbers(diff).text().text();
   if (diff.targets.empty()) {
     text += moves_text(diff.to_cpu, "moved to the CPU", diff.settings);

@@ -215,6 +215,8 @@ std::string ci_markdown(const CiReport& report) {
 }
 
 std::string ci_annotations(const CiReport& report) {
+  // GitHub shows ten annotations of a kind for each step, and drops the others without a word. So
+  // the last of ten says how many more there are.
   constexpr std::size_t kMost = 10;
   CappedList list(report.alerts.size() > kMost ? kMost - 1 : kMost);
   std::string text;

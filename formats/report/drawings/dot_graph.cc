@@ -386,6 +386,8 @@ std::string dot_text(std::string_view text, std::size_t most) {
 namespace {
 
 constexpr const char* kFont = "Helvetica,Arial,sans-serif";
+// An id is written again at each edge of its box, so that a number takes the place of a longer
+// name.
 constexpr std::size_t kLongestId = 200;
 
 // Prefixes that dot_id() uses: no other id may begin with one.

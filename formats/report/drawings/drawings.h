@@ -324,7 +324,7 @@ LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
 enum class EdgeShape : std::uint8_t { curved, routed };
 
 // Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
-// process or take minutes; see layout.h. An error when the layout library is missing. Memory that
+// process or take minutes: "layout" above. An error when the layout library is missing. Memory that
 // Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
 // With routed edges, nodes are placed in a bounded number of steps: for some graphs of 400 edges placement
 // takes minutes without a bound.
@@ -476,7 +476,7 @@ class ViewDrawings {
 
 // ---- dot ----
 //
-// Drawings of models and splits as Graphviz text (written by DotGraph, dot_graph.h).
+// Drawings of models and splits as Graphviz text (written by DotGraph, above).
 
 // Limit on edges per box of a drawing: Graphviz takes longer to lay out edges than boxes.
 inline constexpr std::size_t kMostEdgesABox = 4;

@@ -131,6 +131,9 @@ Diagnostics fault(const Graphviz& gv, const std::string& what) {
 }  // namespace
 
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
+  // Without memory Graphviz's text plugins crash, or go on without fonts, so that it must be there
+  // before they begin. What the layout itself takes grows with the drawing; 100 bytes a character
+  // is an estimate.
   constexpr std::size_t kThreadBytes = std::size_t{768} << 20U;  // stacks and heaps of Pango's
   constexpr std::size_t kBytesPerCharacter = 100;
   if (graphviz() == nullptr)
@@ -574,6 +577,7 @@ std::vector<Point> arch(const Box& from, const Box& to, const Row& row) {
 
 // Whether the boxes stand side by side, and not only between the same boxes of a drawing from left to right.
 bool are_level(const Box& one, const Box& other) {
+  // Points. Graphviz centres the boxes of a row, to rounding; rows are tens of points apart.
   constexpr double kLevel = 2;
   return std::abs(one.top + one.bottom - other.top - other.bottom) < 2 * kLevel;
 }
@@ -665,8 +669,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Each is a process with the memory of Graphviz. Chosen, not measured.
 constexpr std::size_t kMostWorkers = 4;
 // Of the time, for one drawing: with curved edges, and with any if there are several drawings.
+// So that a drawing whose curves take too long has as much time left for straight edges, and so
+// that one bad drawing of several leaves time for the others. Chosen.
 constexpr double kShareOfCurves = 0.5;
 constexpr double kShareOfSeveral = 0.25;
 constexpr std::size_t kMostCurved = 300;  // edges: curves of 400 may take ten seconds

@@ -159,6 +159,7 @@ std::string script_text(const std::string& json) {
 
 // Compressed when it is long: a page of 4,000 nodes would have 10 MB.
 PageData page_data(const std::string& json) {
+  // Below a megabyte the data stay text that a person can read in the file.
   constexpr std::size_t kLong = 1U << 20U;
   if (json.size() < kLong) return {"application/json", script_text(json)};
   return {"application/gzip", gzip_base64(json)};
@@ -458,6 +459,8 @@ class DataWriter {
   std::string write() {
     json_.begin_object();
     json_.flag("has_link", !preview_.link.is_assumed);
+    json_.text("rate_heading",
+               report_.targets.empty() ? rate_heading(preview_.link) : std::string("QPS"));
     write_coverage();
     write_time();
     write_parts();

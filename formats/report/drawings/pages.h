@@ -124,7 +124,7 @@ struct HtmlPage {
   std::vector<std::string> notes;  // drawings that Graphviz could not lay out, and why
 };
 
-// A large model is drawn as a tree of views (core/measures/views.h), laid out by Graphviz; the page
+// A large model is drawn as a tree of views (core/measures/measures.h), laid out by Graphviz; the page
 // says what is not drawn. If Graphviz fails on the whole model, its nodes are grouped by partition;
 // if it fails again, that drawing is left out. Text from the model is data of the page, never
 // markup. Takes as long as Graphviz, within the limits: about 20 ms per view.

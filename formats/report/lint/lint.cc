@@ -121,12 +121,7 @@ class ListText {
 
   void write_op(const std::string& op, const std::string& conditions,
                 const std::string& unchecked) {
-    if (conditions.empty() || text_columns(op) + 4 > kOpColumns) {
-      page_.line(op, 2);
-      if (!conditions.empty()) page_.line(conditions, kOpColumns);
-    } else {
-      page_.fact("  " + op, conditions, kOpColumns);
-    }
+    page_.fact("  " + op, conditions, kOpColumns);
     if (!unchecked.empty()) {
       page_.line("on trust: " + fitted(escaped(unchecked), kMostColumns), kOpColumns);
     }

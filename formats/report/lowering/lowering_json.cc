@@ -698,7 +698,7 @@ std::string self_test_text(const Backend& backend, const SelfTest& test) {
                    step.seconds > 0 ? duration_text(step.seconds * 1e6) : ""});
     if (step.detail.empty()) continue;
     const std::size_t end = step.detail.find_last_not_of(" \n\t\r");  // of programs' last lines
-    details += wrapped(step.name + ": " + escaped(step.detail.substr(0, end + 1)), 2, 4);
+    details += as_line(step.name + ": " + escaped(step.detail.substr(0, end + 1)), 2);
   }
   text += table.text();
   if (!details.empty()) text += "\n" + details;
@@ -757,12 +757,11 @@ std::string known_sizes_text(const ProbeReport& report) {
       taken += one.model == model && one.is_pinned && one.is_taken() ? 1U : 0U;
     }
     if (taken == 0) continue;
-    text += wrapped(counted(taken, "case of ", "cases of ") +
-                        escaped(report.input.models[model].source.path()) +
-                        (taken == 1 ? " is" : " are") +
-                        " taken with known sizes only: give them to the split, too, as in " +
-                        words_text(size_options(outcome.sizes[model])),
-                    0, 2);
+    text +=
+        as_line(counted(taken, "case of ", "cases of ") +
+                escaped(report.input.models[model].source.path()) + (taken == 1 ? " is" : " are") +
+                " taken with known sizes only: give them to the split, too, as in " +
+                words_text(size_options(outcome.sizes[model])));
   }
   return text;
 }
@@ -778,18 +777,15 @@ std::string help_text(const ProbeReport& report) {
   for (const Pattern& pattern : report.outcome.patterns) {
     std::string ops;
     for (const Rule& op : pattern.ops) ops += (ops.empty() ? "" : ", ") + op.op;
-    text +=
-        wrapped("pattern \"" + escaped(pattern.name) + "\": taken together: " + escaped(ops), 0, 2);
+    text += as_line("pattern \"" + escaped(pattern.name) + "\": taken together: " + escaped(ops));
   }
   if (known > 0) {
-    text += wrapped(counted(known, "refused case is", "refused cases are") +
-                        " known before the model runs: pass --fold write to the split, too",
-                    0, 2);
+    text += as_line(counted(known, "refused case is", "refused cases are") +
+                    " known before the model runs: pass --fold write to the split, too");
   }
   if (folded > 0) {
-    text += wrapped(counted(folded, "case was", "cases were") +
-                        " folded away by the compiler, which takes nothing of them",
-                    0, 2);
+    text += as_line(counted(folded, "case was", "cases were") +
+                    " folded away by the compiler, which takes nothing of them");
   }
   return text;
 }
@@ -804,7 +800,7 @@ std::string probe_text(const ProbeReport& report) {
       counted(outcome.cases.size(), "case") + " of " + counted(outcome.nodes, "node") + "; " +
       counted(outcome.compiler_runs, "compiler run") + ", " + duration_text(outcome.seconds * 1e6);
   if (!report.list_path.empty()) text += "; see " + escaped(report.list_path);
-  text = wrapped(text, 0, 2);
+  text = as_line(text);
   TextTable table(
       {"op", "nodes", "cases", "taken", "refused", "first refusal"},
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::left});
@@ -908,23 +904,21 @@ std::string reduce_text(const ReduceReport& report) {
   if (part.is_lowered) return backend_text(report) + " lowers the " + nodes + "; " + cost + "\n";
   std::string text;
   if (!outcome.finding) {
-    text = wrapped(backend_text(report) + " does not lower the " + nodes + " (" +
-                       verdict_text(part.attempt) + "): " + first_line(part.attempt.message, 300),
-                   0, 2);
+    text = as_line(backend_text(report) + " does not lower the " + nodes + " (" +
+                   verdict_text(part.attempt) + "): " + first_line(part.attempt.message, 300));
     return text + "nothing smaller was found; " + cost + "\n";
   }
   const Finding& finding = outcome.finding->finding;
   const std::size_t least = finding.within.empty() ? finding.nodes.size() : finding.within.size();
-  text = wrapped(backend_text(report) + " fails on " + counted(least, "node") + " of " +
-                     count_text(part.nodes.size()) +
-                     " as on all: " + culprit_text(report.input.model.graph, *outcome.finding),
-                 0, 2);
-  text += wrapped(verdict_text(part.attempt) + ": " + first_line(finding.message, 300), 2, 4);
+  text = as_line(backend_text(report) + " fails on " + counted(least, "node") + " of " +
+                 count_text(part.nodes.size()) +
+                 " as on all: " + culprit_text(report.input.model.graph, *outcome.finding));
+  text += as_line(verdict_text(part.attempt) + ": " + first_line(finding.message, 300), 2);
   if (finding.kind == FindingKind::together && !finding.is_minimal) {
     const SearchSettings& search = report.options.search;
     const bool is_used_up = finding.runs >= search.most_runs ||
                             (search.most_seconds > 0 && outcome.seconds >= search.most_seconds);
-    text += is_used_up ? "not minimal: --search-runs or --search-time was used up\n"
+    text += is_used_up ? "not minimal: --search-runs or --time-limit was used up\n"
                        : "perhaps not minimal: not every smaller piece was tried\n";
   }
   text += cost;

@@ -168,7 +168,7 @@ class AdviceWriter {
     }
     if (all.empty()) return;
     const auto text = [&](const PinnedShape& pinned) { return pinned_text(graph_, pinned); };
-    advice_.push_back("shapes pinned as in the reference's run: " +
+    advice_.push_back("open shapes set to those of the reference's run: " +
                       capped_list(all, kMostNames, text, " and # more (lowering.json has all)"));
   }
 
@@ -279,7 +279,7 @@ std::string how_found(FoundBy by) {
 std::string remedies_text(const Remedies& remedies) {
   std::string text;
   const auto add = [&text](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
-  if (remedies.pin_shapes) add("open shapes pinned");
+  if (remedies.pin_shapes) add("open shapes set to those of the reference's run");
   if (remedies.state_inside) add("the reference's shapes written inside, also in bodies");
   if (remedies.freeze_values) add("shape values frozen");
   if (remedies.opset) add("opset " + std::to_string(*remedies.opset));
@@ -403,7 +403,7 @@ class TextWriter {
     const std::string path = finding_path(report_, index), doubt = doubt_text(report_, index);
     if (!doubt.empty()) line += " (" + doubt + ")";
     if (!path.empty() && doubt.empty()) line += "; see " + escaped(path);
-    page_.add(wrapped(line, 2, 5));
+    page_.add(as_line(line, 2));
   }
 
   void write_remarks() {
@@ -412,7 +412,7 @@ class TextWriter {
       page_.line(
           "stopped: in three rounds running the readers of the last culprit fail in the same way, "
           "which is a fault of where the model is cut. Try --pin-shapes boundary with --reference, "
-          "or --freeze-shape-values");
+          "or --pin-shapes values");
     }
     write_reference();
     write_precision();
@@ -578,7 +578,8 @@ class TextWriter {
       for (const PinnedShape& pinned : part.pinned) count += pinned.is_of_data ? 1U : 0U;
     }
     if (count == 0) return;
-    page_.line(counted(count, "pinned shape depends", "pinned shapes depend") +
+    page_.line(counted(count, "shape of the reference's run depends",
+                       "shapes of the reference's run depend") +
                " on data: other inputs may have others, for which these partitions are "
                "not right");
   }
@@ -743,7 +744,7 @@ std::string remedy_text(const LoweredPart& part) {
     texts.push_back("a second try: at first " + part.attempt.before);
   if (!part.pinned.empty()) {
     texts.push_back("the shapes of " + counted(part.pinned.size(), "input") +
-                    (part.needs_sizes ? " known" : " pinned"));
+                    (part.needs_sizes ? " known" : " set to the reference's"));
   }
   if (part.remedies.state_inside) {
     texts.emplace_back("the reference's shapes written inside, also in bodies");

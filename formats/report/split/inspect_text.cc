@@ -161,40 +161,49 @@ std::vector<ListCoverage> coverage_of(const LoadedModel& model, std::span<const 
 std::string core_note(const LoadedModel& model, const ListCoverage& coverage) {
   const std::size_t others = model.graph.node_count() - coverage.nodes;
   const bool is_asked = is_core_aten(coverage.list) && model.format() == ModelFormat::pt2;
-  return is_asked && others > 0 ? wrapped(core_aten_text(others), 0, 2) : std::string();
+  return is_asked && others > 0 ? as_line(core_aten_text(others)) : std::string();
 }
 
 // Lists that accept no node are left out, but for those that refuse the opset alone. Those that need the sizes of the
 // model's inputs are named.
 std::string coverage_text(const LoadedModel& model, std::span<const SupportList> lists,
                           const Graph* at_first) {
-  TextTable table({"known list", "nodes", "", "work", "unchecked"},
-                  {Align::left, Align::right, Align::right, Align::right, Align::right});
+  const std::vector<ListCoverage> coverages = coverage_of(model, lists, at_first);
+  const bool is_trusted =
+      std::ranges::any_of(coverages, [](const ListCoverage& one) { return one.unchecked > 0; });
+  std::vector<std::string> headings = {"known list", "nodes", "", "work"};
+  if (is_trusted) headings.emplace_back("unchecked");
+  std::vector<Align> aligns(headings.size(), Align::right);
+  aligns[0] = Align::left;
+  TextTable table(std::move(headings), std::move(aligns));
   const std::size_t nodes = model.graph.node_count();
   bool is_any = false;
   std::string notes, waiting;
-  for (const ListCoverage& one : coverage_of(model, lists, at_first)) {
+  for (const ListCoverage& one : coverages) {
     notes += core_note(model, one);
     if (one.open_nodes < one.nodes) {
       waiting += (waiting.empty() ? "" : ", ") + escaped(one.list.name);
     }
     if (one.nodes == 0 && one.other_opset == 0) continue;
     if (one.nodes == 0) {
-      notes += wrapped(escaped(one.list.name) + " refuses " + counted(one.other_opset, "node") +
-                           " for the opset alone, " + opsets_text(model.graph) +
-                           ": cleave explain says which it takes",
-                       0, 2);
+      notes += as_line(escaped(one.list.name) + " refuses " + counted(one.other_opset, "node") +
+                       " for the opset alone, " + opsets_text(model.graph) +
+                       ": cleave explain says which it takes");
     }
     is_any = true;
     const double share = static_cast<double>(one.nodes) / static_cast<double>(nodes);
-    table.add_row({escaped(one.list.name), count_text(one.nodes) + " of " + count_text(nodes),
-                   percent_text(share),
-                   one.flops_share ? percent_text(*one.flops_share) : "not known",
-                   count_text(one.unchecked)});
+    std::vector<std::string> row = {
+        escaped(one.list.name), count_text(one.nodes) + " of " + count_text(nodes),
+        percent_text(share), one.flops_share ? percent_text(*one.flops_share) : "not known"};
+    if (is_trusted) row.push_back(count_text(one.unchecked));
+    table.add_row(std::move(row));
+  }
+  if (is_trusted) {
+    notes += as_line("unchecked: the vendor also asks of these nodes what no rule checks");
   }
   if (!waiting.empty()) {
-    notes += wrapped(
-        "take as many only where the sizes are given (--dim, --input-shape): " + waiting, 0, 2);
+    notes +=
+        as_line("take as many only where the sizes are given (--dim, --input-shape): " + waiting);
   }
   if (is_any) return '\n' + table.text() + notes;
   if (!notes.empty()) return '\n' + notes;
@@ -251,21 +260,20 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
                          const OpenSizes* sizes, const Graph* at_first) {
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph, sizes);
-  std::string text = wrapped(
+  std::string text = as_line(
       model_name(model) + ": " + counted(graph.node_count(), "node") + ", " +
-          (sizes == nullptr ? total_work_text(inspection) : open_flops_text(*sizes, sizes->flops)) +
-          ", " + counted(inspection.parameters, "parameter") + " of " +
-          (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
-      0, 2);
-  if (!graph.opsets().empty()) text += wrapped("opset " + opsets_text(graph), 0, 2);
+      (sizes == nullptr ? total_work_text(inspection) : open_flops_text(*sizes, sizes->flops)) +
+      ", " + counted(inspection.parameters, "parameter") + " of " +
+      (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"));
+  if (!graph.opsets().empty()) text += as_line("opset " + opsets_text(graph));
   const auto add_values = [&](const std::string& what, const auto& values,
                               const std::vector<std::string>& notes) {
     std::size_t at = 0;
     const auto line = [&](ValueId value) {
       const std::string note = at < notes.size() && !notes[at].empty() ? ", " + notes[at] : "";
       ++at;
-      return wrapped(
-          what + escaped(graph.value(value).name) + ": " + type_text(graph, value) + note, 2, 4);
+      return as_line(
+          what + escaped(graph.value(value).name) + ": " + type_text(graph, value) + note, 2);
     };
     text += capped_list(values, 20, line, "  ... and # more\n", "");
   };
@@ -282,9 +290,9 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
           list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
   const bool is_at_sizes = std::any_of(inspection.ops.begin(), inspection.ops.end(),
                                        [](auto& row) { return row.is_at_sizes; });
-  if (is_at_sizes) text += wrapped("@: at " + first_sizes_text(*sizes), 0, 2);
+  if (is_at_sizes) text += as_line("@: at " + first_sizes_text(*sizes));
   if (sizes != nullptr && !steps_text(*sizes).empty())
-    text += wrapped("for " + steps_text(*sizes), 2, 4);
+    text += as_line("for " + steps_text(*sizes), 2);
   std::string unknown;
   const auto add_unknown = [&](std::size_t count, const std::string& what) {
     if (count > 0) unknown += (unknown.empty() ? "" : ", ") + what;
@@ -293,9 +301,9 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
               "shapes of " + counted(inspection.unknown_shapes, "tensor"));
   add_unknown(inspection.unknown_flops, "FLOPs of " + counted(inspection.unknown_flops, "node"));
   if (!unknown.empty()) {
-    text += '\n' + wrapped("not known: " + unknown, 0, 2);
+    text += '\n' + as_line("not known: " + unknown);
     const std::string dims = size_options_text(model, graph);
-    if (!dims.empty()) text += wrapped("to know more give " + dims, 2, 4);
+    if (!dims.empty()) text += as_line("to know more give " + dims, 2);
   }
   return text + coverage_text(model, lists, at_first) + notes_text(model.notes);
 }
@@ -373,6 +381,8 @@ const Fields<InspectSaid> kInspectFields = {
         return values_said(said.model.graph, said.model.graph.outputs(), output_notes(said.model));
       },
       kValueFields},
+     {"state", [](auto& said) { return state_of(said.model.graph); },
+      "What one step of the model hands to the next.", kStateFields, kLeftOut},
      {"ops", the<&InspectSaid::inspection, &Inspection::ops>,
       "The most FLOPs first, then the most nodes.", kOpRowFields},
      {"lists", [](auto& said) { return coverage_of(said.model, said.lists, said.at_first); },

@@ -499,9 +499,9 @@ std::string reason_page(ReasonCode code) {
   const ReasonPage& page = kPages[static_cast<std::size_t>(code) - 1];
   std::string text =
       std::string(reason_code_name(code)) + ": " + std::string(page.heading) + "\n\n";
-  text += wrapped(page.meaning, 2, 2) + "\nways out\n";
+  text += as_line(page.meaning, 2) + "\nways out\n";
   for (const std::string_view way : page.ways) {
-    if (!way.empty()) text += wrapped("- " + std::string(way), 2, 4);
+    if (!way.empty()) text += as_line("- " + std::string(way), 2);
   }
   return text;
 }
@@ -563,7 +563,7 @@ class Printer {
 
  private:
   // Prints the nodes of bodies below the name of each body, indented by one bar for each enclosing
-  // node. A body node's target is the path of its body, see onnx/read/graph_maker.cc.
+  // node. A body node's target is the path of its body, see formats/onnx/read/reader.cc, "graph maker".
   void add_bodies(NodeId owner) {
     std::string_view last;
     for (const NodeId inner : graph_.body_nodes(owner)) {

@@ -69,6 +69,12 @@ void write_settings_of(JsonText& json, const Said& s) {
   for (const auto& [name, value] : bindings.values) json.text(name, value);
   json.end_object();
   if (!bindings.signature.empty()) json.text("signature", bindings.signature);
+  const StateRequest& state = bindings.state;
+  if (state.is_off || !state.pairs.empty()) {
+    json.begin_object("state", kOneLine);
+    for (const auto& [input, output] : state.pairs) json.text(input, output);
+    json.end_object();
+  }
   write_settings(json, s.report.options);
   json.end_object();
 }
@@ -786,13 +792,35 @@ const Fields<Said> kTargetsTimeFields = {
       "With --overlap on: partitions of different devices run at the same time.", kScheduleFields,
       kLeftOut}}};
 
+const Fields<Phase> kPhaseFields = {
+    kLines,
+    {{"name", the<&Phase::spec, &PhaseSpec::name>},
+     {"dims",
+      [](auto& phase) {
+        return Entries<std::int64_t>{each(phase.spec.dims, [](const auto& dim) {
+          return std::pair(std::string_view(dim.first), dim.second);
+        })};
+      },
+      "Its sizes, besides those that all phases have.", kOnOneLine},
+     {"on", the<&Phase::spec, &PhaseSpec::targets>, "The targets that it may use; empty: all.",
+      kOnOneLine},
+     {"root",
+      [](auto& phase) { return when(!phase.root_file.empty(), std::string_view(phase.root_file)); },
+      "The file that calls its partitions; null: none was written."},
+     {"tokens", the<&Phase::tokens>, "That a run takes; null: not known."},
+     {"runs", the<&Phase::runs>, "For the tokens of the report; null: not known."}}};
+
 const Fields<Said> kReportFields = {
     kLines,
-    {{"model",
+    {{[](auto& s) { return s.report.phase; }, kPhaseFields},
+     {"model",
       [](auto& s) {
         return ModelSaid{s.report.model, s.graph, s.preview.coverage.model_parameter_bytes};
       },
       kModelFields},
+     {"state",
+      [](auto& s) { return state_of(s.graph, &s.report.split.partition, s.report.targets); },
+      "What one step of the model hands to the next.", kStateFields, kLeftOut},
      {"settings", the<write_settings_of>, FieldForm{.schema = settings_schema}},
      {"support", Itself{}, kListFields},
      {"coverage", [](auto& s) { return s.preview.coverage; }, "Of the accelerator partitions.",
@@ -917,7 +945,70 @@ std::string text_of(const Report& report, const TakeText& take) {
   return document_text("report", kReportFields, s, take);
 }
 
+// A document in another.
+void write_report(JsonText& json, const Report& report) {
+  Said s{report};
+  if (s.has_targets()) s.dependencies = find_dependencies(s.graph, s.split.boundaries);
+  json.begin_object();
+  json.text("format", "cleave.report");
+  json.number("version", 1);
+  write_fields(json, kReportFields, s);
+  json.end_object();
+}
+
+void write_phases(JsonText& json, const PhasesReport& report) {
+  json.begin_list();
+  for (const Report& phase : report.phases) write_report(json, phase);
+  json.end_list();
+}
+
+std::string phases_schema() {
+  return R"({"description": "In the order in which they run: of each a document of report.schema.json, with its name, sizes and root.",
+  "type": "array", "items": {"type": "object"}})";
+}
+
+std::string_view quality_of(const std::optional<double>& number, bool is_measured) {
+  if (!number) return "unknown";
+  return is_measured ? "measured" : "estimated";
+}
+constexpr FieldForm kQualities = words("measured estimated unknown");
+
+const Fields<DeviceMemory> kMemoryFields = {
+    kOneLine,
+    {{"device", the<&DeviceMemory::device>},
+     {"weight_bytes", the<&DeviceMemory::weights>, "That any phase reads there, each once."},
+     {"value_bytes", the<&DeviceMemory::values>,
+      "The most that a phase holds besides, an estimate; null: unknown."}}};
+
+const Fields<PhasesReport> kPhasesFields = {
+    kLines,
+    {{"prompt_tokens", the<&PhasesReport::tokens, &TokenCounts::prompt>},
+     {"new_tokens", the<&PhasesReport::tokens, &TokenCounts::more>},
+     {"first_token_us", the<&PhasesReport::first_us>, "From the start of the prompt."},
+     {"first_token_is", [](auto& r) { return quality_of(r.first_us, r.is_first_measured); },
+      kQualities},
+     {"token_us", the<&PhasesReport::token_us>, "Of each further token."},
+     {"token_is", [](auto& r) { return quality_of(r.token_us, r.is_token_measured); }, kQualities},
+     {"memory", the<&PhasesReport::memory>, "By device.", kMemoryFields},
+     {"phases", the<write_phases>, FieldForm{.schema = phases_schema}},
+     {[](auto&) { return ManifestFiles{}; }, kManifestFields}}};
+
 }  // namespace
+
+std::string phases_json(const PhasesReport& report) {
+  return document_text("phases", kPhasesFields, report);
+}
+
+void phases_json(const PhasesReport& report, const TakeText& take) {
+  document_text("phases", kPhasesFields, report, take);
+}
+
+Document phases_document() {
+  return {"phases",
+          "A model that is split once for each of its phases: `preview --phase --json`, and "
+          "manifest.json of `split --phase`.",
+          kPhasesFields.table()};
+}
 
 std::string report_json(const Report& report) { return text_of(report, {}); }
 

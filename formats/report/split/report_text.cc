@@ -190,11 +190,14 @@ class TextReport {
     write_limit_cuts();
     write_same_shapes();
     if (split_.fusions.group_count() > 0) {
-      add_fact("fusion groups", count_text(split_.fusions.group_count()));
+      add_fact("fusion groups",
+               count_text(split_.fusions.group_count()) +
+                   ", of nodes that stay together as they exchange other data than tensors");
     }
     if (split_.qdq_groups.count() > 0) {
       add_fact("Q/DQ groups", count_text(split_.qdq_groups.count()) +
-                                  "; those on the accelerator count as fusion groups");
+                                  ", of quantised operators that stay whole; those on the "
+                                  "accelerator count as fusion groups");
     }
     if (split_.support.patterns.count() > 0) {
       add_fact("patterns", "matched: " + pattern_counts_text(reasons_, split_.support.patterns));
@@ -208,9 +211,11 @@ class TextReport {
     }
     write_times();
     if (has_targets()) return;  // their rows have the rates of their links
-    if (acc_count() > 0 && preview_.link.is_assumed) {
-      add_fact("link", "none was given: the column QPS is for " + preview_.link.name +
-                           " (--pcie-bw states yours)");
+    if (acc_count() > 0 && preview_.link.is_none) {
+      add_fact("link",
+               "none of its own, the list says, so there are no rates (--pcie-bw states one)");
+    } else if (acc_count() > 0 && preview_.link.is_assumed) {
+      add_fact("link", "none was given: --pcie-bw states yours");
     } else if (const auto bound = known_bound(preview_)) {
       add_fact("half duplex", rate_text(bound->shared_qps_half_duplex) +
                                   " inferences/s (slowest partition alone: " +
@@ -238,12 +243,31 @@ class TextReport {
     } else if (const std::string missing = missing_number_text(graph_, time); !missing.empty()) {
       add_fact("latency", "not known: " + missing);
     }
+    write_state_copies(time);
     const std::string overlap = overlap_text(time, partition_);
     if (!overlap.empty()) add_fact("overlap", overlap);
     const std::string energy = energy_text(time);
     if (!energy.empty()) add_fact("energy", energy);
     const std::string residency = residency_text(time, !preview_.link.is_assumed);
     if (!residency.empty()) add_fact("residency", residency);
+  }
+
+  // What writes a state that grows copies all of it.
+  void write_state_copies(const InferenceTime& time) {
+    double us = 0;
+    for (const StatePair& pair : graph_.state().pairs) {
+      if (pair.kind != StateKind::grows || !is_written(graph_, pair)) continue;
+      const NodeId writer = graph_.value(pair.output).producer;
+      const TargetId target = partition_.target(partition_.part_of[writer]);
+      const TargetTimes& times = time.basis.times;
+      const DeviceTimes& own =
+          target == kNone<TargetId> ? times.cpu : times.on_target(index(target));
+      us += own.of(writer).value_or(0);
+    }
+    if (has_times_ && us > 0) {
+      add_fact("state", "its old part is copied in each step: what writes it takes " +
+                            duration_text(us) + " of the time");
+    }
   }
 
   struct CostFiles {
@@ -362,22 +386,22 @@ class TextReport {
   void write_partitions() {
     if (partition_.count() == 0) return;
     std::vector<std::string> headings = {"partition", "on",         "nodes", "in",
-                                         "out",       "parameters", "work",  "QPS"};
+                                         "out",       "parameters", "work"};
+    const std::string rate = has_targets() ? "QPS" : rate_heading(preview_.link);
+    if (!rate.empty()) headings.push_back(rate);
+    if (has_times_) headings.emplace_back("time");
     std::vector<Align> aligns(headings.size(), Align::right);
     aligns[0] = aligns[1] = Align::left;
-    if (has_times_) {
-      headings.emplace_back("time");
-      aligns.push_back(Align::right);
-    }
     TextTable table(std::move(headings), std::move(aligns));
-    table.wrap_first(kWidestName);
+    table.limit_first(kWidestName);
     CappedList list(kMostPartitions);
     for (const PartId part : partition_.parts()) {
       if (!list.shows_next()) continue;
       const PartCells cells = part_cells(report_, part, has_times_);
-      std::vector<std::string> row = {cells.name,         cells.device,     count_text(cells.nodes),
-                                      cells.in.second,    cells.out.second, cells.parameters.second,
-                                      cells.flops.second, cells.qps.second};
+      std::vector<std::string> row = {cells.name,        cells.device,     count_text(cells.nodes),
+                                      cells.in.second,   cells.out.second, cells.parameters.second,
+                                      cells.flops.second};
+      if (!rate.empty()) row.push_back(cells.qps.second);
       if (cells.time) row.push_back(cells.time->second);
       table.add_row(std::move(row));
     }

@@ -17,7 +17,7 @@ namespace cleave {
 
 // ---- explain text ----
 //
-// `explain`: where given nodes run, and why, as text and as JSON; `explain --code`: what a reason means,
+// `explain`: where given nodes run, and why, as text and as JSON; `help`: what a reason means,
 // at length, and how to remove it.
 
 // A block of lines per node: its op and signature, its partition, the reason, and the chain of

@@ -287,11 +287,14 @@ struct StagesSaid {
   RootSaid root = {};
   std::string chain = {};
   std::vector<std::string> notes = {};
+  std::vector<StateSaid> state = {};
 };
 
 const Fields<StagesSaid> kStagesFields = {
     kLines,
     {{"model", the<&StagesSaid::model>, kModelOfStagesFields},
+     {"state", the<&StagesSaid::state>, "What one step of the model hands to the next.",
+      kStateFields, kLeftOut},
      {"stages", the<&StagesSaid::stages>, kStageFields},
      {"call_order",
       [](JsonText& json, const StagesSaid& said) {
@@ -348,6 +351,7 @@ class StagesTeller {
     for (const PartId part : partition_.parts()) said.stages.push_back(tell_stage(part));
     if (report_.balance) said.notes = report_.balance->caveats;
     said.notes.insert(said.notes.end(), report_.notes.begin(), report_.notes.end());
+    said.state = state_of(graph_, &partition_);
     return said;
   }
 
@@ -547,13 +551,15 @@ std::string schedule_text(const ScheduleReport& report) {
   std::string text =
       "\nschedules of " + counted(report.microbatches, "microbatch", "microbatches") +
       ", * is written; " + best_schedule_line(report) + "\n" + schedule_table(report).text().text();
-  for (const std::string& caveat : report.caveats) text += wrapped(caveat, 0, 2);
+  for (const std::string& caveat : report.caveats) text += as_line(caveat);
   return text;
 }
 
 namespace {
 
 constexpr double kWidth = 1200, kRow = 30, kLeft = 70;
+// The boxes are for a browser, which draws each on its own; a schedule has stages times
+// microbatches of them. Chosen, not measured.
 constexpr std::size_t kMostBoxes = 20'000;
 
 struct Look {
@@ -828,17 +834,17 @@ constexpr std::size_t kMostOnPage = 10'000;
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report) {
-  std::string text = wrapped(headline(report), 0, 2);
+  std::string text = as_line(headline(report));
   const StagesInWords said = in_words(report);
-  for (const std::string& line : conclusions_of(said)) text += wrapped(line, 0, 2);
+  for (const std::string& line : conclusions_of(said)) text += as_line(line);
   CappedList list(kMostStages);
   KeptTable table = stages_table(said, list);
   text += '\n' + table.text().text() + list.rest("... and # more (see --json)\n");
   const std::string curve = curve_text(report.balance);
   if (!curve.empty()) text += '\n' + curve;
   text += '\n';
-  for (const std::string& line : report.balance.assumptions) text += wrapped(line, 0, 11);
-  for (const std::string& note : report.notes) text += wrapped("note: " + escaped(note), 0, 2);
+  for (const std::string& line : report.balance.assumptions) text += as_line(line);
+  for (const std::string& note : report.notes) text += as_line("note: " + escaped(note));
   return text;
 }
 

@@ -50,6 +50,7 @@ struct StageBalance {
   std::uint32_t enough_stages = 0;       // the fewest stages that are about as good
   std::vector<StageLoad> loads;          // by stage
   std::vector<std::string> assumptions;  // "10 TFLOP/s, 100 GB/s; link 107 GB/s", one per line
+  std::string basis;                     // the rates that times were estimated with; "": none were
   std::optional<double> measured_share;  // of the times; nullopt when node times are not balanced
   bool is_partly_known = false;          // some costs or sizes are unknown and count 0
   std::vector<std::string> caveats;      // warnings about how to read the numbers
@@ -132,7 +133,6 @@ struct BalanceFacts {
   const CostSet* measured = nullptr;  // null: no files of times
   std::string unit = {};              // of the problem
   CommModel comm = CommModel::serial;
-  Link device_bandwidth = {};
   Link link = {};                            // between devices without a link of their own
   std::optional<std::uint64_t> memory = {};  // of devices without their own; nullopt: no limit
   std::vector<DeviceSpec> devices = {};      // empty: all are equal
@@ -140,7 +140,11 @@ struct BalanceFacts {
   std::vector<TargetOfStages> targets = {};  // empty: all devices are of one
 };
 
-// The assumptions of the numbers, one per line, with the text after the label at column 11.
+// "balanced for 10 TFLOP/s and 100GB/s, which nobody measured: ...": the rates that the times of all nodes, or of those
+// that were not measured, follow from; "" where targets have their own, or no time is estimated.
+std::string basis_of(const BalanceFacts& facts);
+
+// The other assumptions of the numbers, one per line, with the text after the label at column 11.
 std::vector<std::string> assumptions_of(const BalanceFacts& facts);
 
 // Says how many nodes have unknown costs and which option would supply them; empty if none.
@@ -236,7 +240,7 @@ void add_stages_drawing(ContentPage& page, const std::string& dot, const std::st
 HtmlPage stages_page(const StagesReport& report, const LayoutLimits& limits);
 
 // The drawing: columns from left to right in call order, each as tall as its load. See
-// report/drawings/dot_stages.h.
+// formats/report/drawings/drawings.h, "dot stages".
 std::string stages_dot(const StagesReport& report);
 
 // ---- workload report ----
@@ -266,7 +270,7 @@ std::string workload_text(const WorkloadReport& report);
 // The same as a page for a browser.
 HtmlPage workload_page(const WorkloadReport& report, const LayoutLimits& limits);
 
-// The drawing: see report/drawings/dot_stages.h.
+// The drawing: see formats/report/drawings/drawings.h, "dot stages".
 std::string draw_workload(const WorkloadReport& report);
 
 }  // namespace cleave

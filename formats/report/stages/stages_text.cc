@@ -34,6 +34,7 @@ StageBalance stage_balance_of(const BalanceProblem& problem, const BalanceResult
                        .enough_stages = result.enough_stages,
                        .loads = {},
                        .assumptions = {},
+                       .basis = {},
                        .measured_share = {},
                        .caveats = {}};
   for (const BalanceStage& stage : result.stages) {
@@ -65,6 +66,11 @@ bool all_have(const std::vector<DeviceSpec>& devices, bool (*has)(const DeviceSp
 bool has_link(const DeviceSpec& device) { return device.link.has_value(); }
 bool has_memory(const DeviceSpec& device) { return device.memory.has_value(); }
 
+// "10 TFLOP/s and 100 GB/s"
+std::string rates_text(double flops, double bytes, const std::string& of_bytes = {}) {
+  return flops_text(flops) + "/s and " + of_bytes + rounded_text(bytes / 1e9, 3) + " GB/s";
+}
+
 // How the times of nodes are known. `rates`: for those that were not measured.
 std::string times_known(const Graph& graph, std::size_t measured, bool is_scaled,
                         const std::string& rates) {
@@ -77,16 +83,15 @@ std::string times_known(const Graph& graph, std::size_t measured, bool is_scaled
 
 std::string times_line(const BalanceFacts& facts) {
   return "times      " + times_known(facts.graph, facts.made.measured, facts.made.scaled > 0,
-                                     flops_text(facts.costs.device_flops) + "/s and bytes at " +
-                                         link_text(facts.device_bandwidth));
+                                     rates_text(facts.costs.device_flops,
+                                                facts.costs.device_bandwidth, "bytes at "));
 }
 
 std::string times_line(const BalanceFacts& facts, const TargetOfStages& target) {
   return "times      " + target.name + " takes " + count_text(target.takes) + " of " +
          counted(facts.graph.node_count(), "node") + ", " +
          times_known(facts.graph, target.measured, target.is_scaled,
-                     flops_text(target.flops_per_second) + "/s and bytes at " +
-                         rounded_text(target.bytes_per_second / 1e9, 3) + " GB/s");
+                     rates_text(target.flops_per_second, target.bytes_per_second, "bytes at "));
 }
 
 std::string transfers_line(const BalanceFacts& facts) {
@@ -168,7 +173,7 @@ std::string comm_text(CommModel comm) {
 std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
   std::vector<std::string> lines;
   if (facts.costs.by == BalanceBy::time) {
-    if (facts.targets.empty()) lines = {times_line(facts)};
+    if (facts.targets.empty() && facts.made.measured > 0) lines = {times_line(facts)};
     for (const TargetOfStages& target : facts.targets) lines.push_back(times_line(facts, target));
     if (facts.measured != nullptr) {
       for (const ModelCosts& costs : facts.measured->cpu) {
@@ -185,6 +190,13 @@ std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
     if (!line.empty()) lines.push_back(std::move(line));
   }
   return lines;
+}
+
+std::string basis_of(const BalanceFacts& facts) {
+  const bool is_measured = facts.made.measured == facts.graph.node_count();
+  if (facts.costs.by != BalanceBy::time || !facts.targets.empty() || is_measured) return {};
+  return "balanced for " + rates_text(facts.costs.device_flops, facts.costs.device_bandwidth) +
+         ", which nobody measured: --costs, --target";
 }
 
 std::vector<std::string> caveats_of(const BalanceFacts& facts) {
@@ -218,12 +230,16 @@ std::vector<std::string> notes_of(const BalanceFacts& facts) {
 
 namespace {
 
+// A curve of more rows shows the powers of two and three times these, and its ends: a bottleneck
+// falls like one over the number of stages, so that equal steps would show the same row again and
+// again.
 constexpr std::size_t kMostCurveRows = 20;
 constexpr std::size_t kWidestName = 24;  // in the tables
 constexpr std::size_t kCurveBar = 30;
 constexpr double kAsGood = 1.001;  // as for BalanceResult::enough_stages
 
 std::string bytes_or_more(double bytes) {
+  // Below 2^64, so that the conversion is defined.
   constexpr double kMost = 1.8e19;
   return bytes < kMost ? bytes_text(static_cast<std::uint64_t>(bytes)) : "more than 15 EiB";
 }
@@ -346,6 +362,7 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
                                     std::string(counted_thing(balance.by)) +
                                     (balance.is_partly_known ? "" : ", " + proof_text(balance))};
   lines.push_back(rate_line(balance));
+  if (!balance.basis.empty()) lines.push_back(balance.basis);
   lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
   if (balance.curve.empty() || balance.is_partly_known) return lines;
   // With a target, more stages may be faster: then these are the fewest that meet it.
@@ -421,7 +438,7 @@ KeptTable stages_table(const StagesInWords& said, CappedList& list) {
     texts.push_back(column.text);
   }
   KeptTable table(headings, aligns);
-  table.text().wrap_first(kWidestName);
+  table.text().limit_first(kWidestName);
   for (const StageInWords& stage : said.stages) {
     if (list.shows_next()) table.add_row(each(texts, [&](auto text) { return stage.*text; }));
   }
@@ -554,7 +571,7 @@ class StagesText {
         curve_text(*report_.balance, report_.devices.empty() ? "stages" : "devices");
     if (!curve.empty()) page_.add('\n' + curve);
     if (!report_.balance->assumptions.empty()) page_.blank();
-    for (const std::string& line : report_.balance->assumptions) page_.add(wrapped(line, 0, 11));
+    for (const std::string& line : report_.balance->assumptions) page_.add(as_line(line));
   }
 
   // The options that would make unknown bytes known.
@@ -599,9 +616,8 @@ class StagesText {
                   " copied into several " + std::string(report_.part_word) + "s");
     const auto copy_name = [&](const auto& copy) { return name_text(copy.first); };
     const auto line = [&](const SharedParameter& one) {
-      return wrapped(
-          escaped(graph_.value(one.parameter).name) + ": " + some_of(one.copies, 80, copy_name), 2,
-          4);
+      return as_line(
+          escaped(graph_.value(one.parameter).name) + ": " + some_of(one.copies, 80, copy_name), 2);
     };
     page_.add(capped_list(shared, kMostShared, line, "  ... and # more (see --json)\n", ""));
   }
@@ -636,9 +652,9 @@ class StagesText {
     page_.heading(counted(passed.size(), "parameter is", "parameters are") +
                   " passed on by the stage that holds " + (passed.size() == 1 ? "it" : "them"));
     const auto line = [&](const Passed& one) {
-      return wrapped(escaped(graph_.value(one.parameter).name) + ": " + name_text(one.from) +
+      return as_line(escaped(graph_.value(one.parameter).name) + ": " + name_text(one.from) +
                          " to " + some_of(one.to, 80),
-                     2, 4);
+                     2);
     };
     page_.add(capped_list(passed, kMostShared, line, "  ... and # more (see --json)\n", ""));
   }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "formats/base/text.h"
-
 namespace cleave {
 
 // ---- guide sections ----
@@ -129,7 +127,7 @@ std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections
 // ---- plain text ----
 //
 // Steps, line by line: what is between ``` is shown as it is; rows of a table are collected and shown at
-// its end; lines of a paragraph or an item are joined and wrapped.
+// its end; lines of a paragraph or an item are joined.
 
 namespace {
 
@@ -194,6 +192,8 @@ std::size_t mark_of_item(std::string_view line) {
 
 class PlainText {
  public:
+  explicit PlainText(std::size_t columns) : columns_(columns) {}
+
   std::string run(std::string_view markdown) {
     for (std::size_t at = 0; at < markdown.size();) {
       const std::size_t end = std::min(markdown.find('\n', at), markdown.size());
@@ -266,7 +266,7 @@ class PlainText {
 
   void end_block() {
     if (!paragraph_.empty()) {
-      out_ += wrapped(without_marks(paragraph_), indent_, indent_ + item_);
+      out_ += as_line(without_marks(paragraph_), indent_);
     }
     paragraph_.clear();
     indent_ = item_ = 0;
@@ -287,18 +287,18 @@ class PlainText {
       return;
     }
     for (std::size_t i = 1; i < rows_.size(); ++i) {
-      out_ += wrapped(rows_[i][0], 2, 2);
+      out_ += as_line(rows_[i][0], 2);
       for (std::size_t cell = 1; cell < columns; ++cell) {
         const std::string label = columns > 2 ? rows_[0][cell] + ": " : "";
-        if (!rows_[i][cell].empty()) out_ += wrapped(label + rows_[i][cell], 6, 8);
+        if (!rows_[i][cell].empty()) out_ += as_line(label + rows_[i][cell], 6);
       }
     }
   }
 
-  static bool is_narrow(std::string_view text) {
+  bool is_narrow(std::string_view text) const {
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
-      if (text_columns(text.substr(at, end - at)) > kTextColumns) return false;
+      if (text_columns(text.substr(at, end - at)) > columns_) return false;
       at = end + 1;
     }
     return true;
@@ -308,6 +308,7 @@ class PlainText {
     if (!out_.ends_with("\n\n") && !out_.empty()) out_ += '\n';
   }
 
+  std::size_t columns_;
   std::string out_;
   std::string paragraph_;
   std::size_t indent_ = 0, item_ = 0;  // columns before an item, and of its mark
@@ -317,6 +318,8 @@ class PlainText {
 
 }  // namespace
 
-std::string plain_text(std::string_view markdown) { return PlainText().run(markdown); }
+std::string plain_text(std::string_view markdown, std::size_t columns) {
+  return PlainText(columns).run(markdown);
+}
 
 }  // namespace cleave

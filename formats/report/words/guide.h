@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/base/text.h"
+
 namespace cleave {
 
 // samples/README.md, which the build puts into the program.
@@ -32,9 +34,9 @@ std::vector<GuideSection> guide_sections(std::string_view markdown);
 std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections,
                                        const std::vector<std::string>& words);
 
-// Markdown as plain text of at most 100 columns, but for what is shown between ```: commands begin with
-// "$ ", tables are aligned or, where they are too wide, one item after the other. Knows what the guide
+// Markdown as plain text, each paragraph and item a line; of what is shown between ``` commands begin with
+// "$ ", tables are aligned or, where they are wider than `columns`, one item after the other. Knows what the guide
 // uses: titles, lists, tables, fences, links, bold.
-std::string plain_text(std::string_view markdown);
+std::string plain_text(std::string_view markdown, std::size_t columns = kTextColumns);
 
 }  // namespace cleave

@@ -414,7 +414,7 @@ std::string_view reason_code_words(ReasonCode code) {
       "part limit",
       "no pattern fits",
       "pattern broken",
-      "runtime's graph",
+      "changed by ONNX Runtime",
       "part condition",
   };
   return kWords[static_cast<std::size_t>(code)];

@@ -69,6 +69,45 @@ std::size_t count_given_parameters(const Graph& graph) {
       [&](ValueId parameter) { return graph.value(parameter).producer == kNone<NodeId>; }));
 }
 
+const Fields<StateSaid> kStateFields = {
+    kOneLine,
+    {{"input", [](auto& said) { return said.graph.value(said.pair.input).name; }},
+     {"output",
+      [](auto& said) {
+        const ValueId output = said.pair.output;
+        return output == kNone<ValueId> ? std::nullopt
+                                        : std::optional(said.graph.value(output).name);
+      },
+      "null: no output changes the input."},
+     {"kind", [](auto& said) { return state_kind_name(said.pair.kind); },
+      words(all_up_to<state_kind_name, StateKind::constant>)},
+     {"axis",
+      [](auto& said) {
+        const StateKind kind = said.pair.kind;
+        return when(kind == StateKind::grows || kind == StateKind::appended,
+                    std::uint64_t{said.pair.axis});
+      },
+      "On which the output is longer, or has what is new alone.", kLeftOut},
+     {"partition", the<&StateSaid::partition>, "That writes the output.", kLeftOut},
+     {"device", the<&StateSaid::device>, "Of several targets: of that partition.", kLeftOut},
+     {"bytes", [](auto& said) { return state_bytes(said.graph, said.pair); },
+      "Of what one step hands to the next; null: unknown."}},
+    "state"};
+
+std::vector<StateSaid> state_of(const Graph& graph, const Partition* partition,
+                                std::span<const Target> targets) {
+  return each(graph.state().pairs, [&](const StatePair& pair) {
+    StateSaid said{.graph = graph, .pair = pair};
+    if (partition == nullptr || !is_written(graph, pair)) return said;
+    const PartId part = partition->part_of[graph.value(pair.output).producer];
+    const TargetId target = partition->target(part);
+    said.partition = partition->name(part);
+    if (targets.empty()) return said;
+    said.device = target == kNone<TargetId> ? "cpu" : std::string_view(targets[index(target)].name);
+    return said;
+  });
+}
+
 const Fields<ModelSaid> kModelFields = {
     kLines,
     {{"path", [](auto& said) { return said.model.source.path(); }},
@@ -163,6 +202,10 @@ bool has_unknown_bytes(const Preview& preview) {
 std::string part_qps_text(const PartNumbers& numbers) {
   if (has_unknown_bytes(numbers)) return "?";
   return numbers.qps ? rate_text(*numbers.qps) : "-";
+}
+
+std::string rate_heading(const Link& link) {
+  return link.is_none ? "" : link.is_assumed ? "QPS at " + link.name : "QPS";
 }
 
 std::optional<double> known_qps(const PartNumbers& numbers) {
@@ -309,7 +352,7 @@ const Fields<Coverages> kCoverageFields = {
 std::string notes_text(std::span<const std::string> notes) {
   std::string text;
   for (const std::string& note : notes) {
-    text += (text.empty() ? "\n" : "") + wrapped("note: " + escaped(note), 0, 2);
+    text += (text.empty() ? "\n" : "") + as_line("note: " + escaped(note));
   }
   return text;
 }

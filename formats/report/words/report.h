@@ -18,12 +18,21 @@
 #include "formats/base/model.h"
 #include "formats/base/text.h"
 #include "formats/lists/costs.h"
+#include "formats/lists/options.h"
 
 namespace cleave {
 
 // ---- report ----
 //
 // The data that every report is made from: the model, the settings, the split and its numbers.
+
+// The phase that a report is of, where a model is split once for each.
+struct Phase {
+  PhaseSpec spec;
+  std::string root_file = {};                // "": none was written
+  std::optional<std::uint64_t> tokens = {};  // that a run of it takes; nullopt: not known
+  std::optional<std::uint64_t> runs = {};    // for all tokens of the report
+};
 
 struct Report {
   const LoadedModel& model;
@@ -41,6 +50,7 @@ struct Report {
   const InferenceTime* time = nullptr;    // null: it was not asked for
   std::span<const Target> targets = {};   // of several; empty: there is one accelerator
   const OpenSizes* open_sizes = nullptr;  // null: no dim is open, or they were not sought
+  const Phase* phase = nullptr;           // null: the model is split once
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
   // Filled by same_shapes(); copies of a report share it.
   std::shared_ptr<std::optional<SameShapes>> shapes = std::make_shared<std::optional<SameShapes>>();
@@ -58,6 +68,44 @@ std::string report_json(const Report& report);
 Document report_document();
 // The same piece by piece, for a file: a million nodes make hundreds of megabytes.
 void report_json(const Report& report, const TakeText& take);
+
+// ---- phases ----
+//
+// What is said of a model that is split for several phases: a prompt, then one token at a time.
+
+struct DeviceMemory {
+  std::string device;
+  std::uint64_t weights = 0;  // that any phase reads there, each once
+  std::optional<std::uint64_t> values =
+      {};  // the most that a phase holds besides; nullopt: not known
+};
+
+struct PhasesReport {
+  std::vector<Report> phases;  // in the order in which they run
+  TokenCounts tokens = {};
+  std::optional<double> first_us = {};  // until the first token; nullopt: not known
+  std::optional<double> token_us = {};  // of each further one
+  bool is_first_measured = false, is_token_measured = false;
+  std::vector<DeviceMemory> memory = {};  // by device, the CPU last
+};
+
+// How many tokens a run takes: the second size of the input of ids or embeddings. nullopt: it is open, or there is
+// no such input.
+std::optional<std::uint64_t> tokens_of_run(const Graph& graph);
+
+// How often each phase runs, by the tokens of a run of it: those that take the most take the prompt, the last of
+// them with padding; the one that takes the fewest makes the new tokens. The first of these is the prompt's.
+std::vector<std::optional<std::uint64_t>> runs_of_phases(
+    std::span<const std::optional<std::uint64_t>> tokens_of_runs, const TokenCounts& tokens);
+
+// The numbers of phases, whose Report::phase is set.
+PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens);
+
+std::string phases_text(const PhasesReport& report);
+// cleave.phases version 1: `preview --phase --json`, and manifest.json. Each phase is a cleave.report.
+std::string phases_json(const PhasesReport& report);
+void phases_json(const PhasesReport& report, const TakeText& take);
+Document phases_document();
 
 // The report for people, at most 100 columns, conclusion first. No colour.
 std::string report_text(const Report& report);
@@ -90,6 +138,18 @@ extern const Fields<OpsetImport> kOpsetFields;
 
 // The parameters that no node makes.
 std::size_t count_given_parameters(const Graph& graph);
+
+// The field "state" of reports and manifests: a pair.
+struct StateSaid {
+  const Graph& graph;
+  const StatePair& pair;
+  std::optional<std::string_view> partition = {};
+  std::optional<std::string_view> device = {};
+};
+extern const Fields<StateSaid> kStateFields;
+// With a partition, also of which part writes it, and of several targets on which device.
+std::vector<StateSaid> state_of(const Graph& graph, const Partition* partition = nullptr,
+                                std::span<const Target> targets = {});
 
 // The field "model" of reports.
 struct ModelSaid {
@@ -170,6 +230,8 @@ struct PartCells {
   std::optional<Amount> time;  // where times are known
 };
 PartCells part_cells(const Report& report, PartId part, bool has_times);
+// The heading of PartCells::qps: "QPS at 100GiB/s" of a link that nobody stated, "" where there is none.
+std::string rate_heading(const Link& link);
 
 struct DeviceCells {
   std::string name;

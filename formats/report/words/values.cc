@@ -332,7 +332,7 @@ std::string ops_text(const Calibration& calibration) {
 
 std::string calibration_text(const Calibration& calibration,
                              const std::vector<CalibratedModel>& models) {
-  return wrapped(headline(calibration), 0, 2) + '\n' + models_text(calibration, models) + '\n' +
+  return as_line(headline(calibration)) + '\n' + models_text(calibration, models) + '\n' +
          ops_text(calibration);
 }
 
@@ -404,6 +404,8 @@ bool is_open(const InferenceTime& time) {
          compared_with_cpu(time) == CpuVerdict::not_known;
 }
 
+// A model has some nodes that no profile times (constants, what was fused): the rest would be said
+// of every model.
 constexpr double kMostlyMeasured = 0.95;
 
 // "3% of it measured" where times of some nodes were measured, but not of most.
@@ -460,6 +462,7 @@ std::string best_text(const InferenceTime& time) {
   }
   const double gap = *latency.total_us / *latency.bound_us - 1;
   if (*latency.bound_us <= 0) return {};
+  // Above, a bound is less than half of the time, and "within 140%" would sound like praise.
   constexpr double kClose = 1;
   if (gap < kClose) {
     const std::string basis = bound_basis(time);
@@ -505,6 +508,7 @@ std::string device_text(const Graph& graph, const DeviceTimes& times, const Devi
   const Origins counts = count_origins(graph, times);
   if (counts.unknown == counts.nodes) return "not known";
   std::string text;
+  // Below, it would be printed as "<0.1%", which is no news.
   constexpr double kShown = 0.001;
   const std::string left =
       unmatched.share() >= kShown

@@ -96,7 +96,7 @@ Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
         list.path,
         "is a list that cleave lower learned, and a node that it denies is still accepted when "
         "another list accepts it. It has all rules of the list that it extends: give it alone, "
-        "or add --all-of"));
+        "or add --combine all"));
   }
   return warnings;
 }
@@ -345,9 +345,8 @@ std::string best_option_text(const OptionTrials& trials) {
 // ---- page ----
 
 void Page::fact(std::string_view label, std::string_view text, std::size_t column) {
-  std::string lines = wrapped(text, column, column);
-  lines.replace(0, label.size(), label);
-  text_ += lines;
+  const std::size_t used = text_columns(label);
+  text_ += std::string(label) + as_line(text, column > used ? column - used : 2);
 }
 
 void Page::counted_fact(std::size_t count, std::string_view text, std::size_t width) {
@@ -369,6 +368,105 @@ void Page::table(const TextTable& table, const std::vector<std::string>& notes, 
 
 void Page::rest(const CappedList& list, std::string_view one, std::string_view many) {
   if (list.left_out() > 0) text_ += list.rest(one, many) + '\n';
+}
+
+// ---- screen ----
+
+namespace {
+
+constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kYellow = "\x1b[33m",
+                           kNoColour = "\x1b[0m";
+
+// A word behind the beginning of a line. Names come from models: nothing else of a line is looked at.
+struct Mark {
+  std::string_view begin, word, colour;
+  bool is_conclusion = false;
+};
+constexpr Mark kMarks[] = {{"worth it: ", "YES", kGreen, true},
+                           {"worth it: ", "MAYBE", kYellow, true},
+                           {"worth it: ", "NO", kRed, true},
+                           {"", "passed:", kGreen, true},
+                           {"", "FAILED:", kRed, true},
+                           {"  ", "ok  ", kGreen},
+                           {"  ", "FAIL  ", kRed},
+                           {"  ", "ERROR ", kRed}};
+
+const Mark* mark_of(std::string_view line) {
+  const auto* const found = std::ranges::find_if(kMarks, [&](const Mark& mark) {
+    return line.starts_with(mark.begin) && line.substr(mark.begin.size()).starts_with(mark.word);
+  });
+  return found == std::end(kMarks) ? nullptr : found;
+}
+
+// Where the second cell of a row is; a row has two blanks between cells.
+std::pair<std::size_t, std::size_t> second_cell(std::string_view row) {
+  const std::size_t begin = std::min(row.find_first_not_of(' ', row.find("  ")), row.size());
+  return {begin, std::min(row.find("  ", begin), row.size())};
+}
+
+// Lines of a report in colour.
+class Painter {
+ public:
+  std::string paint(std::string_view line) {
+    const auto [begin, end] = second_cell(line);
+    const std::string_view cell = line.substr(begin, end - begin);
+    if (line.starts_with("partition ")) has_sides_ = cell == "on";
+    if (line.empty()) has_sides_ = false;
+    const bool continues = line.starts_with(' ');
+    if (has_sides_ && !continues && cell != "on") {
+      return painted(line, begin, cell.size(), cell == "CPU" ? kYellow : kGreen);
+    }
+    if (line.starts_with("  in:   ") && line.ends_with(')')) {  // explain
+      const std::size_t side = line.rfind('(') + 1, size = line.size() - 1 - side;
+      return painted(line, side, size, line.substr(side, size) == "CPU" ? kYellow : kGreen);
+    }
+    const Mark* const mark = mark_of(line);
+    if (mark == nullptr) return std::string(line);
+    return painted(line, mark->begin.size(), mark->word.find_last_not_of(" :") + 1, mark->colour);
+  }
+
+ private:
+  static std::string painted(std::string_view line, std::size_t at, std::size_t size,
+                             std::string_view colour) {
+    std::string text(line);
+    text.insert(at + size, kNoColour);
+    return text.insert(at, colour);
+  }
+
+  bool has_sides_ = false;  // the lines are rows of partitions
+};
+
+template <class Visit>
+void for_lines(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    visit(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+std::string shown_on(std::string_view report, const Screen& screen) {
+  std::string text(report);
+  const std::string_view first = report.substr(0, report.find("\n\n"));
+  bool concludes = false;  // the first lines say what the report comes to
+  for_lines(first, [&](std::string_view line) {
+    const Mark* const mark = mark_of(line);
+    concludes = concludes || (mark != nullptr && mark->is_conclusion);
+  });
+  if (screen.columns > 0) {
+    text = wrapped(text, screen.columns);
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    if (concludes && lines >= screen.rows) {
+      text += "\n" + wrapped(first, screen.columns);
+    }
+  }
+  if (!screen.has_colour) return text;
+  std::string out;
+  Painter painter;
+  for_lines(text, [&](std::string_view line) { out += painter.paint(line) + "\n"; });
+  return out;
 }
 
 // ---- progress text ----

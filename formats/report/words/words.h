@@ -296,14 +296,12 @@ extern const Fields<OpenSizes> kOpenSizesFields;
 
 // ---- page ----
 //
-// A text report: lines, facts with a label, tables, lists; at most 100 columns.
+// A text report: lines, facts with a label, tables, lists. A terminal breaks long lines: see shown_on().
 
 class Page {
  public:
-  // A sentence, which continues two columns further in.
-  void line(std::string_view text, std::size_t indent = 0) {
-    text_ += wrapped(text, indent, indent + 2);
-  }
+  // A sentence, or several.
+  void line(std::string_view text, std::size_t indent = 0) { text_ += as_line(text, indent); }
   void lines(const std::vector<std::string>& texts) {
     for (const std::string& text : texts) line(text);
   }
@@ -311,7 +309,7 @@ class Page {
   // A blank line, then the title of what follows.
   void heading(std::string_view title) { text_ += '\n' + std::string(title) + '\n'; }
 
-  // "label    text": the text begins, and continues, in this column.
+  // "label    text": the text begins in this column, or behind a longer label.
   void fact(std::string_view label, std::string_view text, std::size_t column);
   // "  1,204  text", where numbers are `width` columns wide and end in one column.
   void counted_fact(std::size_t count, std::string_view text, std::size_t width);
@@ -333,6 +331,18 @@ class Page {
  private:
   std::string text_;
 };
+
+// ---- screen ----
+
+// What standard output is shown on.
+struct Screen {
+  std::size_t columns = 0, rows = 0;  // 0: no terminal
+  bool has_colour = false;
+};
+
+// A report as it is shown there: lines are as long as the terminal is wide, verdicts, sides and failures have colour,
+// and where the report is longer than the terminal, its conclusion stands at the end as well.
+std::string shown_on(std::string_view report, const Screen& screen);
 
 // ---- progress text ----
 //

@@ -585,12 +585,6 @@ Result<Backend, std::string> parse_short_backend(std::string_view text) {
   const auto words = shell_words(text.substr(equals + 1));
   if (!words) return std::string("has a quote that is not closed");
   if (words->empty()) return std::string("has no command after \"=\"");
-  const auto names_model = [](const std::string& word) {
-    return word.find("{model}") != word.npos;
-  };
-  if (std::ranges::none_of(*words, names_model)) {
-    return std::string("does not say where the command gets its model: write {model} in it");
-  }
   for (const std::string& word : *words) {
     const std::size_t unknown = find_unknown_placeholder(word);
     if (unknown == word.npos) continue;

@@ -54,7 +54,7 @@ std::string_view lower_stage_name(LowerStage stage);
 // The stage with that name.
 std::optional<LowerStage> lower_stage_named(std::string_view name);
 
-// A program for one stage. Its words may contain placeholders: see placeholders.h.
+// A program for one stage. Its words may contain placeholders: see "placeholders" below.
 struct BackendCommand {
   std::vector<std::string> argv = {};
   std::vector<std::string> produces = {};  // files that must exist after success
@@ -110,7 +110,7 @@ struct Backend {
   std::optional<BackendServe> serve;
   TensorFormat tensors = TensorFormat::pb;
   BackendEnvironment environment;
-  std::vector<std::string> failed_if;  // regular expressions (line_pattern.h) on lines of output
+  std::vector<std::string> failed_if;  // regular expressions (LinePattern) on lines of output
   std::string message_begin;           // regular expression for the first line of the message
   std::string message_drop;            // regular expression for lines left out of the message
   CompareTolerance tolerance;
@@ -258,8 +258,8 @@ class LinePattern {
 
 // ---- lower verdict ----
 //
-// LowerVerdict: what became of a piece that a compiler was asked about. verdict_of_answer.h says how an
-// answer becomes one.
+// LowerVerdict: what became of a piece that a compiler was asked about. AnswerJudge says how an answer
+// becomes one.
 
 enum class LowerVerdict : std::uint8_t {
   lowered,
@@ -619,7 +619,7 @@ std::vector<TestModel> models_of_one_op(std::int64_t opset);
 std::vector<TestModel> models_to_refuse();
 
 // The same for TensorFlow Lite, in int8, which NPUs take, with scales of 1, so that outputs are exact
-// (tflite_test_models.cc).
+// (formats/run/backend/tensor.cc).
 std::vector<TestModel> tflite_models_to_take();
 std::vector<TestModel> tflite_models_to_refuse();
 

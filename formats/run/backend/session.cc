@@ -146,6 +146,7 @@ bool Worker::send(std::string_view bytes, double seconds) {
 
 void Worker::take_error_output() {
   std::array<char, 65536> buffer;
+  // 4 MiB: a worker that never stops writing errors must not keep its answer from being read.
   constexpr int kMostReads = 64;
   for (int i = 0; i < kMostReads; ++i) {
     const ssize_t got = ::read(child_->err.get(), buffer.data(), buffer.size());
@@ -213,6 +214,8 @@ class Stopwatch {
 };
 
 bool is_disk_full(const std::string& folder) {
+  // A disk is full long before its last byte: what a compiler writes next is larger than what is
+  // left. Chosen, not measured.
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 20U;
   struct statvfs room = {};
   if (::statvfs(folder.c_str(), &room) != 0) return false;
@@ -733,6 +736,7 @@ std::size_t temporary_path(std::string_view text) {
 
 // The length of the address that the text begins with; 0 for none.
 std::size_t address(std::string_view text) {
+  // "0x10" is a number that the message is about. Addresses of programs have six digits or more.
   constexpr std::size_t kLeastDigits = 6;
   if (!text.starts_with("0x")) return 0;
   const std::size_t end =
@@ -770,6 +774,8 @@ std::string lasting_line(std::string_view message, std::size_t columns) {
 
 namespace {
 
+// Those of ONNX 1.12 (2022): what takes ONNX at all takes them, and a test of the driver should not
+// fail for the sake of a version.
 constexpr std::int64_t kIrVersion = 8;
 constexpr std::int64_t kOpset = 17;
 
@@ -872,6 +878,8 @@ std::vector<TestModel> models_to_refuse() {
 namespace {
 
 using Outcome = SelfTestStep::Outcome;
+// A worker that keeps something of a call mostly shows it in the second; twenty are for what shows
+// later. Chosen.
 constexpr int kCalls = 20;
 
 class BackendTest {

@@ -38,15 +38,28 @@ Loaded<std::vector<std::string>> models_of(const std::vector<std::string>& paths
     }
     const auto below = paths_below(path);
     if (!below) return below.error();
-    std::vector<std::string> inside;
+    std::vector<std::string> inside,
+        parts;  // folders that cleave wrote: what they hold are parts of models
+    for (const fs::path one : *below) {
+      const fs::path folder = one.parent_path();
+      const bool is_within =
+          folder.lexically_normal() != (fs::path(path) / "x").lexically_normal().parent_path();
+      if (is_within && one.filename() == kManifestName && listed_files(folder)) {
+        parts.push_back(folder / "");
+      }
+    }
     for (const fs::path one : *below) {
       const std::string kind = one.extension().string();
       const bool is_model = kind == ".onnx" || kind == ".pt2" || kind == ".tflite";
-      if (is_model && fs::is_regular_file(one, error))
+      const bool is_part = std::ranges::any_of(
+          parts, [&](const std::string& folder) { return one.string().starts_with(folder); });
+      if (is_model && !is_part && fs::is_regular_file(one, error))
         inside.push_back(one.lexically_normal().string());
     }
     if (inside.empty()) {
-      return Diagnostics{diagnostic_of(path, "this folder has no .onnx, .pt2 or .tflite file")};
+      return Diagnostics{diagnostic_of(
+          path, "this folder has no .onnx, .pt2 or .tflite file" +
+                    std::string(parts.empty() ? "" : " but those that cleave wrote"))};
     }
     std::sort(inside.begin(), inside.end());
     for (const std::string& model : inside) record_input(model);

@@ -52,7 +52,7 @@ Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList
 
 // ---- model ties ----
 //
-// The constraints that a model puts on its split besides the flow of data (core/split/node_ties.h).
+// The constraints that a model puts on its split besides the flow of data (NodeTies of core/split/split.h).
 
 // Of operators of torch.export programs that write in place, of variables of TensorFlow Lite, and of
 // ONNX nodes that share a compiled context; other models have no ties.
@@ -297,5 +297,37 @@ struct SplitWritten {
 // Writes the partitions, the root, report.txt, drawings, plans and the manifest, and commits the folder.
 Result<SplitWritten, Fault> write_split(const SplitJob& job, const SplitFiles& files,
                                         OutputFolder& folder, const Progress& progress = {});
+
+// ---- phases ----
+//
+// A model that is split once for each of its phases: a prompt, 64 tokens at a time, then one token at a time. Each
+// phase has sizes of its own, and perhaps targets; weights are written once.
+
+struct PhaseJobs {
+  std::vector<Phase> phases;
+  std::vector<SplitJob> jobs;  // of each
+  TokenCounts tokens = {};
+};
+
+// Makes the split of each of the request's phases, which are one or more. Refuses models of other formats than ONNX,
+// and standard input, which cannot be read twice.
+Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress& progress = {});
+
+// Refers to the jobs.
+struct FullPhases {
+  std::vector<FullReport> full;
+  PhasesReport report;
+};
+FullPhases full_phases(const PhaseJobs& jobs);
+
+struct PhasesWritten {
+  FullPhases full;
+  std::vector<std::string> warnings;  // what the user may not expect of the files
+};
+
+// Writes PHASE.PART.onnx and PHASE.root.onnx of each phase, weights.bin of all, report.txt and the manifest, and
+// commits the folder. Refuses phases that need other weights than the first.
+Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& files,
+                                          OutputFolder& folder, const Progress& progress = {});
 
 }  // namespace cleave

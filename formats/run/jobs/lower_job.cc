@@ -478,6 +478,8 @@ class LowerJob {
 
   // At most 8, no case twice. Wrong values come from values: of nodes of one case each has its own.
   void ask_others_of(const LowerFinding& culprit, PieceLowerer& lowerer) {
+    // Each is a run of the compiler. One that passes keeps a whole op from being denied; eight that
+    // fail are evidence enough that the op is the reason. Chosen, not measured.
     constexpr std::size_t kMostAsked = 8;
     const NodeId blamed = culprit.finding.nodes.back();
     const auto is_first = [&](NodeId node) {

@@ -354,6 +354,10 @@ class SplitJobMaker {
   }
 
   Result<SplitJob, Fault> make() {
+    if (!request_.phases.empty()) {
+      return fault_of(FaultCause::request, "--phase makes several splits, and this is one",
+                      {"give its sizes as --dim, or run cleave split --phase"});
+    }
     return read_.model == nullptr ? with_own_model() : with_model_read();
   }
 

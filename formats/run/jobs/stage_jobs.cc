@@ -271,6 +271,7 @@ std::uint32_t least_devices(const BalanceProblem& problem, double memory) {
   for (std::uint32_t i = 0; i < problem.shared_bytes.size(); ++i) {
     if (!problem.shared_users.of(i).empty()) bytes += problem.shared_bytes[i];
   }
+  // As many as a file of devices may list.
   constexpr double kMost = 1e6;
   return static_cast<std::uint32_t>(std::clamp(std::ceil(bytes / memory), 1.0, kMost));
 }
@@ -278,6 +279,9 @@ std::uint32_t least_devices(const BalanceProblem& problem, double memory) {
 // As few stages as the limit on parameters allows: tries one more until an assignment is found. The
 // fault is that of the first try.
 OrFault<Done> solve_fewest(BalanceRun& run, const BalanceOptions& options, BalanceBy by) {
+  // The sum of the bytes says the fewest; as nodes cannot be divided, some more may be needed.
+  // Where 64 more do not help, mostly one node alone is too large, and the fault of the first try
+  // says so.
   constexpr std::uint32_t kMostTries = 64;
   BalanceDevice& device = run.problem.devices.front();
   const std::uint32_t least = least_devices(run.problem, device.memory);
@@ -294,6 +298,7 @@ OrFault<Done> solve_fewest(BalanceRun& run, const BalanceOptions& options, Balan
 // Records the assumptions of the run and its notes.
 void describe(BalanceRun& run, const BalanceFacts& facts) {
   run.balance.assumptions = assumptions_of(facts);
+  run.balance.basis = basis_of(facts);
   run.balance.caveats = caveats_of(facts);
   if (facts.costs.by == BalanceBy::time) run.balance.measured_share = facts.made.measured_share;
   for (const TargetOfStages& target : facts.targets) {
@@ -321,7 +326,6 @@ OrFault<Done> check_targets_of_devices(const BalanceRequest& request,
 
 GraphCostOptions costs_for(const BalanceRequest& request, const Link& link, const CostSet& read) {
   GraphCostOptions costs = request.costs;
-  costs.device_bandwidth = request.device_bandwidth.bytes_per_second;
   costs.link_bandwidth = link.bytes_per_second;
   if (!read.cpu.empty()) costs.measured = &read.cpu_us;
   return costs;
@@ -365,7 +369,6 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
                            .measured = &read.costs,
                            .unit = run.problem.unit,
                            .comm = options->comm,
-                           .device_bandwidth = request.device_bandwidth,
                            .link = link,
                            .memory = is_of_parameters ? std::nullopt : memory_limit(request),
                            .devices = std::move(read.devices),
@@ -468,7 +471,7 @@ Result<StagePlan, Fault> plan_by_cuts(const Graph& graph, const CutOptions& cuts
   if (!has_cuts(cuts) && !has_stage_markers(graph)) {
     return fault_of(FaultCause::request,
                     "the stages have no given ends: the model has no pippy._pipe_split markers",
-                    {"give --split-at, --split-between, --map or --stages"});
+                    {"give --split-at, --map or --stages"});
   }
   auto numbers = cut_stages(graph, cuts);
   if (!numbers) {
@@ -675,7 +678,6 @@ Result<NodeTimes, Fault> times_of(const ScheduleBasis& basis) {
   if (!read) return input_fault(std::move(read).error());
   GraphCostOptions options = basis.costs.costs;
   options.by = BalanceBy::time;
-  options.device_bandwidth = basis.costs.device_bandwidth.bytes_per_second;
   options.link_bandwidth = basis.costs.link.value_or(default_link()).bytes_per_second;
   if (!read->cpu.empty()) options.measured = &read->cpu_us;
   return NodeTimes{balance_problem_of(basis.graph, options),

@@ -44,9 +44,8 @@ std::vector<std::string> backward_nodes(const Graph& graph, const Partition& par
 // What a stage costs, on which devices, and how hard to search.
 struct BalanceRequest {
   BalanceOptions options = {};    // except the target and the progress
-  GraphCostOptions costs = {};    // except what is balanced, bandwidths, and measured times
+  GraphCostOptions costs = {};    // except what is balanced, the link's rate, and measured times
   std::optional<Link> link = {};  // nullopt: the default
-  Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
   // What a device holds at most: bytes count parameters and live activations, or parameters alone.
   enum class Memory : std::uint8_t { unset, none, bytes, parameters };
   Memory memory = Memory::unset;
@@ -141,7 +140,7 @@ struct ScheduleBasis {
 };
 
 // The times of stages are those of the balance if it balanced times; otherwise they are measured or
-// estimated as in problem_of_graph.h. The memory of a rank is its parameters, times the optimizer's
+// estimated as for balancing (core/stages/stages.h). The memory of a rank is its parameters, times the optimizer's
 // factor, plus all tensors that the stage's nodes make, for each microbatch in flight. If a time is
 // unknown, works are ordered as if all stages took equally long. Refuses a request that the
 // schedule cannot meet, and files of times that cannot be read.

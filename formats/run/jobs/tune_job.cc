@@ -186,7 +186,7 @@ class Tuner {
   Fault without_times() const {
     if (made_.end == TuneEnd::budget) {
       return fault_of(FaultCause::request, "the budget ended before a partition was timed",
-                      {"--budget gives it more"});
+                      {"--time-limit gives it more"});
     }
     return fault_of(FaultCause::request,
                     "no partition is on the accelerator, so there is nothing to time",
@@ -547,19 +547,17 @@ std::string headline(const TuneJob& job) {
 std::string remarks(const TuneJob& job) {
   std::string text;
   if (job.end == TuneEnd::repeats && job.last != job.best) {
-    text += wrapped("--place cost with these times gives the placement of round " +
-                        count_text(job.last + 1) + " (" + time_text(job.rounds[job.last].total_us) +
-                        "), not that of round " + count_text(job.best + 1) +
-                        ": the times of its partitions do not add up from nodes",
-                    0, 2);
+    text += as_line("--place cost with these times gives the placement of round " +
+                    count_text(job.last + 1) + " (" + time_text(job.rounds[job.last].total_us) +
+                    "), not that of round " + count_text(job.best + 1) +
+                    ": the times of its partitions do not add up from nodes");
   }
   if (job.end == TuneEnd::budget) {
-    text += wrapped("--place cost with these times may give a placement that was not timed", 0, 2);
+    text += as_line("--place cost with these times may give a placement that was not timed");
   }
   if (job.from_journal > 0) {
-    text += wrapped(counted(job.from_journal, "time is", "times are") +
-                        " from the journal of an earlier run: remove it to start afresh",
-                    0, 2);
+    text += as_line(counted(job.from_journal, "time is", "times are") +
+                    " from the journal of an earlier run: remove it to start afresh");
   }
   return text;
 }
@@ -579,8 +577,8 @@ std::string name_of(TunedWhole::What what) {
 // What was measured as a whole, and which placement to take.
 std::string wholes_text(const TuneJob& job) {
   if (job.wholes.empty()) {
-    return wrapped(
-        "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone", 0, 2);
+    return as_line(
+        "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone");
   }
   const TunedWhole& plan = job.wholes.front();
   const TunedWhole& best = *fastest(job);
@@ -593,6 +591,8 @@ std::string wholes_text(const TuneJob& job) {
                                                : "split without --place cost";
   }
   for (const TunedWhole& whole : job.wholes) {
+    // Clocks, caches and a busy machine account for tens of percent. Twice, or half, is another
+    // machine, another number of threads, or another model. Chosen, not measured.
     constexpr double kTooFarOff = 2;
     const bool is_cpu = whole.what == TunedWhole::What::cpu && whole.predicted_us;
     if (!is_cpu || *whole.predicted_us <= 0 || whole.measured_us <= 0) continue;
@@ -608,13 +608,13 @@ std::string wholes_text(const TuneJob& job) {
     table.add_row({name_of(whole.what), count_text(whole.acc_parts), time_text(whole.predicted_us),
                    duration_text(whole.measured_us)});
   }
-  return wrapped(line, 0, 2) + '\n' + table.text();
+  return as_line(line) + '\n' + table.text();
 }
 
 }  // namespace
 
 std::string tune_text(const TuneJob& job) {
-  std::string text = wrapped(headline(job), 0, 2) + remarks(job);
+  std::string text = as_line(headline(job)) + remarks(job);
   if (job.rounds.empty()) return text;
   TextTable table(
       {"round", "partitions", "distinct", "timed", "known", "latency"},

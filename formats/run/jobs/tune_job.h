@@ -97,7 +97,7 @@ enum class TuneEnd : std::uint8_t { repeats, budget };
 
 struct TuneJob {
   std::vector<TunedRound> rounds;
-  std::size_t best = 0;  // the round with the least time, of equals the first
+  std::size_t best = 0;  // the round with the least time, the first on a tie
   std::size_t last = 0;  // TuneEnd::repeats: the round whose placement follows from `acc_times`
   std::size_t from_journal = 0;  // distinct partitions whose times an earlier run measured
   TuneEnd end = TuneEnd::repeats;
@@ -108,7 +108,7 @@ struct TuneJob {
   Diagnostics warnings;
 };
 
-// The whole that took the least time, of equals the first; null when none was timed.
+// The whole that took the least time, the first on a tie; null when none was timed.
 const TunedWhole* fastest(const TuneJob& job);
 
 // Refuses what run_split() refuses, a model that is not ONNX, a command that fails or prints no

@@ -82,6 +82,7 @@ Result<WrittenModels, Fault> write_pt2_models(const LoadedModel& model, const Mo
                                  options.progress);
   if (!written) return std::move(written).error();
   std::vector<std::string> notes;
+  // What one would notice on a disk; smaller copies are no news.
   constexpr std::uint64_t kLarge = std::uint64_t{64} << 20U;
   if (written->root_copies >= kLarge) {
     notes.push_back("root.pt2 has " + bytes_text(written->root_copies) +
@@ -117,13 +118,13 @@ Result<WrittenModels, Fault> write_of_format(const LoadedModel& model, const Mod
   return write_json_models(model, pieces, folder, options.progress);
 }
 
-// Notes files that are not named as their partitions; empty if all are.
-std::string renamed_note(const std::vector<std::string>& names,
+// Notes files that are not named as their partitions, after the prefix; empty if all are.
+std::string renamed_note(const std::vector<std::string>& names, const std::string& prefix,
                          const std::vector<std::string>& files) {
   std::vector<std::size_t> renamed;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view stem = std::string_view(files[i]).substr(0, files[i].rfind('.'));
-    if (!files[i].empty() && stem != names[i]) renamed.push_back(i);
+    if (!files[i].empty() && stem != prefix + names[i]) renamed.push_back(i);
   }
   if (renamed.empty()) return {};
   const auto text = [&](std::size_t i) {
@@ -154,6 +155,8 @@ GivenOptions options_of(const OnnxWriteOptions& options, PartFiles files, Tflite
 // Refuses to write very many copies of constants. Each partition holds the constants that it needs,
 // with the nodes that make them, so a small model could become gigabytes of files.
 Status<Fault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
+  // At a few hundred bytes a node, these are already hundreds of megabytes that compute nothing.
+  // Chosen.
   constexpr std::size_t kMostCopies = 2'000'000;
   const std::size_t copies = pieces.parts.constant_copies;
   if (copies <= kMostCopies) return Done{};
@@ -192,9 +195,10 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
   if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);
   if (!written) return std::move(written).error();
-  const std::string note = pieces.files == PartFiles::bundle
-                               ? ""
-                               : renamed_note(pieces.partition.names, written->part_files);
+  const std::string note =
+      pieces.files == PartFiles::bundle
+          ? ""
+          : renamed_note(pieces.partition.names, options.prefix, written->part_files);
   if (!note.empty()) written->notes.push_back(note);
   return *std::move(written);
 }
@@ -203,6 +207,8 @@ Result<WrittenModels, Fault> write_models(const LoadedModel& model, const ModelP
 
 namespace {
 
+// Graphviz takes minutes for more boxes than that, and nobody finds a node among them. Above, op
+// types are drawn.
 constexpr std::size_t kCollapseAbove = 2000;
 constexpr std::size_t kMostDrawn = 200;  // partitions that are drawn unless more are asked for
 
@@ -243,6 +249,18 @@ std::string warning_of_sizes_within(const LoadedModel& model) {
          (within.size() == 1 ? "this size" : "these sizes") + ", or they fail";
 }
 
+Result<WrittenModels, Fault> write_models_of(const SplitJob& job, const SplitFiles& files,
+                                             OnnxWriteOptions options, const OutputFolder& folder) {
+  const Boundaries& boundaries = job.split().boundaries;
+  options.tags.reason = [&](NodeId node) { return job.why_on_cpu(node); };
+  const ModelPieces pieces{.partition = job.split().partition,
+                           .parts = boundaries,
+                           .root = boundaries,
+                           .files = files.part_files,
+                           .tflite_lift = files.tflite_lift};
+  return write_models(job.model(), pieces, options, folder);
+}
+
 }  // namespace
 
 Status<Fault> check_split_files(const SplitFiles& files, const LoadedModel& model) {
@@ -254,16 +272,9 @@ Status<Fault> check_split_files(const SplitFiles& files, const LoadedModel& mode
 
 Result<SplitWritten, Fault> write_split(const SplitJob& job, const SplitFiles& files,
                                         OutputFolder& folder, const Progress& progress) {
-  const Boundaries& boundaries = job.split().boundaries;
   OnnxWriteOptions options = files.onnx;
   options.progress = progress;
-  options.tags.reason = [&](NodeId node) { return job.why_on_cpu(node); };
-  const ModelPieces pieces{.partition = job.split().partition,
-                           .parts = boundaries,
-                           .root = boundaries,
-                           .files = files.part_files,
-                           .tflite_lift = files.tflite_lift};
-  auto models = write_models(job.model(), pieces, options, folder);
+  auto models = write_models_of(job, files, std::move(options), folder);
   if (!models) return std::move(models).error();
   std::vector<std::string> notes = std::move(models->notes);
   const auto opset = imported_opset(job.graph(), "");
@@ -303,6 +314,89 @@ Result<SplitWritten, Fault> write_split(const SplitJob& job, const SplitFiles& f
   if (written) written = folder.commit();
   if (!written) return output_fault(std::move(written).error());
   return split;
+}
+
+// ---- phases ----
+
+namespace {
+
+// Adds what is written of each phase: its notes and files.
+FullPhases full_phases(const PhaseJobs& jobs, std::vector<WrittenModels> written) {
+  FullPhases made;
+  std::vector<Report> reports;
+  written.resize(jobs.jobs.size());
+  for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
+    made.full.push_back(full_report(jobs.jobs[i], std::move(written[i].notes)));
+    Report& report = made.full.back().report;
+    report.part_files = std::move(written[i].part_files);
+    report.phase = &jobs.phases[i];
+    reports.push_back(report);
+  }
+  made.report = phases_report(std::move(reports), jobs.tokens);
+  return made;
+}
+
+}  // namespace
+
+Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress& progress) {
+  auto requests = phase_requests(request);
+  if (!requests) return fault_of(FaultCause::request, requests.error());
+  if (request.model.path == "-") {
+    return fault_of(FaultCause::request, "--phase reads the model once for each phase",
+                    {"write it to a file, which standard input is not"});
+  }
+  PhaseJobs all{.phases = {}, .jobs = {}, .tokens = request.tokens};
+  const InputsRead read{.check = [](const LoadedModel& model) {
+    return check_options(model, {{"--phase", true}});
+  }};
+  std::vector<std::optional<std::uint64_t>> tokens;
+  for (std::size_t i = 0; i < requests->size(); ++i) {
+    auto job = run_split((*requests)[i], progress, read);
+    if (!job) {
+      Fault fault = std::move(job).error();
+      if (!fault.faults.empty()) {
+        fault.faults.back().notes.push_back("in phase " + request.phases[i].name);
+      }
+      return fault;
+    }
+    tokens.push_back(tokens_of_run(job->graph()));
+    all.jobs.push_back(*std::move(job));
+  }
+  const auto runs = runs_of_phases(tokens, request.tokens);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    all.phases.push_back({.spec = request.phases[i], .tokens = tokens[i], .runs = runs[i]});
+  }
+  return all;
+}
+
+FullPhases full_phases(const PhaseJobs& jobs) { return full_phases(jobs, {}); }
+
+Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& files,
+                                          OutputFolder& folder, const Progress& progress) {
+  std::optional<BytePieces> weights;
+  std::vector<WrittenModels> written;
+  PhasesWritten result;
+  for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
+    OnnxWriteOptions options = files.onnx;
+    options.progress = progress;
+    options.root_weights = RootWeights::shared;
+    options.prefix = jobs.phases[i].spec.name + ".";
+    options.common_weights = &weights;
+    jobs.phases[i].root_file = options.prefix + "root.onnx";
+    auto models = write_models_of(jobs.jobs[i], files, std::move(options), folder);
+    if (!models) return std::move(models).error();
+    written.push_back(*std::move(models));
+    if (std::string warning = warning_of_sizes_within(jobs.jobs[i].model()); !warning.empty()) {
+      result.warnings.push_back(jobs.phases[i].spec.name + ": " + warning);
+    }
+  }
+  result.full = full_phases(jobs, std::move(written));
+  const PhasesReport& report = result.full.report;
+  auto done = folder.write("report.txt", phases_text(report));
+  if (done) done = folder.write_manifest([&](const TakeText& take) { phases_json(report, take); });
+  if (done) done = folder.commit();
+  if (!done) return output_fault(std::move(done).error());
+  return result;
 }
 
 }  // namespace cleave

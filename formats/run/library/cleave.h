@@ -22,8 +22,8 @@
 // the process with SIGBUS. There is one record of open files per process, so call from one thread at
 // a time. Each Model keeps one descriptor open.
 //
-// Programs should use this header and those that it includes. version.h says what is kept between
-// versions; other headers may change in any.
+// Programs should use this header and those that it includes. formats/base/version.h says what is
+// kept between versions; other headers may change in any.
 #pragma once
 
 #include <string>
@@ -42,7 +42,8 @@ namespace cleave {
 std::string fault_text(const Fault& fault);
 std::string warning_text(const Diagnostics& warnings);
 
-// The version of the linked library: "0.1.0". That of the headers is in version.h.
+// The version of the linked library: "0.1.0". That of the headers is in
+// formats/base/version.h.
 std::string_view linked_version();
 
 }  // namespace cleave

@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-struct LoadedModel;  // formats/models/bind/loaded_model.h
+struct LoadedModel;  // formats/base/model.h
 
 struct ReadOptions {
   std::vector<std::pair<std::string, std::int64_t>> dims = {};  // sizes of symbolic dims

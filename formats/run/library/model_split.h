@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-class SplitJob;  // formats/run/jobs/split_job.h
+class SplitJob;  // formats/run/jobs/jobs.h
 struct MeasuredModel;
 
 struct PartitionInfo {
@@ -37,7 +37,7 @@ struct CpuNode {
   std::string name;
   std::string op;
   std::string partition;
-  std::string code;    // "no_rule", "rule_failed", ...: `cleave explain --code` has a page on each
+  std::string code;    // "no_rule", "rule_failed", ...: `cleave help` has a page on each
   std::string reason;  // one line, lower case
 };
 

@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-struct ListsRead;  // formats/run/jobs/split_job.h
+struct ListsRead;  // formats/run/jobs/jobs.h
 
 // Can be moved.
 class SupportLists {

@@ -367,7 +367,7 @@ struct PieceResult {
   std::vector<PinnedShape> pinned = {};  // in the order of the inputs
   std::size_t frozen = 0;
   std::size_t calls = 0;  // of the backend; 0: the verdict was known
-  std::string hash;       // see piece_hash.h; "" when there is none
+  std::string hash;       // of piece_hash(); "" when there is none
   std::optional<ValueId> first_wrong;
 };
 
@@ -886,7 +886,7 @@ enum class CaseHelp : std::uint8_t {
 };
 
 struct ProbedCase {
-  std::string text;  // see node_case.h
+  std::string text;  // of node_case()
   std::size_t model = 0;
   NodeId node = {};       // the first node of the case
   std::size_t nodes = 0;  // the number of nodes of the case, in all models
@@ -932,7 +932,7 @@ Result<ProbeOutcome, Fault> probe_models(const ProbeInput& input, const PoolOpti
 //
 //   known values   the inputs that are known before the model runs become constants, as with
 //                  `--fold write`; or then the node is none any more
-//   neighbours     the nodes around it: see core/lowering/grown_piece.h
+//   neighbours     the nodes around it: see "grown piece" in core/lowering/lowering.h
 
 // Asks about refused cases again with what is known before the model runs.
 class KnownValues {

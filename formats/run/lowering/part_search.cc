@@ -741,6 +741,8 @@ void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindi
 
 // Errors of a lower precision add up beyond its tolerance, and are no fault as long as they stay small as a whole.
 void PartSearch::excuse_precision(LoweredPart& part, const PartFindings& found) {
+  // Of the root of the mean square. Single nodes are excused at 1%; independent errors add up like
+  // the root of their number, so that 25 nodes in a row reach 5%. Chosen, not measured.
   constexpr double kMostShare = 0.05;
   const bool is_of_precision =
       !part.is_lowered &&
@@ -813,6 +815,9 @@ PartFindings PartSearch::take_left(const PartFailure& failed, PieceLowerer& lowe
 // fails is asked again itself.
 void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
                          PartFindings& found) const {
+  // What fails every second time fails three more times in a row once in eight: then a node is
+  // blamed in vain. More repeats would be rarer mistakes, but each is a run that may end in a
+  // crash, or at a time limit.
   constexpr std::uint32_t kTimesOfChance = 3;
   const auto is_blamed = [](const LowerFinding& one) { return blames(one.finding.kind); };
   const auto is_named = [](const LowerFinding& one) {

@@ -55,6 +55,8 @@ bool is_answer(LowerVerdict verdict) {
 }
 
 constexpr unsigned kVersion = 6;  // of the lines below, and of what counts as right
+// The cache is a file that others may have written, or cut short: what is longer than line_of()
+// writes is no entry.
 constexpr std::size_t kMostKeyBytes = 200;
 constexpr std::size_t kMostDetailBytes = 1000;
 // A message is at most what is kept of an output, with a character for each byte that is none.
@@ -551,6 +553,9 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
 }
 
 bool is_eroding(const Graph& graph, const LowerOutcome& outcome) {
+  // Two rounds in a row that blame a node and then its reader may be two faults. Three are a
+  // compiler that refuses wherever the partition now ends, and denying nodes would go on until none
+  // is left.
   constexpr std::size_t kRounds = 3;
   const std::size_t now = outcome.rounds.size();
   if (now < kRounds) return false;

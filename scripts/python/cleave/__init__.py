@@ -7,8 +7,9 @@
         print(why.node, why.detail)
 
 Each function runs the program of the same name and returns what it prints with --json, as a dataclass of
-cleave.results. Keywords are the program's options: `min_acc_module_size=2` is --min-acc-module-size 2, `keep_qdq=True`
-is --keep-qdq, a list repeats an option, and `dim={"N": 1}` is --dim N=1. What the program refuses raises cleave.Error
+cleave.results; in a notebook that of preview() and split() is shown as its page. Keywords are the program's options:
+`min_acc_module_size=2` is --min-acc-module-size 2, `keep_qdq=True` is --keep-qdq, a list repeats an option, and
+`dim={"N": 1}` is --dim N=1; help(cleave.split) lists them. What the program refuses raises cleave.Error
 with its message and exit code; its warnings are warnings of Python, of the category cleave.CleaveWarning. A model is a
 file, an onnx.ModelProto, or a torch.export.ExportedProgram.
 """
@@ -17,9 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .calls import (
-    CleaveWarning,
-    Error,
+from .calls import CleaveWarning, Error
+from .functions import (
     advise,
     check,
     diff,

@@ -9,35 +9,14 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
-
-if TYPE_CHECKING:
-    from .results.advice import Advice
-    from .results.check import Check
-    from .results.diff import Diff
-    from .results.explain import Explain
-    from .results.inspect import Inspect
-    from .results.lint import Lint
-    from .results.lowering import Lowering
-    from .results.reduction import Reduction
-    from .results.report import Report
-    from .results.stages import Stages
-    from .results.support_report import SupportReport
+from typing import Any, Union
 
 # A model: a file, or an onnx.ModelProto or torch.export.ExportedProgram, which is saved in a temporary folder.
 Model = Any
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
+Number = Union[int, float, str]
 Option = Union[None, bool, int, float, Path, Iterable[int | float | Path], Mapping[str, object]]
-
-# Options without a value.
-FLAGS = frozenset({
-    "all-of", "allow-non-tensor", "annotate", "bundle", "capture", "combine", "compare", "deploy", "embed",
-    "exact-stages", "exit-zero", "faster-than-cpu", "force", "freeze-shape-values", "github", "host-shapes",
-    "keep-original-order", "keep-qdq", "lift-state", "move-non-tensor", "no-artefacts", "no-cache",
-    "no-unknown-shapes", "quiet", "relay", "skip-fusion", "strict", "strict-ties", "table", "trust-failures",
-    "until-clean", "update-baseline", "verbose",
-})
 
 
 class Error(Exception):
@@ -57,109 +36,16 @@ class CleaveWarning(UserWarning):
     """What the program warned of."""
 
 
-def preview(model: Model, support: Paths, **options: Option) -> Report:
-    """How the model would be split by one or more support lists."""
-    from .results.report import Report
-
-    return Report.from_json(_run("preview", [model], {"support": support, **options}))
-
-
-def split(model: Model, support: Paths, output: Path, **options: Option) -> Report:
-    """Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of
-    the result has its `file` in that folder."""
-    from .results.report import Report
-
-    return Report.from_json(_run("split", [model], {"support": support, "output": output, **options}))
-
-
-def stage(model: Model, stages: int | None = None, *, output: Path | None = None, **options: Option) -> Stages:
-    """Cuts the model into the stages of a pipeline; with `output` it writes them to that folder."""
-    from .results.stages import Stages
-
-    return Stages.from_json(_run("stage", [model], {"stages": stages, "output": output, **options}))
-
-
-def check(models: Paths, support: Paths, **options: Option) -> Check:
-    """Holds models against limits or a baseline. A gate that does not hold is no error: look at `passed`."""
-    from .results.check import Check
-
-    return Check.from_json(_run("check", _list(models), {"support": support, **options}, may_fail=True))
-
-
-def partition(model: Model, map: Path, *, output: Path | None = None, **options: Option) -> Stages:
-    """Divides the model as a map of nodes says; with `output` it writes the partitions to that folder."""
-    from .results.stages import Stages
-
-    command = "preview" if output is None else "split"
-    return Stages.from_json(_run(command, [model], {"map": map, "output": output, **options}))
-
-
-def inspect(model: Model, **options: Option) -> Inspect:
-    """What the model is made of, and how much of it each known list accepts."""
-    from .results.inspect import Inspect
-
-    return Inspect.from_json(_run("inspect", [model], options))
-
-
-def explain(model: Model, nodes: str | Iterable[str] = (), *, support: Paths, **options: Option) -> Explain:
-    """Why nodes are where they are: those named, by name or pattern, else all on the CPU."""
-    from .results.explain import Explain
-
-    named = [nodes] if isinstance(nodes, str) else list(nodes)
-    return Explain.from_json(_run("explain", [model], {"support": support, **options}, words=named))
-
-
-def ops(model: Model, support: Paths, **options: Option) -> SupportReport:
-    """Which operators of the model the lists accept."""
-    from .results.support_report import SupportReport
-
-    return SupportReport.from_json(_run("preview --ops", [model], {"support": support, **options}))
-
-
-def advise(models: Any, support: Paths, **options: Option) -> Advice:
-    """What to support next: `models` is one or a list of them."""
-    from .results.advice import Advice
-
-    return Advice.from_json(_run("advise", _models(models), {"support": support, **options}))
-
-
-def diff(model: Model, other: Model | None = None, *, support: Paths, **options: Option) -> Diff:
-    """The nodes that moved between two splits, and the change to blame: of another model, or under other options, which
-    are those of the command: `to_support`."""
-    from .results.diff import Diff
-
-    both = [model] if other is None else [model, other]
-    return Diff.from_json(_run("diff", both, {"support": support, **options}))
-
-
-def lower(model: Model, support: Paths, backend: Paths, **options: Option) -> Lowering:
-    """Has a compiler try each partition. One that is refused is no error: look at `clean`."""
-    from .results.lowering import Lowering
-
-    given = {"support": support, "backend": backend, **options}
-    return Lowering.from_json(_run("lower", [model], given, may_fail=True))
-
-
-def reduce(model: Model, backend: Path, **options: Option) -> Reduction:
-    """Finds the fewest nodes of the model that a compiler refuses."""
-    from .results.reduction import Reduction
-
-    return Reduction.from_json(_run("reduce", [model], {"backend": backend, **options}, may_fail=True))
-
-
-def lint(list: Path, models: Any = (), **options: Option) -> Lint:
-    """What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`."""
-    from .results.lint import Lint
-
-    return Lint.from_json(_run("lists lint", [list, *_models(models)], options, may_fail=True))
-
-
-def _models(models: Any) -> list[Model]:
+def models_of(models: Any) -> list[Model]:
     return list(models) if isinstance(models, (list, tuple)) else [models]
 
 
-def _list(paths: Paths) -> list[Path]:
+def listed(paths: Paths) -> list[Path]:
     return [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+
+
+def named(nodes: str | Iterable[str]) -> list[str]:
+    return [nodes] if isinstance(nodes, str) else list(nodes)
 
 
 def _path(name: str, path: object) -> str:
@@ -229,18 +115,18 @@ def _values(name: str, option: Option) -> list[str]:
     return sorted(values) if isinstance(option, (set, frozenset)) else values
 
 
-def _arguments(options: Mapping[str, Option]) -> list[str]:
+def _arguments(flags: Mapping[str, bool], options: Mapping[str, Option]) -> list[str]:
+    """`flags`: options without a value, by the name of their parameter."""
+    for name, is_given in flags.items():
+        if not isinstance(is_given, (bool, type(None))):
+            raise TypeError(f"{name}: is True or False, not {is_given!r}")
     arguments: list[str] = []
-    for name, option in options.items():
-        word = name.rstrip("_").replace("_", "-")
-        if word in ("help", "json", "ops", "report", "version"):
-            raise TypeError(f"{name}: is for the command line: python -m cleave --help")
-        if word in FLAGS and not isinstance(option, (bool, type(None))):
-            raise TypeError(f"{name}: is True or False, not {option!r}")
+    for name, option in {**options, **flags}.items():
+        word = "--" + name.rstrip("_").replace("_", "-")
         if option is True:
-            arguments.append("--" + word)
+            arguments.append(word)
         elif option is not None and option is not False:
-            arguments += [f"--{word}={value}" for value in _values(name, option)]
+            arguments += [f"{word}={value}" for value in _values(name, option)]
     return arguments
 
 
@@ -275,14 +161,16 @@ KINDS = frozenset({"report", "stages", "check", "advice", "diff", "explain", "in
                    "support_report"})
 
 
-def _run(command: str, models: Sequence[object], options: Mapping[str, Option], may_fail: bool = False,
-         words: Sequence[str] = ()) -> dict[str, Any]:
-    """`command`: its words. `words`: other arguments without an option."""
+def run(command: str, models: Sequence[object], flags: Mapping[str, bool], options: Mapping[str, Option], *,
+        may_fail: bool = False, words: Sequence[str] = (), to: Mapping[str, Option] | None = None) -> dict[str, Any]:
+    """What the program prints. `command`: its words; `words`: other arguments without an option; `to`: options of the second
+    side of `diff`."""
     from .program import program
 
     path = program()
+    second = ["to", *_arguments({}, to)] if to else []
     with _files(models) as files:
-        arguments = [path, *command.split(), *files, *words, "--json", "--log-level=warning", *_arguments(options)]
+        arguments = [path, *command.split(), *files, *words, "--json", "--log-level=warning", *_arguments(flags, options), *second]
         exit_code, printed, said = finished(arguments)
     if exit_code != 0 and not (may_fail and exit_code == 1 and printed):
         raise Error(exit_code, said or f"cleave ended with exit code {exit_code}")

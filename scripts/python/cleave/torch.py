@@ -18,34 +18,11 @@ Needs torch 2.9 or later.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
 
-from .program import library
+from .functions import split_module as split
 
-if TYPE_CHECKING:
-    from .calls import Option, Path, Paths
-
+__all__ = ["split"]
 COMMANDS = {"apply": "apply_fx.py", "export": "export_fx.py", "capture": "capture_torch.py"}
-
-
-def split(
-    module: Any,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    support: Union[Paths, Mapping[str, Any]],
-    output: Path | None = None,
-    dynamic_shapes: Any = None,
-    **options: Option,
-) -> Any:
-    """Exports the module with these arguments, splits the program, and returns a torch.nn.Module that is called as the
-    module is; its children are the partitions, `report` is that of cleave.split(). A program of torch.export.export() is
-    taken as it is. `support`: lists, or the content of one as a dict. `output`: a folder for the partitions, which else
-    go with the module. Options are those of cleave.split()."""
-    from .calls import split as split_file
-
-    return library("torch_module").split_module(split_file, module, args, kwargs, support, output, dynamic_shapes, options)
 
 
 def main() -> None:

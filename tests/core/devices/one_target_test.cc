@@ -24,7 +24,8 @@ RandomOneTarget any_wish(std::uint32_t seed, std::size_t units) {
           .launch_us = (seed % 4) * 4.0,
           .mean_crossing_us = seed % 5 == 0 ? 1.0 : 4.0,
           .has_ties = seed % 3 == 0,
-          .residency = seed % 2 == 0 ? Residency::off : Residency::on};
+          .residency = seed % 2 == 0 ? Residency::off : Residency::on,
+          .has_state = seed % 7 < 3};
 }
 
 TEST_CASE("A placement is at most 2% above the best of all, and the bound never above it") {

@@ -133,6 +133,27 @@ TEST_CASE("On two devices 99% of placements cost the least of all, and none over
   CHECK(tally.worst <= 1.02);
 }
 
+TEST_CASE("With state, 99% of placements on two devices or three cost the least of all") {
+  Tally tally;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const DeviceProblem problem =
+        random_devices({.seed = seed,
+                        .units = 6,
+                        .targets = 1 + seed % 2,
+                        .most_launch_cost = (seed % 4) * 2.0,
+                        .residency = seed % 3 == 0 ? Residency::off : Residency::on,
+                        .has_state = true});
+    tally.add(problem, seed);
+    if (seed % 2 == 0) continue;  // with one target rounds are turns
+    DeviceScorer scorer(problem);
+    const Devices devices = random_placement_of(problem, seed);
+    const double total = scorer.score(devices, scorer.rounds(devices)).total;
+    CHECK(total == Approx(plain_cost(problem, devices)).epsilon(1e-12));
+  }
+  CHECK(tally.optimal >= 0.99 * tally.cases);
+  CHECK(tally.worst <= 1.02);
+}
+
 TEST_CASE("Direct links between targets leave the bound below the best placement") {
   Tally tally;
   for (std::uint32_t seed = 0; seed < 60; ++seed) {

@@ -68,7 +68,29 @@ DeviceProblem random_devices(const RandomDevices& wish) {
     problem.weight_bytes.push_back(static_cast<double>(random() % 9));
   }
   add_value(DeviceProblem::kHost, 0, .2);
+  if (wish.has_state) add_state(random, problem);
   return problem;
+}
+
+void add_state(std::mt19937& random, DeviceProblem& problem) {
+  Adjacency readers;
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    const auto now = problem.readers.of(value);
+    for (const std::uint32_t reader : now) readers.add(reader);
+    std::set<std::uint32_t> later;
+    const bool is_state = problem.producer[value] != DeviceProblem::kHost && random() % 3 == 0;
+    for (int i = 0; is_state && i < 2; ++i) {
+      const auto reader = static_cast<std::uint32_t>(random() % problem.unit_count());
+      if (reader != problem.producer[value] && std::ranges::find(now, reader) == now.end()) {
+        later.insert(reader);
+      }
+    }
+    for (const std::uint32_t reader : later) readers.add(reader);
+    readers.end_list();
+    if (is_state) problem.host_reads[value] = 0;
+    problem.later_readers.push_back(is_state ? static_cast<std::int32_t>(later.size()) : -1);
+  }
+  problem.readers = std::move(readers);
 }
 
 DeviceProblem any_devices(std::uint32_t seed, std::size_t units, std::size_t targets) {
@@ -86,7 +108,7 @@ Adjacency readers_of_units(const DeviceProblem& problem) {
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
     const std::uint32_t maker = problem.producer[value];
     if (maker == DeviceProblem::kHost) continue;
-    const auto more = problem.readers.of(value);
+    const auto more = problem.readers_now(value);
     readers[maker].insert(readers[maker].end(), more.begin(), more.end());
   }
   Adjacency lists;
@@ -123,11 +145,13 @@ double plain_cost(const DeviceProblem& problem, const Devices& devices) {
     const std::uint32_t maker = problem.producer[value];
     const int home_part = maker == DeviceProblem::kHost ? -1 : int(rounds.part_of[maker]);
     const DeviceIndex home = maker == DeviceProblem::kHost ? problem.host() : devices[maker];
+    const auto now = problem.readers_now(value);
     std::set<std::pair<DeviceIndex, int>> places;  // where it goes: a device, or a part of one
     for (const std::uint32_t reader : problem.readers.of(value)) {
       const int part = static_cast<int>(rounds.part_of[reader]);
-      const bool is_there =
-          problem.residency == Residency::on ? devices[reader] == home : part == home_part;
+      const bool is_by_device =
+          problem.residency == Residency::on || std::ranges::find(now, reader) == now.end();
+      const bool is_there = is_by_device ? devices[reader] == home : part == home_part;
       if (!is_there) places.emplace(devices[reader], problem.residency == Residency::on ? 0 : part);
     }
     if (problem.host_reads[value] != 0) places.emplace(problem.host(), -1);

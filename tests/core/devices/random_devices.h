@@ -25,7 +25,11 @@ struct RandomDevices {
   Residency residency = Residency::on;
   bool has_links = false;  // some targets are linked directly
   bool has_weights = false;
+  bool has_state = false;
 };
+
+// Makes some values state, which units before and after their makers read in the next step.
+void add_state(std::mt19937& random, DeviceProblem& problem);
 
 DeviceProblem random_devices(const RandomDevices& wish);
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/core/devices/random_devices.h"
+
 namespace cleave {
 
 namespace {
@@ -43,7 +45,7 @@ std::vector<int> runs_of(const DeviceProblem& problem, const Devices& devices) {
   std::vector<int> run(devices.size(), -1);
   const auto is_ready = [&](std::uint32_t unit) {
     for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
-      const auto readers = problem.readers.of(value);
+      const auto readers = problem.readers_now(value);
       const bool reads = std::find(readers.begin(), readers.end(), unit) != readers.end();
       if (reads && problem.producer[value] != kHost && run[problem.producer[value]] < 0) {
         return false;
@@ -99,6 +101,7 @@ DeviceProblem random_one_target(const RandomOneTarget& wish) {
   }
   add_value(kHost, 0);
   add_value(kHost, static_cast<std::uint32_t>(wish.units / 2));
+  if (wish.has_state) add_state(random, problem);
   if (!wish.has_ties) return problem;
   for (std::uint32_t unit = 0; unit < wish.units; ++unit) {
     if (problem.accepts(0, unit)) continue;
@@ -128,9 +131,12 @@ double plain_time(const DeviceProblem& problem, const Devices& devices) {
     const bool cpu_reads =
         problem.host_reads[value] != 0 ||
         std::any_of(readers.begin(), readers.end(), [&](auto unit) { return devices[unit] == 1; });
+    const auto now = problem.readers_now(value);
     std::set<int> entered;
     for (const std::uint32_t reader : readers) {
-      if (devices[reader] == 0 && run[reader] != home) entered.insert(run[reader]);
+      const bool is_later = std::ranges::find(now, reader) == now.end();
+      const bool is_there = run[reader] == home || (is_later && devices[reader] == devices[maker]);
+      if (devices[reader] == 0 && !is_there) entered.insert(run[reader]);
     }
     if (problem.residency == Residency::on) {
       if (made_on_acc ? cpu_reads : !entered.empty()) time += us;

@@ -14,6 +14,7 @@ struct RandomOneTarget {
   double mean_crossing_us = 5;  // nodes take up to 10 on either device
   bool has_ties = false;
   Residency residency = Residency::on;
+  bool has_state = false;
 };
 
 // Units in a random order of dependence, chains and branches; one unit in eight is for the CPU only.

@@ -449,6 +449,8 @@ TEST_CASE("bytes and rates hold only when all that crosses the link is known") {
   CHECK(evaluated({.qps = 10}, {.now = now}) == "min-qps not_known: 10\n");
   now.is_boundary_known = true;
   CHECK(evaluated({.qps = 10}, {.now = now}) == "min-qps holds: 10\n");
+  now.has_link = false;
+  CHECK(evaluated({.qps = 10}, {.now = now}) == "min-qps not_known: 10\n");
 }
 
 TEST_CASE("of bytes of which none is known there is no sum") {

@@ -281,15 +281,36 @@ TEST_CASE("only letters, digits and a few marks are plain, of all bytes") {
 
 namespace {
 
+TEST_CASE("a text is one line, whatever its length, and of a word at most 1,000 columns") {
+  CHECK(as_line("a text", 2) == "  a text\n");
+  CHECK(as_line("") == "\n");
+  CHECK(as_line("two  blanks stay ", 1) == " two  blanks stay\n");
+  const std::string name(120, 'n');
+  CHECK(as_line("why: " + name + ": no rule", 2) == "  why: " + name + ": no rule\n");
+  CHECK(text_columns(as_line(std::string(1200, 'x'))) == 1000 + 1);  // and a line end
+}
+
 TEST_CASE("a word longer than a line continues on the next, without loss") {
   const std::string name(120, 'n');
-  CHECK(wrapped("why: " + name + ": no rule", 2, 4) ==
+  CHECK(wrapped("  why: " + name + ": no rule\n", 100) ==
         "  why:\n    " + name.substr(0, 96) + "\n    " + name.substr(0, 24) + ": no rule\n");
-  CHECK(wrapped(name, 0, 2) == name.substr(0, 100) + "\n  " + name.substr(0, 20) + "\n");
+  CHECK(wrapped(name, 100) == name.substr(0, 100) + "\n  " + name.substr(0, 20) + "\n");
   std::string umlauts = "\u00e4";
   for (int i = 0; i < 7; ++i) umlauts += umlauts;  // 128 characters of two bytes
-  CHECK(wrapped(umlauts, 0, 0) == umlauts.substr(0, 200) + "\n" + umlauts.substr(0, 56) + "\n");
-  CHECK(text_columns(wrapped(std::string(1200, 'x'), 0, 0)) == 1000 + 10);  // and line ends
+  CHECK(wrapped(umlauts, 100) == umlauts.substr(0, 200) + "\n  " + umlauts.substr(0, 56) + "\n");
+  CHECK(wrapped(name, 0) == wrapped(name, 4));
+  const std::string wide = "\u4E2D";  // a character of two columns
+  CHECK(wrapped("x" + wide + wide, 4) == "x" + wide + "\n  " + wide + "\n");
+}
+
+TEST_CASE("a text behind a label continues below itself, one in cells two columns further in") {
+  CHECK(wrapped("label   one two\n\nshort\n", 12) == "label   one\n  two\n\nshort\n");
+  CHECK(wrapped("a   one two six ten\n", 12) == "a   one two\n    six ten\n");
+  CHECK(wrapped("a  b  one two six\n", 12) == "a  b  one\n  two six\n");
+  CHECK(wrapped("     one two six\n", 12) == "     one two\nsix\n");
+  const std::string label(40, 'l'), text(50, 't');
+  CHECK(wrapped(label + "  " + text + " " + text + "\n", 100) ==
+        label + "  " + text + "\n" + std::string(30, ' ') + text + "\n");
 }
 
 // The lines of a text.
@@ -307,8 +328,9 @@ TEST_CASE("lines hold as many words as fit, and all words in order") {
     for (std::size_t words = 1 + random() % 40; words > 0; --words) {
       text += (text.empty() ? "" : " ") + std::string(1 + random() % 30, 'w');
     }
-    const std::size_t first = random() % 8, rest = random() % 8;
-    const std::vector<std::string> lines = lines_of(wrapped(text, first, rest));
+    const std::size_t first = random() % 8, rest = first + 2;
+    const std::vector<std::string> lines =
+        lines_of(wrapped(std::string(first, ' ') + text + "\n", 100));
     std::string all;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::size_t indent = i == 0 ? first : rest;
@@ -378,7 +400,7 @@ TEST_CASE("a text of marks alone is cut, too") {
   std::string marks;
   for (int i = 0; i < 10'000; ++i) marks += "\u0301";
   CHECK(fitted("e" + marks, 10).size() < 200);
-  CHECK(wrapped(marks, 0, 0).size() < 17'000);
+  CHECK(as_line(marks).size() < 17'000);
 }
 
 TEST_CASE("the first name of a list is shown in full, however long") {
@@ -388,16 +410,15 @@ TEST_CASE("the first name of a list is shown in full, however long") {
   CHECK(some_of({"a", "b"}, 40) == "a, b");
 }
 
-TEST_CASE("a wide first cell gets a line of its own if the table asks for it") {
+TEST_CASE("a wide first cell does not make others wide if the table asks for it") {
   TextTable table({"part", "nodes"}, {Align::left, Align::right});
-  table.wrap_first(6);
+  table.limit_first(6);
   table.add_row({"short", "12"});
   table.add_row({"rather_long", "3"});
   CHECK(table.text() ==
         "part   nodes\n"
         "short     12\n"
-        "rather_long\n"
-        "           3\n");
+        "rather_long      3\n");
 }
 
 TEST_CASE("items that fit into the columns are named as if all texts were at hand") {

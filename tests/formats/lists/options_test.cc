@@ -128,6 +128,41 @@ TEST_CASE("differences between two settings are reported, except for names of pa
   CHECK(changed_settings({}, by_cost, true) == std::vector<std::string>{"place: cost, was order"});
 }
 
+TEST_CASE("each phase is a request with its own sizes and targets beside those that all have") {
+  SplitRequest request;
+  const auto give = [&](std::string_view name, const std::string& text) {
+    CHECK(set_in_request(request, *find_option(name, of::split), text));
+  };
+  for (const char* const dim : {"B=1", "T=9"}) give("--dim", dim);
+  for (const char* const list : {"npu=a.json", "gpu=b.json"}) give("--support", list);
+  for (const char* const phase : {"prompt:T=64,P=0,on=npu", "x:y:1=3,on=cpu", "rest:"}) {
+    give("--phase", phase);
+  }
+  const auto phases = phase_requests(request);
+  REQUIRE(phases);
+  REQUIRE(phases->size() == 3);
+  using Dims = std::vector<std::pair<std::string, std::int64_t>>;
+  CHECK((*phases)[0].model.bindings.dims == Dims{{"B", 1}, {"T", 64}, {"P", 0}});
+  CHECK((*phases)[0].lists.deny == std::vector<std::string>{"gpu:*"});
+  CHECK((*phases)[1].model.bindings.dims == Dims{{"B", 1}, {"T", 9}, {"y:1", 3}});
+  CHECK((*phases)[1].lists.deny == std::vector<std::string>{"npu:*", "gpu:*"});
+  CHECK((*phases)[2].model.bindings.dims == Dims{{"B", 1}, {"T", 9}});
+  CHECK((*phases)[2].lists.deny.empty());
+  CHECK((*phases)[0].phases.empty());
+}
+
+TEST_CASE("a phase on a target that there is not is refused, and so are two of one name") {
+  SplitRequest request;
+  request.phases = {{.name = "a", .targets = {"npu"}}};
+  CHECK_FALSE(phase_requests(request));
+  request.phases = {{.name = "a", .targets = {"acc"}}, {.name = "b", .targets = {"cpu"}}};
+  const auto fine = phase_requests(request);
+  REQUIRE(fine);
+  CHECK(fine->back().lists.deny == std::vector<std::string>{"*"});
+  request.phases[1].name = "a";
+  CHECK_FALSE(phase_requests(request));
+}
+
 }  // namespace
 
 }  // namespace cleave

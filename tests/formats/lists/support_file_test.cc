@@ -385,6 +385,14 @@ TEST_CASE("conditions of the wrong form are refused") {
         "a factor must be a whole number, 1 or more, not 0\n");
 }
 
+TEST_CASE("a list may say that its device has no link") {
+  const SupportList list = list_from(with_allow("", R"(, "link": {"bandwidth": "none"})"));
+  REQUIRE(list.link);
+  CHECK((list.link->is_none && list.link->is_assumed));
+  CHECK(list.link->bytes_per_second == default_link().bytes_per_second);
+  CHECK_FALSE(default_link().is_none);
+}
+
 TEST_CASE("a bad link is refused with the forms of a good one") {
   CHECK(faults(with_allow("", R"(, "link": {"bandwidth": "gen4x3"})")) ==
         "1:79: \"gen4x3\" is not a bandwidth: give a number with a unit (100GiB/s) or a link's "

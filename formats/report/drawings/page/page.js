@@ -43,6 +43,7 @@ const counted = (number, thing, things = `${thing}s`) => `${count(number)} ${num
 // ---- the address of a node or a partition: page.html#node=NAME, page.html#part=NAME ----
 
 function writeAddress(name, kind = "node") {
+  if (location.protocol === "about:") return;  // the frame of a notebook has no address
   const address = name == null ? location.pathname + location.search : `#${kind}=${encodeURIComponent(name)}`;
   history.replaceState(null, "", address);
 }

@@ -345,8 +345,8 @@ const kTables = {
       { title: "partition", cell: (row) => link(row.part.name, () => choosePart(row.index)), sort: (row) => row.index },
       { title: "on", cell: (row) => deviceOf(row.part) },
       { title: "nodes", ...amount((row) => plain(row.part.nodes)) },
-      ...["in", "out", "parameters", "flops", "qps", ...(data.time.length ? ["time"] : [])].map((field) => ({
-        title: { flops: "work", qps: "QPS" }[field] || field,
+      ...["in", "out", "parameters", "flops", ...(data.rate_heading ? ["qps"] : []), ...(data.time.length ? ["time"] : [])].map((field) => ({
+        title: { flops: "work", qps: data.rate_heading }[field] || field,
         unit: { in: "bytes", out: "bytes", parameters: "bytes", flops: "FLOP", time: "us" }[field],
         ...amount((row) => row.part[field]),
       })),

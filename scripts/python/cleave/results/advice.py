@@ -7,10 +7,40 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdviceState:
+    input: str
+    # null: no output changes the input.
+    output: str | None
+    kind: Literal["replaced", "grows", "appended", "constant"]
+    # On which the output is longer, or has what is new alone.
+    axis: int | None = None
+    # That writes the output.
+    partition: str | None = None
+    # Of several targets: of that partition.
+    device: str | None = None
+    # Of what one step hands to the next; null: unknown.
+    bytes: int | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> AdviceState:
+        return cls(
+            input=data["input"],
+            output=data["output"],
+            kind=data["kind"],
+            axis=data.get("axis"),
+            partition=data.get("partition"),
+            device=data.get("device"),
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class AdviceModel:
     path: str
     name: str
     nodes: int
+    # What one step of the model hands to the next.
+    state: list[AdviceState] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> AdviceModel:
@@ -18,6 +48,7 @@ class AdviceModel:
             path=data["path"],
             name=data["name"],
             nodes=data["nodes"],
+            state=([AdviceState.from_json(item) for item in data["state"]]) if "state" in data else None,
         )
 
 

@@ -62,6 +62,8 @@ class CheckRun:
     # It was compared with a baseline.
     baseline: bool
     settings_changed: list[str]
+    # What one step of the model hands to the next, in words.
+    state: str | None = None
     # Nodes of the baseline that the model no longer has.
     removed_nodes: int
 
@@ -82,6 +84,7 @@ class CheckRun:
             targets=([CheckRunTarget.from_json(item) for item in data["targets"]]) if "targets" in data else None,
             baseline=data["baseline"],
             settings_changed=data["settings_changed"],
+            state=data.get("state"),
             removed_nodes=data["removed_nodes"],
         )
 

@@ -106,6 +106,34 @@ class InspectOutput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InspectState:
+    input: str
+    # null: no output changes the input.
+    output: str | None
+    kind: Literal["replaced", "grows", "appended", "constant"]
+    # On which the output is longer, or has what is new alone.
+    axis: int | None = None
+    # That writes the output.
+    partition: str | None = None
+    # Of several targets: of that partition.
+    device: str | None = None
+    # Of what one step hands to the next; null: unknown.
+    bytes: int | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> InspectState:
+        return cls(
+            input=data["input"],
+            output=data["output"],
+            kind=data["kind"],
+            axis=data.get("axis"),
+            partition=data.get("partition"),
+            device=data.get("device"),
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class InspectOp:
     op: str
     nodes: int
@@ -164,6 +192,8 @@ class Inspect:
     opsets: list[InspectOpset]
     inputs: list[InspectInput]
     outputs: list[InspectOutput]
+    # What one step of the model hands to the next.
+    state: list[InspectState] | None = None
     # The most FLOPs first, then the most nodes.
     ops: list[InspectOp]
     # What lists that are known by name accept, at the first sizes of `open_sizes`.
@@ -185,6 +215,7 @@ class Inspect:
             opsets=[InspectOpset.from_json(item) for item in data["opsets"]],
             inputs=[InspectInput.from_json(item) for item in data["inputs"]],
             outputs=[InspectOutput.from_json(item) for item in data["outputs"]],
+            state=([InspectState.from_json(item) for item in data["state"]]) if "state" in data else None,
             ops=[InspectOp.from_json(item) for item in data["ops"]],
             lists=[InspectList.from_json(item) for item in data["lists"]],
         )

@@ -33,6 +33,34 @@ class ReportModel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportState:
+    input: str
+    # null: no output changes the input.
+    output: str | None
+    kind: Literal["replaced", "grows", "appended", "constant"]
+    # On which the output is longer, or has what is new alone.
+    axis: int | None = None
+    # That writes the output.
+    partition: str | None = None
+    # Of several targets: of that partition.
+    device: str | None = None
+    # Of what one step hands to the next; null: unknown.
+    bytes: int | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportState:
+        return cls(
+            input=data["input"],
+            output=data["output"],
+            kind=data["kind"],
+            axis=data.get("axis"),
+            partition=data.get("partition"),
+            device=data.get("device"),
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportSettings:
     # Where types of an ONNX model come from; native JSON states them.
     infer: Literal["off", "file", "full"]
@@ -46,6 +74,8 @@ class ReportSettings:
     set_inputs: dict[str, str] | None = None
     # The signature of a TensorFlow Lite model, or the program of a torch.export archive, that was asked for.
     signature: str | None = None
+    # Outputs of the model by the inputs whose next values they are, that were given.
+    state: dict[str, str] | None = None
     min_acc_module_size: int
     skip_fusion: bool
     allow_non_tensor: bool
@@ -73,6 +103,7 @@ class ReportSettings:
             input_shapes=data.get("input_shapes"),
             set_inputs=data.get("set_inputs"),
             signature=data.get("signature"),
+            state=data.get("state"),
             min_acc_module_size=data["min_acc_module_size"],
             skip_fusion=data["skip_fusion"],
             allow_non_tensor=data["allow_non_tensor"],
@@ -1159,7 +1190,20 @@ class Report:
 
     format: Literal["cleave.report"]
     version: int
+    name: str | None = None
+    # Its sizes, besides those that all phases have.
+    dims: dict[str, int] | None = None
+    # The targets that it may use; empty: all.
+    on: list[str] | None = None
+    # The file that calls its partitions; null: none was written.
+    root: str | None = None
+    # That a run takes; null: not known.
+    tokens: int | None = None
+    # For the tokens of the report; null: not known.
+    runs: int | None = None
     model: ReportModel
+    # What one step of the model hands to the next.
+    state: list[ReportState] | None = None
     settings: ReportSettings
     support: ReportSupport
     # Of the accelerator partitions.
@@ -1240,7 +1284,14 @@ class Report:
         return cls(
             format=data["format"],
             version=data["version"],
+            name=data.get("name"),
+            dims=data.get("dims"),
+            on=data.get("on"),
+            root=data.get("root"),
+            tokens=data.get("tokens"),
+            runs=data.get("runs"),
             model=ReportModel.from_json(data["model"]),
+            state=([ReportState.from_json(item) for item in data["state"]]) if "state" in data else None,
             settings=ReportSettings.from_json(data["settings"]),
             support=ReportSupport.from_json(data["support"]),
             coverage=ReportCoverage.from_json(data["coverage"]),
@@ -1285,3 +1336,8 @@ class Report:
             f"Report(model={self.model.name!r}, nodes={self.model.nodes}, acc_nodes={len(self.acc_nodes)}, "
             f"partitions={len(self.partitions)})"
         )
+
+    def _repr_html_(self) -> str | None:
+        from ..page import page_of
+
+        return page_of(self)

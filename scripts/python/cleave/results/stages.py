@@ -33,6 +33,34 @@ class StagesModel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StagesState:
+    input: str
+    # null: no output changes the input.
+    output: str | None
+    kind: Literal["replaced", "grows", "appended", "constant"]
+    # On which the output is longer, or has what is new alone.
+    axis: int | None = None
+    # That writes the output.
+    partition: str | None = None
+    # Of several targets: of that partition.
+    device: str | None = None
+    # Of what one step hands to the next; null: unknown.
+    bytes: int | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesState:
+        return cls(
+            input=data["input"],
+            output=data["output"],
+            kind=data["kind"],
+            axis=data.get("axis"),
+            partition=data.get("partition"),
+            device=data.get("device"),
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class StagesValue:
     name: str
     type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
@@ -366,6 +394,8 @@ class Stages:
     format: Literal["cleave.stages"]
     version: int
     model: StagesModel
+    # What one step of the model hands to the next.
+    state: list[StagesState] | None = None
     stages: list[StagesStage]
     call_order: list[str]
     # The stage or partition of each node of a model, in model order; `--map` reads it.
@@ -404,6 +434,7 @@ class Stages:
             format=data["format"],
             version=data["version"],
             model=StagesModel.from_json(data["model"]),
+            state=([StagesState.from_json(item) for item in data["state"]]) if "state" in data else None,
             stages=[StagesStage.from_json(item) for item in data["stages"]],
             call_order=data["call_order"],
             node_map=data.get("node_map"),

@@ -103,14 +103,14 @@ TEST_CASE("A table that is too wide has its rows one after the other") {
   CHECK(text == "  the longest\n      is: " + std::string(85, 'x') + "\n      for: z\n");
 }
 
-TEST_CASE("All of the guide is plain text of at most 100 columns, but for what is shown") {
+TEST_CASE("All of the guide is plain text, and a terminal of 100 columns shows it") {
   const auto sections = guide_sections(kGuide);
   CHECK(sections.size() > 20);
   for (const GuideSection& section : sections) {
     if (section.level > 2) continue;
     INFO(section.title);
     CHECK_FALSE(section.says.empty());
-    const std::string text = plain_text(section.text);
+    const std::string text = wrapped(plain_text(section.text), 100);
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
       const std::string line = text.substr(at, end - at);

@@ -91,14 +91,15 @@ TEST_CASE("names with invalid UTF-8 or control characters give valid JSON") {
   CHECK(json.at("acc_nodes").at(0) == "a\xEF\xBF\xBD\x01");
 }
 
+// Whether a terminal of 100 columns shows it, and no line ends in a blank.
 bool fits(const std::string& text) {
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = text.find('\n', begin);
-    if (end == text.npos) return false;
-    if (text_columns(std::string_view(text).substr(begin, end - begin)) > kTextColumns)
+  const std::string shown = wrapped(text, kTextColumns);
+  for (std::size_t begin = 0; begin < shown.size();) {
+    const std::size_t end = shown.find('\n', begin);
+    if (end == shown.npos) return false;
+    if (text_columns(std::string_view(shown).substr(begin, end - begin)) > kTextColumns)
       return false;
-    if (end > begin && text[end - 1] == ' ') return false;
+    if (end > begin && shown[end - 1] == ' ') return false;
     begin = end + 1;
   }
   return true;

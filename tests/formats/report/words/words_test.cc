@@ -167,15 +167,47 @@ TEST_CASE("where no option gains there is no text") {
 
 // ---- page test ----
 
-TEST_CASE("facts have their labels in one column and their texts in another, on every line") {
+TEST_CASE("facts have their labels in one column and their texts in another, on one line") {
   Page page;
-  page.fact("link", "gen4x16", 8);
+  page.fact("link", "gen4x16", 9);
   const std::string xs(60, 'x'), ys(60, 'y');
-  page.fact("a label", xs + " " + ys, 8);
+  page.fact("a label", xs + " " + ys, 9);
+  page.fact("a longer label", "text", 9);
   page.counted_fact(7, "seven", 5);
   page.counted_fact(1200, "many", 5);
-  CHECK(page.take() ==
-        "link    gen4x16\na label " + xs + "\n        " + ys + "\n      7  seven\n  1,200  many\n");
+  CHECK(page.take() == "link     gen4x16\na label  " + xs + " " + ys +
+                           "\na longer label  text\n      7  seven\n  1,200  many\n");
+}
+
+TEST_CASE("a report is shown as it is where there is no terminal, and in colour if asked for") {
+  const std::string report =
+      "m: half\nworth it: NO: worth it: YES\n\n"
+      "partition  on   nodes\n_run_cpu   CPU      1\nFAILED:    acc      2\n\n"
+      "_run_cpu   CPU  FAIL  \n  FAIL  nodes  2\n  ok    bytes  FAIL  x\n";
+  CHECK(shown_on(report, {}) == report);
+  const std::string red = "\x1b[31m", green = "\x1b[32m", yellow = "\x1b[33m", no = "\x1b[0m";
+  CHECK(shown_on(report, {.has_colour = true}) ==
+        "m: half\nworth it: " + red + "NO" + no + ": worth it: YES\n\n" +
+            "partition  on   nodes\n_run_cpu   " + yellow + "CPU" + no +
+            "      1\nFAILED:    " + green + "acc" + no + "      2\n\n_run_cpu   CPU  FAIL  \n  " +
+            red + "FAIL" + no + "  nodes  2\n  " + green + "ok" + no + "    bytes  FAIL  x\n");
+}
+
+TEST_CASE("explain shows the side of a node in colour") {
+  CHECK(shown_on("  in:   a(x) (CPU)\n  in:   b (npu)\n", {.has_colour = true}) ==
+        "  in:   a(x) (\x1b[33mCPU\x1b[0m)\n  in:   b (\x1b[32mnpu\x1b[0m)\n");
+}
+
+TEST_CASE("a conclusion stands at the end as well if the report is longer than the terminal") {
+  const std::string conclusion = "FAILED: 1 of 2 gates fails\n";
+  const std::string report = conclusion + "\none\ntwo\nthree\n";
+  CHECK(shown_on(report, {.columns = 80, .rows = 6}) == report);
+  CHECK(shown_on(report, {.columns = 80, .rows = 5}) == report + "\n" + conclusion);
+  CHECK(shown_on(report, {}) == report);
+  const std::string plain = "no verdict\n\nFAILED: not here\n";
+  CHECK(shown_on(plain, {.columns = 80, .rows = 2}) == plain);
+  CHECK(shown_on(report, {.columns = 12, .rows = 50})
+            .starts_with("FAILED: 1 of\n  2 gates\n  fails\n"));
 }
 
 TEST_CASE("a table has notes below its rows, cut to the columns that they may take") {

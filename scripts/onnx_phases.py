@@ -1,0 +1,209 @@
+"""Phases of an ONNX model: a prompt, some tokens at a time, then one token at a time. `cleave run DIR` and `cleave verify MODEL
+DIR` of a folder of `split --phase`.
+
+The phase that takes the most tokens reads the prompt, in as many calls as it takes; the one that takes the fewest makes the new
+tokens, each the id with the largest logit. A phase may have fixed sizes. Then the first call has padding before its tokens, a
+state is given by its last entries, with zeros before them, and the mask tells what is filled: so phases of different sizes hand
+state over to each other.
+
+Each phase's partitions are compared call by call with its root (`run`) or with the model on the same inputs (`verify`), which
+also runs the model as it is, without padding: it must choose the same ids, with logits that are within 1e-5.
+"""
+
+import math
+import statistics
+
+import numpy as np
+
+import child
+import guard
+from chains import tell_outputs
+from comparing import Tolerance, array_of, chosen, compare, content_of_array
+from guard import CannotRun, WrongUsage, counted
+from onnx_chain import (
+    OF_PROVIDER,
+    UNPACKED,
+    given_inputs,
+    is_half,
+    outputs_of_partitions,
+    provider_of,
+    takes_parameters,
+)
+from onnx_steps import Loop, chain_loop, whole_loop
+from ort_inputs import of_split, open_original
+from ort_state import ONE_TOKEN, STATE, Steps
+from ort_values import CPU, Value
+from reports import DIFFERS, Report, Row, time_text
+
+PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": int}, **STATE, **guard.PARTS}]}
+OF_PADDING = Tolerance(1e-5, 1e-5)
+NEW, PROMPT = 16, 23  # tokens, where nothing else is said
+
+
+class Phase:
+    """A way to call the model. `tokens`: that a call takes; None: as many as there are. `states`: of all loops, which phases hand
+    over."""
+
+    original: Loop
+    chain: Loop
+    missing: set  # outputs that the partitions need not make
+
+    def __init__(self, options, session, manifest, path, tokens, states):
+        dims, _ = of_split(path, manifest, dict(options.dim), {})
+        self.steps = Steps(session, manifest, {**dims, **manifest.get("dims", {})}, {}, options.seed)
+        self.tokens = tokens
+        if self.steps.ids is None:
+            raise CannotRun("has no input of token ids, or no logits: --phase is for models that make tokens")
+        self.steps.begin(ONE_TOKEN, False)
+        for state in states:
+            for name, value in self.steps.first().items():
+                state.setdefault(name, value)
+
+    def feeds(self, ids, pads, seen):
+        """The Values of a call but the state."""
+        steps, name = self.steps, self.steps.ids
+        dim = steps.declared[name].shape[1]
+        if isinstance(dim, str):
+            steps.dims[dim] = len(ids)
+        kind = np.int32 if steps.declared[name].type == "tensor(int32)" else np.int64
+        steps.given = {name: Value.of_array(np.array([ids], kind))}
+        steps.begin(ONE_TOKEN, False)
+        steps.seen = seen
+        return steps.at(seen, pads)
+
+
+def room_of(phases):
+    """How many entries the state of all phases holds."""
+    sizes = [pair.size + (phase.tokens or 1) for phase in phases for pair in phase.steps.pairs if pair.is_long and pair.size is not None]
+    return min(sizes, default=math.inf)
+
+
+def calls_of(phases, prompt):
+    """The calls that read the prompt: (Phase, ids, how many of them are padding)."""
+    phase = max(phases, key=lambda one: one.tokens or math.inf)
+    size = phase.tokens or len(prompt)
+    pads = -len(prompt) % size
+    padded = [0] * pads + prompt
+    return [(phase, padded[i : i + size], 0 if i else pads) for i in range(0, len(padded), size)]
+
+
+def generate(phases, prompt, new, call):
+    """The new ids. `call`(phase, feeds): makes a call, and gives the logits, None where nothing is to follow."""
+    last = min(phases, key=lambda one: one.tokens or math.inf)
+    if (last.tokens or 1) != 1:
+        raise CannotRun(f"no phase takes one token: the smallest takes {last.tokens}")
+    seen, made, pending = 0, [], calls_of(phases, prompt)
+    while pending:
+        phase, ids, pads = pending.pop(0)
+        logits = call(phase, phase.feeds(ids, pads, seen))
+        if logits is None:
+            return None
+        seen += len(ids) - pads
+        if not pending:
+            made.append(int(logits[0, -1].argmax()))
+            if len(made) < new:
+                pending.append((last, made[-1:], 0))
+    return made
+
+
+def prompt_of(options, steps, path, room):
+    """The ids of the prompt: those of --inputs, else random ones."""
+    given = given_inputs(options, path).get(steps.ids)
+    if given is None:
+        length = min(PROMPT, max(1, room - NEW // 2))
+        return np.random.default_rng(options.seed).integers(0, steps.vocabulary, length).tolist()
+    ids = given.plain()
+    if ids.ndim != 2 or len(ids) != 1 or not ids.size:
+        raise WrongUsage(f'--inputs: "{steps.ids}" must have one row of ids')
+    return ids[0].tolist()
+
+
+def generated(options, model):
+    """The Report. `model`: the path of the model; None: each phase is held against its own root."""
+    folder, provider = options.folder, provider_of(options.ep)
+    if options.times or getattr(options, "overlap", False):
+        raise WrongUsage(f"{folder}: has phases, which --times and --overlap are not for: --steps says how many tokens are made")
+    phases, whole, parts, held = [], {}, {}, {}  # states of the loops
+    tolerance = chosen(options, OF_PROVIDER if provider not in (None, CPU) else chosen(options))
+    manifests = guard.read_json(folder / "manifest.json", PHASES)["phases"]
+    guard.check_once(folder / "manifest.json", "phases: the name", [one["name"] for one in manifests])
+    ran = "" if model else f"ran: {counted(len(manifests), 'phase')}"
+    report = Report([], ran=ran, each="token", calls=options.steps or NEW)
+    for manifest in manifests:
+        path = model or folder / manifest["root"]
+        settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
+        child.tell(child.ORIGINAL)
+        session = open_original(path, settings)
+        phase = Phase(options, session, manifest, path, manifest.get("tokens"), (whole, parts, held))
+        chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
+        chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
+        phase.original, phase.chain = whole_loop(session, phase.steps, Row(""), whole), chain
+        phase.missing = set(phase.steps.outputs) - outputs_of_partitions(folder / manifest["root"])
+        report.rows += [*rows, chain.row]
+        report.outputs = len(phase.steps.outputs)
+        phases.append(phase)
+    texts, last = [], {}
+
+    def call(phase, feeds):
+        nonlocal last
+        child.tell(child.ORIGINAL)
+        wanted = phase.original.step(feeds, phase.steps)
+        made = last = phase.chain.compare(len(texts) + 1, wanted, feeds, phase.steps, tolerance, phase.missing)
+        texts.append(wanted[phase.steps.logits])
+        return None if made is None else array_of(made[phase.steps.logits])
+
+    room = room_of(phases)
+    prompt = prompt_of(options, phases[0].steps, model or folder / manifests[0]["root"], room)
+    if len(prompt) > room:
+        raise CannotRun(f"the prompt has {counted(len(prompt), 'token')}, and the state of the phases holds {room}")
+    if len(prompt) + report.calls - 1 > room:
+        report.calls = room - len(prompt) + 1
+        report.notes.append(f"{counted(report.calls, 'token')} are made, since the state holds {room} entries")
+    ids = generate(phases, prompt, report.calls, call)
+    report.facts.append(("prompt tokens", f"{len(prompt)}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
+    for phase in phases:
+        if phase.chain.seconds:
+            report.facts.append((phase.chain.row.what.partition(":")[0], f"{time_text(statistics.median(phase.chain.seconds))} a call"))
+        else:
+            phase.chain.row.ran = "no"  # no token was left for it
+    if ids is not None:
+        report.facts.append(("ids", " ".join(map(str, ids[:12])) + (" ..." if len(ids) > 12 else "")))
+        if not model:
+            tell_outputs(report, options, last)
+    if model and ids is not None:
+        report.rows.append(open_row(options, model, phases[0], prompt, ids, texts[len(calls_of(phases, prompt)) - 1 :]))
+    return report
+
+
+def open_row(options, model, phase, prompt, ids, logits):
+    """The row about the model as it is, without padding: it must choose the same ids. `logits`: contents of those that chose them."""
+    row = Row("the model without padding", source="the model without padding, which chooses the same ids")
+    child.tell(child.ORIGINAL)
+    session = open_original(model)
+    manifest = {"partitions": [], "state": phase.steps.entries}
+    whole = Phase(options, session, manifest, model, None, ({},))
+    loop, last = whole_loop(session, whole.steps, row), []
+
+    def call(one, feeds):
+        made = loop.step(feeds, one.steps)
+        last.append(array_of(made[one.steps.logits])[:, -1])
+        return last[-1][:, None]
+
+    own = generate([whole], prompt, len(ids), call)
+    wanted, made = content_of_array(np.concatenate(last)), content_of_array(np.concatenate([array_of(one)[:, -1] for one in logits]))
+    compare(row, {"logits": wanted}, {"logits": made}, chosen(options, OF_PROVIDER if is_half(wanted) else OF_PADDING))
+    row.ran = "yes"
+    if own != ids:
+        at = next(i for i, (one, other) in enumerate(zip(own, ids)) if one != other)
+        row.fault(DIFFERS, f"token {at + 1} is {own[at]}, and the phases choose {ids[at]}")
+    return row
+
+
+def run(options):
+    """The Report of `cleave run` on phases."""
+    return generated(options, None)
+
+
+def verify(options):
+    """The Report of `cleave verify` on phases."""
+    return generated(options, options.model)

@@ -1,0 +1,1782 @@
+"""A function for each command that reports. Made by make_functions.py from what `cleave COMMAND --help` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+from .calls import Model, Number, Option, Path, Paths, listed, models_of, named, run
+from .page import with_page
+from .program import library
+
+if TYPE_CHECKING:
+    from .results.advice import Advice
+    from .results.check import Check
+    from .results.diff import Diff
+    from .results.explain import Explain
+    from .results.inspect import Inspect
+    from .results.lint import Lint
+    from .results.lowering import Lowering
+    from .results.reduction import Reduction
+    from .results.report import Report
+    from .results.stages import Stages
+    from .results.support_report import SupportReport
+
+
+def preview(
+    model: Model,
+    support: Paths,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    force: bool = False,
+    html: Path | None = None,
+    netron: Path | None = None,
+    model_explorer: Path | None = None,
+    layout_timeout: Option = None,
+    config: Path | None = None,
+) -> Report:
+    """How the model would be split by one or more support lists.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    netron: also write an attachment for Netron: open the model there, then this .json file
+    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.report import Report
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+    options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
+    return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
+
+
+def split(
+    model: Model,
+    support: Paths,
+    output: Path,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    seed: Number | None = None,
+    force: bool = False,
+    html: Path | None = None,
+    netron: Path | None = None,
+    model_explorer: Path | None = None,
+    layout_timeout: Option = None,
+    drawings: Literal["none", "summary", "all"] | None = None,
+    weights: Literal["external", "inline", "shared", "reference"] | None = None,
+    annotate: bool = False,
+    bundle: bool = False,
+    lift_state: bool = False,
+    opset: Number | None = None,
+    capture: bool = False,
+    inputs: Option = None,
+    config: Path | None = None,
+) -> Report:
+    """Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of
+    the result has its `file` in that folder.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    seed: seed of random numbers: of a search, or of inputs that are drawn
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    netron: also write an attachment for Netron: open the model there, then this .json file
+    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
+        each of up to 200 partitions is drawn
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
+    annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
+        Runtime can place it
+    bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
+        bundle.tflite for TensorFlow Lite models
+    lift_state: variables are inputs and outputs of the partitions, and the caller keeps them, also those that one
+        partition alone uses (TensorFlow Lite models)
+    opset: write the model, or parts and root.onnx, in this opset, by ONNX's version converter; needs Python with onnx
+        (ONNX models)
+    capture: also run the parts, in ONNX Runtime or torch, and write what each takes and makes, as test data in the
+        folder captured; needs Python with the runtime and numpy
+    inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
+        random, or those that a torch.export archive has
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.report import Report
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
+        "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
+    options: dict[str, Option] = {"support": support, "output": output, "dim": dim, "input_shape": input_shape,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
+        "limit": limit, "deny": deny, "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
+        "html": html, "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout,
+        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+    return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
+
+
+def stage(
+    model: Model,
+    stages: int | None = None,
+    *,
+    output: Path | None = None,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    support: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    map: Path | None = None,
+    default: Option = None,
+    split_at: Option = None,
+    split_between: Option = None,
+    balance: Literal["time", "flops", "params", "bytes", "nodes", "params-greedy"] | None = None,
+    shared_params: Option = None,
+    relay: bool = False,
+    device_map: Option = None,
+    loss_output: Option = None,
+    schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"] | None = None,
+    microbatches: Number | None = None,
+    ranks: Number | None = None,
+    backward_factor: Number | None = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    costs: Option = None,
+    devices: Path | None = None,
+    comm: Literal["serial", "overlap", "duplex", "none"] | None = None,
+    memory: Option = None,
+    max_parameters: Option = None,
+    optimizer_factor: Number | None = None,
+    exact_stages: bool = False,
+    target_latency: Option = None,
+    device_flops: Option = None,
+    device_bandwidth: Option = None,
+    effort: Literal["low", "normal", "high"] | None = None,
+    time_limit: Number | None = None,
+    seed: Number | None = None,
+    force: bool = False,
+    html: Path | None = None,
+    layout_timeout: Option = None,
+    weights: Literal["external", "inline", "shared", "reference"] | None = None,
+    annotate: bool = False,
+    bundle: bool = False,
+    lift_state: bool = False,
+    config: Path | None = None,
+) -> Stages:
+    """Cuts the model into the stages of a pipeline; with `output` it writes them to that folder.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    support: support list: JSON, plain text or ONNX Runtime config; repeatable: any list may accept a node (check takes
+        each alone); with NAME=, of that target
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    map: cut by a map instead: the partition or stage of each node, as JSON, CSV, TSV, or a folder that cleave wrote
+    default: with --map: the partition or stage of nodes that the map does not name
+    split_at: end a stage before or after each call of a module, --split-at layers.3=begin, of one call,
+        layers.3=end@last, or a node, node:/Add_7=end; repeatable
+    split_between: make each module directly inside this one a stage; . is the model
+    balance: what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as FairScale cuts
+        [time]
+    shared_params: parameters that several stages use: replicate (default; each holds a copy) or transmit (the first
+        holds it and passes it on); NAME=... for one of them; repeatable
+    relay: pass values that skip stages through the stages in between
+    device_map: devices of stages: 0=cuda:0,1=cuda:1
+    loss_output: add the backward pass of this output: its name, or JSON of what the model returns with true at the loss
+        (default: the output "loss")
+    schedule: in which order ranks train microbatches: bubble, throughput and memory; -o writes schedule.csv, which
+        torch's pipeline runtime loads, and schedule.html [1f1b]
+    microbatches: into how many parts a batch is divided
+    ranks: processes that the stages are dealt to in turn (default: one for each stage; interleaved: one for two)
+    backward_factor: a backward pass takes this many times as long as a forward pass [2]
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    devices: the devices in the order of stages: CSV name,target,memory,speed,link
+    comm: what transfers add to a stage's time: serial (compute + in + out), overlap (the longer of compute and in +
+        out), duplex (the longest of the three), none [serial]
+    memory: memory of a device, such as 24GiB (a bare number is bytes): parameters and the peak of live activations; or
+        none
+    max_parameters: no stage has more bytes of parameters than this, such as 1GiB: with --stages as many stages as asked
+        for, else the fewest
+    optimizer_factor: bytes held for each byte of a parameter: 1 for inference, 4 for Adam [1]
+    exact_stages: use exactly this many stages, even if fewer are as good
+    target_latency: use the fewest stages that each take at most this time, such as 5ms; when balancing something other
+        than time, that each hold at most this number
+    device_flops: speed of a device, for nodes that were not measured (default 10TFLOP/s)
+    device_bandwidth: memory bandwidth of a device, for nodes that were not measured (default 100GB/s)
+    effort: how long to search, counted in moves [normal]
+    time_limit: stop searching after this many seconds; the result may then differ from run to run
+    seed: seed of random numbers: of a search, or of inputs that are drawn
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
+    annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
+        Runtime can place it
+    bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
+        bundle.tflite for TensorFlow Lite models
+    lift_state: variables are inputs and outputs of the partitions, and the caller keeps them, also those that one
+        partition alone uses (TensorFlow Lite models)
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.stages import Stages
+
+    flags: dict[str, bool] = {"all_of": all_of, "relay": relay, "exact_stages": exact_stages, "force": force,
+        "annotate": annotate, "bundle": bundle, "lift_state": lift_state}
+    options: dict[str, Option] = {"stages": stages, "output": output, "dim": dim, "input_shape": input_shape,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
+        "limit": limit, "support": support, "deny": deny, "verdicts": verdicts, "as_": as_, "map": map,
+        "default": default, "split_at": split_at, "split_between": split_between, "balance": balance,
+        "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output, "schedule": schedule,
+        "microbatches": microbatches, "ranks": ranks, "backward_factor": backward_factor, "target": target,
+        "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm, "memory": memory,
+        "max_parameters": max_parameters, "optimizer_factor": optimizer_factor, "target_latency": target_latency,
+        "device_flops": device_flops, "device_bandwidth": device_bandwidth, "effort": effort, "time_limit": time_limit,
+        "seed": seed, "html": html, "layout_timeout": layout_timeout, "weights": weights, "config": config}
+    return Stages.from_json(run("stage", [model], flags, options))
+
+
+def check(
+    models: Paths,
+    support: Paths,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    combine: bool = False,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    force: bool = False,
+    html: Path | None = None,
+    junit: Path | None = None,
+    sarif: Path | None = None,
+    markdown: Path | None = None,
+    github: bool = False,
+    min_coverage: Option = None,
+    max_acc_subgraphs: Number | None = None,
+    max_cpu_nodes: Number | None = None,
+    max_unchecked: Number | None = None,
+    max_boundary_bytes: Option = None,
+    min_qps: Option = None,
+    max_latency: Option = None,
+    faster_than_cpu: bool = False,
+    no_unknown_shapes: bool = False,
+    baseline: Path | None = None,
+    max_new_cpu_nodes: Number | None = None,
+    allow_regression: Option = None,
+    update_baseline: bool = False,
+    exit_zero: bool = False,
+    config: Path | None = None,
+) -> Check:
+    """Holds models against limits or a baseline. A gate that does not hold is no error: look at `passed`.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    combine: take all lists as one: a node is supported when any of them accepts it
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    junit: write a JUnit file: a case for each gate, or for each partition and backend
+    sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
+    markdown: write Markdown, for a step summary or a pull request
+    github: print annotations for GitHub Actions as well
+    min_coverage: minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of one of several
+        targets npu=90% or npu:flops=90%; repeatable
+    max_acc_subgraphs: maximum number of accelerator subgraphs
+    max_cpu_nodes: maximum number of nodes on the CPU
+    max_unchecked: maximum number of nodes accepted by rules that leave a condition unchecked
+    max_boundary_bytes: maximum bytes into and out of accelerator subgraphs, e.g. 64MiB
+    min_qps: minimum QPS that the link allows
+    max_latency: longest time of an inference, e.g. 20ms (see --costs, --target)
+    faster_than_cpu: an inference must take less time than on the CPU alone
+    no_unknown_shapes: the shape of every tensor must be known (--dim binds symbolic dims)
+    baseline: earlier results: a baseline, or one report; without other limits no node may be new on the CPU
+    max_new_cpu_nodes: maximum number of nodes on the CPU that were not there in the baseline
+    allow_regression: coverage and QPS may fall below the baseline's by this share of them, and latency may rise, e.g.
+        0.5%
+    update_baseline: write the results to the baseline instead of comparing with it
+    exit_zero: exit 0 even when a gate fails
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.check import Check
+
+    flags: dict[str, bool] = {"all_of": all_of, "combine": combine, "skip_fusion": skip_fusion,
+        "allow_non_tensor": allow_non_tensor, "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq,
+        "host_shapes": host_shapes, "force": force, "github": github, "faster_than_cpu": faster_than_cpu,
+        "no_unknown_shapes": no_unknown_shapes, "update_baseline": update_baseline, "exit_zero": exit_zero}
+    options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "html": html, "junit": junit, "sarif": sarif,
+        "markdown": markdown, "min_coverage": min_coverage, "max_acc_subgraphs": max_acc_subgraphs,
+        "max_cpu_nodes": max_cpu_nodes, "max_unchecked": max_unchecked, "max_boundary_bytes": max_boundary_bytes,
+        "min_qps": min_qps, "max_latency": max_latency, "baseline": baseline, "max_new_cpu_nodes": max_new_cpu_nodes,
+        "allow_regression": allow_regression, "config": config}
+    return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
+
+
+def partition(
+    model: Model,
+    map: Path,
+    *,
+    output: Path | None = None,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    default: Option = None,
+    affix: Option = None,
+    keep_original_order: bool = False,
+    parameters: Literal["root", "copy"] | None = None,
+    force: bool = False,
+    html: Path | None = None,
+    layout_timeout: Option = None,
+    weights: Literal["external", "inline", "shared", "reference"] | None = None,
+    annotate: bool = False,
+    bundle: bool = False,
+    lift_state: bool = False,
+    opset: Number | None = None,
+    inputs: Option = None,
+    config: Path | None = None,
+) -> Stages:
+    """Divides the model as a map of nodes says; with `output` it writes the partitions to that folder.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    default: with --map: the partition or stage of nodes that the map does not name
+    affix: with --map: name partitions submod_<affix>_<id> instead of submod_<id>
+    keep_original_order: with --map: call partitions in the order in which they first appear in the model
+    parameters: with --map: parameters that nodes read come from the root, or each partition has a copy [root]
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
+    annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
+        Runtime can place it
+    bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
+        bundle.tflite for TensorFlow Lite models
+    lift_state: variables are inputs and outputs of the partitions, and the caller keeps them, also those that one
+        partition alone uses (TensorFlow Lite models)
+    opset: write the model, or parts and root.onnx, in this opset, by ONNX's version converter; needs Python with onnx
+        (ONNX models)
+    inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
+        random, or those that a torch.export archive has
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.stages import Stages
+
+    flags: dict[str, bool] = {"keep_original_order": keep_original_order, "force": force, "annotate": annotate,
+        "bundle": bundle, "lift_state": lift_state}
+    options: dict[str, Option] = {"map": map, "output": output, "dim": dim, "input_shape": input_shape,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
+        "limit": limit, "default": default, "affix": affix, "parameters": parameters, "html": html,
+        "layout_timeout": layout_timeout, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+    return Stages.from_json(run("preview" if output is None else "split", [model], flags, options))
+
+
+def inspect(
+    model: Model,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    config: Path | None = None,
+) -> Inspect:
+    """What the model is made of, and how much of it each known list accepts.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.inspect import Inspect
+
+    flags: dict[str, bool] = {}
+    options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
+        "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "config": config}
+    return Inspect.from_json(run("inspect", [model], flags, options))
+
+
+def explain(
+    model: Model,
+    nodes: str | Iterable[str] = (),
+    *,
+    support: Paths,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    config: Path | None = None,
+) -> Explain:
+    """Why nodes are where they are: those named, by name or pattern, else all on the CPU.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.explain import Explain
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes}
+    options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "config": config}
+    return Explain.from_json(run("explain", [model], flags, options, words=named(nodes)))
+
+
+def ops(
+    model: Model,
+    support: Paths,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    force: bool = False,
+    html: Path | None = None,
+    netron: Path | None = None,
+    model_explorer: Path | None = None,
+    layout_timeout: Option = None,
+    config: Path | None = None,
+) -> SupportReport:
+    """Which operators of the model the lists accept.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    netron: also write an attachment for Netron: open the model there, then this .json file
+    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.support_report import SupportReport
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+    options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
+    return SupportReport.from_json(run("preview --ops", [model], flags, options))
+
+
+def advise(
+    models: Any,
+    support: Paths,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    goal: Literal["subgraphs", "bytes", "qps", "flops", "latency"] | None = None,
+    for_: Option = None,
+    steps: Option = None,
+    force: bool = False,
+    html: Path | None = None,
+    config: Path | None = None,
+) -> Advice:
+    """What to support next: `models` is one or a list of them.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    goal: what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS that it bounds, more FLOPs
+        on the accelerator, or less time of an inference [subgraphs]
+    for_: the one of several targets whose lists the additions are for; a node that another target takes anyway gains
+        less than one that only the CPU takes
+    steps: number of steps in the best order [5]
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.advice import Advice
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+    options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "goal": goal, "for_": for_, "steps": steps, "html": html,
+        "config": config}
+    return Advice.from_json(run("advise", models_of(models), flags, options))
+
+
+def diff(
+    model: Model,
+    other: Model | None = None,
+    *,
+    support: Paths,
+    to: Mapping[str, Option] | None = None,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    force: bool = False,
+    html: Path | None = None,
+    layout_timeout: Option = None,
+    config: Path | None = None,
+) -> Diff:
+    """The nodes that moved between two splits, and the change to blame: of another model, or under other options, which
+    are those of `to`: {"support": "new.json"}.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.diff import Diff
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+    options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "html": html, "layout_timeout": layout_timeout,
+        "config": config}
+    return Diff.from_json(run("diff", [model] if other is None else [model, other], flags, options, to=to))
+
+
+def lower(
+    model: Model,
+    support: Paths,
+    backend: Paths,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    seed: Number | None = None,
+    output: Path | None = None,
+    force: bool = False,
+    inputs: Option = None,
+    junit: Path | None = None,
+    sarif: Path | None = None,
+    markdown: Path | None = None,
+    github: bool = False,
+    reference: Option = None,
+    launcher: Option = None,
+    jobs: Number | None = None,
+    cache: Path | None = None,
+    no_cache: bool = False,
+    trust_failures: bool = False,
+    culprit: Literal["none", "hint", "node", "minimal"] | None = None,
+    search_runs: Number | None = None,
+    search_time: Option = None,
+    pin_shapes: Literal["off", "boundary"] | None = None,
+    freeze_shape_values: bool = False,
+    compare: bool = False,
+    strict_ties: bool = False,
+    int_tolerance: Number | None = None,
+    until_clean: bool = False,
+    rounds: Number | None = None,
+    no_artefacts: bool = False,
+    deploy: bool = False,
+    embed: bool = False,
+    deny_out: Path | None = None,
+    config: Path | None = None,
+) -> Lowering:
+    """Has a compiler try each partition. One that is refused is no error: look at `clean`.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    seed: seed of random numbers: of a search, or of inputs that are drawn
+    output: folder for lowering.json, lowering.txt, learned.json (of targets learned_NAME.json) and a folder for each
+        finding; a killed run is continued by the next one
+    force: replace files that exist, and a folder that cleave wrote
+    inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
+        random, or those that a torch.export archive has
+    junit: write a JUnit file: a case for each gate, or for each partition and backend
+    sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
+    markdown: write Markdown, for a step summary or a pull request
+    github: print annotations for GitHub Actions as well
+    reference: the backend whose values and shapes are right: onnxruntime, litert, torch; the default where shapes are
+        open, none turns it off; runs the whole model once
+    launcher: command that starts each command of a backend: 'srun --ntasks=1'
+    jobs: compilers at once; default, and 0: half of the cores, and 1 for NAME='...'
+    cache: folder of known verdicts
+    no_cache: ask the compiler again, even about known verdicts
+    trust_failures: also cache timeouts, crashes and out-of-memory as verdicts
+    culprit: how far to search for the cause: none; nodes that the message names; a node (default of lower); the
+        smallest set of nodes that still fails (of reduce)
+    search_runs: compiler runs of one search, at most
+    search_time: time of one search, at most, such as 5min; what was found by then is reported
+    pin_shapes: whether open shapes at a partition's boundary may be pinned to the reference's [boundary]
+    freeze_shape_values: whether small integers at the boundary may become constants
+    compare: also run the partitions, and compare with the reference
+    strict_ties: equal values in another order than the reference's are wrong
+    int_tolerance: by how much 8-bit integers may differ, for quantised outputs; else as the backend's file says
+    until_clean: deny what is refused and split again until everything lowers
+    rounds: at most this many splits [20]
+    no_artefacts: do not keep what was compiled in the folder's artefacts
+    deploy: write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions are EPContext nodes
+    embed: with --deploy: what was compiled is in root_ep.onnx itself, which then needs no other file
+    deny_out: write the list with what was learned
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.lowering import Lowering
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
+        "github": github, "no_cache": no_cache, "trust_failures": trust_failures,
+        "freeze_shape_values": freeze_shape_values, "compare": compare, "strict_ties": strict_ties,
+        "until_clean": until_clean, "no_artefacts": no_artefacts, "deploy": deploy, "embed": embed}
+    options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
+        "limit": limit, "deny": deny, "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
+        "output": output, "inputs": inputs, "junit": junit, "sarif": sarif, "markdown": markdown,
+        "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit,
+        "search_runs": search_runs, "search_time": search_time, "pin_shapes": pin_shapes,
+        "int_tolerance": int_tolerance, "rounds": rounds, "deny_out": deny_out, "config": config}
+    return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
+
+
+def reduce(
+    model: Model,
+    backend: Path,
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    nodes: Path | None = None,
+    partition: Option = None,
+    support: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    seed: Number | None = None,
+    output: Path | None = None,
+    force: bool = False,
+    inputs: Option = None,
+    reference: Option = None,
+    launcher: Option = None,
+    jobs: Number | None = None,
+    cache: Path | None = None,
+    no_cache: bool = False,
+    trust_failures: bool = False,
+    culprit: Literal["none", "hint", "node", "minimal"] | None = None,
+    search_runs: Number | None = None,
+    search_time: Option = None,
+    pin_shapes: Literal["off", "boundary"] | None = None,
+    freeze_shape_values: bool = False,
+    compare: bool = False,
+    strict_ties: bool = False,
+    int_tolerance: Number | None = None,
+    config: Path | None = None,
+) -> Reduction:
+    """Finds the fewest nodes of the model that a compiler refuses.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    nodes: which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes all if not given
+    partition: which nodes: those of this partition of the split by --support
+    support: support list: JSON, plain text or ONNX Runtime config; repeatable: any list may accept a node (check takes
+        each alone); with NAME=, of that target
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    seed: seed of random numbers: of a search, or of inputs that are drawn
+    output: folder to write; written completely or not at all
+    force: replace files that exist, and a folder that cleave wrote
+    inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
+        random, or those that a torch.export archive has
+    reference: the backend whose values and shapes are right: onnxruntime, litert, torch; the default where shapes are
+        open, none turns it off; runs the whole model once
+    launcher: command that starts each command of a backend: 'srun --ntasks=1'
+    jobs: compilers at once; default, and 0: half of the cores, and 1 for NAME='...'
+    cache: folder of known verdicts
+    no_cache: ask the compiler again, even about known verdicts
+    trust_failures: also cache timeouts, crashes and out-of-memory as verdicts
+    culprit: how far to search for the cause: none; nodes that the message names; a node (default of lower); the
+        smallest set of nodes that still fails (of reduce)
+    search_runs: compiler runs of one search, at most
+    search_time: time of one search, at most, such as 5min; what was found by then is reported
+    pin_shapes: whether open shapes at a partition's boundary may be pinned to the reference's [boundary]
+    freeze_shape_values: whether small integers at the boundary may become constants
+    compare: also run the partitions, and compare with the reference
+    strict_ties: equal values in another order than the reference's are wrong
+    int_tolerance: by how much 8-bit integers may differ, for quantised outputs; else as the backend's file says
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.reduction import Reduction
+
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
+        "no_cache": no_cache, "trust_failures": trust_failures, "freeze_shape_values": freeze_shape_values,
+        "compare": compare, "strict_ties": strict_ties}
+    options: dict[str, Option] = {"backend": backend, "dim": dim, "input_shape": input_shape, "set_input": set_input,
+        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "nodes": nodes,
+        "partition": partition, "support": support, "deny": deny, "verdicts": verdicts, "as_": as_,
+        "min_acc_module_size": min_acc_module_size, "place": place, "place_goal": place_goal, "min_gain": min_gain,
+        "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
+        "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
+        "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
+        "costs": costs, "seed": seed, "output": output, "inputs": inputs, "reference": reference, "launcher": launcher,
+        "jobs": jobs, "cache": cache, "culprit": culprit, "search_runs": search_runs, "search_time": search_time,
+        "pin_shapes": pin_shapes, "int_tolerance": int_tolerance, "config": config}
+    return Reduction.from_json(run("reduce", [model], flags, options, may_fail=True))
+
+
+def lint(
+    list: Path,
+    models: Any = (),
+    *,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    strict: bool = False,
+    config: Path | None = None,
+) -> Lint:
+    """What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    strict: exit 1 on warnings of lint, too
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    from .results.lint import Lint
+
+    flags: dict[str, bool] = {"strict": strict}
+    options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
+        "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "config": config}
+    return Lint.from_json(run("lists lint", [list, *models_of(models)], flags, options, may_fail=True))
+
+
+def split_module(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    support: Union[Paths,
+    Mapping[str, Any]],
+    output: Path | None = None,
+    dynamic_shapes: Any = None,
+    dim: Option = None,
+    input_shape: Option = None,
+    set_input: Option = None,
+    infer: Literal["off", "file", "full"] | None = None,
+    fold: Literal["off", "report", "write"] | None = None,
+    signature: Option = None,
+    op_schemas: Path | None = None,
+    limit: Option = None,
+    deny: Option = None,
+    verdicts: Option = None,
+    all_of: bool = False,
+    as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
+    skip_fusion: bool = False,
+    allow_non_tensor: bool = False,
+    move_non_tensor: bool = False,
+    keep_qdq: bool = False,
+    host_shapes: bool = False,
+    place: Literal["priority", "order", "cost"] | None = None,
+    place_goal: Literal["latency", "energy"] | None = None,
+    min_gain: Option = None,
+    residency: Literal["off", "on"] | None = None,
+    start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
+    pack: Literal["early", "bytes"] | None = None,
+    keep_acc_subgraphs: Option = None,
+    keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
+    extend: Option = None,
+    acc_prefix: Option = None,
+    non_acc_prefix: Option = None,
+    prefix: Option = None,
+    require: Option = None,
+    target: Option = None,
+    pcie_bw: Option = None,
+    link: Option = None,
+    overlap: Literal["off", "on"] | None = None,
+    costs: Option = None,
+    seed: Number | None = None,
+    force: bool = False,
+    html: Path | None = None,
+    netron: Path | None = None,
+    model_explorer: Path | None = None,
+    layout_timeout: Option = None,
+    drawings: Literal["none", "summary", "all"] | None = None,
+    weights: Literal["external", "inline", "shared", "reference"] | None = None,
+    annotate: bool = False,
+    bundle: bool = False,
+    lift_state: bool = False,
+    opset: Number | None = None,
+    capture: bool = False,
+    inputs: Option = None,
+    config: Path | None = None,
+) -> Any:
+    """cleave.torch.split(): exports the module with these arguments, splits the program, and returns a torch.nn.Module
+    that is called as the module is; its children are the partitions, `report` is that of cleave.split(). A program of
+    torch.export.export() is taken as it is. `support`: lists, or the content of one as a dict. `output`: a folder for
+    the partitions, which else go with the module.
+
+    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
+    set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
+        decides is known
+    infer: types and shapes of an ONNX model: off (declared inputs and outputs only), file (also its value_info) or full
+        (also what follows from its operators) [full]
+    fold: what is known before an ONNX model runs: report (its branch replaces an If that is decided), write (nodes of
+        known integers become constants, too) or off [report]
+    signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
+        else the first with nodes, or "model"
+    op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
+    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
+        are not UTF-8; repeatable
+    deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
+    verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
+    all_of: a node must be accepted by every list, not by any of them
+    as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
+        as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
+    skip_fusion: form no fusion groups
+    allow_non_tensor: let non-tensor data cross between accelerator and CPU
+    move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
+        it, as FX's move_non_tensor_nodes_on_boundary
+    keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
+    host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
+        Reshape does not cut a partition
+    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
+        takes them (order), or for the fastest inference (cost) [priority]
+    place_goal: what --place cost makes small with several targets: latency or energy [latency]
+    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
+        3%, and 0% where all times are measured
+    residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
+    start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
+    pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
+        cross the link, with as many subgraphs (bytes) [early]
+    keep_acc_subgraphs: keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; or auto:
+        those that make an inference faster [unlimited]
+    keep_by: what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link takes; its nodes; or
+        the time that an inference gains by it [flops]
+    extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
+        cross the link)
+    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
+    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
+    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
+        with npu: on that one of several targets; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+        repeatable
+    pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
+        without a link of their own
+    link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
+        memory; repeatable
+    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
+        cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    seed: seed of random numbers: of a search, or of inputs that are drawn
+    force: replace files that exist, and a folder that cleave wrote
+    html: also write the report as one page for a browser
+    netron: also write an attachment for Netron: open the model there, then this .json file
+    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
+        made coarser or left out, and the report says which
+    drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
+        each of up to 200 partitions is drawn
+    weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
+        shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
+    annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
+        Runtime can place it
+    bundle: write all partitions into one file, which has their weights once: bundle.pt2 for torch.export models,
+        bundle.tflite for TensorFlow Lite models
+    lift_state: variables are inputs and outputs of the partitions, and the caller keeps them, also those that one
+        partition alone uses (TensorFlow Lite models)
+    opset: write the model, or parts and root.onnx, in this opset, by ONNX's version converter; needs Python with onnx
+        (ONNX models)
+    capture: also run the parts, in ONNX Runtime or torch, and write what each takes and makes, as test data in the
+        folder captured; needs Python with the runtime and numpy
+    inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
+        random, or those that a torch.export archive has
+    config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
+    """
+    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
+        "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
+    options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
+        "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
+        "opset": opset, "inputs": inputs, "config": config}
+    return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})
