@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -20,24 +19,30 @@ namespace cleave {
 
 namespace {
 
-using Texts = std::initializer_list<std::string_view>;
+using Texts = std::span<const std::string_view>;
 
 // What exporters write for the state before a step and after it. Of h0 and hn an "h" is left.
-constexpr Texts kBefore = {"past", "prev", "previous", "old", "in", "input",
-                           "inp",  "init", "initial",  "h0",  "c0"};
-constexpr Texts kAfter = {"present", "new",     "next",  "out", "output", "cur",
-                          "current", "updated", "final", "hn",  "cn"};
-constexpr Texts kLettered = {"h0", "c0", "hn", "cn"};
+constexpr std::string_view kBefore[] = {"past", "prev", "previous", "old", "in", "input",
+                                        "inp",  "init", "initial",  "h0",  "c0"};
+constexpr std::string_view kAfter[] = {"present", "new",     "next",  "out", "output", "cur",
+                                       "current", "updated", "final", "hn",  "cn"};
+constexpr std::string_view kLettered[] = {"h0", "c0", "hn", "cn"};
 // One of these is in the name of a state; without them, networks from image to image would have it.
-constexpr Texts kStateful = {
+constexpr std::string_view kStateful[] = {
     "past", "present", "prev", "cache", "cached",  "state",   "states",    "mem",    "memory",
     "h",    "c",       "k",    "v",     "key",     "keys",    "value",     "vals",   "hidden",
     "cell", "conv",    "cnn",  "ssm",   "att",     "buf",     "buffer",    "len",    "lens",
     "rnn",  "lstm",    "gru",  "ctx",   "context", "history", "recurrent", "feature"};
 // What is made once in a job, of a decoder with an encoder.
-constexpr Texts kOnce = {"cross", "encoder"};
+constexpr std::string_view kOnce[] = {"cross", "encoder"};
+constexpr std::string_view kCaches[] = {"cache", "cached", "state", "states"};
+// Operators, as op_key() has them.
+constexpr std::string_view kConcats[] = {"concat", "concatenation"};
+constexpr std::string_view kShapeReaders[] = {"shape", "size", "symsize", "rank"};
+constexpr std::string_view kInPlace[] = {"scatternd", "scatterelements", "tensorscatter",
+                                         "groupqueryattention", "indexput"};
 // What may have a sign of before or after glued to it: instate0, stateN, hn, r1i and r1o.
-constexpr Texts kGlued = {"state", "cache", "hidden", "mem", "h", "c"};
+constexpr std::string_view kGlued[] = {"state", "cache", "hidden", "mem", "h", "c"};
 // Candidates with one core; more are ambiguous, whatever they are.
 constexpr std::size_t kMostAlike = 16;
 
@@ -87,7 +92,7 @@ class NameOfState {
   }
   bool says_before() const {
     return std::ranges::any_of(words_, [](std::string_view word) {
-      return is_one_of(word, kBefore) || is_one_of(word, {"cache", "cached", "state", "states"});
+      return is_one_of(word, kBefore) || is_one_of(word, kCaches);
     });
   }
   bool says_once() const {
@@ -205,6 +210,8 @@ class StateFinder {
     for (const StatePair& pair : known) {
       if (pair.input == kNone<ValueId> || pair.output == kNone<ValueId>) continue;
       if (is_taken(pair.input) || is_taken(pair.output)) continue;
+      const bool passes = pair.input == pair.output;
+      if (passes && !NameOfState(graph_.value(pair.input).name, true).says_state()) continue;
       const auto change = change_of(pair.input, pair.output, true);
       if (change) add(*change);
     }
@@ -270,7 +277,7 @@ class StateFinder {
   // The axis along which a Concat makes the value.
   std::optional<std::size_t> joined_axis(ValueId value) const {
     const NodeId maker = graph_.value(value).producer;
-    if (maker == kNone<NodeId> || !is_one_of(op_key(graph_.op(maker)), {"concat", "concatenation"}))
+    if (maker == kNone<NodeId> || !is_one_of(op_key(graph_.op(maker)), kConcats))
       return std::nullopt;
     const Attribute* const axis = find_attribute(graph_, maker, "axis");
     if (axis == nullptr || axis->type != AttributeType::integer) return std::nullopt;
@@ -488,15 +495,13 @@ std::uint64_t held_state_bytes(const Graph& graph, const StatePair& pair) {
 }
 
 bool reads_shape_alone(const Graph& graph, NodeId node) {
-  return is_one_of(op_key(graph.op(node)), {"shape", "size", "symsize", "rank"});
+  return is_one_of(op_key(graph.op(node)), kShapeReaders);
 }
 
 bool is_written_in_place(const Graph& graph, const StatePair& pair) {
   if (!is_written(graph, pair)) return true;
   const NodeId maker = graph.value(pair.output).producer;
-  return pair.kind == StateKind::replaced &&
-         is_one_of(op_key(graph.op(maker)), {"scatternd", "scatterelements", "tensorscatter",
-                                             "groupqueryattention", "indexput"});
+  return pair.kind == StateKind::replaced && is_one_of(op_key(graph.op(maker)), kInPlace);
 }
 
 }  // namespace cleave

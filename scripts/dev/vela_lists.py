@@ -726,7 +726,8 @@ class Native:
 
 def list_text(name, source, rules):
     lines = [json.dumps(rule) for rule in rules]
-    head = f'{{\n "format": "cleave.support",\n "version": 1,\n "name": {json.dumps(name)},\n "source": {json.dumps(source)},\n "link": {{"bandwidth": "none"}},\n'
+    head = f'{{\n "format": "cleave.support",\n "version": 1,\n "name": {json.dumps(name)},\n "source": {json.dumps(source)},\n'
+    head += ' "link": {"bandwidth": "none"},\n'
     return head + ' "allow": [\n  ' + ",\n  ".join(lines) + "\n ]\n}\n"
 
 

@@ -53,7 +53,7 @@ def cuts(project, cleave, tmp):
                    ["split", model, "--map", parts, "--parameters", way])
         for options in ([], ["--relay", "--shared-params", "transmit"]):
             yield (f"{name} in stages" + "".join(f" {o}" for o in options), model,
-                   ["stage", model, "--split-between", ".", *options])
+                   ["stage", model, "--split-at", ".=each", *options])
 
 
 def main():

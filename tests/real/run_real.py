@@ -135,8 +135,8 @@ class Runner:
             "preview --nodes": ["preview", *common, *lists, "--nodes"],
             "lists lint": ["lists", "lint", str(support), *common],
             "diff": ["diff", *common, *lists, "to", "--min-acc-module-size", "3"],
-            "draw --what preview": ["draw", *common, *lists, "--svg", "--what", "preview", "-o", str(drawing), "--force"],
-            "draw --what support": ["draw", *common, *lists, "--svg", "--what", "support", "-o", str(drawing), "--force"],
+            "draw --what preview": ["draw", *common, *lists, "--what", "preview", "-o", str(drawing), "--force"],
+            "draw --what support": ["draw", *common, *lists, "--what", "support", "-o", str(drawing), "--force"],
         }
 
     def run_model(self, model, lists):

@@ -10,10 +10,10 @@ Blocks are fenced by ```:
                   report may end early only at one of these
     text, ...     anything else: not compared
 
-Commands run on a terminal of 100 columns, which documents show, in order in one scratch folder, which has the samples and scripts, with `cleave` and this Python
-on the path. Each must exit 0, or with the code of a comment at its end: `# exits 1`. A command that ends in
-`# needs onnx, onnxruntime` is skipped, by name, where this Python has no such module. Commands that install
-or build are not run; the scripts that they name must exist.
+Commands run on a terminal of 100 columns, as documents show it, in order in one scratch folder, which has the samples
+and scripts, with `cleave` and this Python on the path. Each must exit 0, or with the code of a comment at its end:
+`# exits 1`. A command that ends in `# needs onnx, onnxruntime` is skipped, by name, where this Python has no such
+module. Commands that install or build are not run; the scripts that they name must exist.
 
 usage: readme_test.py PROJECT_FOLDER CLEAVE [DOCUMENT]     DOCUMENT: README.md, or another in the project
 exit status 1 when a command goes wrong

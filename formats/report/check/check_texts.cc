@@ -939,7 +939,7 @@ std::string risen_latency_text(const CheckRun& run) {
 std::string run_text(const CheckRun& run) {
   std::string text = as_line(run_title(run));
   if (!run.gates.empty()) text += gates_text(run);
-  if (!run.state.empty()) text += wrapped("state: " + run.state, 2, 4);
+  if (!run.state.empty()) text += as_line("state: " + run.state, 2);
   text += risen_latency_text(run);
   const bool has_moves =
       !run.regressions.empty() || !run.improvements.empty() || !run.moved.empty();

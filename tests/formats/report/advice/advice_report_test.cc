@@ -49,9 +49,9 @@ TEST_CASE("gaps that accept no node by themselves are counted, and those after t
     advice.each.push_back(remedy_of(op, op[0] == 'B' ? 0 : 3));
   }
   CHECK(section(advised(advice, one_setting()), "each by itself") ==
-        R"(each by itself  accepts  models  subgraphs  link bytes  QPS  shared  work
-  A()                 3       1         -1           =    -       -     =
-  C()                 3       1         -1           =    -       -     =
+        R"(each by itself  accepts  models  subgraphs  link bytes  QPS at 100GiB/s  shared  work
+  A()                 3       1         -1           =                -       -     =
+  C()                 3       1         -1           =                -       -     =
 1 more accepts no node by itself: a node with bodies needs its own op and all of theirs
 )");
 }
@@ -85,11 +85,12 @@ TEST_CASE("a minimum size is shown with the best start side, or the given one of
                    setting(3, StartSide::reference, 3), setting(3, StartSide::cpu, 3),
                    setting(3, StartSide::acc, 2)},
       .knee = 0};
-  CHECK(section(advised({}, sweep, StartSide::cpu), "settings") ==
-        R"(settings                   start      subgraphs  link bytes  QPS  shared  nodes  work
-  --min-acc-module-size 1  reference          9         0 B    -       -      -     -  <- knee
-  --min-acc-module-size 2  cpu                4         0 B    -       -      -     -
-  --min-acc-module-size 3  acc                2         0 B    -       -      -     -
+  CHECK(
+      section(advised({}, sweep, StartSide::cpu), "settings") ==
+      R"(settings                   start      subgraphs  link bytes  QPS at 100GiB/s  shared  nodes  work
+  --min-acc-module-size 1  reference          9         0 B                -       -      -     -  <- knee: larger sizes gain little
+  --min-acc-module-size 2  cpu                4         0 B                -       -      -     -
+  --min-acc-module-size 3  acc                2         0 B                -       -      -     -
 )");
 }
 
@@ -115,12 +116,12 @@ TEST_CASE("gains of a gap are signed, and what is too small to show, or not know
   with("D", 5000, 4096, 2, 0);
   with("E", 5006, 4096, 2, 0);
   CHECK(section(advised(advice, one_setting()), "each by itself") ==
-        R"(each by itself  accepts  models  subgraphs  link bytes  QPS  shared    work
-  A()                 1       1         -1      -3 KiB    -       -  +50.0%
-  B()                 1       1         +1      +4 KiB    -       -  -<0.1%
-  C()                 1       1          =           =    ?       ?  +<0.1%
-  D()                 1       1          =           =    -       -       =
-  E()                 1       1          =           =    -       -   +0.1%
+        R"(each by itself  accepts  models  subgraphs  link bytes  QPS at 100GiB/s  shared    work
+  A()                 1       1         -1      -3 KiB                -       -  +50.0%
+  B()                 1       1         +1      +4 KiB                -       -  -<0.1%
+  C()                 1       1          =           =                ?       ?  +<0.1%
+  D()                 1       1          =           =                -       -       =
+  E()                 1       1          =           =                -       -   +0.1%
 )");
   advice.now.flops.unknown = 2;
   CHECK(section(advised(advice, one_setting()), "each by itself").find("50.0%") ==

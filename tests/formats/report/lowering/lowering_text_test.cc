@@ -54,7 +54,7 @@ TEST_CASE("shapes that were pinned are listed with all their dims, each input on
   lowered.pin("a", {1, 3});
   lowered.pin("b", {1});
   lowered.pin("a", {1, 3});
-  CHECK(lowered.advice() == Texts{"shapes pinned as in the reference's run: "
+  CHECK(lowered.advice() == Texts{"open shapes set to those of the reference's run: "
                                   "a float32[N, 3] as [1, 3], b float32[N] as [1]"});
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("four pinned shapes are listed, and the others counted") {
   lowered.pin("d", {1, 1});
   lowered.pin("e", {1, 2});
   CHECK(lowered.advice() ==
-        Texts{"shapes pinned as in the reference's run: a float32[N, 3] as [1, 3], "
+        Texts{"open shapes set to those of the reference's run: a float32[N, 3] as [1, 3], "
               "b float32[N] as [1], c float32[M, ?] as [2, 4], d float32[N, 1] as [1, 1] "
               "and 1 more (lowering.json has all)"});
 }

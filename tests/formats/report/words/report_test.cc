@@ -111,21 +111,18 @@ TEST_CASE("the text report begins with the conclusion and ends with the notes") 
   CHECK(fits(text));
   CHECK(
       text ==
-      R"(m: 4 of 6 nodes (66.7%) and 100% of the known 608 FLOP on the accelerator, in 2 accelerator
-  partitions, with 1 on the CPU; not known: bytes of 1 value between partitions (give --dim
-  batch=SIZE)
-worth it: MAYBE: 66.7% of the nodes are on the accelerator; 2 round trips to the accelerator for 4
-  nodes, less than a call costs (50 nodes): --costs decides
+      R"(m: 4 of 6 nodes (66.7%) and 100% of the known 608 FLOP on the accelerator, in 2 accelerator partitions, with 1 on the CPU; not known: bytes of 1 value between partitions (give --dim batch=SIZE)
+worth it: MAYBE: 66.7% of the nodes are on the accelerator; 2 round trips to the accelerator for 4 nodes, less than a call costs (50 nodes): --costs decides
 
 support list    npu (npu.txt)
 subgraphs       3 (2 accelerator, 1 CPU)
 parameters      256 B, 100% of them read on the accelerator
-link            none was given: the column QPS is for 100GiB/s (--pcie-bw states yours)
+link            none was given: --pcie-bw states yours
 
-partition      on   nodes      in    out  parameters      work          QPS
-_run_on_acc_0  acc      3  128 B+  128 B       256 B  576 FLOP            ?
-_run_on_cpu_1  CPU      2  128 B+  128 B         0 B         ?            -
-_run_on_acc_2  acc      1   128 B  128 B         0 B   32 FLOP  838,860,800
+partition      on   nodes      in    out  parameters      work  QPS at 100GiB/s
+_run_on_acc_0  acc      3  128 B+  128 B       256 B  576 FLOP                ?
+_run_on_cpu_1  CPU      2  128 B+  128 B         0 B         ?                -
+_run_on_acc_2  acc      1   128 B  128 B         0 B   32 FLOP      838,860,800
 
 why 2 nodes are on the CPU
   1  the list does not have op "torch.foo"

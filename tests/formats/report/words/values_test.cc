@@ -262,7 +262,7 @@ TEST_CASE("a calibration tells its error, where several models show it, and each
   const std::vector<CalibratedModel> models = {{"a", 2000, 3}, {"b", 100, 0}};
   CHECK(calibration_text(calibration, models) ==
         "2,100 kernels of 2 models; the error is not known: that takes two models or more, each "
-        "predicted\n  from the others\n"
+        "predicted from the others\n"
         "\n"
         "model  kernels  unused  error\n"
         "a        2,000       3      -\n"
@@ -275,7 +275,7 @@ TEST_CASE("a calibration tells its error, where several models show it, and each
       LeftOutError{.node_factor = 1.4, .model_factors = {1.25, 1.05}, .model_factor = 1.15};
   CHECK(calibration_text(calibration, models)
             .starts_with("2,100 kernels of 2 models; typical error of a node 1.40x, of a model "
-                         "1.15x (each model predicted\n  from the others)\n"
+                         "1.15x (each model predicted from the others)\n"
                          "\n"
                          "model  kernels  unused  error\n"
                          "a        2,000       3  1.25x\n"

@@ -186,7 +186,7 @@ TEST_CASE("what tuning leaves open is said below the headline") {
         "latency 3 ms after 2 rounds, in round 1, all on the CPU 9 ms (3.00x); the placement "
         "repeats\n"
         "--place cost with these times gives the placement of round 2 (4 ms), not that of round 1: "
-        "the times\n  of its partitions do not add up from nodes");
+        "the times of its partitions do not add up from nodes");
   job.end = TuneEnd::budget;
   CHECK(headline_of(job) ==
         "latency 3 ms after 2 rounds, in round 1, all on the CPU 9 ms (3.00x); the budget is "
@@ -230,11 +230,11 @@ TEST_CASE("of wholes that were measured the fastest is the advice") {
         "the CPU alone           0       9 ms      8 ms\n");
   CHECK(wholes_of({{What::plan, 2, std::nullopt, 3500}, {What::greedy, 3, 4000, 3400}})
             .starts_with("measured as a whole, the plan takes 3.5 ms, predicted not known: it is "
-                         "not the fastest; all that the\n  lists accept takes 3.4 ms: split "
+                         "not the fastest; all that the lists accept takes 3.4 ms: split "
                          "without --place cost\n"));
   CHECK(wholes_of({{What::plan, 2, 3000, 3500}, {What::cpu, 0, 5000, 3000}})
             .starts_with("measured as a whole, the plan takes 3.5 ms, predicted 3 ms: it is not "
-                         "the fastest; the CPU alone\n  takes 3 ms: do not split this model for "
+                         "the fastest; the CPU alone takes 3 ms: do not split this model for "
                          "this accelerator\n"));
   // Of equals the plan stays.
   CHECK(wholes_of({{What::plan, 2, 3000, 3000}, {What::cpu, 0, 5000, 3000}})
