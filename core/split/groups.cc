@@ -438,7 +438,13 @@ namespace {
 class AccFinder {
  public:
   AccFinder(const Graph& graph, const Support& support)
-      : graph_(graph), found_{support.supported, support.reasons} {}
+      : graph_(graph), found_{support.supported, support.reasons}, mixed_(graph.node_count()) {
+    for (const NodeId node : graph.nodes()) {
+      const bool is_mixed = std::ranges::any_of(
+          graph.outputs(node), [&](ValueId value) { return !graph.value(value).is_tensor(); });
+      if (is_mixed) mixed_.insert(node);
+    }
+  }
 
   AccNodes run() && {
     for (const NodeId node : graph_.nodes()) {
@@ -450,13 +456,6 @@ class AccFinder {
   }
 
  private:
-  bool makes_only_tensors(NodeId node) const {
-    for (const ValueId value : graph_.outputs(node)) {
-      if (!graph_.value(value).is_tensor()) return false;
-    }
-    return true;
-  }
-
   void drop(NodeId node, ReasonCode code, NodeId because) {
     if (!found_.nodes.erase(node)) return;
     found_.reasons[node] = {.code = code, .because = because};
@@ -465,7 +464,7 @@ class AccFinder {
 
   // Drops the readers of a CPU node's non-tensor outputs.
   void drop_users_of(NodeId cpu) {
-    if (makes_only_tensors(cpu)) return;
+    if (!mixed_.contains(cpu)) return;
     for (const ValueId value : graph_.outputs(cpu)) {
       for (const NodeId user : graph_.users(value)) drop(user, ReasonCode::non_tensor_input, cpu);
     }
@@ -494,12 +493,13 @@ class AccFinder {
   // output.
   void drop_maker_of(ValueId value, NodeId reader) {
     const Value& read = graph_.value(value);
-    if (read.kind != ValueKind::node_output || makes_only_tensors(read.producer)) return;
-    drop(read.producer, ReasonCode::non_tensor_output, reader);
+    if (read.kind != ValueKind::node_output || index(read.producer) >= mixed_.bound()) return;
+    if (mixed_.contains(read.producer)) drop(read.producer, ReasonCode::non_tensor_output, reader);
   }
 
   const Graph& graph_;
   AccNodes found_;
+  NodeSet mixed_;             // nodes with an output that is no tensor
   std::vector<NodeId> left_;  // nodes outside the set, in the order in which they left it
 };
 
