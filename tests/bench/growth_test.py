@@ -400,7 +400,7 @@ def reduce(folder, n):
     onnx_chain(folder, n)
 
 
-@case("at a hub: packing for fewest bytes", "preview m.json -s l.txt --pack bytes", 1000)
+@case("at a hub: packing for fewest bytes", "preview m.json -s l.txt --pack bytes", 3000)
 def comb(folder, n):
     nodes, last = [], "x"
     for i in range(n):
