@@ -552,8 +552,12 @@ Status<Fault> convert(const OutputFolder& folder, const std::string& what, const
   const bool is_refused = has_ended && result->code == 1;
   std::vector<std::string> notes;
   if (has_ended && result->code == kSkipped) notes.emplace_back("--opset needs: pip install onnx");
-  print_error("ONNX cannot convert " + what + " to opset " + std::to_string(opset) + ": " +
-                  text_of(*result, folder),
+  const std::string why = text_of(*result, folder);
+  if (why.find("it has functions") != why.npos) {
+    notes.push_back("first cleave convert MODEL --opset " + std::to_string(opset) +
+                    " -o FILE, which writes their operators in their place; then split FILE");
+  }
+  print_error("ONNX cannot convert " + what + " to opset " + std::to_string(opset) + ": " + why,
               notes);
   return told(is_refused ? FaultCause::input : FaultCause::program);
 }

@@ -397,6 +397,15 @@ std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
   return value || !opset ? value : implied_attribute(graph, node, name);
 }
 
+bool may_have_unstated(const Graph& graph, NodeId node, std::string_view name,
+                       const OpFacts& facts) {
+  if (!facts.default_attribute) return false;
+  const std::string_view domain = graph.domain(node), op = graph.op(node);
+  const auto opset = imported_opset(graph, domain).value_or(0);
+  return facts.default_attribute(domain, op, opset, name).has_value() ||
+         (plain_domain(domain).empty() && find_row(op, name) != nullptr);
+}
+
 bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   const auto* list_a = std::get_if<std::vector<Literal>>(&a);
   const auto* list_b = std::get_if<std::vector<Literal>>(&b);

@@ -147,6 +147,10 @@ std::optional<AttributeValue> implied_attribute(const Graph& graph, NodeId node,
 std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
                                               std::string_view name, const OpFacts& facts);
 
+// Whether a node of this one's op may have a value of the attribute without stating it.
+bool may_have_unstated(const Graph& graph, NodeId node, std::string_view name,
+                       const OpFacts& facts);
+
 // Integers compare with reals as numbers, exactly: 1 equals 1.0, and 2^53 + 1 is not 2^53.
 bool equal_values(const AttributeValue& a, const AttributeValue& b);
 

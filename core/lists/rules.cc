@@ -408,21 +408,33 @@ RuleFilter::RuleFilter(const std::vector<Rule>& rules, const RuleIndices& of_op)
     }
     std::set<std::string> keys;
     for (const AttributeValue& value : condition->wanted.one_of) keys.insert(value_key(value));
-    ByValue& by_value = by_attribute_[condition->name];
-    for (const std::string& key : keys) by_value[key].push_back(i);
+    const auto [attribute, is_new] = by_attribute_.try_emplace(condition->name);
+    if (is_new) unstated_.push_back(condition->name);
+    for (const std::string& key : keys) attribute->second[key].push_back(i);
   }
+}
+
+void RuleFilter::keep_defaults(const Graph& graph, NodeId node, const OpFacts& facts) {
+  std::erase_if(unstated_, [&](const std::string& name) {
+    return !may_have_unstated(graph, node, name, facts);
+  });
 }
 
 RuleIndices RuleFilter::candidates(const Graph& graph, NodeId node, const OpFacts& facts) const {
   RuleIndices found = others_;
-  for (const auto& [name, by_value] : by_attribute_) {
+  const auto look_up = [&](std::string_view name) {
+    const auto by_value = by_attribute_.find(name);
+    if (by_value == by_attribute_.end()) return;
     const auto value = attribute_value(graph, node, name, facts);
-    if (!value) continue;
-    const auto rules = by_value.find(value_key(*value));
-    if (rules == by_value.end()) continue;
-    found.insert(found.end(), rules->second.begin(), rules->second.end());
+    if (!value) return;
+    const auto rules = by_value->second.find(value_key(*value));
+    if (rules != by_value->second.end()) append(found, rules->second);
+  };
+  for (const Attribute& stated : graph.attributes(node)) look_up(graph.text(stated.name));
+  for (const std::string& name : unstated_) {
+    if (find_attribute(graph, node, name) == nullptr) look_up(name);
   }
-  if (found.size() > others_.size()) std::ranges::sort(found);
+  if (found.size() > others_.size()) sort_unique(found);
   return found;
 }
 

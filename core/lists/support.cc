@@ -476,7 +476,11 @@ class Matcher {
     const auto [found, is_new] = rules_.try_emplace(key);
     if (is_new) {
       for (const RuleIndex& list : lists_) {
-        found->second.push_back(list.rules_of(graph_.domain(node), graph_.op(node)));
+        OpRules& rules =
+            found->second.emplace_back(list.rules_of(graph_.domain(node), graph_.op(node)));
+        for (NamedRules* const named : {&rules.allow, &rules.deny}) {
+          if (named->filter) named->filter->keep_defaults(graph_, node, facts_);
+        }
       }
     }
     return found->second;
@@ -556,6 +560,24 @@ std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
       const Reason reason = matcher.judge_alone(inner).reason;
       if (reason.code != ReasonCode::none) refused.emplace_back(inner, reason);
     }
+  }
+  return refused;
+}
+
+bool meet_constants(std::span<const SupportList> lists) {
+  return std::ranges::all_of(lists,
+                             [](const SupportList& list) { return list.view == GraphView::model; });
+}
+
+std::vector<NodeId> refused_constants(const Graph& graph, std::span<const SupportList> lists,
+                                      const OpFacts& facts) {
+  std::vector<NodeId> refused;
+  if (graph.constants().empty() || !meet_constants(lists)) return refused;
+  Matcher matcher(graph, lists, facts);
+  for (const NodeId node : graph.constants()) {
+    if (matcher.checks() > most_rule_checks(graph)) break;
+    if (graph.operands(node).empty()) continue;  // states its value
+    if (matcher.judge_alone(node).reason.code != ReasonCode::none) refused.push_back(node);
   }
   return refused;
 }

@@ -574,13 +574,18 @@ class RuleFilter {
   // `of_op`: indices of rules for one op, ascending. Linear in the values that these rules list.
   RuleFilter(const std::vector<Rule>& rules, const RuleIndices& of_op);
 
+  // Leaves out attributes that only a node that states them has: `node` is any of the op. A node is
+  // then looked at in time linear in what it states, however many attributes the rules name.
+  void keep_defaults(const Graph& graph, NodeId node, const OpFacts& facts);
+
   // The rules of `of_op` that may hold for the node, ascending; the others do not hold.
   RuleIndices candidates(const Graph& graph, NodeId node, const OpFacts& facts) const;
 
  private:
   using ByValue = std::unordered_map<std::string, RuleIndices>;
 
-  std::map<std::string, ByValue> by_attribute_;
+  std::map<std::string, ByValue, std::less<>> by_attribute_;
+  std::vector<std::string> unstated_;  // attributes that a node may have without stating them
   RuleIndices others_;
 };
 
@@ -838,11 +843,22 @@ std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node
                                                  std::span<const SupportList> lists,
                                                  const OpFacts& facts);
 
+// False for lists about the runtime's graph: a runtime computes constants before it asks.
+bool meet_constants(std::span<const SupportList> lists);
+
+// Constants that are computed by operators which the lists refuse, in model order. As linear as
+// match_support; ends early, with those found so far, beyond most_rule_checks().
+std::vector<NodeId> refused_constants(const Graph& graph, std::span<const SupportList> lists,
+                                      const OpFacts& facts);
+
 // A limit on the work of matching. A list may have thousands of rules for one op, which must be
 // checked one by one on each node of the op, unless they ask for an attribute's value.
 
-// The most checks in one split, a few seconds of work: of a rule on a node, and of a term of its `where`.
-inline constexpr std::uint64_t kMostRuleChecks = 100'000'000;
+// The most checks in one split, of a rule on a node and of a term of its `where`: a second of work, or a
+// thousand for each node of a large graph.
+inline std::uint64_t most_rule_checks(const Graph& graph) {
+  return std::min<std::uint64_t>(10'000'000 + 1000 * std::uint64_t{graph.node_count()}, 100'000'000);
+}
 
 // The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`
 // times. Steps of the search for patterns count as checks.

@@ -650,7 +650,7 @@ class Grouping {
     const bool is_accepted = supported_.contains(node);
     std::optional<Support> verdict;
     if (!is_accepted)
-      verdict = match_support_within(body.graph, lists_, body.facts, kMostRuleChecks);
+      verdict = match_support_within(body.graph, lists_, body.facts, most_rule_checks(body.graph));
     PerValue<Made> made_in(body.graph.value_count());
     const Made read = latest(graph_, node, made_in_);
     for (const ValueId input : body.graph.inputs()) made_in[input] = read;

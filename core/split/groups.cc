@@ -439,7 +439,14 @@ namespace {
 class AccFinder {
  public:
   AccFinder(const Graph& graph, const Support& support, const NodeSet* sizes)
-      : graph_(graph), sizes_(sizes), found_{support.supported, support.reasons} {}
+      : graph_(graph), found_{support.supported, support.reasons}, mixed_(graph.node_count()) {
+    for (const NodeId node : graph.nodes()) {
+      if (sizes != nullptr && sizes->contains(node)) continue;
+      const bool is_mixed = std::ranges::any_of(
+          graph.outputs(node), [&](ValueId value) { return !graph.value(value).is_tensor(); });
+      if (is_mixed) mixed_.insert(node);
+    }
+  }
 
   AccNodes run() && {
     for (const NodeId node : graph_.nodes()) {
@@ -451,15 +458,6 @@ class AccFinder {
   }
 
  private:
-  // Or sizes that the host has.
-  bool makes_only_tensors(NodeId node) const {
-    if (sizes_ != nullptr && graph_.nodes().contains(node) && sizes_->contains(node)) return true;
-    for (const ValueId value : graph_.outputs(node)) {
-      if (!graph_.value(value).is_tensor()) return false;
-    }
-    return true;
-  }
-
   void drop(NodeId node, ReasonCode code, NodeId because) {
     if (!found_.nodes.erase(node)) return;
     found_.reasons[node] = {.code = code, .because = because};
@@ -468,7 +466,7 @@ class AccFinder {
 
   // Drops the readers of a CPU node's non-tensor outputs.
   void drop_users_of(NodeId cpu) {
-    if (makes_only_tensors(cpu)) return;
+    if (!mixed_.contains(cpu)) return;
     for (const ValueId value : graph_.outputs(cpu)) {
       for (const NodeId user : graph_.users(value)) drop(user, ReasonCode::non_tensor_input, cpu);
     }
@@ -497,13 +495,13 @@ class AccFinder {
   // output.
   void drop_maker_of(ValueId value, NodeId reader) {
     const Value& read = graph_.value(value);
-    if (read.kind != ValueKind::node_output || makes_only_tensors(read.producer)) return;
-    drop(read.producer, ReasonCode::non_tensor_output, reader);
+    if (read.kind != ValueKind::node_output || index(read.producer) >= mixed_.bound()) return;
+    if (mixed_.contains(read.producer)) drop(read.producer, ReasonCode::non_tensor_output, reader);
   }
 
   const Graph& graph_;
-  const NodeSet* const sizes_;
   AccNodes found_;
+  NodeSet mixed_;  // nodes with an output that is no tensor, nor a size that the host has
   std::vector<NodeId> left_;  // nodes outside the set, in the order in which they left it
 };
 

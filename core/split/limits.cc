@@ -73,7 +73,7 @@ class GrowingPiece {
     for (const NodeId node : units_.nodes(unit)) {
       seen_.clear();
       for (const Operand& operand : graph_.operands(node)) {
-        if (seen_.insert(operand.value).second) add_read(operand.value, node, place);
+        if (seen_.insert(operand.value).second) add_read(operand.value, place);
       }
       ++place;
     }
@@ -128,7 +128,7 @@ class GrowingPiece {
     return made.leaves ? made.bytes : 2 * made.bytes;
   }
 
-  void add_read(ValueId value, NodeId reader, std::size_t place) {
+  void add_read(ValueId value, std::size_t place) {
     const Value& record = graph_.value(value);
     if (record.kind == ValueKind::parameter) {
       if (taken_.insert(value).second) {
@@ -143,11 +143,8 @@ class GrowingPiece {
       border_bytes_ += value_bytes(graph_, value).value_or(0);
       return;
     }
-    const auto times = std::ranges::count(graph_.users(value), reader);
     Made& made = found->second;
-    const auto left = made.readers_within - static_cast<std::uint32_t>(times);
-    made.readers_within = left;
-    if (left > 0) return;
+    if (--made.readers_within > 0) return;
     crossing_bytes_ -= crossing_of(made);
     if (made.leaves) return;
     --counts_[PartLimit::outputs];
@@ -217,7 +214,7 @@ class Limiter {
 
   // Of some of the units, which are in an order of execution.
   LimitedCounts counts_of(const Units& units, std::size_t begin, std::size_t end) const {
-    GrowingPiece piece(graph_, units_, merged_.subgraphs, limits_.limits);
+    GrowingPiece piece(graph_, units_, merged_.subgraphs, growing_limits_);
     for (std::size_t i = begin; i < end; ++i) piece.add(units[i]);
     LimitedCounts counts = piece.counts();
     if (limits_.limits[PartLimit::activation_bytes]) {
@@ -1114,14 +1111,43 @@ std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
 //                                             the later one when a reader is late
 //
 // What is fixed: a unit with a reader between the two is early, one that reads from between is late, and
-// no unit is before another that it reads.
+// no unit is before another that it reads. What follows from that is fixed, too, and is not in the network:
+// mostly it is nearly all of the pair.
 
 namespace {
 
-// A pair that gave units away may give its neighbour something to gain; each sweep only moves on what the one
-// before has moved. How many graphs are settled after fewer was not measured.
-constexpr int kMostSweeps = 4;
+// A pair that gave units away may give its neighbour something to gain. Where places are as good as each other,
+// sweeps take the late one and then the early one again: so units come from one subgraph to another across
+// those between, where each single step gains nothing. How many graphs are settled after fewer was not measured.
+constexpr int kMostRounds = 6;
 constexpr std::uint32_t kNoUnit = 0xffffffff;
+
+// The network of a pair. Of cuts that cost the same, the one with most on the preferred side is taken.
+class PairCut {
+ public:
+  explicit PairCut(bool prefers_late) : prefers_late_(prefers_late) {}
+  std::uint32_t add_node() { return cut_.add_node(); }
+  // To pay where the node is late, where it is early, and where two nodes are early and late.
+  void add_early(std::uint32_t node, double cost) {
+    prefers_late_ ? cut_.add_sink_arc(node, cost) : cut_.add_source_arc(node, cost);
+  }
+  void add_late(std::uint32_t node, double cost) {
+    prefers_late_ ? cut_.add_source_arc(node, cost) : cut_.add_sink_arc(node, cost);
+  }
+  void add_arc(std::uint32_t early, std::uint32_t late, double cost) {
+    prefers_late_ ? cut_.add_arc(late, early, cost) : cut_.add_arc(early, late, cost);
+  }
+  // Which nodes are early.
+  std::vector<bool> solve() && {
+    std::vector<bool> is_early = std::move(cut_).solve();
+    if (prefers_late_) is_early.flip();
+    return is_early;
+  }
+
+ private:
+  bool prefers_late_;
+  MinCut cut_;
+};
 
 class Packing {
  public:
@@ -1141,17 +1167,41 @@ class Packing {
   }
 
   PackedSubgraphs pack() && {
-    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
-      bool has_moved = false;
-      for (std::uint32_t early = 0; early + 2 < subgraphs_.count(); ++early) {
-        if (is_acc(early) && is_acc(early + 2)) has_moved = pack_pair(early) || has_moved;
-      }
-      if (!has_moved) break;
+    const Subgraphs before = subgraphs_;
+    settle();
+    double saved = -1;
+    for (int round = 0; round < kMostRounds && saved_ > saved; ++round) {
+      saved = saved_;
+      sweep(true);
+      settle();
     }
-    return {std::move(subgraphs_), moved_};
+    if (saved_ <= 0) return {before, 0};
+    std::size_t moved = 0;
+    for (const NodeId node : graph_.nodes()) {
+      moved += subgraphs_.subgraph_of[node] == before.subgraph_of[node] ? 0 : 1;
+    }
+    return {std::move(subgraphs_), moved};
   }
 
  private:
+  // Until no unit moves.
+  void settle() {
+    int sweeps = 0;
+    while (sweep(false) && ++sweeps < kMostRounds) continue;
+  }
+
+  // In the direction in which units go, so that one sweep may take them all the way. Whether any moved.
+  bool sweep(bool to_late) {
+    const auto count = static_cast<std::uint32_t>(subgraphs_.count());
+    bool has_moved = false;
+    for (std::uint32_t i = 0; i + 2 < count; ++i) {
+      const std::uint32_t early = to_late ? i : count - 3 - i;
+      if (!is_acc(early) || !is_acc(early + 2)) continue;
+      has_moved = pack_pair(early, to_late) || has_moved;
+    }
+    return has_moved;
+  }
+
   bool is_acc(std::uint32_t part) const { return subgraphs_.devices[part] == Device::acc; }
   std::uint32_t part_of(std::uint32_t unit) const {
     return index(subgraphs_.subgraph_of[units_.first(unit)]);
@@ -1161,6 +1211,7 @@ class Packing {
     std::uint32_t early, late;                        // subgraphs
     std::vector<std::uint32_t> units;                 // ascending
     std::vector<bool> is_fixed_early, is_fixed_late;  // by position
+    bool is_free(std::uint32_t at) const { return !is_fixed_early[at] && !is_fixed_late[at]; }
   };
 
   Pair pair_of(std::uint32_t early) {
@@ -1181,22 +1232,47 @@ class Packing {
     }
   }
 
-  // The order of the units of a pair, as arcs that no cut goes through, and which of them are fixed by
-  // what is between.
-  void add_order(Pair& pair, MinCut& cut) const {
+  // Finds which units are fixed by what is between, and by other units that are.
+  void fix(Pair& pair) const {
     const std::uint32_t between = pair.early + 1;
     for (const std::uint32_t unit : members_[between]) {
       each_later(unit, [&](std::uint32_t later) {
         if (place_[later] != kNoUnit) pair.is_fixed_late[place_[later]] = true;
       });
     }
+    const auto count = static_cast<std::uint32_t>(pair.units.size());
+    bool has_changed = true;
+    const auto set = [&](std::vector<bool>& fixed, std::uint32_t at) {
+      if (!fixed[at]) has_changed = fixed[at] = true;
+    };
+    // Two rounds, but for units that are numbered before others that they read.
+    while (std::exchange(has_changed, false)) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        each_later(pair.units[i], [&](std::uint32_t later) {
+          const std::uint32_t reader = place_[later];
+          if (reader != kNoUnit && pair.is_fixed_late[i]) set(pair.is_fixed_late, reader);
+        });
+        const std::uint32_t at = count - 1 - i;
+        each_later(pair.units[at], [&](std::uint32_t later) {
+          const std::uint32_t reader = place_[later];
+          const bool is_early =
+              reader == kNoUnit ? part_of(later) == between : bool{pair.is_fixed_early[reader]};
+          if (is_early) set(pair.is_fixed_early, at);
+        });
+      }
+    }
+  }
+
+  // The order of the units that are not fixed, as arcs that no cut goes through: a reader in the earlier
+  // subgraph needs its maker there.
+  void add_order(const Pair& pair, PairCut& cut) const {
     for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
-      const std::uint32_t unit = pair.units[at];
-      each_later(unit, [&](std::uint32_t later) {
-        if (later == unit) return;
-        if (part_of(later) == between) pair.is_fixed_early[at] = true;
-        // A reader in the earlier subgraph needs its maker there.
-        if (place_[later] != kNoUnit) cut.add_arc(place_[later], at, kUncut);
+      if (!pair.is_free(at)) continue;
+      each_later(pair.units[at], [&](std::uint32_t later) {
+        const std::uint32_t reader = place_[later];
+        if (reader != kNoUnit && reader != at && pair.is_free(reader)) {
+          cut.add_arc(reader, at, kUncut);
+        }
       });
     }
   }
@@ -1223,7 +1299,7 @@ class Packing {
 
   // A value that a unit of the pair makes: entering the later subgraph costs its bytes, and so does
   // leaving the earlier one, unless it leaves that anyhow.
-  void add_made(const Pair& pair, MinCut& cut) {
+  void add_made(const Pair& pair, PairCut& cut) {
     for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
       for (const NodeId node : units_.nodes(pair.units[at])) {
         for (const ValueId value : graph_.outputs(node)) {
@@ -1232,19 +1308,29 @@ class Packing {
           const Reads reads = reads_of(value);
           if (reads.readers.empty()) continue;
           const double cost = static_cast<double>(*bytes) * (reads.leaves ? 1 : 2);
-          const std::uint32_t gate = cut.add_node();
-          cut.add_arc(at, gate, cost);
-          for (const std::uint32_t reader : reads.readers) {
-            if (reader != at) cut.add_arc(gate, reader, kUncut);
-          }
           costs_.push_back({cost, at, reads.readers});
+          const auto is_late = [&](std::uint32_t reader) { return pair.is_fixed_late[reader]; };
+          if (is_late(at)) continue;
+          if (std::ranges::any_of(reads.readers, is_late)) {
+            if (pair.is_free(at)) cut.add_late(at, cost);
+            continue;
+          }
+          const std::uint32_t gate = cut.add_node();
+          if (pair.is_free(at)) {
+            cut.add_arc(at, gate, cost);
+          } else {
+            cut.add_early(gate, cost);
+          }
+          for (const std::uint32_t reader : reads.readers) {
+            if (reader != at && pair.is_free(reader)) cut.add_arc(gate, reader, kUncut);
+          }
         }
       }
     }
   }
 
   // A value from outside costs its bytes for each of the two subgraphs that reads it.
-  void add_entering(const Pair& pair, MinCut& cut) {
+  void add_entering(const Pair& pair, PairCut& cut) {
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> readers;  // by value
     std::vector<ValueId> values;                                            // in order of first use
     for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
@@ -1266,15 +1352,20 @@ class Packing {
       const auto bytes = value_bytes(graph_, value);
       if (!bytes || *bytes == 0) continue;
       const auto cost = static_cast<double>(*bytes);
-      const std::uint32_t early = cut.add_node(), late = cut.add_node();
-      cut.add_sink_arc(early, cost);
-      cut.add_source_arc(late, cost);
       const auto& list = readers[index(value)];
+      costs_.push_back({cost, kNoUnit, list});
+      const auto is_in = [](const std::vector<bool>& fixed) {
+        return [&fixed](std::uint32_t at) -> bool { return fixed[at]; };
+      };
+      // Where a fixed unit reads it, it enters in any case.
+      const std::uint32_t early = cut.add_node(), late = cut.add_node();
+      if (std::ranges::none_of(list, is_in(pair.is_fixed_early))) cut.add_late(early, cost);
+      if (std::ranges::none_of(list, is_in(pair.is_fixed_late))) cut.add_early(late, cost);
       for (const std::uint32_t reader : list) {
+        if (!pair.is_free(reader)) continue;
         cut.add_arc(reader, early, kUncut);
         cut.add_arc(late, reader, kUncut);
       }
-      costs_.push_back({cost, kNoUnit, list});
     }
   }
 
@@ -1294,26 +1385,27 @@ class Packing {
     return bytes;
   }
 
-  bool pack_pair(std::uint32_t early) {
+  bool pack_pair(std::uint32_t early, bool prefers_late) {
     Pair pair = pair_of(early);
-    MinCut cut;
+    PairCut cut(prefers_late);
     for (std::size_t i = 0; i < pair.units.size(); ++i) cut.add_node();
     costs_.clear();
+    fix(pair);
     add_order(pair, cut);
     add_made(pair, cut);
     add_entering(pair, cut);
-    double total = 1;  // more than all that a cut may take
-    for (const Cost& cost : costs_) total += 2 * cost.bytes;
-    for (std::uint32_t at = 0; at < pair.units.size(); ++at) {
-      if (pair.is_fixed_early[at]) cut.add_source_arc(at, total);
-      if (pair.is_fixed_late[at]) cut.add_sink_arc(at, total);
-    }
     std::vector<bool> now(pair.units.size());
     for (std::uint32_t at = 0; at < now.size(); ++at) now[at] = part_of(pair.units[at]) == early;
     std::vector<bool> made = std::move(cut).solve();
     made.resize(pair.units.size());
+    for (std::uint32_t at = 0; at < made.size(); ++at) {
+      if (!pair.is_free(at)) made[at] = pair.is_fixed_early[at];
+    }
     for (const std::uint32_t unit : pair.units) place_[unit] = kNoUnit;
-    return bytes_of(made) < bytes_of(now) && may_be(pair, made) && move(pair, now, made);
+    const double saved = bytes_of(now) - bytes_of(made);
+    if (saved < 0 || made == now || !may_be(pair, made) || !move(pair, now, made)) return false;
+    saved_ += saved;
+    return true;
   }
 
   // Whether both subgraphs stay large enough.
@@ -1345,7 +1437,6 @@ class Packing {
     late.clear();
     for (std::uint32_t at = 0; at < after.size(); ++at) {
       (after[at] ? early : late).push_back(pair.units[at]);
-      if (before[at] != after[at]) moved_ += units_.nodes(pair.units[at]).size();
     }
     return true;
   }
@@ -1374,7 +1465,7 @@ class Packing {
   std::vector<std::uint32_t> place_;                 // by unit: its position in the pair
   std::vector<Cost> costs_;                          // of the pair
   std::optional<PartCounts> counts_;                 // when there are limits
-  std::size_t moved_ = 0;
+  double saved_ = 0;                                 // bytes
 };
 
 }  // namespace

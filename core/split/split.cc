@@ -898,12 +898,13 @@ bool asks_for_latency(const SplitOptions& options) {
 
 Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> lists,
                                const OpFacts& facts) {
-  auto support = match_support_within(graph, lists, facts, kMostRuleChecks);
+  const std::uint64_t most = most_rule_checks(graph);
+  auto support = match_support_within(graph, lists, facts, most);
   if (support) return *std::move(support);
   return Error{.message =
                    "rules of the support lists, and terms of their \"where\", would be held "
                    "against nodes more than " +
-                   std::to_string(kMostRuleChecks) + " times, the most that is done",
+                   std::to_string(most) + " times, the most that is done",
                .notes = {"too many rules are for the same op: give rules by the values of an "
                          "attribute, or fewer rules"}};
 }

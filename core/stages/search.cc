@@ -330,6 +330,10 @@ double power(double base, unsigned exponent) {
 // A function close enough to e^-x for annealing, and the same on every machine.
 double decay(double x) { return 1 / (1 + x * (1 + x * (0.5 + x * (1.0 / 6 + x / 24)))); }
 
+// A group that reads most of the others takes as long to move as they do together: a round ends when its
+// moves have met this many edges and nets each. Groups of models have some 10.
+constexpr std::uint64_t kMostStepsAMove = 64;
+
 class Annealing {
  public:
   Annealing(const Instance& instance, const SearchOptions& options, Random& random)
@@ -415,6 +419,7 @@ Candidate Annealing::run(const Candidate& start, std::vector<double> reserve, co
   }
   Candidate best;
   best.kind_of_stage = start.kind_of_stage;
+  std::uint64_t steps_left = kMostStepsAMove * round.moves;
   for (std::uint64_t move = 0; move < round.moves; ++move) {
     // So rarely that asking for the time costs nothing beside the moves, and so often that a limit
     // of seconds holds.
@@ -427,6 +432,11 @@ Candidate Annealing::run(const Candidate& start, std::vector<double> reserve, co
     // Not down to 0, since the temperature divides.
     const double temperature = round.temperature * (1 - done) + 1e-4;
     const std::uint32_t group = pick_group(state);
+    const std::size_t steps = instance_.nets_of.of(group).size() +
+                              instance_.predecessors.of(group).size() +
+                              instance_.successors.of(group).size();
+    if (steps > steps_left) break;
+    steps_left -= steps;
     const std::uint32_t to = pick_stage(state, group);
     if (to == kNoItem) continue;
     const std::uint32_t from = state.stage_of(group);

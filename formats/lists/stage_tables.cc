@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -326,7 +327,7 @@ class MapResolver {
 
   Loaded<Assignment> resolve() {
     find_nodes();
-    for (const std::uint32_t entry : patterns_) apply_pattern(entry);
+    if (!patterns_.empty()) apply_patterns();
     if (!options_.fallback) name_missing();
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     return assign();
@@ -361,26 +362,38 @@ class MapResolver {
 
   static constexpr std::string_view kScope = "scope:";
 
-  static bool is_pattern(std::string_view key) { return key.starts_with(kScope) || is_glob(key); }
+  static bool is_scope(std::string_view key) { return key.starts_with(kScope); }
+  static bool is_pattern(std::string_view key) { return is_scope(key) || is_glob(key); }
 
-  bool fits(std::string_view key, NodeId node) const {
-    if (!key.starts_with(kScope)) return glob_match(key, graph_.node(node).name);
-    return is_inside(scope_of(graph_, node), key.substr(kScope.size()));
-  }
-
-  // Nodes that have a part keep it.
-  void apply_pattern(std::uint32_t entry) {
-    const std::string_view key = entries_[entry].node;
-    bool is_met = false;
-    for (const NodeId node : graph_.nodes()) {
-      if (!fits(key, node)) continue;
-      is_met = true;
-      if (entry_of_[node] == kUnmapped) entry_of_[node] = entry;
+  // Nodes that have a part keep it; of several patterns the first counts.
+  void apply_patterns() {
+    GlobSet globs;
+    std::vector<std::uint32_t> scopes;
+    for (const std::uint32_t i : patterns_) {
+      const std::string_view key = entries_[i].node;
+      if (is_scope(key)) {
+        scopes.push_back(i);
+      } else {
+        globs.add(key, i);
+      }
     }
-    if (is_met || !unknown_.shows_next()) return;
-    faults_.error(entries_[entry].offset, key.starts_with(kScope)
-                                              ? "no node is in " + escaped_in_quotes(key)
-                                              : "no node's name is like " + escaped_in_quotes(key));
+    std::vector<bool> is_met(entries_.size());
+    for (const NodeId node : graph_.nodes()) {
+      std::vector<std::uint32_t> found = globs.matches(graph_.node(node).name);
+      std::ranges::copy_if(scopes, std::back_inserter(found), [&](std::uint32_t i) {
+        const std::string_view key = entries_[i].node;
+        return is_inside(scope_of(graph_, node), key.substr(kScope.size()));
+      });
+      for (const std::uint32_t i : found) is_met[i] = true;
+      if (found.empty() || entry_of_[node] != kUnmapped) continue;
+      entry_of_[node] = *std::ranges::min_element(found);
+    }
+    for (const std::uint32_t i : patterns_) {
+      if (is_met[i] || !unknown_.shows_next()) continue;
+      const std::string_view key = entries_[i].node;
+      const std::string what = is_scope(key) ? "no node is in " : "no node's name is like ";
+      faults_.error(entries_[i].offset, what + escaped_in_quotes(key));
+    }
   }
 
   std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }

@@ -310,6 +310,7 @@ std::vector<std::string> idle_denials(const Graph& graph, const SupportList& lis
     look_at(node);
     for (const NodeId inner : graph.body_nodes(node)) look_at(inner);
   }
+  for (const NodeId constant : graph.constants()) look_at(constant);
   // A text is two rules, of which one will do.
   std::set<std::string> done;
   std::vector<std::string> idle;

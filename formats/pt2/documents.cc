@@ -395,8 +395,14 @@ class PartDocument {
   void gather() {
     for (const std::uint32_t value : part_.lifted_inputs) {
       const Pt2Input& input = program_.inputs[program_.values[value].input];
-      add_input(value, std::string(program_.text_of(input.argument)),
-                std::string(program_.text_of(input.spec)));
+      std::string spec(program_.text_of(input.spec));
+      if (const auto first = part_.first_names.find(value); first != part_.first_names.end()) {
+        const std::string own = json_string(input.target);
+        if (const std::size_t at = spec.rfind(own); at != spec.npos) {
+          spec.replace(at, own.size(), json_string(first->second));
+        }
+      }
+      add_input(value, std::string(program_.text_of(input.argument)), std::move(spec));
     }
     for (const std::uint32_t value : part_.inputs) {
       const std::string argument = argument_of(program_.values[value]);

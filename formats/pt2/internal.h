@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -233,9 +234,11 @@ std::string_view innermost_scope(std::string_view stack);
 
 struct Pt2Part {
   PartId part;
-  std::vector<std::uint32_t> nodes;             // of the program, in order, with repeated ones
-  std::vector<std::uint32_t> repeated;          // of these, in order
-  std::vector<std::uint32_t> lifted_inputs;     // values in its archive
+  std::vector<std::uint32_t> nodes;          // of the program, in order, with repeated ones
+  std::vector<std::uint32_t> repeated;       // of these, in order
+  std::vector<std::uint32_t> lifted_inputs;  // values in its archive
+  // Of these, tied parameters that the program reads by a later name: the first one, which torch gives them.
+  std::map<std::uint32_t, std::string_view> first_names;
   std::vector<std::uint32_t> inputs;            // values that the caller passes
   std::vector<std::uint32_t> native_mutations;  // outputs of the program, by number
   std::vector<std::uint32_t> outputs;           // values that the caller receives

@@ -512,13 +512,42 @@ class SplitPlanner {
         const bool is_own = is_from_archive(value) && !held_.contains(value);
         (is_own ? plan.lifted_inputs : plan.inputs).push_back(value);
       }
+      name_tied(plan);
     }
+  }
+
+  void name_tied(Pt2Part& plan) {
+    if (!plan.native_mutations.empty()) return;  // they are by name
+    std::set<std::uint32_t> taken(plan.lifted_inputs.begin(), plan.lifted_inputs.end());
+    for (const std::uint32_t value : plan.lifted_inputs) {
+      const Pt2Input* const first = first_tied(*input_of(value));
+      if (first != nullptr && taken.insert(first->value).second) {
+        plan.first_names.emplace(value, first->target);
+      }
+    }
+  }
+
+  // The first parameter of the signature with the same data; null for what is none, or has none there.
+  const Pt2Input* first_tied(const Pt2Input& input) {
+    const auto entry_of = [&](const Pt2Input& one) {
+      const bool is_parameter = one.kind == Pt2InputKind::parameter;
+      return is_parameter ? model_.archive.weights.find(one.target) : nullptr;
+    };
+    for (; tied_end_ < program_.inputs.size(); ++tied_end_) {
+      const Pt2Input& one = program_.inputs[tied_end_];
+      if (const Pt2Entry* const entry = entry_of(one)) first_of_.try_emplace(entry->config, &one);
+    }
+    const Pt2Entry* const entry = entry_of(input);
+    return entry == nullptr ? nullptr : first_of_.at(entry->config);
   }
 
   const Pt2Model& model_;
   const Pt2Program& program_;
   const Pt2Effects& effects_;
   const Partition& partition_;
+  std::unordered_map<std::string_view, const Pt2Input*>
+      first_of_;              // by the data's entry, of inputs
+  std::size_t tied_end_ = 0;  // before this one
   Error error_;
   bool is_piece_ = false;                           // some nodes are in no part
   std::vector<PartId> part_of_;                     // by node
@@ -715,14 +744,17 @@ class ArchivePieces {
 
   // `lifted` are the numbers of the values whose data the model contains.
   void add_model(std::string_view name, const std::string& document,
-                 const std::vector<std::uint32_t>& lifted, const Pt2Record* sample_inputs) {
+                 const std::vector<std::uint32_t>& lifted, const Pt2Record* sample_inputs,
+                 const std::map<std::uint32_t, std::string_view>& first_names = {}) {
     std::string weights, constants;
     std::unordered_set<std::string_view> seen;
     for (const std::uint32_t value : lifted) {
       const Pt2Input& input = model_.program.inputs[model_.program.values[value].input];
       if (!seen.insert(input.target).second) continue;
-      if (!add_entry(model_.archive.weights, kWeights, input.target, weights)) {
-        add_entry(model_.archive.constants, kConstants, input.target, constants);
+      const auto first = first_names.find(value);
+      const std::string_view called = first == first_names.end() ? input.target : first->second;
+      if (!add_entry(model_.archive.weights, kWeights, input.target, called, weights)) {
+        add_entry(model_.archive.constants, kConstants, input.target, called, constants);
       }
     }
     const std::string stem(name);
@@ -749,11 +781,11 @@ class ArchivePieces {
  private:
   // False when the table has no such entry.
   bool add_entry(const Pt2Table& table, std::string_view folder, std::string_view target,
-                 std::string& config) {
+                 std::string_view called, std::string& config) {
     const Pt2Entry* const entry = table.find(target);
     if (entry == nullptr) return false;
     if (!config.empty()) config += ", ";
-    config += json_string(entry->name) + ": " + entry->config;
+    config += json_string(called) + ": " + entry->config;
     const Pt2Record& record = table.records[entry->record];
     const std::string path = std::string(folder) + record.path;
     if (left_out_.contains(path)) return true;
@@ -833,7 +865,8 @@ class Pt2Writer {
       const Pt2Part& part = plan.parts[i];
       const std::size_t number = index(part.part);
       ArchivePieces archive(model_, modules_[number]);
-      archive.add_model(kMainModel, pt2_part_document(model_, part), part.lifted_inputs, nullptr);
+      archive.add_model(kMainModel, pt2_part_document(model_, part), part.lifted_inputs, nullptr,
+                        part.first_names);
       auto done = write_archive(std::move(archive), written_.part_files[number]);
       if (!done) faults[i] = std::move(done).error();
       return !faults[i];
@@ -856,7 +889,7 @@ class Pt2Writer {
     add_root(archive, plan);
     for (const Pt2Part& part : plan.parts) {
       archive.add_model(modules_[index(part.part)], pt2_part_document(model_, part),
-                        part.lifted_inputs, nullptr);
+                        part.lifted_inputs, nullptr, part.first_names);
     }
     return write_archive(std::move(archive), std::string(kBundleFile));
   }
@@ -937,7 +970,8 @@ Result<Pt2PieceValues, Fault> write_pt2_piece(const LoadedModel& model, const Pa
     }
   }
   ArchivePieces archive(source, module_names(piece.names).front());
-  archive.add_model(kMainModel, pt2_part_document(source, part), part.lifted_inputs, nullptr);
+  archive.add_model(kMainModel, pt2_part_document(source, part), part.lifted_inputs, nullptr,
+                    part.first_names);
   auto written = write_pieces(std::move(archive).finish(), byte_sources(model), output);
   if (!written) return std::move(written).error();
   return Pt2PieceValues{std::move(part.inputs), std::move(part.outputs)};

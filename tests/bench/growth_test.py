@@ -57,6 +57,11 @@ def node(name, op, inputs, **more):
     return {"name": name, "op": op, "inputs": inputs, "outputs": [{"name": name}], **more}
 
 
+def tensors(one):
+    one["outputs"] = [{**value, "type": "tensor", "shape": [4], "dtype": "float32"} for value in one["outputs"]]
+    return one
+
+
 def chain(n, op=lambda i: "f", attributes=lambda i: None):
     nodes = []
     for i in range(n):
@@ -395,6 +400,42 @@ def reduce(folder, n):
     onnx_chain(folder, n)
 
 
+@case("at a hub: packing for fewest bytes", "preview m.json -s l.txt --pack bytes", 3000)
+def comb(folder, n):
+    nodes, last = [], "x"
+    for i in range(n):
+        nodes += [tensors(node(f"a{i}", "f", [last])), tensors(node(f"c{i}", "g", [f"a{i}"]))]
+        last = f"a{i}"
+    nodes.append(tensors(node("end", "f", [last, *(f"c{i}" for i in range(n))])))
+    write(folder, m_json=graph(nodes), l_txt="f\n")
+
+
+@case("stages of a comb", "stage m.json --stages 8", 100)
+def comb_stages(folder, n):
+    comb(folder, n)
+
+
+@case("at a hub: advice", "advise m.json -s l.txt --steps 3", 500)
+def many_outputs(folder, n):
+    first = tensors(node("s", "f", ["x"], outputs=[{"name": f"s{i}"} for i in range(n)]))
+    nodes = [tensors(node(f"n{i}", alternating(i), [f"s{i}"])) for i in range(n)]
+    last = tensors(node("end", "f", [f"n{i}" for i in range(n)]))
+    write(folder, m_json=graph([first, *nodes, last]), l_txt="f\n")
+
+
+@case("at a hub: limits of a part", "preview m.json -s l.json", 800)
+def hub(folder, n):
+    nodes = [tensors(node("s", "f", ["x"])), *(tensors(node(f"n{i}", "f", ["s"])) for i in range(n))]
+    nodes.append(tensors(node("end", "f", [f"n{i}" for i in range(n)])))
+    limits = {"max_nodes": 100}
+    write(folder, m_json=graph(nodes), l_json=json.dumps({**json.loads(support(["f"])), **limits}))
+
+
+@case("many globs of a map", "preview m.json --map map.json", 200)
+def map_of_globs(folder, n):
+    write(folder, m_json=graph(chain(n)), map_json=json.dumps({f"*n{i}": f"p{i // 10}" for i in range(n)}))
+
+
 # ---- counting ----
 
 
@@ -476,12 +517,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cleave", type=os.path.abspath)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", help="cases whose names have the text; repeatable")
     parser.add_argument("--most", type=float, default=1.2)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--megabyte", type=float, metavar="SECONDS")
     options = parser.parse_args()
-    chosen = [one for one in CASES if options.only in one[0]]
+    chosen = [one for one in CASES if not options.only or any(text in one[0] for text in options.only)]
     if options.megabyte:
         check_megabytes(options.cleave, chosen, options.megabyte)
     if shutil.which("valgrind") is None:

@@ -76,6 +76,25 @@ SAME = {
 }  # fmt: skip
 
 
+class Words(unittest.TestCase):
+    def test_only_a_list_that_is_no_known_one_is_asked_whether_it_means_another_op(self):
+        with tempfile.TemporaryDirectory() as folder:
+            known, own, file = (Path(folder) / name for name in ("known", "own.json", "m.onnx"))
+            known.mkdir()
+            rules = [{"op": "Frobnicates", "domain": "my"}, "Relu"]
+            own.write_text(json.dumps({"format": "cleave.support", "version": 1, "name": "n", "allow": rules}), encoding="utf-8")
+            (known / "npu.json").write_text(own.read_text())
+            onnx.save(model("Frobnicate", [SMALL], domain="my"), file)
+
+            def warnings(name):
+                done = subprocess.run([CLEAVE, "preview", file, "-s", name], env={"CLEAVE_LISTS": str(known)}, cwd=folder,
+                                      capture_output=True, text=True, check=True)
+                return done.stderr
+
+            self.assertIn('did you mean "my::Frobnicate"?', warnings("own.json").replace("my.Frob", "my::Frob"))
+            self.assertNotIn("did you mean", warnings("npu"))
+
+
 class Versions(unittest.TestCase):
     def test_versions_that_mean_the_same_are_one(self):
         for op, (make, opsets) in SAME.items():

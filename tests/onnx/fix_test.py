@@ -45,6 +45,17 @@ LIST = {
 }
 
 
+CALLED = """<ir_version: 8, opset_import: ["" : 11, "local" : 1]>
+g (float[2] x) => (float[2] y) {
+  a = local.twice (x)
+  y = Relu (a)
+}
+<domain: "local", opset_import: ["" : 11]>
+twice (x) => (y) {
+  y = Add (x, x)
+}"""
+
+
 def outputs(path, feeds):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -73,6 +84,13 @@ def main():
         feeds = {"x": np.random.default_rng(1).random((2, 3, 4), dtype=np.float32)}
         for before, after in zip(outputs(model, feeds), outputs(newer, feeds), strict=True):
             assert np.array_equal(before, after)
+        called = Path(folder) / "called.onnx"
+        onnx.save(onnx.parser.parse_model(CALLED), called)
+        words = [cleave, "split", called, "-s", listed, "--opset", "17", "-o", Path(folder) / "parts"]
+        done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 3 and "cleave convert MODEL --opset 17 -o FILE" in done.stderr, done
+        run("convert", called, "--opset", "17", "-o", Path(folder) / "plain.onnx")
+        run("split", Path(folder) / "plain.onnx", "-s", listed, "-o", Path(folder) / "parts")
         sides = json.loads(run("diff", model, newer, "-s", listed, "--json"))
         assert [sides[side]["opsets"][0]["version"] for side in ("before", "after")] == [12, 13]
     print("convert --opset: equal bits, and the list accepts all nodes")

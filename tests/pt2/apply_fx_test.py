@@ -120,6 +120,16 @@ def gradients(modules):
     return sums
 
 
+def a_tied_parameter_has_its_first_name_in_stages(folder):
+    program, _ = torch_modules.tied_program()
+    torch.export.save(program, folder / "tied.pt2")
+    words = ["stage", folder / "tied.pt2", "--stages", "3", "--balance", "nodes", "-o", folder / "out", "--force"]
+    subprocess.run([cleave, "-q", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+    stages = [torch.export.load(path).state_dict for path in sorted((folder / "out").glob("submod*.pt2"))]
+    assert sum("embed.weight" in stage for stage in stages) > 1, stages
+    assert not any("last.weight" in stage for stage in stages), stages
+
+
 def parts_are_placed_on_devices(folder):
     """The device "meta" computes shapes only: a value that comes from it shows that it was there."""
     module, inputs = torch_modules.tied()
@@ -145,6 +155,7 @@ for case in (
     stages_of_exported_programs,
     regions_are_entered_in_each_part,
     a_pipe_has_the_gradients_of_the_whole,
+    a_tied_parameter_has_its_first_name_in_stages,
     parts_are_placed_on_devices,
     another_models_manifest_is_refused,
 ):

@@ -268,11 +268,13 @@ ValueType type_by_op(std::string_view op) {
 
 class GraphMaker {
  public:
-  GraphMaker(const SourceFile& source, OnnxModel& model, OnnxLinks links, OnnxTypes& types)
+  GraphMaker(const SourceFile& source, OnnxModel& model, OnnxLinks links, OnnxTypes& types,
+             Folding folding)
       : source_(source),
         model_(model),
         links_(std::move(links)),
         types_(types),
+        folding_(folding),
         constants_(model) {}
 
   Loaded<OnnxGraphMade> run();
@@ -314,6 +316,7 @@ class GraphMaker {
   void add_body_node(const OnnxNode& node, std::size_t i, NodeHandle owner, Body& scope);
   void add_body_operands(const OnnxNode& node, const Body& scope);
   bool is_body_constant(const OnnxNode& node, const Body& scope) const;
+  bool can_be_constant(const OnnxNode& node) const;
   static const ValueHandle* find_local(const Body& scope, std::string_view name);
   void free_names(const OnnxNode& node, Names& inner, Names& seen,
                   std::vector<std::string_view>& out) const;
@@ -325,6 +328,7 @@ class GraphMaker {
   OnnxModel& model_;
   OnnxLinks links_;
   OnnxTypes& types_;
+  Folding folding_;
   OnnxConstants constants_;
   GraphBuilder builder_;
   std::vector<bool> constant_values_;  // by number of the value
@@ -437,7 +441,12 @@ bool GraphMaker::is_constant(std::uint32_t i) {
   for (const std::string_view name : links_.captures_of(i)) {
     if (!is_constant_value(links_.values.find(name))) return false;
   }
-  return constants_.is_pure(decoded(i));
+  return can_be_constant(decoded(i));
+}
+
+// With --fold off only what states its value, a Constant: what computes one is a node.
+bool GraphMaker::can_be_constant(const OnnxNode& node) const {
+  return constants_.is_pure(node) && (folding_ != Folding::off || node.inputs.empty());
 }
 
 void GraphMaker::add_attributes(const OnnxNode& node) {
@@ -613,7 +622,7 @@ bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const
   for (const std::string_view name : reads) {
     if (!name.empty() && !is_constant_name(name)) return false;
   }
-  return constants_.is_pure(node);
+  return can_be_constant(node);
 }
 
 void GraphMaker::declare_body(const OnnxGraph& body, Body& scope) {
@@ -744,8 +753,8 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
 }  // namespace
 
 Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
-                                      OnnxTypes& types) {
-  return GraphMaker(source, model, std::move(links), types).run();
+                                      OnnxTypes& types, Folding folding) {
+  return GraphMaker(source, model, std::move(links), types, folding).run();
 }
 
 // ---- reader ----
@@ -991,7 +1000,8 @@ Loaded<OnnxLoaded> infer_and_make(const SourceFile& source, OnnxModelOwner model
   if (!inferred) return std::move(inferred).error();
   OnnxTypes& types = inferred->types;
   std::vector<Diagnostic> of_links = std::move(inferred->links.warnings);
-  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, std::move(inferred->links), types);
+  Loaded<OnnxGraphMade> made =
+      make_onnx_graph(source, *model, std::move(inferred->links), types, bindings.folding);
   if (!made) return std::move(made).error();
   OnnxLoaded out{.model = std::move(model),
                  .graph = std::move(made->graph),

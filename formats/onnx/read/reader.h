@@ -259,7 +259,7 @@ struct OnnxGraphMade {
 // and out of `types`, and frees them and the model's names as soon as it can: at a million nodes they are
 // as large as the graph.
 Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
-                                      OnnxTypes& types);
+                                      OnnxTypes& types, Folding folding);
 
 // ---- reader ----
 //

@@ -81,8 +81,14 @@ bool rides_along(const Report& report, NodeId node) {
 std::string detail_of(const Report& report, NodeId node) {
   const Graph& graph = report.graph;
   if (is_constant(graph, node)) {
-    return "a constant: it depends on parameters alone, so it is copied into each partition that "
-           "reads it";
+    const std::string text =
+        "a constant: it depends on parameters alone, so it is copied into each partition that "
+        "reads it";
+    const ReasonContext context = reason_context(report);
+    if (graph.operands(node).empty() || !meet_constants(context.lists)) return text;
+    const Reason own = match_node(graph, node, context.lists, context.facts);
+    if (own.code == ReasonCode::none) return text;
+    return text + "; as a node it would be refused: " + reason_text(context, node, own);
   }
   if (on_acc(report, node)) {
     if (rides_along(report, node)) {

@@ -15,6 +15,7 @@
 #include "core/lists/support.h"
 #include "formats/base/faults.h"
 #include "formats/base/text.h"
+#include "formats/lists/support_file.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -104,10 +105,13 @@ Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
 Diagnostics near_miss_warnings(const SplitInput& input) {
   constexpr std::size_t kMostOfIdle = 3;  // of a list that has no op of the model: one says it
   Diagnostics warnings;
+  const std::vector<std::string> known = known_lists();
   std::map<std::size_t, std::size_t> told;
   for (const IdleList& idle : find_idle_lists(input.graph, input.lists)) told[idle.list] = 0;
   for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
     const SupportList& list = input.lists[miss.list];
+    // A list for every model has rules that match nothing in this one.
+    if (std::ranges::find(known, list.path) != known.end()) continue;
     const auto idle = told.find(miss.list);
     if (idle != told.end() && idle->second++ >= kMostOfIdle) continue;
     const Rule rule = allowing_rules(list)[miss.rule];

@@ -687,6 +687,7 @@ namespace {
 
 // Of a preview: all trials together take some ten times as long as the split. `advise` has no limit.
 constexpr std::size_t kMostNodes = 5'000;
+constexpr std::size_t kMostChecks = 4'000'000;  // nodes times rules: 800 rules at 5,000 nodes
 
 // A model read again with known nodes folded, and its split. Times and shapes that were measured are matched
 // anew: they are by node and value, which have other ids here.
@@ -747,7 +748,12 @@ std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs) {
 }
 
 std::string option_note(const SplitJob& job) {
-  if (job.graph().node_count() > kMostNodes || job.targets().size() > 1) return {};
+  std::size_t rules = 1;
+  for (const SupportList& list : job.lists()) {
+    rules += list.allow.size() + list.deny.size() + list.patterns.size();
+  }
+  const std::size_t nodes = job.graph().node_count();
+  if (nodes > kMostNodes || nodes * rules > kMostChecks || job.targets().size() > 1) return {};
   const auto trials = try_options(std::span(&job, 1));
   return trials ? best_option_text(*trials) : "";
 }

@@ -535,9 +535,9 @@ class SplitJobMaker {
   void add_notes() {
     job_.notes_ = job_.model_->notes;
     const Split& split = *job_.split_;
-    std::vector<std::string> notes = {start_note(split), gain_note(split),
-                                      host_shapes_note(split, job_.options_), duplex_note(),
-                                      form_note(split)};
+    std::vector<std::string> notes = {
+        start_note(split), gain_note(split), host_shapes_note(split, job_.options_),
+        constants_note(),  duplex_note(),    form_note(split)};
     append(notes, job_.limit_notes());
     for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
@@ -564,6 +564,33 @@ class SplitJobMaker {
     const bool is_core =
         job_.model_->format() == ModelFormat::pt2 && std::ranges::any_of(job_.lists_, is_core_aten);
     return is_core && refused > 0 ? core_aten_text(refused) : std::string();
+  }
+
+  // A compiler gets what computes the constants of a partition, too.
+  std::string constants_note() const {
+    const Graph& graph = job_.graph();
+    const Split& split = *job_.split_;
+    const std::vector<NodeId> refused = refused_constants(graph, job_.lists_, job_.facts_);
+    if (refused.empty()) return {};
+    std::set<NodeId> met;
+    NeededConstants needed(graph, split.boundaries);
+    for (std::uint32_t part = 0; part < split.partition.count(); ++part) {
+      if (!split.partition.is_acc(PartId{part})) continue;
+      for (const NodeId node : needed.of(PartId{part})) {
+        if (std::ranges::binary_search(refused, node)) met.insert(node);
+      }
+    }
+    if (met.empty()) return {};
+    std::vector<std::string> ops;
+    for (const NodeId node : met) {
+      const std::string op = op_text(graph.domain(node), graph.op(node));
+      if (std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
+    }
+    const auto as_is = [](const std::string& op) { return escaped(op); };
+    return counted(met.size(), "constant in accelerator partitions is computed by an operator",
+                   "constants in accelerator partitions are computed by operators") +
+           " that the lists refuse: " + capped_list(ops, 5, as_is) +
+           "; --fold off keeps what computes them as nodes, on the CPU";
   }
 
   // QPS always assumes a full-duplex link; say so where the user stated half duplex.

@@ -295,6 +295,35 @@ TEST_CASE("rules that ask for another value of an attribute are not candidates")
   CHECK(filter.candidates(graph, node_named(graph, "a"), {}) == RuleIndices{1, 2, 5, 6});
 }
 
+TEST_CASE(
+    "an attribute that no default gives is looked up where a node states it, and only there") {
+  const Graph graph = graph_from_text("input x\n a = f(x) {group=3}\n b = f(x)");
+  std::vector<Rule> rules = {rule_on("group", {std::int64_t{3}}),
+                             rule_on("mode", {std::int64_t{1}})};
+  for (int i = 0; i < 100; ++i)
+    rules.push_back(rule_on(("a" + std::to_string(i)).c_str(), {std::int64_t{1}}));
+  RuleIndices all(rules.size());
+  std::iota(all.begin(), all.end(), 0U);
+  int asked = 0;
+  OpFacts facts;
+  facts.default_attribute = [&](std::string_view, std::string_view, std::int64_t,
+                                std::string_view name) -> std::optional<AttributeValue> {
+    ++asked;
+    if (name != "mode") return std::nullopt;
+    return std::int64_t{1};
+  };
+  RuleFilter filter(rules, all);
+  filter.keep_defaults(graph, node_named(graph, "b"), facts);
+  CHECK(asked == 102);
+  CHECK(filter.candidates(graph, node_named(graph, "a"), facts) == RuleIndices{0, 1});
+  CHECK(filter.candidates(graph, node_named(graph, "b"), facts) == RuleIndices{1});
+  CHECK(asked == 104);
+}
+
+TEST_CASE("rules for a small graph may be held against it a tenth as often as for a large one") {
+  CHECK(most_rule_checks(graph_from_text("input x\n a = f(x)")) == 10'001'000);
+}
+
 TEST_CASE("every rule that holds is a candidate, and a third of the others are not") {
   std::mt19937 chance(3);
   const auto some_value = [&]() -> AttributeValue {

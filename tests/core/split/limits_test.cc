@@ -507,6 +507,19 @@ TEST_CASE("Where equally many bytes cross nothing moves") {
              "c") == "acc: a b | cpu: c | acc: d");
 }
 
+TEST_CASE("A node moves past a subgraph, where only all of the way gains") {
+  CHECK(pack(R"(
+    input x: float32[4]
+    a: float32[4] = f(x)
+    b: float32[4] = f(a)
+    c: float32[4] = f(a)
+    d: float32[4] = f(c, a)
+    e: float32[4] = f(d)
+    h: float32[4] = f(e, b)
+    output h)",
+             "c e") == "acc: a | cpu: c | acc: d | cpu: e | acc: b h");
+}
+
 TEST_CASE("A subgraph keeps its least size, and stays within limits") {
   const Setting s = set_up(kLate, "c");
   CHECK(describe(s.graph, packed(s, 2)) == "acc: a b | cpu: c | acc: d");

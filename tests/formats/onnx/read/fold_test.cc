@@ -347,6 +347,21 @@ TEST_CASE("What is known becomes a constant only with --fold write") {
         "3 nodes have results that are known: they are constants here and in what is written");
 }
 
+TEST_CASE("With --fold off what computes a constant is a node, and what states one is none") {
+  constexpr const char* kTurned = R"(
+    g (float[2, 3] x) => (float[2, 2] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}> {
+      t = Transpose (w)
+      c = Constant <value = float {2}> ()
+      a = MatMul (x, t)
+      y = Mul (a, c)
+    })";
+  CHECK(read(kTurned, {}).nodes == "MatMul(x, t) -> a\nMul(a, c) -> y\n");
+  ShapeBindings bindings;
+  bindings.folding = Folding::off;
+  CHECK(read(kTurned, bindings).nodes ==
+        "Transpose(w) -> t\nMatMul(x, t) -> a\nMul(a, c) -> y\n");
+}
+
 TEST_CASE("What STFT depends on becomes no constant, for its schema would infer a wrong shape") {
   ShapeBindings bindings;
   bindings.folding = Folding::write;
