@@ -2,11 +2,11 @@
 //
 // ABI: none is promised. Before 1.0 the functions of formats/run/library/cleave.h, too, may change
 // with a minor version; a patch version keeps them. So compile a program with the headers that it
-// links: the libraries are static, and find_package(cleave 0.1) accepts 0.1.x only.
+// links: the libraries are static, and find_package(cleave 0.2) accepts 0.2.x only.
 #pragma once
 
 #define CLEAVE_VERSION_MAJOR 0
-#define CLEAVE_VERSION_MINOR 1
+#define CLEAVE_VERSION_MINOR 2
 #define CLEAVE_VERSION_PATCH 0
 
 namespace cleave {

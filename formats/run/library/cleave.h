@@ -42,7 +42,7 @@ namespace cleave {
 std::string fault_text(const Fault& fault);
 std::string warning_text(const Diagnostics& warnings);
 
-// The version of the linked library: "0.1.0". That of the headers is in
+// The version of the linked library: "0.2.0". That of the headers is in
 // formats/base/version.h.
 std::string_view linked_version();
 
