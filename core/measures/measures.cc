@@ -845,7 +845,8 @@ void add_lacking(const Graph& graph, NodeId node, const Reason& reason,
     return;
   }
   const auto list = lists.subspan(reason.list, 1);
-  const auto support = match_support_within(body->graph, list, body->facts, kMostRuleChecks);
+  const auto support =
+      match_support_within(body->graph, list, body->facts, most_rule_checks(body->graph));
   for (const NodeId inner : body->graph.nodes()) {
     if (!support || support->supported.contains(inner)) continue;
     add_lacking(body->graph, inner, support->reasons[inner], list, body->facts, ops);

@@ -1178,7 +1178,7 @@ class Packing {
     if (saved_ <= 0) return {before, 0};
     std::size_t moved = 0;
     for (const NodeId node : graph_.nodes()) {
-      moved += subgraphs_.subgraph_of[node] == before.subgraph_of[node] ? 0 : 1;
+      if (subgraphs_.subgraph_of[node] != before.subgraph_of[node]) ++moved;
     }
     return {std::move(subgraphs_), moved};
   }

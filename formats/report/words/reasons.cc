@@ -214,7 +214,7 @@ std::string runtime_graph_text(const ReasonContext& context, NodeId node, const 
   Reason own = match_node(body->graph, inner, {&context.lists[reason.list], 1}, body->facts);
   own.list = reason.list;
   const std::array<Target, 1> judge{
-      {{.first_list = reason.list, .end_list = reason.list + std::size_t{1}}}};
+      {{.name = {}, .first_list = reason.list, .end_list = reason.list + std::size_t{1}}}};
   const ReasonContext inside{
       .graph = body->graph, .lists = context.lists, .facts = body->facts, .targets = judge};
   return "ONNX Runtime replaces " + op_of(graph, node) + " by its body, with " +

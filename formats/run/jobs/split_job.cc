@@ -555,7 +555,7 @@ class SplitJobMaker {
     for (const NodeId node : graph.nodes()) {
       if (split.reasons[node].code != ReasonCode::no_rule) continue;
       ++refused;
-      calls += functions.contains({graph.domain(node), graph.op(node)}) ? 1 : 0;
+      if (functions.contains({graph.domain(node), graph.op(node)})) ++calls;
     }
     if (calls > 0) {
       return counted(calls, "node calls a function", "nodes call functions") +

@@ -126,7 +126,7 @@ TEST_CASE("A problem that was solved before has the same placement") {
   for (const std::uint32_t seed : {0U, 1U, 0U, 2U, 3U, 4U, 5U, 0U, 5U}) {
     const DeviceProblem problem = random_one_target(any_wish(seed, 12));
     const DevicePlacement fresh = find_placement(problem);
-    const DevicePlacement kept = found.find(problem);
+    const DevicePlacement kept = found.find(problem, {});
     INFO("seed " << seed);
     CHECK(kept.devices == fresh.devices);
     CHECK(kept.score.total == fresh.score.total);
