@@ -55,6 +55,11 @@ std::string label_of(const Option& option) {
   return std::string(option.names) + (value.empty() ? "" : " " + value);
 }
 
+// At least two blanks stand before the text: by these, programs that read help tell it from the label.
+void add_entry(Page& page, const std::string& label, std::string_view text) {
+  page.fact("  " + label, text, std::max(kHelpColumn, text_columns(label) + 4));
+}
+
 // The text up to its first "; ", without what is in brackets; where that is longer than a line, up to a comma.
 std::string brief(std::string_view text) {
   std::string first(text.substr(0, text.find("; ")));
@@ -102,7 +107,7 @@ std::string brief_help(const CommandTable& table) {
   add_examples(page, table);
   page.blank();
   for (const Option* const option : most_used) {
-    page.fact("  " + fitted(label_of(*option), kHelpColumn - 4), brief(option->help), kHelpColumn);
+    add_entry(page, fitted(label_of(*option), kHelpColumn - 4), brief(option->help));
   }
   page.blank();
   page.line("--help: all " + std::to_string(table.options.size()) +
@@ -119,7 +124,7 @@ std::string full_help(const CommandTable& table) {
       group = &option->group;
       page.heading(group_title(*group));
     }
-    page.fact("  " + label_of(*option), text_of(*option, table.command), kHelpColumn);
+    add_entry(page, label_of(*option), text_of(*option, table.command));
   }
   return page.take();
 }
@@ -139,7 +144,7 @@ std::string program_help(const std::vector<CommandTable>& tables) {
   }
   page.heading("Options");
   for (const Option* const option : tables.front().options) {
-    page.fact("  " + label_of(*option), text_of(*option, of::program), kHelpColumn);
+    add_entry(page, label_of(*option), text_of(*option, of::program));
   }
   return page.take();
 }

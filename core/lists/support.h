@@ -857,7 +857,8 @@ std::vector<NodeId> refused_constants(const Graph& graph, std::span<const Suppor
 // The most checks in one split, of a rule on a node and of a term of its `where`: a second of work, or a
 // thousand for each node of a large graph.
 inline std::uint64_t most_rule_checks(const Graph& graph) {
-  return std::min<std::uint64_t>(10'000'000 + 1000 * std::uint64_t{graph.node_count()}, 100'000'000);
+  return std::min<std::uint64_t>(10'000'000 + 1000 * std::uint64_t{graph.node_count()},
+                                 100'000'000);
 }
 
 // The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`

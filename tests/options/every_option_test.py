@@ -64,8 +64,9 @@ OPTIONS = {
     "--require": ("--require a0", f"{COST} --target acc:launch=100us"),
 }
 
-# They say nothing to a split by lists.
-OF_MAPS = ("--map", "--default", "--affix", "--keep-original-order", "--parameters")
+# They say nothing to a split by lists, or make several.
+OF_OTHERS = ("--map", "--default", "--affix", "--keep-original-order", "--parameters", "--phase", "--tokens",
+             "--pipeline", "--genai")
 
 LOWER = "--backend fake.json --json --no-cache --fold report"
 NO_NAMES = dict.fromkeys(("--acc-prefix", "--prefix", "--non-acc-prefix"), "it prints no names of partitions")
@@ -183,7 +184,7 @@ def shared_options(runner):
     _, out, _ = runner.result("split --help")
     found = re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", out, re.M)
     first, last = found.index("--support"), found.index("--costs")
-    return [name for name in found[first:last + 1] if name not in OF_MAPS]
+    return [name for name in found[first:last + 1] if name not in OF_OTHERS]
 
 
 def fault_of(runner, command, option):

@@ -364,7 +364,8 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
   lines.push_back(rate_line(balance));
   if (!balance.basis.empty()) lines.push_back(balance.basis);
   lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
-  if (balance.curve.empty() || balance.is_partly_known) return lines;
+  const bool is_sure = !balance.is_partly_known && balance.caveats.empty();
+  if (balance.curve.empty() || !is_sure) return lines;
   // With a target, more stages may be faster: then these are the fewest that meet it.
   const CurvePoint& most = balance.curve.back();
   const bool is_as_good = balance.objective <= most.objective * kAsGood;

@@ -299,7 +299,9 @@ OrFault<Done> solve_fewest(BalanceRun& run, const BalanceOptions& options, Balan
 void describe(BalanceRun& run, const BalanceFacts& facts) {
   run.balance.assumptions = assumptions_of(facts);
   run.balance.basis = basis_of(facts);
-  run.balance.caveats = caveats_of(facts);
+  // Where nothing costs anything, what is known in part decides nothing.
+  const bool is_partial = run.balance.objective <= 0 && facts.made.unknown_costs == 0;
+  if (!is_partial) run.balance.caveats = caveats_of(facts);
   if (facts.costs.by == BalanceBy::time) run.balance.measured_share = facts.made.measured_share;
   for (const TargetOfStages& target : facts.targets) {
     auto& least = run.balance.measured_share;

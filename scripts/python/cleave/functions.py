@@ -33,13 +33,13 @@ def preview(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -58,6 +58,8 @@ def preview(
     non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
+    phase: Option = None,
+    tokens: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
@@ -72,7 +74,7 @@ def preview(
 ) -> Report:
     """How the model would be split by one or more support lists.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -82,16 +84,18 @@ def preview(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -118,7 +122,10 @@ def preview(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
+        once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
+    tokens: with --phase: for how many tokens the report says times [1024+128]
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -137,16 +144,16 @@ def preview(
     """
     from .results.report import Report
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "phase": phase, "tokens": tokens,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
+        "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -161,13 +168,13 @@ def split(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -186,6 +193,10 @@ def split(
     non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
+    phase: Option = None,
+    tokens: Option = None,
+    pipeline: Literal["genai"] | None = None,
+    genai: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
@@ -210,7 +221,7 @@ def split(
     """Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of
     the result has its `file` in that folder.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -220,16 +231,18 @@ def split(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -256,7 +269,13 @@ def split(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
+        once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
+    tokens: with --phase: for how many tokens the report says times [1024+128]
+    pipeline: also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, one for a prompt of
+        any length, one for a new token
+    genai: of genai_config.json: bos_token_id, eos_token_id, pad_token_id or context_length; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -292,18 +311,19 @@ def split(
     """
     from .results.report import Report
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
         "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"support": support, "output": output, "dim": dim, "input_shape": input_shape,
-        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
-        "limit": limit, "deny": deny, "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
+        "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
-        "html": html, "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout,
-        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+        "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
+        "opset": opset, "inputs": inputs, "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
@@ -318,26 +338,23 @@ def stage(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     support: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
     map: Path | None = None,
     default: Option = None,
     split_at: Option = None,
-    split_between: Option = None,
     balance: Literal["time", "flops", "params", "bytes", "nodes", "params-greedy"] | None = None,
     shared_params: Option = None,
     relay: bool = False,
     device_map: Option = None,
     loss_output: Option = None,
-    schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"] | None = None,
-    microbatches: Number | None = None,
-    ranks: Number | None = None,
-    backward_factor: Number | None = None,
+    schedule: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     costs: Option = None,
@@ -348,10 +365,8 @@ def stage(
     optimizer_factor: Number | None = None,
     exact_stages: bool = False,
     target_latency: Option = None,
-    device_flops: Option = None,
-    device_bandwidth: Option = None,
     effort: Literal["low", "normal", "high"] | None = None,
-    time_limit: Number | None = None,
+    time_limit: Option = None,
     seed: Number | None = None,
     force: bool = False,
     html: Path | None = None,
@@ -364,7 +379,7 @@ def stage(
 ) -> Stages:
     """Cuts the model into the stages of a pipeline; with `output` it writes them to that folder.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -374,6 +389,8 @@ def stage(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
@@ -381,14 +398,14 @@ def stage(
         each alone); with NAME=, of that target
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
     map: cut by a map instead: the partition or stage of each node, as JSON, CSV, TSV, or a folder that cleave wrote
     default: with --map: the partition or stage of nodes that the map does not name
-    split_at: end a stage before or after each call of a module, --split-at layers.3=begin, of one call,
-        layers.3=end@last, or a node, node:/Add_7=end; repeatable
-    split_between: make each module directly inside this one a stage; . is the model
+    split_at: end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or a node,
+        node:/Add_7=end; layers=each: each module directly inside is one; . is the model
     balance: what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as FairScale cuts
         [time]
     shared_params: parameters that several stages use: replicate (default; each holds a copy) or transmit (the first
@@ -397,12 +414,9 @@ def stage(
     device_map: devices of stages: 0=cuda:0,1=cuda:1
     loss_output: add the backward pass of this output: its name, or JSON of what the model returns with true at the loss
         (default: the output "loss")
-    schedule: in which order ranks train microbatches: bubble, throughput and memory; -o writes schedule.csv, which
-        torch's pipeline runtime loads, and schedule.html [1f1b]
-    microbatches: into how many parts a batch is divided
-    ranks: processes that the stages are dealt to in turn (default: one for each stage; interleaved: one for two)
-    backward_factor: a backward pass takes this many times as long as a forward pass [2]
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    schedule: train in microbatches, such as 1f1b:microbatches=8,ranks=4,backward=2; or gpipe, interleaved, zero-bubble;
+        -o writes schedule.csv, which torch's pipeline runtime loads
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -419,10 +433,9 @@ def stage(
     exact_stages: use exactly this many stages, even if fewer are as good
     target_latency: use the fewest stages that each take at most this time, such as 5ms; when balancing something other
         than time, that each hold at most this number
-    device_flops: speed of a device, for nodes that were not measured (default 10TFLOP/s)
-    device_bandwidth: memory bandwidth of a device, for nodes that were not measured (default 100GB/s)
     effort: how long to search, counted in moves [normal]
-    time_limit: stop searching after this many seconds; the result may then differ from run to run
+    time_limit: search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no command later);
+        what was found by then is reported, and may differ from run to run
     seed: seed of random numbers: of a search, or of inputs that are drawn
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
@@ -440,18 +453,17 @@ def stage(
     """
     from .results.stages import Stages
 
-    flags: dict[str, bool] = {"all_of": all_of, "relay": relay, "exact_stages": exact_stages, "force": force,
-        "annotate": annotate, "bundle": bundle, "lift_state": lift_state}
+    flags: dict[str, bool] = {"relay": relay, "exact_stages": exact_stages, "force": force, "annotate": annotate,
+        "bundle": bundle, "lift_state": lift_state}
     options: dict[str, Option] = {"stages": stages, "output": output, "dim": dim, "input_shape": input_shape,
-        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
-        "limit": limit, "support": support, "deny": deny, "verdicts": verdicts, "as_": as_, "map": map,
-        "default": default, "split_at": split_at, "split_between": split_between, "balance": balance,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
+        "op_schemas": op_schemas, "limit": limit, "support": support, "deny": deny, "verdicts": verdicts,
+        "combine": combine, "as_": as_, "map": map, "default": default, "split_at": split_at, "balance": balance,
         "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output, "schedule": schedule,
-        "microbatches": microbatches, "ranks": ranks, "backward_factor": backward_factor, "target": target,
-        "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm, "memory": memory,
+        "target": target, "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm, "memory": memory,
         "max_parameters": max_parameters, "optimizer_factor": optimizer_factor, "target_latency": target_latency,
-        "device_flops": device_flops, "device_bandwidth": device_bandwidth, "effort": effort, "time_limit": time_limit,
-        "seed": seed, "html": html, "layout_timeout": layout_timeout, "weights": weights, "config": config}
+        "effort": effort, "time_limit": time_limit, "seed": seed, "html": html, "layout_timeout": layout_timeout,
+        "weights": weights, "config": config}
     return Stages.from_json(run("stage", [model], flags, options))
 
 
@@ -465,14 +477,13 @@ def check(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    combine: bool = False,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -502,14 +513,12 @@ def check(
     sarif: Path | None = None,
     markdown: Path | None = None,
     github: bool = False,
-    min_coverage: Option = None,
     max_acc_subgraphs: Number | None = None,
     max_cpu_nodes: Number | None = None,
     max_unchecked: Number | None = None,
     max_boundary_bytes: Option = None,
     min_qps: Option = None,
     max_latency: Option = None,
-    faster_than_cpu: bool = False,
     no_unknown_shapes: bool = False,
     baseline: Path | None = None,
     max_new_cpu_nodes: Number | None = None,
@@ -520,7 +529,7 @@ def check(
 ) -> Check:
     """Holds models against limits or a baseline. A gate that does not hold is no error: look at `passed`.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -530,17 +539,18 @@ def check(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    combine: take all lists as one: a node is supported when any of them accepts it
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -567,7 +577,7 @@ def check(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -582,15 +592,13 @@ def check(
     sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
     markdown: write Markdown, for a step summary or a pull request
     github: print annotations for GitHub Actions as well
-    min_coverage: minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of one of several
-        targets npu=90% or npu:flops=90%; repeatable
     max_acc_subgraphs: maximum number of accelerator subgraphs
     max_cpu_nodes: maximum number of nodes on the CPU
     max_unchecked: maximum number of nodes accepted by rules that leave a condition unchecked
     max_boundary_bytes: maximum bytes into and out of accelerator subgraphs, e.g. 64MiB
     min_qps: minimum QPS that the link allows
-    max_latency: longest time of an inference, e.g. 20ms (see --costs, --target)
-    faster_than_cpu: an inference must take less time than on the CPU alone
+    max_latency: longest time of an inference, such as 20ms; cpu: it must take less than on the CPU alone; repeatable
+        (see --costs, --target)
     no_unknown_shapes: the shape of every tensor must be known (--dim binds symbolic dims)
     baseline: earlier results: a baseline, or one report; without other limits no node may be new on the CPU
     max_new_cpu_nodes: maximum number of nodes on the CPU that were not there in the baseline
@@ -602,20 +610,20 @@ def check(
     """
     from .results.check import Check
 
-    flags: dict[str, bool] = {"all_of": all_of, "combine": combine, "skip_fusion": skip_fusion,
-        "allow_non_tensor": allow_non_tensor, "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq,
-        "host_shapes": host_shapes, "force": force, "github": github, "faster_than_cpu": faster_than_cpu,
-        "no_unknown_shapes": no_unknown_shapes, "update_baseline": update_baseline, "exit_zero": exit_zero}
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
+        "github": github, "no_unknown_shapes": no_unknown_shapes, "update_baseline": update_baseline,
+        "exit_zero": exit_zero}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
         "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
         "link": link, "overlap": overlap, "costs": costs, "html": html, "junit": junit, "sarif": sarif,
-        "markdown": markdown, "min_coverage": min_coverage, "max_acc_subgraphs": max_acc_subgraphs,
-        "max_cpu_nodes": max_cpu_nodes, "max_unchecked": max_unchecked, "max_boundary_bytes": max_boundary_bytes,
-        "min_qps": min_qps, "max_latency": max_latency, "baseline": baseline, "max_new_cpu_nodes": max_new_cpu_nodes,
+        "markdown": markdown, "max_acc_subgraphs": max_acc_subgraphs, "max_cpu_nodes": max_cpu_nodes,
+        "max_unchecked": max_unchecked, "max_boundary_bytes": max_boundary_bytes, "min_qps": min_qps,
+        "max_latency": max_latency, "baseline": baseline, "max_new_cpu_nodes": max_new_cpu_nodes,
         "allow_regression": allow_regression, "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
@@ -631,6 +639,7 @@ def partition(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     default: Option = None,
@@ -650,7 +659,7 @@ def partition(
 ) -> Stages:
     """Divides the model as a map of nodes says; with `output` it writes the partitions to that folder.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -660,6 +669,8 @@ def partition(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
@@ -690,9 +701,10 @@ def partition(
     flags: dict[str, bool] = {"keep_original_order": keep_original_order, "force": force, "annotate": annotate,
         "bundle": bundle, "lift_state": lift_state}
     options: dict[str, Option] = {"map": map, "output": output, "dim": dim, "input_shape": input_shape,
-        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
-        "limit": limit, "default": default, "affix": affix, "parameters": parameters, "html": html,
-        "layout_timeout": layout_timeout, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
+        "op_schemas": op_schemas, "limit": limit, "default": default, "affix": affix, "parameters": parameters,
+        "html": html, "layout_timeout": layout_timeout, "weights": weights, "opset": opset, "inputs": inputs,
+        "config": config}
     return Stages.from_json(run("preview" if output is None else "split", [model], flags, options))
 
 
@@ -705,13 +717,14 @@ def inspect(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     config: Path | None = None,
 ) -> Inspect:
     """What the model is made of, and how much of it each known list accepts.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -721,6 +734,8 @@ def inspect(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
@@ -730,7 +745,8 @@ def inspect(
 
     flags: dict[str, bool] = {}
     options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
-        "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "config": config}
+        "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "config": config}
     return Inspect.from_json(run("inspect", [model], flags, options))
 
 
@@ -745,13 +761,13 @@ def explain(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -779,7 +795,7 @@ def explain(
 ) -> Explain:
     """Why nodes are where they are: those named, by name or pattern, else all on the CPU.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -789,16 +805,18 @@ def explain(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -825,7 +843,7 @@ def explain(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -838,12 +856,12 @@ def explain(
     """
     from .results.explain import Explain
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
         "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
         "link": link, "overlap": overlap, "costs": costs, "config": config}
@@ -860,13 +878,13 @@ def ops(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -885,6 +903,8 @@ def ops(
     non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
+    phase: Option = None,
+    tokens: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
@@ -899,7 +919,7 @@ def ops(
 ) -> SupportReport:
     """Which operators of the model the lists accept.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -909,16 +929,18 @@ def ops(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -945,7 +967,10 @@ def ops(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
+        once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
+    tokens: with --phase: for how many tokens the report says times [1024+128]
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -964,16 +989,16 @@ def ops(
     """
     from .results.support_report import SupportReport
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "phase": phase, "tokens": tokens,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
+        "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
     return SupportReport.from_json(run("preview --ops", [model], flags, options))
 
 
@@ -987,13 +1012,13 @@ def advise(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1026,7 +1051,7 @@ def advise(
 ) -> Advice:
     """What to support next: `models` is one or a list of them.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1036,16 +1061,18 @@ def advise(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -1072,7 +1099,7 @@ def advise(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -1092,12 +1119,12 @@ def advise(
     """
     from .results.advice import Advice
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
         "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
         "link": link, "overlap": overlap, "costs": costs, "goal": goal, "for_": for_, "steps": steps, "html": html,
@@ -1117,13 +1144,13 @@ def diff(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1155,7 +1182,7 @@ def diff(
     """The nodes that moved between two splits, and the change to blame: of another model, or under other options, which
     are those of `to`: {"support": "new.json"}.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1165,16 +1192,18 @@ def diff(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -1201,7 +1230,7 @@ def diff(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -1218,12 +1247,12 @@ def diff(
     """
     from .results.diff import Diff
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
         "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
         "link": link, "overlap": overlap, "costs": costs, "html": html, "layout_timeout": layout_timeout,
@@ -1242,13 +1271,13 @@ def lower(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1272,6 +1301,7 @@ def lower(
     link: Option = None,
     overlap: Literal["off", "on"] | None = None,
     costs: Option = None,
+    time_limit: Option = None,
     seed: Number | None = None,
     output: Path | None = None,
     force: bool = False,
@@ -1288,9 +1318,7 @@ def lower(
     trust_failures: bool = False,
     culprit: Literal["none", "hint", "node", "minimal"] | None = None,
     search_runs: Number | None = None,
-    search_time: Option = None,
-    pin_shapes: Literal["off", "boundary"] | None = None,
-    freeze_shape_values: bool = False,
+    pin_shapes: Literal["off", "boundary", "values"] | None = None,
     compare: bool = False,
     strict_ties: bool = False,
     int_tolerance: Number | None = None,
@@ -1304,7 +1332,7 @@ def lower(
 ) -> Lowering:
     """Has a compiler try each partition. One that is refused is no error: look at `clean`.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1314,16 +1342,18 @@ def lower(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -1350,7 +1380,7 @@ def lower(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -1359,6 +1389,8 @@ def lower(
     overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    time_limit: search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no command later);
+        what was found by then is reported, and may differ from run to run
     seed: seed of random numbers: of a search, or of inputs that are drawn
     output: folder for lowering.json, lowering.txt, learned.json (of targets learned_NAME.json) and a folder for each
         finding; a killed run is continued by the next one
@@ -1379,9 +1411,8 @@ def lower(
     culprit: how far to search for the cause: none; nodes that the message names; a node (default of lower); the
         smallest set of nodes that still fails (of reduce)
     search_runs: compiler runs of one search, at most
-    search_time: time of one search, at most, such as 5min; what was found by then is reported
-    pin_shapes: whether open shapes at a partition's boundary may be pinned to the reference's [boundary]
-    freeze_shape_values: whether small integers at the boundary may become constants
+    pin_shapes: open shapes at a partition's boundary may be set to those of the reference's run (boundary), and small
+        integers there become constants, too (values) [boundary]
     compare: also run the partitions, and compare with the reference
     strict_ties: equal values in another order than the reference's are wrong
     int_tolerance: by how much 8-bit integers may differ, for quantised outputs; else as the backend's file says
@@ -1395,22 +1426,22 @@ def lower(
     """
     from .results.lowering import Lowering
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "no_cache": no_cache, "trust_failures": trust_failures,
-        "freeze_shape_values": freeze_shape_values, "compare": compare, "strict_ties": strict_ties,
-        "until_clean": until_clean, "no_artefacts": no_artefacts, "deploy": deploy, "embed": embed}
+        "github": github, "no_cache": no_cache, "trust_failures": trust_failures, "compare": compare,
+        "strict_ties": strict_ties, "until_clean": until_clean, "no_artefacts": no_artefacts, "deploy": deploy,
+        "embed": embed}
     options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
-        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas,
-        "limit": limit, "deny": deny, "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
+        "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
-        "output": output, "inputs": inputs, "junit": junit, "sarif": sarif, "markdown": markdown,
-        "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit,
-        "search_runs": search_runs, "search_time": search_time, "pin_shapes": pin_shapes,
-        "int_tolerance": int_tolerance, "rounds": rounds, "deny_out": deny_out, "config": config}
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
+        "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs, "junit": junit, "sarif": sarif,
+        "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
+        "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance,
+        "rounds": rounds, "deny_out": deny_out, "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1424,6 +1455,7 @@ def reduce(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     nodes: Path | None = None,
@@ -1431,9 +1463,8 @@ def reduce(
     support: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1457,6 +1488,7 @@ def reduce(
     link: Option = None,
     overlap: Literal["off", "on"] | None = None,
     costs: Option = None,
+    time_limit: Option = None,
     seed: Number | None = None,
     output: Path | None = None,
     force: bool = False,
@@ -1469,9 +1501,7 @@ def reduce(
     trust_failures: bool = False,
     culprit: Literal["none", "hint", "node", "minimal"] | None = None,
     search_runs: Number | None = None,
-    search_time: Option = None,
-    pin_shapes: Literal["off", "boundary"] | None = None,
-    freeze_shape_values: bool = False,
+    pin_shapes: Literal["off", "boundary", "values"] | None = None,
     compare: bool = False,
     strict_ties: bool = False,
     int_tolerance: Number | None = None,
@@ -1479,7 +1509,7 @@ def reduce(
 ) -> Reduction:
     """Finds the fewest nodes of the model that a compiler refuses.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1489,6 +1519,8 @@ def reduce(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
@@ -1498,11 +1530,11 @@ def reduce(
         each alone); with NAME=, of that target
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -1529,7 +1561,7 @@ def reduce(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -1538,6 +1570,8 @@ def reduce(
     overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    time_limit: search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no command later);
+        what was found by then is reported, and may differ from run to run
     seed: seed of random numbers: of a search, or of inputs that are drawn
     output: folder to write; written completely or not at all
     force: replace files that exist, and a folder that cleave wrote
@@ -1553,9 +1587,8 @@ def reduce(
     culprit: how far to search for the cause: none; nodes that the message names; a node (default of lower); the
         smallest set of nodes that still fails (of reduce)
     search_runs: compiler runs of one search, at most
-    search_time: time of one search, at most, such as 5min; what was found by then is reported
-    pin_shapes: whether open shapes at a partition's boundary may be pinned to the reference's [boundary]
-    freeze_shape_values: whether small integers at the boundary may become constants
+    pin_shapes: open shapes at a partition's boundary may be set to those of the reference's run (boundary), and small
+        integers there become constants, too (values) [boundary]
     compare: also run the partitions, and compare with the reference
     strict_ties: equal values in another order than the reference's are wrong
     int_tolerance: by how much 8-bit integers may differ, for quantised outputs; else as the backend's file says
@@ -1563,20 +1596,19 @@ def reduce(
     """
     from .results.reduction import Reduction
 
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "no_cache": no_cache, "trust_failures": trust_failures, "freeze_shape_values": freeze_shape_values,
-        "compare": compare, "strict_ties": strict_ties}
+        "no_cache": no_cache, "trust_failures": trust_failures, "compare": compare, "strict_ties": strict_ties}
     options: dict[str, Option] = {"backend": backend, "dim": dim, "input_shape": input_shape, "set_input": set_input,
-        "infer": infer, "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "nodes": nodes,
-        "partition": partition, "support": support, "deny": deny, "verdicts": verdicts, "as_": as_,
-        "min_acc_module_size": min_acc_module_size, "place": place, "place_goal": place_goal, "min_gain": min_gain,
+        "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
+        "nodes": nodes, "partition": partition, "support": support, "deny": deny, "verdicts": verdicts,
+        "combine": combine, "as_": as_, "place": place, "place_goal": place_goal, "min_gain": min_gain,
         "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
         "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
         "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "seed": seed, "output": output, "inputs": inputs, "reference": reference, "launcher": launcher,
-        "jobs": jobs, "cache": cache, "culprit": culprit, "search_runs": search_runs, "search_time": search_time,
-        "pin_shapes": pin_shapes, "int_tolerance": int_tolerance, "config": config}
+        "costs": costs, "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs,
+        "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit,
+        "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance, "config": config}
     return Reduction.from_json(run("reduce", [model], flags, options, may_fail=True))
 
 
@@ -1597,7 +1629,7 @@ def lint(
 ) -> Lint:
     """What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1636,13 +1668,13 @@ def split_module(
     infer: Literal["off", "file", "full"] | None = None,
     fold: Literal["off", "report", "write"] | None = None,
     signature: Option = None,
+    state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
     deny: Option = None,
     verdicts: Option = None,
-    all_of: bool = False,
+    combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
-    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1661,6 +1693,10 @@ def split_module(
     non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
+    phase: Option = None,
+    tokens: Option = None,
+    pipeline: Literal["genai"] | None = None,
+    genai: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
@@ -1687,7 +1723,7 @@ def split_module(
     torch.export.export() is taken as it is. `support`: lists, or the content of one as a dict. `output`: a folder for
     the partitions, which else go with the module.
 
-    dim: bind a symbolic dim, e.g. --dim N=8; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1697,16 +1733,18 @@ def split_module(
         known integers become constants, too) or off [report]
     signature: which signature of a TensorFlow Lite model, or program of a torch.export archive, to read, of several;
         else the first with nodes, or "model"
+    state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
+        by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
         are not UTF-8; repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
-    all_of: a node must be accepted by every list, not by any of them
+    combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
+        list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
-    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
-    skip_fusion: form no fusion groups
+    skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
         it, as FX's move_non_tensor_nodes_on_boundary
@@ -1733,7 +1771,13 @@ def split_module(
     prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
-    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s (samples/README.md);
+    phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
+        once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
+    tokens: with --phase: for how many tokens the report says times [1024+128]
+    pipeline: also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, one for a prompt of
+        any length, one for a new token
+    genai: of genai_config.json: bos_token_id, eos_token_id, pad_token_id or context_length; repeatable
+    target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
         without a link of their own
@@ -1767,16 +1811,17 @@ def split_module(
         random, or those that a torch.export archive has
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
-    flags: dict[str, bool] = {"all_of": all_of, "skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
+    flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
         "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
-        "fold": fold, "signature": signature, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit, "deny": deny,
+        "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
-        "opset": opset, "inputs": inputs, "config": config}
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "phase": phase, "tokens": tokens,
+        "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
+        "costs": costs, "seed": seed, "html": html, "netron": netron, "model_explorer": model_explorer,
+        "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
+        "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})

@@ -79,15 +79,15 @@ std::vector<double> all_costs(const DeviceProblem& problem) {
 double least_of_phases(const PhasesProblem& problem) {
   const auto prompt = all_costs(problem.phases[0]), token = all_costs(problem.phases[1]);
   const DeviceTarget& target = problem.phases[0].targets[0];
+  // By a table, not by an "if": g++ 12.2 -O2 compiles `if (from == to) continue;` here as if they differed.
+  const double transfer[2][2] = {{0, target.up_cost}, {target.down_cost, 0}};  // 1 is the host
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t a = 0; a < prompt.size(); ++a) {
     for (std::uint32_t b = 0; b < token.size(); ++b) {
       double sum = problem.runs[0] * prompt[a] + problem.runs[1] * token[b];
       for (const Handover& state : problem.handovers) {
-        const bool from_host = (a >> state.from_unit & 1U) != 0;
-        const bool to_host = (b >> state.to_unit & 1U) != 0;
-        if (from_host == to_host) continue;
-        sum += state.bytes * (to_host ? target.up_cost : target.down_cost);
+        const std::size_t from = a >> state.from_unit & 1U, to = b >> state.to_unit & 1U;
+        sum += state.bytes * transfer[from][to];
       }
       least = std::min(least, sum);
     }

@@ -125,6 +125,7 @@ def check(model, folder, seed):
     least = networkx.minimum_cut_value(network, ACC, CPU) / 1000
     result = run(
         "preview", path, "-s", write_list(folder, supported), "--json", "-q", "--place", "cost",
+        "--state", "off",  # the network has no state
         "--residency", "on", "--pcie-bw", BANDWIDTH, "--target", "acc:launch=0us",
         "--costs", folder / "cpu.csv", "--costs", f"acc={folder / 'acc.csv'}",
     )  # fmt: skip

@@ -221,7 +221,7 @@ TEST_CASE("symbolic dims are bound everywhere and input shapes replaced") {
       "m.json: error: --dim names \"MN\", which is not a symbolic dim of the model\nnote: did you "
       "mean \"M\"?\nm.json: error: --dim gives \"N\" the size -2; it must be 0 or more\nm.json: "
       "error: --input-shape names \"X\", which is not an input of the model\nnote: did you mean "
-      "\"s\"?\nm.json: error: --input-shape gives \"u\" a dim below -1; -1 leaves a dim free\n");
+      "\"x\"?\nm.json: error: --input-shape gives \"u\" a dim below -1; -1 leaves a dim free\n");
   CHECK(refusal(text, {{}, {{"x", {1, 2}}, {"s", {}}}}) ==
         "m.json:2:14: error: --input-shape gives \"x\" 2 dims, but it has 3\nm.json:3:49: error: "
         "--input-shape gives \"s\" a shape, but it is not a tensor\n");

@@ -358,8 +358,7 @@ TEST_CASE("With --fold off what computes a constant is a node, and what states o
   CHECK(read(kTurned, {}).nodes == "MatMul(x, t) -> a\nMul(a, c) -> y\n");
   ShapeBindings bindings;
   bindings.folding = Folding::off;
-  CHECK(read(kTurned, bindings).nodes ==
-        "Transpose(w) -> t\nMatMul(x, t) -> a\nMul(a, c) -> y\n");
+  CHECK(read(kTurned, bindings).nodes == "Transpose(w) -> t\nMatMul(x, t) -> a\nMul(a, c) -> y\n");
 }
 
 TEST_CASE("What STFT depends on becomes no constant, for its schema would infer a wrong shape") {

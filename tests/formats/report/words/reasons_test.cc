@@ -255,7 +255,7 @@ TEST_CASE("attributes compare as numbers, strings and lists") {
   CHECK(check(attribute_is("pads", {std::vector<Literal>{std::int64_t{0}, std::int64_t{1}}}))
             .empty());
   CHECK(check(attribute_is("pads", {std::int64_t{0}, std::int64_t{1}})) ==
-        "attribute pads: [0, 1], not 0 or 1");
+        "attribute pads: [0, 1], not 0 or 1 (a list is written [[0, 1]])");
   CHECK(check(attribute_is("group", {std::string("2")})) == "attribute group: 2, not \"2\"");
 }
 
