@@ -40,6 +40,7 @@ def preview(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -95,6 +96,7 @@ def preview(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -148,12 +150,13 @@ def preview(
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
-        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "phase": phase, "tokens": tokens,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
-        "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
+        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
+        "layout_timeout": layout_timeout, "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -175,6 +178,7 @@ def split(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -242,6 +246,7 @@ def split(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -317,13 +322,13 @@ def split(
     options: dict[str, Option] = {"support": support, "output": output, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
-        "opset": opset, "inputs": inputs, "config": config}
+        "min_acc_module_size": min_acc_module_size, "place": place, "place_goal": place_goal, "min_gain": min_gain,
+        "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
+        "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
+        "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
+        "html": html, "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout,
+        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
@@ -484,6 +489,7 @@ def check(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -513,6 +519,7 @@ def check(
     sarif: Path | None = None,
     markdown: Path | None = None,
     github: bool = False,
+    min_coverage: Option = None,
     max_acc_subgraphs: Number | None = None,
     max_cpu_nodes: Number | None = None,
     max_unchecked: Number | None = None,
@@ -550,6 +557,7 @@ def check(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -592,6 +600,8 @@ def check(
     sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
     markdown: write Markdown, for a step summary or a pull request
     github: print annotations for GitHub Actions as well
+    min_coverage: minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of one of several
+        targets npu=90% or npu:flops=90%; repeatable
     max_acc_subgraphs: maximum number of accelerator subgraphs
     max_cpu_nodes: maximum number of nodes on the CPU
     max_unchecked: maximum number of nodes accepted by rules that leave a condition unchecked
@@ -616,15 +626,15 @@ def check(
         "exit_zero": exit_zero}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
-        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "html": html, "junit": junit, "sarif": sarif,
-        "markdown": markdown, "max_acc_subgraphs": max_acc_subgraphs, "max_cpu_nodes": max_cpu_nodes,
-        "max_unchecked": max_unchecked, "max_boundary_bytes": max_boundary_bytes, "min_qps": min_qps,
-        "max_latency": max_latency, "baseline": baseline, "max_new_cpu_nodes": max_new_cpu_nodes,
-        "allow_regression": allow_regression, "config": config}
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
+        "junit": junit, "sarif": sarif, "markdown": markdown, "min_coverage": min_coverage,
+        "max_acc_subgraphs": max_acc_subgraphs, "max_cpu_nodes": max_cpu_nodes, "max_unchecked": max_unchecked,
+        "max_boundary_bytes": max_boundary_bytes, "min_qps": min_qps, "max_latency": max_latency, "baseline": baseline,
+        "max_new_cpu_nodes": max_new_cpu_nodes, "allow_regression": allow_regression, "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
 
@@ -768,6 +778,7 @@ def explain(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -816,6 +827,7 @@ def explain(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -860,11 +872,11 @@ def explain(
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
-        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "config": config}
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "config": config}
     return Explain.from_json(run("explain", [model], flags, options, words=named(nodes)))
 
 
@@ -885,6 +897,7 @@ def ops(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -940,6 +953,7 @@ def ops(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -993,12 +1007,13 @@ def ops(
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
-        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "phase": phase, "tokens": tokens,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
-        "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout, "config": config}
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
+        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
+        "layout_timeout": layout_timeout, "config": config}
     return SupportReport.from_json(run("preview --ops", [model], flags, options))
 
 
@@ -1019,6 +1034,7 @@ def advise(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1072,6 +1088,7 @@ def advise(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -1123,12 +1140,12 @@ def advise(
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
-        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "goal": goal, "for_": for_, "steps": steps, "html": html,
-        "config": config}
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "goal": goal,
+        "for_": for_, "steps": steps, "html": html, "config": config}
     return Advice.from_json(run("advise", models_of(models), flags, options))
 
 
@@ -1151,6 +1168,7 @@ def diff(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1203,6 +1221,7 @@ def diff(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -1251,12 +1270,12 @@ def diff(
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
-        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "html": html, "layout_timeout": layout_timeout,
-        "config": config}
+        "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
+        "layout_timeout": layout_timeout, "config": config}
     return Diff.from_json(run("diff", [model] if other is None else [model, other], flags, options, to=to))
 
 
@@ -1278,6 +1297,7 @@ def lower(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1353,6 +1373,7 @@ def lower(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -1434,14 +1455,14 @@ def lower(
     options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
-        "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs, "junit": junit, "sarif": sarif,
-        "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
-        "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance,
-        "rounds": rounds, "deny_out": deny_out, "config": config}
+        "min_acc_module_size": min_acc_module_size, "place": place, "place_goal": place_goal, "min_gain": min_gain,
+        "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
+        "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
+        "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
+        "costs": costs, "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs, "junit": junit,
+        "sarif": sarif, "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs,
+        "cache": cache, "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes,
+        "int_tolerance": int_tolerance, "rounds": rounds, "deny_out": deny_out, "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1465,6 +1486,7 @@ def reduce(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1534,6 +1556,7 @@ def reduce(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -1602,13 +1625,14 @@ def reduce(
     options: dict[str, Option] = {"backend": backend, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "nodes": nodes, "partition": partition, "support": support, "deny": deny, "verdicts": verdicts,
-        "combine": combine, "as_": as_, "place": place, "place_goal": place_goal, "min_gain": min_gain,
-        "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
-        "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
-        "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs,
-        "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit,
-        "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance, "config": config}
+        "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
+        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
+        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "time_limit": time_limit, "seed": seed, "output": output,
+        "inputs": inputs, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
+        "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance,
+        "config": config}
     return Reduction.from_json(run("reduce", [model], flags, options, may_fail=True))
 
 
@@ -1675,6 +1699,7 @@ def split_module(
     verdicts: Option = None,
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
+    min_acc_module_size: Option = None,
     skip_fusion: bool = False,
     allow_non_tensor: bool = False,
     move_non_tensor: bool = False,
@@ -1744,6 +1769,7 @@ def split_module(
         list alone
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
+    min_acc_module_size: smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference [1]
     skip_fusion: let nodes that exchange other data than tensors run apart: form no fusion groups of them
     allow_non_tensor: let non-tensor data cross between accelerator and CPU
     move_non_tensor: move nodes whose non-tensor data leaves an accelerator partition to the one partition that reads
@@ -1816,12 +1842,12 @@ def split_module(
         "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
         "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit, "deny": deny,
-        "verdicts": verdicts, "combine": combine, "as_": as_, "place": place, "place_goal": place_goal,
-        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "phase": phase, "tokens": tokens,
-        "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "seed": seed, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
-        "config": config}
+        "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
+        "opset": opset, "inputs": inputs, "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})
