@@ -432,7 +432,7 @@ def test_onnx_state_masks_and_positions_fit_in_a_single_run(folder):
     expect(run("run", out, "--outputs", folder / "out.npz"), 0, "equal: 5 outputs")
     with np.load(folder / "out.npz") as made:
         assert made["present_k"].shape == (1, 2, 4) and made["present_k"][0, 0].any()
-    no_state = split(folder, folder / "decoder.onnx", ["Add", "MatMul", "Concat"])
+    no_state = split(folder, folder / "decoder.onnx", ["Add", "MatMul", "Concat"], "--state", "off")
     expect(run("run", no_state), 3, "runs with none of the inputs tried")
 
 
