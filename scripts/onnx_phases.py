@@ -72,15 +72,25 @@ class Phase:
         return steps.at(seen, pads)
 
 
-def room_of(phases):
-    """How many entries the state of all phases holds."""
-    sizes = [pair.size + (phase.tokens or 1) for phase in phases for pair in phase.steps.pairs if pair.is_long and pair.size is not None]
+def room_of(phase):
+    """How many entries the state holds after a call of the phase."""
+    sizes = [pair.size + (phase.tokens or 1) for pair in phase.steps.pairs if pair.is_long and pair.size is not None]
     return min(sizes, default=math.inf)
+
+
+def reader_of(phases):
+    """The Phase that reads the prompt: the one that takes the most tokens."""
+    return max(phases, key=lambda one: one.tokens or math.inf)
+
+
+def maker_of(phases):
+    """The Phase that makes the new tokens: the one that takes the fewest."""
+    return min(phases, key=lambda one: one.tokens or math.inf)
 
 
 def calls_of(phases, prompt):
     """The calls that read the prompt: (Phase, ids, how many of them are padding)."""
-    phase = max(phases, key=lambda one: one.tokens or math.inf)
+    phase = reader_of(phases)
     size = phase.tokens or len(prompt)
     pads = -len(prompt) % size
     padded = [0] * pads + prompt
@@ -89,7 +99,7 @@ def calls_of(phases, prompt):
 
 def generate(phases, prompt, new, call):
     """The new ids. `call`(phase, feeds): makes a call, and gives the logits, None where nothing is to follow."""
-    last = min(phases, key=lambda one: one.tokens or math.inf)
+    last = maker_of(phases)
     if (last.tokens or 1) != 1:
         raise CannotRun(f"no phase takes one token: the smallest takes {last.tokens}")
     seen, made, pending = 0, [], calls_of(phases, prompt)
@@ -106,15 +116,21 @@ def generate(phases, prompt, new, call):
     return made
 
 
-def prompt_of(options, steps, path, room):
-    """The ids of the prompt: those of --inputs, else random ones."""
+def prompt_of(options, reader, path, room):
+    """The ids of the prompt: those of --inputs, else random ones. They fill all calls of the phase that reads them if the model
+    would take padding for tokens."""
+    steps, size = reader.steps, 1 if reader.steps.tells_padding() else reader.tokens or 1
     given = given_inputs(options, path).get(steps.ids)
     if given is None:
         length = min(PROMPT, max(1, room - NEW // 2))
+        length = max(size, length - length % size)
         return np.random.default_rng(options.seed).integers(0, steps.vocabulary, length).tolist()
     ids = given.plain()
     if ids.ndim != 2 or len(ids) != 1 or not ids.size:
         raise WrongUsage(f'--inputs: "{steps.ids}" must have one row of ids')
+    if ids.size % size:
+        raise WrongUsage(f'--inputs: "{steps.ids}" has {counted(ids.size, "id")}, and must have a multiple of {size}: that many are read '
+                         "at a time, and the model has no mask and positions, by which padding is told from tokens")  # fmt: skip
     return ids[0].tolist()
 
 
@@ -152,13 +168,14 @@ def generated(options, model):
         texts.append(wanted[phase.steps.logits])
         return None if made is None else array_of(made[phase.steps.logits])
 
-    room = room_of(phases)
-    prompt = prompt_of(options, phases[0].steps, model or folder / manifests[0]["root"], room)
-    if len(prompt) > room:
-        raise CannotRun(f"the prompt has {counted(len(prompt), 'token')}, and the state of the phases holds {room}")
+    room = room_of(maker_of(phases))
+    of_prompt = min(room, room_of(reader_of(phases)))
+    prompt = prompt_of(options, reader_of(phases), model or folder / manifests[0]["root"], of_prompt)
+    if len(prompt) > of_prompt:
+        raise CannotRun(f"the prompt has {counted(len(prompt), 'token')}, and the state of the phases holds {of_prompt}")
     if len(prompt) + report.calls - 1 > room:
         report.calls = room - len(prompt) + 1
-        report.notes.append(f"{counted(report.calls, 'token')} are made, since the state holds {room} entries")
+        report.notes.append(f"{counted(report.calls, 'token')} {'is' if report.calls == 1 else 'are'} made, since the state holds {room} entries")
     ids = generate(phases, prompt, report.calls, call)
     report.facts.append(("prompt tokens", f"{len(prompt)}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
     for phase in phases:

@@ -200,6 +200,10 @@ class Steps:
         shape = self.given[name].content()[1]
         return shape[len(shape) - len(own):]
 
+    def tells_padding(self):
+        """Whether the inputs tell padding from tokens, which takes a mask and positions."""
+        return any(map(is_mask, self.declared)) and any(name in POSITIONS for name in self.declared)
+
     def filled(self, name, pads):
         """What a mask has: ones for the entries that are filled, which are the last ones of a state that grows."""
         shape, axis = list(self.shapes[name]), len(self.shapes[name]) - 1

@@ -42,6 +42,6 @@ echo
 echo "the parts:    $root/$out"
 echo "they run:     $result"
 echo "the picture:  $root/$out.html"
-echo "the tool:     export PATH=\"$root/build/quick:\$PATH\""
+echo "the tool:     export PATH=\"$root/build/quick:$root/$runtime/bin:\$PATH\""
 echo
 echo "now yours: cleave MODEL.onnx"

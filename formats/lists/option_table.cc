@@ -577,7 +577,7 @@ constexpr Option kOptions[] = {
         "show the lists that are known, or what those named FILE have; begin a new one from "
         "models; "
         "lint one: find its faults",
-        {.required = of::lists}),
+        {.by_default = "show"}),
     row(G::model, "FILE", "", of::lists,
         "lists to show, models for a new list, or a list to lint and then models",
         {.role = FileRole::input, .repeat = Repeat::spread}),
@@ -585,7 +585,7 @@ constexpr Option kOptions[] = {
         "list the known backends, or check one: that it takes models, computes them right, and "
         "refuses "
         "what is no model",
-        {.required = of::backend}),
+        {.by_default = "list"}),
     row(G::model, "BACKEND", "", of::backend,
         "what to check: a backend file, the name of a known backend, or NAME='program {model} -o "
         "{out}'"),
