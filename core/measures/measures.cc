@@ -836,6 +836,10 @@ constexpr double kFewFlopsPerPartition = 50e6;
 constexpr double kNodesPerCall = 50;
 constexpr double kNodesPerPartition = 500;
 constexpr double kFewNodesPerPartition = 50;
+// The FLOPs that a CPU of 500 GFLOP/s does while a link of 31.5 GB/s (gen4x16) moves a byte.
+constexpr double kFlopsPerByte = 16;
+constexpr double kFewFlopsPerByte = 4;
+
 // Ops that a list lacks for a node: its own, or those in the body by which a runtime replaces the node.
 void add_lacking(const Graph& graph, NodeId node, const Reason& reason,
                  std::span<const SupportList> lists, const OpFacts& facts,
@@ -854,10 +858,6 @@ void add_lacking(const Graph& graph, NodeId node, const Reason& reason,
     add_lacking(body->graph, inner, support->reasons[inner], list, body->facts, ops);
   }
 }
-
-// The FLOPs that a CPU of 500 GFLOP/s does while a link of 31.5 GB/s (gen4x16) moves a byte.
-constexpr double kFlopsPerByte = 16;
-constexpr double kFewFlopsPerByte = 4;
 
 Worth answer_of(double value, double yes, double maybe) {
   return value >= yes ? Worth::yes : value >= maybe ? Worth::maybe : Worth::no;

@@ -796,12 +796,7 @@ const Fields<Said> kTargetsTimeFields = {
 const Fields<Phase> kPhaseFields = {
     kLines,
     {{"name", the<&Phase::spec, &PhaseSpec::name>},
-     {"dims",
-      [](auto& phase) {
-        return Entries<std::int64_t>{each(phase.spec.dims, [](const auto& dim) {
-          return std::pair(std::string_view(dim.first), dim.second);
-        })};
-      },
+     {"dims", [](auto& phase) { return Entries{phase.spec.dims}; },
       "Its sizes, besides those that all phases have.", kOnOneLine},
      {"on", the<&Phase::spec, &PhaseSpec::targets>, "The targets that it may use; empty: all.",
       kOnOneLine},
