@@ -71,7 +71,7 @@ class PhasesPlacer {
     return devices;
   }
 
-  // Of a byte that goes from one device to another, in the phase that reads it.
+  // The cost of handing one byte from a device to another. The links are those of the phase that reads it.
   double handover_cost(std::size_t phase, DeviceIndex from, DeviceIndex to) const {
     if (from == to) return 0;
     const LinkCosts& links = links_[phase];

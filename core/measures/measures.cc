@@ -990,7 +990,8 @@ class WorthJudge {
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
 
-  // Of a CPU partition: the op that all nodes lack that are there by their own fault, and the first of them.
+  // The one op that keeps a CPU partition off the accelerator, and the first node that lacks it: every node that the
+  // lists refuse for itself, and not because of another node, lacks this op. nullopt: there are several, or none.
   std::optional<std::pair<std::string, NodeId>> only_culprit(PartId part) const {
     NodeId first = kNone<NodeId>;
     std::set<std::string> ops;
