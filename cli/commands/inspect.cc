@@ -1,5 +1,7 @@
 // cleave inspect: what a model is made of, without a support list. `cleave MODEL` is its short form.
 
+#include <optional>
+
 #include "cli/commands/command.h"
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
@@ -31,10 +33,11 @@ class InspectCommand : public Command {
     }
     const auto found = find_open_sizes(*model, nullptr);
     const OpenSizes* const sizes = found ? &*found : nullptr;
-    const Graph at_first =
-        found ? model->graph.with_shapes(shapes_at_first(*model, *found)) : model->graph;
-    write_stdout(given_.flag("--json") ? inspect_json(*model, lists, sizes, &at_first)
-                                       : inspect_text(*model, lists, sizes, &at_first));
+    std::optional<Graph> bound;
+    if (found) bound = model->graph.with_shapes(shapes_at_first(*model, *found));
+    const Graph* const at_first = bound ? &*bound : nullptr;
+    write_stdout(given_.flag("--json") ? inspect_json(*model, lists, sizes, at_first)
+                                       : inspect_text(*model, lists, sizes, at_first));
     return ExitCode::done;
   }
 

@@ -108,8 +108,8 @@ struct Link {
 
 // The default: 100 GiB/s, the figure that the reference system uses.
 Link default_link();
-// Of a device whose list says that it has none, as it shares the CPU's memory or is sold with several. Times that are
-// asked for count the default's rate.
+// What stands for the link of a device whose list says that it has none: the device shares the CPU's memory, or is sold
+// with different links. Where times are asked for, transfers take what they take on the default link.
 Link no_link();
 
 // Parses a link name or a bandwidth. A name is `gen1`..`gen6` with x1, x2, x4, x8 or x16; its rate

@@ -46,17 +46,12 @@ class PhasesPlacer {
   }
 
   PhasesPlacement run() {
-    std::vector<Devices> apart;
-    for (const DeviceProblem& phase : problem_.phases) {
-      DevicePlacement placement = find_placement(phase, effort_);
-      best_.phases.push_back(placement);
-      apart.push_back(std::move(placement.devices));
-    }
-    for (std::size_t i = 0; i < apart.size(); ++i) {
+    for (std::size_t i = 0; i < problem_.phases.size(); ++i) {
+      best_.phases.push_back(find_placement(problem_.phases[i], effort_));
       best_.bound += problem_.runs[i] * best_.phases[i].bound;
     }
     best_.total = std::numeric_limits<double>::infinity();
-    improve(std::move(apart));
+    improve(devices_of(best_.phases));
     for (DeviceIndex device = 0; device <= problem_.phases.front().host(); ++device) {
       std::vector<Devices> all;
       for (const DeviceProblem& phase : problem_.phases) {
@@ -76,7 +71,7 @@ class PhasesPlacer {
     return devices;
   }
 
-  // Of a byte that goes from one device to another, in the phase that reads it.
+  // The cost of handing one byte from a device to another. The links are those of the phase that reads it.
   double handover_cost(std::size_t phase, DeviceIndex from, DeviceIndex to) const {
     if (from == to) return 0;
     const LinkCosts& links = links_[phase];

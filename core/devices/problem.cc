@@ -116,7 +116,7 @@ Rounds DeviceScorer::rounds(const Devices& devices, DeviceIndex first_of_two) {
   return rounds_of(find_turns(devices, first_of_two));
 }
 
-// Of two devices that take turns.
+// The rounds of two devices that take turns: each part is a round.
 Rounds DeviceScorer::rounds_of(const Parts& parts) {
   Rounds rounds{.devices = {parts.devices.begin(), parts.devices.end()},
                 .units = members_of(parts.of, parts.devices.size()),
@@ -884,7 +884,8 @@ class GraphProblemMaker {
     return graph_.state_of(value) == nullptr || !reads_shape_alone(graph_, user);
   }
 
-  // Of the last value, which is the output of the pair: who reads it as an input in the next step.
+  // Adds to the readers of the last value, the output of the pair, the units that read it in the next step, as the
+  // input of the pair.
   void add_later_readers(const StatePair& pair, std::uint32_t maker) {
     const std::vector<std::uint32_t> now = readers_;
     readers_.clear();

@@ -272,7 +272,7 @@ class Pieces {
     const std::uint32_t b = least(other);
     parent_[std::max(a, b)] = std::min(a, b);
   }
-  // Of the piece that the item is in.
+  // The least item of the piece that this item belongs to.
   std::uint32_t least(std::uint32_t item) {
     while (parent_[item] != item) item = parent_[item] = parent_[parent_[item]];
     return item;

@@ -400,10 +400,8 @@ class StateFinder {
       return Error{given + "give one * in both names, or none"};
     }
     bool is_found = false;
-    NearestName near(input);
     for (const ValueId value : graph_.inputs()) {
       const std::string_view name = graph_.value(value).name;
-      near.offer(name);
       const auto text = text_at_star(name, input);
       if (!text) continue;
       const std::string wanted = with_text(output, *text);
@@ -411,7 +409,7 @@ class StateFinder {
       if (!output.empty()) {
         const ValueId other = output_named(wanted);
         if (other == kNone<ValueId> && stars(input) == 1) continue;
-        if (other == kNone<ValueId>) return no_such(given, "output", wanted);
+        if (other == kNone<ValueId>) return no_such(given, "output", wanted, graph_.outputs());
         const auto change = change_of(value, other, true);
         if (!change) {
           return Error{given + "type or rank of input " + in_quotes(name) + " and output " +
@@ -427,9 +425,7 @@ class StateFinder {
     }
     if (is_found) return Done{};
     if (stars(input) == 1) return Error{given + "no input and output of the model match"};
-    Error error{given + "the model has no input " + in_quotes(input)};
-    if (!near.best().empty()) error.notes.push_back("did you mean " + in_quotes(near.best()) + "?");
-    return error;
+    return no_such(given, "input", input, graph_.inputs());
   }
 
   ValueId output_named(std::string_view name) const {
@@ -437,10 +433,11 @@ class StateFinder {
     return found == output_by_name_.end() ? kNone<ValueId> : found->second;
   }
 
-  Error no_such(const std::string& given, std::string_view what, const std::string& name) const {
+  Error no_such(const std::string& given, std::string_view what, const std::string& name,
+                const auto& values) const {
     Error error{given + "the model has no " + std::string(what) + " " + in_quotes(name)};
     NearestName near(name);
-    for (const ValueId output : graph_.outputs()) near.offer(graph_.value(output).name);
+    for (const ValueId value : values) near.offer(graph_.value(value).name);
     if (!near.best().empty()) error.notes.push_back("did you mean " + in_quotes(near.best()) + "?");
     return error;
   }

@@ -406,6 +406,10 @@ bool may_have_unstated(const Graph& graph, NodeId node, std::string_view name,
          (plain_domain(domain).empty() && find_row(op, name) != nullptr);
 }
 
+bool holds_list(const AttributeValue& value) {
+  return std::holds_alternative<std::vector<Literal>>(value);
+}
+
 bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   const auto* list_a = std::get_if<std::vector<Literal>>(&a);
   const auto* list_b = std::get_if<std::vector<Literal>>(&b);
@@ -588,10 +592,6 @@ std::string range_text(const Accepted& wanted, bool is_whole) {
   if (wanted.min && wanted.max) return number(*wanted.min) + " to " + number(*wanted.max);
   if (wanted.min) return "at least " + number(*wanted.min);
   return wanted.max ? "at most " + number(*wanted.max) : std::string();
-}
-
-bool holds_list(const AttributeValue& value) {
-  return std::holds_alternative<std::vector<Literal>>(value);
 }
 
 // "1, 2 or 3", "at least 1, a multiple of 16"; empty when anything is accepted.

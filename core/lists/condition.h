@@ -151,6 +151,8 @@ std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
 bool may_have_unstated(const Graph& graph, NodeId node, std::string_view name,
                        const OpFacts& facts);
 
+bool holds_list(const AttributeValue& value);
+
 // Integers compare with reals as numbers, exactly: 1 equals 1.0, and 2^53 + 1 is not 2^53.
 bool equal_values(const AttributeValue& a, const AttributeValue& b);
 

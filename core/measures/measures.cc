@@ -26,6 +26,12 @@ bool has_unknown_dim(const Graph& graph, ValueId value) {
 
 }  // namespace
 
+bool has_unknown_bytes(const PartNumbers& numbers) {
+  return std::ranges::any_of(numbers.hazards, [](const Hazard& hazard) {
+    return hazard.kind == Hazard::Kind::unknown_bytes;
+  });
+}
+
 Measures measure(const Partition& partition, const Preview& preview,
                  std::span<const Target> targets) {
   const Coverages& coverage = preview.coverage;
@@ -41,9 +47,7 @@ Measures measure(const Partition& partition, const Preview& preview,
     const PartNumbers& numbers = preview.parts[part];
     measures.boundary_bytes = saturating_add(
         measures.boundary_bytes, saturating_add(numbers.input_bytes, numbers.output_bytes));
-    for (const Hazard& hazard : numbers.hazards) {
-      if (hazard.kind == Hazard::Kind::unknown_bytes) measures.is_boundary_known = false;
-    }
+    if (has_unknown_bytes(numbers)) measures.is_boundary_known = false;
   }
   if (preview.bound) measures.qps = preview.bound->shared_qps;
   measures.has_link = !preview.link.is_none;
@@ -377,9 +381,7 @@ class DeviceCounter {
     numbers.nodes += partition_.nodes(part).size();
     numbers.flops += parts_[part].flops;
     numbers.unknown_flops += parts_[part].unknown_flops;
-    for (const Hazard& hazard : parts_[part].hazards) {
-      numbers.has_unknown_bytes |= hazard.kind == Hazard::Kind::unknown_bytes;
-    }
+    numbers.has_unknown_bytes |= has_unknown_bytes(parts_[part]);
     for (const ValueId value : boundaries_.inputs[part]) {
       if (!state_.is_there(part, value)) count_read(state_.moved(value), device_of(part));
     }
@@ -834,6 +836,10 @@ constexpr double kFewFlopsPerPartition = 50e6;
 constexpr double kNodesPerCall = 50;
 constexpr double kNodesPerPartition = 500;
 constexpr double kFewNodesPerPartition = 50;
+// The FLOPs that a CPU of 500 GFLOP/s does while a link of 31.5 GB/s (gen4x16) moves a byte.
+constexpr double kFlopsPerByte = 16;
+constexpr double kFewFlopsPerByte = 4;
+
 // Ops that a list lacks for a node: its own, or those in the body by which a runtime replaces the node.
 void add_lacking(const Graph& graph, NodeId node, const Reason& reason,
                  std::span<const SupportList> lists, const OpFacts& facts,
@@ -852,10 +858,6 @@ void add_lacking(const Graph& graph, NodeId node, const Reason& reason,
     add_lacking(body->graph, inner, support->reasons[inner], list, body->facts, ops);
   }
 }
-
-// The FLOPs that a CPU of 500 GFLOP/s does while a link of 31.5 GB/s (gen4x16) moves a byte.
-constexpr double kFlopsPerByte = 16;
-constexpr double kFewFlopsPerByte = 4;
 
 Worth answer_of(double value, double yes, double maybe) {
   return value >= yes ? Worth::yes : value >= maybe ? Worth::maybe : Worth::no;
@@ -877,9 +879,7 @@ std::optional<KnownWork> known_work(const Partition& partition, const Preview& p
     if (!partition.is_acc(part)) continue;
     const PartNumbers& numbers = preview.parts[part];
     work.bytes += static_cast<double>(numbers.input_bytes + numbers.output_bytes);
-    for (const Hazard& hazard : numbers.hazards) {
-      if (hazard.kind == Hazard::Kind::unknown_bytes) work.are_bytes_known = false;
-    }
+    if (has_unknown_bytes(numbers)) work.are_bytes_known = false;
   }
   return work;
 }
@@ -990,7 +990,8 @@ class WorthJudge {
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
 
-  // Of a CPU partition: the op that all nodes lack that are there by their own fault, and the first of them.
+  // The one op that keeps a CPU partition off the accelerator, and the first node that lacks it: every node that the
+  // lists refuse for itself, and not because of another node, lacks this op. nullopt: there are several, or none.
   std::optional<std::pair<std::string, NodeId>> only_culprit(PartId part) const {
     NodeId first = kNone<NodeId>;
     std::set<std::string> ops;

@@ -41,6 +41,9 @@ struct PartNumbers {
   std::vector<Hazard> hazards;    // accelerator parts only, inputs first
 };
 
+// True when a tensor that crosses between the part and the rest has unknown size.
+bool has_unknown_bytes(const PartNumbers& numbers);
+
 // acc / total; the ratio is 1 when the total is 0.
 struct Coverage {
   double acc = 0;

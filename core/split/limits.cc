@@ -881,6 +881,7 @@ class Appraiser {
         basis_(basis),
         partition_(make_partition(subgraphs, {})),
         boundaries_(find_boundaries(graph, partition_)),
+        state_(graph, partition_),
         costs_(node_costs(graph)) {
     if (basis.latency == nullptr) return;
     crossing_ = part_link_bytes(graph, partition_, boundaries_, *basis.latency);
@@ -888,12 +889,11 @@ class Appraiser {
 
   Worth worth_of(PartId part) const {
     Worth worth;
-    const StateOnDevices state(graph_, partition_);
     for (const ValueId value : boundaries_.inputs[part]) {
-      if (!state.is_there(part, value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
+      if (!state_.is_there(part, value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
     }
     for (const ValueId value : boundaries_.outputs[part]) {
-      if (!state.stays(value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
+      if (!state_.stays(value)) worth.link_bytes += value_bytes(graph_, value).value_or(0);
     }
     double seconds = 0;
     for (const NodeId node : partition_.nodes(part)) {
@@ -969,6 +969,7 @@ class Appraiser {
   const KeepBasis& basis_;
   Partition partition_;
   Boundaries boundaries_;
+  const StateOnDevices state_;
   PerNode<NodeCost> costs_;
   PerPart<LinkBytes> crossing_;  // when latencies are known
 };

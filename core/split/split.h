@@ -311,6 +311,9 @@ class StateOnDevices {
  private:
   template <class Take>
   void each_reader(ValueId value, const Take& take);
+  static std::uint64_t key_of(PartId part, ValueId value) {
+    return std::uint64_t{index(part)} << 32U | index(value);
+  }
   // Each stage of a pipeline is a device.
   bool is_on_one_device(PartId one, PartId other) const {
     return one == other ||
@@ -319,10 +322,6 @@ class StateOnDevices {
 
   const Graph& graph_;
   const Partition& partition_;
-  static std::uint64_t key_of(PartId part, ValueId value) {
-    return std::uint64_t{index(part)} << 32U | index(value);
-  }
-
   std::unordered_set<std::uint32_t> stays_, is_handed_on_;
   std::unordered_set<std::uint64_t> reads_;  // parts and values
 };

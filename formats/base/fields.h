@@ -449,16 +449,23 @@ std::string json_text(const Fields<T>& fields, const T& object) {
   return std::move(json).finish();
 }
 
-// The document as text, or handed over in pieces.
+// The object as a document, which may be within another.
 template <class T>
-std::string document_text(std::string_view name, const Fields<T>& fields, const T& object,
-                          const TakeText& take = {}) {
-  JsonText json(take);
+void write_as_document(JsonText& json, std::string_view name, const Fields<T>& fields,
+                       const T& object) {
   json.begin_object();
   json.text("format", "cleave." + std::string(name));
   json.number("version", 1);
   write_fields(json, fields, object);
   json.end_object();
+}
+
+// The document as text, or handed over in pieces.
+template <class T>
+std::string document_text(std::string_view name, const Fields<T>& fields, const T& object,
+                          const TakeText& take = {}) {
+  JsonText json(take);
+  write_as_document(json, name, fields, object);
   return std::move(json).finish();
 }
 

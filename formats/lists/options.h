@@ -98,6 +98,9 @@ struct PhaseSpec {
 struct TokenCounts {
   std::uint64_t prompt = 1024;
   std::uint64_t more = 128;
+
+  // Runs for new tokens: the run of the prompt makes the first of them.
+  std::uint64_t runs_after_prompt() const { return more > 0 ? more - 1 : 0; }
 };
 
 struct SplitRequest {

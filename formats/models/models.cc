@@ -207,6 +207,11 @@ void complete_tflite(LoadedModel& model) {
 
 // Of torch.export: what a program writes of its own. The values of its signature are those of its graph.
 std::vector<StatePair> known_state(const Graph& graph, const Pt2Model& model) {
+  const auto is_state = [](const Pt2Output& output) {
+    return output.kind == Pt2OutputKind::buffer_mutation ||
+           output.kind == Pt2OutputKind::user_input_mutation;
+  };
+  if (std::ranges::none_of(model.program.outputs, is_state)) return {};
   std::unordered_map<std::uint32_t, ValueId> value_of;
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     value_of.emplace(model.value_numbers[id_at<ValueId>(i)], id_at<ValueId>(i));
@@ -223,10 +228,8 @@ std::vector<StatePair> known_state(const Graph& graph, const Pt2Model& model) {
   }
   std::vector<StatePair> pairs;
   for (const Pt2Output& output : model.program.outputs) {
-    const bool is_state = output.kind == Pt2OutputKind::buffer_mutation ||
-                          output.kind == Pt2OutputKind::user_input_mutation;
     const auto input = inputs.find(output.target);
-    if (!is_state || output.refs.size() != 1 || input == inputs.end()) continue;
+    if (!is_state(output) || output.refs.size() != 1 || input == inputs.end()) continue;
     pairs.push_back({input->second, find(output.refs[0].value)});
   }
   return pairs;

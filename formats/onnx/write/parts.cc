@@ -86,6 +86,7 @@ class PartBuilder {
     for (const NodeId node : nodes_) add_node(job_, graph, graph_field::kNode, node);
     for (const ValueId value : outputs_) {
       put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
+      if (!job_.options.names_for_readers) continue;
       const auto& read = job_.boundaries.inputs.items;
       if (std::find(read.begin(), read.end(), value) == read.end()) continue;
       if (!add_second_name(graph, value, false)) continue;

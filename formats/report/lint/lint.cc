@@ -536,10 +536,7 @@ class Linter {
   // [3, 3] for an attribute that is a list: 3 or 3, which it never is.
   void look_for_list(const Rule& rule, const OnnxOpNames& op, const Condition& attribute) {
     const auto& values = attribute.wanted.one_of;
-    const auto is_list = [](const AttributeValue& value) {
-      return std::holds_alternative<std::vector<Literal>>(value);
-    };
-    if (values.empty() || std::ranges::any_of(values, is_list) ||
+    if (values.empty() || std::ranges::any_of(values, holds_list) ||
         !std::ranges::binary_search(op.lists, std::string_view(attribute.name))) {
       return;
     }

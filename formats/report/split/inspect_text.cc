@@ -137,7 +137,7 @@ std::vector<ListCoverage> coverage_of(const LoadedModel& model, std::span<const 
     const Support support = match_support(graph, {list}, facts);
     ListCoverage& coverage = out.emplace_back(ListCoverage{list});
     coverage.unchecked = support.unchecked.size();
-    coverage.open_nodes = has_open_inputs(model.graph)
+    coverage.open_nodes = at_first != nullptr && has_open_inputs(model.graph)
                               ? match_support(model.graph, {list}, facts).supported.count()
                               : support.supported.count();
     double all = 0, accepted = 0;

@@ -59,8 +59,7 @@ std::vector<std::optional<std::uint64_t>> runs_of_phases(
     runs[phase] = (left + (is_padded ? size - 1 : 0)) / size;
     left -= std::min(left, *runs[phase] * size);
   }
-  const std::uint64_t more = tokens.more > 0 ? tokens.more - 1 : 0;
-  runs[last] = runs[last].value_or(0) + more;
+  runs[last] = runs[last].value_or(0) + tokens.runs_after_prompt();
   return runs;
 }
 
@@ -177,7 +176,7 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
       if (runs) report.token_us = us;
       report.is_token_measured = is_measured;
       if (report.phases.size() > 1) continue;
-      if (runs) *runs -= tokens.more > 0 ? tokens.more - 1 : 0;
+      if (runs) *runs -= tokens.runs_after_prompt();
     }
     if (!us || !runs) report.first_us.reset();
     if (report.first_us) *report.first_us += *us * static_cast<double>(*runs);

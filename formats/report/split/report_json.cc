@@ -25,7 +25,8 @@ struct Said {
   const SameShapes& shapes = report.same_shapes();
   const InferenceTime* time = report.time;
   ReasonContext reasons = reason_context(report);
-  PerPartLists<PartId> dependencies = {};  // of several targets
+  PerPartLists<PartId> dependencies =  // of several targets
+      has_targets() ? find_dependencies(graph, split.boundaries) : PerPartLists<PartId>();
 
   bool has_targets() const { return !report.targets.empty(); }
   std::string_view target_name(TargetId target) const {
@@ -795,12 +796,7 @@ const Fields<Said> kTargetsTimeFields = {
 const Fields<Phase> kPhaseFields = {
     kLines,
     {{"name", the<&Phase::spec, &PhaseSpec::name>},
-     {"dims",
-      [](auto& phase) {
-        return Entries<std::int64_t>{each(phase.spec.dims, [](const auto& dim) {
-          return std::pair(std::string_view(dim.first), dim.second);
-        })};
-      },
+     {"dims", [](auto& phase) { return Entries{phase.spec.dims}; },
       "Its sizes, besides those that all phases have.", kOnOneLine},
      {"on", the<&Phase::spec, &PhaseSpec::targets>, "The targets that it may use; empty: all.",
       kOnOneLine},
@@ -940,25 +936,14 @@ Document report_document() {
 namespace {
 
 std::string text_of(const Report& report, const TakeText& take) {
-  Said s{report};
-  if (s.has_targets()) s.dependencies = find_dependencies(s.graph, s.split.boundaries);
-  return document_text("report", kReportFields, s, take);
-}
-
-// A document in another.
-void write_report(JsonText& json, const Report& report) {
-  Said s{report};
-  if (s.has_targets()) s.dependencies = find_dependencies(s.graph, s.split.boundaries);
-  json.begin_object();
-  json.text("format", "cleave.report");
-  json.number("version", 1);
-  write_fields(json, kReportFields, s);
-  json.end_object();
+  return document_text("report", kReportFields, Said{report}, take);
 }
 
 void write_phases(JsonText& json, const PhasesReport& report) {
   json.begin_list();
-  for (const Report& phase : report.phases) write_report(json, phase);
+  for (const Report& phase : report.phases) {
+    write_as_document(json, "report", kReportFields, Said{phase});
+  }
   json.end_list();
 }
 

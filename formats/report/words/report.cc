@@ -188,12 +188,6 @@ std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
   return bytes == 0 ? "an unknown size" : "at least " + bytes_text(bytes);
 }
 
-bool has_unknown_bytes(const PartNumbers& numbers) {
-  return std::any_of(numbers.hazards.begin(), numbers.hazards.end(), [](const Hazard& hazard) {
-    return hazard.kind == Hazard::Kind::unknown_bytes;
-  });
-}
-
 bool has_unknown_bytes(const Preview& preview) {
   return std::any_of(preview.parts.begin(), preview.parts.end(),
                      [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });

@@ -219,9 +219,8 @@ std::string crossing_text(const Graph& graph, std::span<const ValueId> values, s
 std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
                            std::uint64_t bytes);
 
-// True when a tensor that crosses between the part (or any part) and the rest has unknown size:
-// then the rate that the link allows is unknown.
-bool has_unknown_bytes(const PartNumbers& numbers);
+// True when a tensor that crosses between any part and the rest has unknown size: then the rate that the
+// link allows is unknown.
 bool has_unknown_bytes(const Preview& preview);
 
 // The rates that the link allows, if all bytes that they depend on are known.

@@ -324,7 +324,7 @@ std::vector<std::string> expand_words(const std::vector<std::string>& words,
 
 // ---- backend file ----
 //
-// Backend files: `cleave.backend`, a JSON object that describes a compiler (backend.h).
+// Backend files: `cleave.backend`, a JSON object that describes a compiler (Backend, above).
 //
 //   {"format": "cleave.backend", "version": 1, "name": "tract",
 //    "serve": {"argv": ["python3", "{here}/tract_worker.py"]}}

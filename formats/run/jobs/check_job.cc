@@ -40,13 +40,11 @@ Loaded<std::vector<std::string>> models_of(const std::vector<std::string>& paths
     if (!below) return below.error();
     std::vector<std::string> inside,
         parts;  // folders that cleave wrote: what they hold are parts of models
+    const fs::path root = (fs::path(path) / "x").lexically_normal().parent_path();
     for (const fs::path one : *below) {
+      if (one.filename() != kManifestName) continue;
       const fs::path folder = one.parent_path();
-      const bool is_within =
-          folder.lexically_normal() != (fs::path(path) / "x").lexically_normal().parent_path();
-      if (is_within && one.filename() == kManifestName && listed_files(folder)) {
-        parts.push_back(folder / "");
-      }
+      if (folder.lexically_normal() != root && listed_files(folder)) parts.push_back(folder / "");
     }
     for (const fs::path one : *below) {
       const std::string kind = one.extension().string();

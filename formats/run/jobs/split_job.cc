@@ -574,9 +574,9 @@ class SplitJobMaker {
     if (refused.empty()) return {};
     std::set<NodeId> met;
     NeededConstants needed(graph, split.boundaries);
-    for (std::uint32_t part = 0; part < split.partition.count(); ++part) {
-      if (!split.partition.is_acc(PartId{part})) continue;
-      for (const NodeId node : needed.of(PartId{part})) {
+    for (const PartId part : split.partition.parts()) {
+      if (!split.partition.is_acc(part)) continue;
+      for (const NodeId node : needed.of(part)) {
         if (std::ranges::binary_search(refused, node)) met.insert(node);
       }
     }

@@ -341,12 +341,12 @@ FullPhases full_phases(const PhaseJobs& jobs, std::vector<WrittenModels> written
 // Padding in a state of fixed size is told from tokens by a mask and by positions alone.
 Status<Fault> check_padding(const LoadedModel& model, const PhaseSpec& phase) {
   const Graph& graph = model.graph;
-  const auto lacks = [&](std::string_view word) {
-    return std::ranges::none_of(graph.inputs(), [&](ValueId input) {
+  const auto has = [&](std::string_view word) {
+    return std::ranges::any_of(graph.inputs(), [&](ValueId input) {
       return graph.value(input).name.find(word) != std::string_view::npos;
     });
   };
-  const bool has_mask = !lacks("mask"), has_positions = !lacks("position");
+  const bool has_mask = has("mask"), has_positions = has("position");
   if (has_mask && has_positions) return Done{};
   for (const StatePair& pair : graph.state().pairs) {
     const auto shape = graph.shape(pair.input);
