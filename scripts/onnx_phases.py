@@ -120,7 +120,11 @@ def prompt_of(options, reader, path, room):
     """The ids of the prompt: those of --inputs, else random ones. They fill all calls of the phase that reads them if the model
     would take padding for tokens."""
     steps, size = reader.steps, 1 if reader.steps.tells_padding() else reader.tokens or 1
-    given = given_inputs(options, path).get(steps.ids)
+    inputs = given_inputs(options, path)
+    unknown = [name for name in inputs if name not in steps.declared]
+    if unknown:
+        raise WrongUsage(f"the model has no input {guard.listed(unknown)} (it has: {', '.join(steps.declared)})")
+    given = inputs.get(steps.ids)
     if given is None:
         length = min(PROMPT, max(1, room - NEW // 2))
         length = max(size, length - length % size)
@@ -175,7 +179,8 @@ def generated(options, model):
         raise CannotRun(f"the prompt has {counted(len(prompt), 'token')}, and the state of the phases holds {of_prompt}")
     if len(prompt) + report.calls - 1 > room:
         report.calls = room - len(prompt) + 1
-        report.notes.append(f"{counted(report.calls, 'token')} {'is' if report.calls == 1 else 'are'} made, since the state holds {room} entries")
+        made = "token is" if report.calls == 1 else "tokens are"
+        report.notes.append(f"{report.calls} {made} made, since the state holds {room} entries")
     ids = generate(phases, prompt, report.calls, call)
     report.facts.append(("prompt tokens", f"{len(prompt)}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
     for phase in phases:

@@ -528,6 +528,31 @@ def test_onnx_phases_hand_their_state_over(folder):
         expect(got, 0, "which chooses the same ids, 9 tokens", "5, in ")
 
 
+# As PROMPTED, but without mask and positions: padding would be read as tokens.
+CAUSAL = """<ir_version: 8, opset_import: ["" : 18]>
+g (int64[B,T] input_ids, float[B,P,4] past_k) => (float[B,T,9] logits, float[B,PT,4] present_k) <int64[1] axis = {1}> {
+  [embed] k = Gather (table, input_ids)
+  [grow] present_k = Concat <axis: int = 1> (past_k, k)
+  [attend] a = ReduceSum <keepdims: int = 1> (present_k, axis)
+  [mix] d = Add (k, a)
+  [bend] e = Sin (d)
+  [head] logits = MatMul (e, w) }"""
+
+
+def test_onnx_prompts_are_padded_only_where_a_mask_tells(folder):
+    model = onnx_model(folder, "causal.onnx", CAUSAL, table=drawn(9, 4), w=drawn(4, 9))
+    place = folder / "phases"
+    cleave("split", model, "-s", written(folder, "list.txt", "Add\nMatMul\n"), "-o", place, "--dim", "B=1",
+           "--phase", "prompt:T=8,P=0", "--phase", "token:T=1")  # fmt: skip
+    expect(run("verify", model, place, "--steps", 6), 0, "which chooses the same ids, 6 tokens", "8, in 1 call")
+    for length, status in ((8, 0), (5, 3), (16, 3)):  # 16 do not fit in one call, and the first alone begins with no state
+        np.savez(folder / "in.npz", input_ids=np.arange(length)[None] % 9)
+        got = run("run", place, "--inputs", folder / "in.npz")
+        expect(got, status, "has no mask and positions" if length == 5 else "")
+    np.savez(folder / "in.npz", logits=np.zeros((1, 8)))
+    expect(run("run", place, "--inputs", folder / "in.npz"), 3, 'the model has no input "logits"')
+
+
 def test_onnx_faults_of_a_phase_are_told(folder):
     import onnx
 
