@@ -135,13 +135,13 @@ def generated(options, model):
         report.rows += [*rows, chain.row]
         report.outputs = len(phase.steps.outputs)
         phases.append(phase)
-    texts, last = [], {}
+    logits, last = [], {}
 
     def call(phase, feeds):
         nonlocal last
         wanted = phase.original.step(feeds)
-        made = last = phase.chain.compare(len(texts) + 1, wanted, feeds)
-        texts.append(wanted[phase.steps.logits])
+        made = last = phase.chain.compare(len(logits) + 1, wanted, feeds)
+        logits.append(wanted[phase.steps.logits])
         return None if made is None else array_of(made[phase.steps.logits])
 
     room = room_of(phases)
@@ -163,17 +163,17 @@ def generated(options, model):
         if not model:
             tell_outputs(report, options, last)
     if model and ids is not None:
-        report.rows.append(open_row(options, model, phases[0], prompt, ids, texts[len(calls_of(phases, prompt)) - 1 :]))
+        report.rows.append(open_row(options, model, manifests[0]["state"], prompt, ids, logits[len(calls_of(phases, prompt)) - 1 :]))
     return report
 
 
-def open_row(options, model, phase, prompt, ids, logits):
-    """The row about the model as it is, without padding: it must choose the same ids. `logits`: contents of those that chose them."""
+def open_row(options, model, state, prompt, ids, logits):
+    """The row about the model as it is, without padding: it must choose the same ids. `state`: the pairs of a manifest; `logits`:
+    contents of those that chose them."""
     row = Row("the model without padding", source="the model without padding, which chooses the same ids")
     child.tell(child.ORIGINAL)
     session = open_original(model)
-    manifest = {"partitions": [], "state": phase.steps.entries}
-    whole = Phase(options, session, manifest, model, None, ({},))
+    whole = Phase(options, session, {"partitions": [], "state": state}, model, None, ({},))
     loop, last = whole_loop(session, whole.steps, row), []
 
     def call(one, feeds):

@@ -159,7 +159,6 @@ class Steps:
         self.dims, self.given, self.seed = dims_by_place(session.get_inputs(), dims), given, seed
         check_names(session, given, self.dims)
         self.pairs = pairs_of(manifest, self.declared, self.outputs)
-        self.entries = manifest["state"]
         self.kept = {pair.input for pair in self.pairs}
         self.logits, self.vocabulary = self.logits_of(session)
         self.shapes, self.draw, self.seen = {}, ONE_TOKEN, 0
