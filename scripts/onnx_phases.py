@@ -44,8 +44,8 @@ class Phase:
     original: Loop
     chain: Loop
 
-    def __init__(self, options, session, manifest, path, tokens, states):
-        dims, _ = of_split(path, manifest, dict(options.dim), {})
+    def __init__(self, options, session, manifest, tokens, states):
+        dims, _ = of_split(session, manifest, dict(options.dim), {})
         self.steps = Steps(session, manifest, {**dims, **manifest.get("dims", {})}, {}, options.seed)
         self.tokens = tokens
         if self.steps.ids is None:
@@ -128,7 +128,7 @@ def generated(options, model):
         settings = settings_of(path, manifest["partitions"])
         child.tell(child.ORIGINAL)
         session = open_original(path, settings)
-        phase = Phase(options, session, manifest, path, manifest.get("tokens"), (whole, parts, held))
+        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held))
         chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
         chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
         phase.original, phase.chain = whole_loop(session, phase.steps, state=whole), chain
@@ -173,7 +173,7 @@ def open_row(options, model, state, prompt, ids, logits):
     row = Row("the model without padding", source="the model without padding, which chooses the same ids")
     child.tell(child.ORIGINAL)
     session = open_original(model)
-    whole = Phase(options, session, {"partitions": [], "state": state}, model, None, ({},))
+    whole = Phase(options, session, {"partitions": [], "state": state}, None, ({},))
     loop, last = whole_loop(session, whole.steps, row), []
 
     def call(one, feeds):

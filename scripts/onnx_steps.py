@@ -131,7 +131,7 @@ def stepped(options, path, is_root):
     if not manifest.get("state"):
         raise WrongUsage(f"{options.folder}/manifest.json: names no state, so --steps has nothing to keep: split with --state IN=OUT, or "
                          "leave --steps out")  # fmt: skip
-    dims, given = of_split(path, manifest, dict(options.dim), given_inputs(options, path))
+    dims, given = of_split(session, manifest, dict(options.dim), given_inputs(options, path))
     steps = Steps(session, manifest, dims, given, options.seed)
     first_step(steps, session)
     original = whole_loop(session, steps)

@@ -280,10 +280,10 @@ def first_step(steps, session, has_entries=False):
 def as_split(path, manifest, dims, given, seed):
     """The sizes and the Values by name of a run of the model: those of the split, but for those that are `dims` and `given`; of a
     model with state all inputs of a step, of which mask, positions and state fit together."""
-    dims, given = of_split(path, manifest, dims, given)
+    session = open_original(path)
+    dims, given = of_split(session, manifest, dims, given)
     if not manifest.get("state"):
         return dims, given
-    session = open_original(path)
     steps = Steps(session, manifest, dims, given, seed)
     try:
         return dims, first_step(steps, session, has_entries=True)
