@@ -75,6 +75,11 @@ def contents(values):
     return {name: value.content() for name, value in values.items()}
 
 
+def tolerance_of_parts(provider):
+    """Of what partitions make of which this provider may run some; None: ONNX Runtime's CPU."""
+    return OF_PROVIDER if provider not in (None, CPU) else EXACT
+
+
 def is_half(content):
     return isinstance(content, tuple) and content[0] == "tensor(float16)"
 
@@ -270,7 +275,7 @@ class Verification:
     def compare_chain(self, chain):
         made = {output["name"] for part in self.manifest["partitions"] for output in part["outputs"]}
         values = {name: self.values[name].content() for name in made}
-        tolerance = self.tolerance or (OF_PROVIDER if self.provider not in (None, CPU) else EXACT)
+        tolerance = self.tolerance or tolerance_of_parts(self.provider)
         compare(chain, self.original.wanted, values, tolerance, self.original.is_random)
         left_out = [name for name in self.original.wanted if name not in made]
         for name in sorted(outputs_of_partitions(self.folder / "root.onnx").intersection(left_out)) if left_out else []:
@@ -433,11 +438,11 @@ def inputs_from_elsewhere(parts, known):
     return {value["name"] for part in parts for value in part["inputs"]} - made - set(known)
 
 
-def takes_parameters(path, parts):
-    """Whether partitions take initializers of the model at `path` as inputs."""
+def settings_of(path, parts):
+    """The settings of sessions of the model at `path`: others where partitions take initializers of it as inputs."""
     graph = onnx.load(str(path), load_external_data=False).graph
     held = {one.name for one in graph.initializer}
-    return bool(inputs_from_elsewhere(parts, (one.name for one in graph.input if one.name not in held)))
+    return UNPACKED if inputs_from_elsewhere(parts, (one.name for one in graph.input if one.name not in held)) else None
 
 
 def passed_parameters(path, parts, known):
@@ -490,8 +495,7 @@ def original_of(path, manifest, dims, inputs, seed, is_root=False):
     if not Path(path).is_file():
         raise WrongUsage(f"{path}: there is no such file")
     dims, inputs = as_split(path, manifest, dims, inputs, seed)
-    settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
-    return Original(path, dims, inputs, seed, settings, is_root)
+    return Original(path, dims, inputs, seed, settings_of(path, manifest["partitions"]), is_root)
 
 
 def read_split(folder):
@@ -666,12 +670,16 @@ TARGETS = {
 }
 
 
+def has_state_in_place(manifest):
+    """Whether a state may take no memory of its own."""
+    return any(pair["kind"] == "replaced" for pair in manifest.get("state", []))
+
+
 def replay_row(folder, manifest, values, given, outputs, facts):
     """The row about what crosses and what the accelerators hold, with residency and without. `values`: of the chain."""
     row, parts, residency = Row("residency"), manifest["partitions"], manifest["residency"]
     links = {(link["from"], link["to"]) for link in manifest.get("direct_links", []) if link["is_used"]}
     kept = StateOnDevices(folder, manifest)
-    is_in_place = any(pair["kind"] == "replaced" for pair in kept.pairs.values())  # it may take no memory of its own
 
     def runner(part, store):
         return {output["name"]: values[output["name"]] for output in part["outputs"] if output["name"] in values}
@@ -689,7 +697,7 @@ def replay_row(folder, manifest, values, given, outputs, facts):
         if keeps:
             said = residency["peak_bytes"]
             facts.append(("held at most", held_text(state.peak, said)))
-            if said not in (None, state.peak) and not is_in_place:
+            if said not in (None, state.peak) and not has_state_in_place(manifest):
                 row.fault(MANIFEST, f"the accelerator held {state.peak} bytes, and the manifest says {said}")
             left = sorted({name for device in state.devices.values() for name in device} - kept.outputs - set(kept.pairs))
             if left:
@@ -708,13 +716,12 @@ def target_row(folder, manifest, given, facts):
     row = Row("memory of targets")
     guard.Checked(folder / "manifest.json")({**manifest, "targets": manifest["targets"][:-1]}, TARGETS)
     peaks = peaks_by_target(folder, manifest, given, manifest["residency"]["is_on"])
-    is_in_place = any(pair["kind"] == "replaced" for pair in manifest.get("state", []))  # it may take no memory of its own
     for target in manifest["targets"][:-1]:
         name, said, memory = target["name"], target["peak_bytes"], target["machine"]["acc"]["memory"]
         held = peaks.get(name, 0)
         facts.append((f"{name} held at most", f"{size_text(held)} with weights, the manifest says "
                       f"{'nothing of it' if said is None else size_text(said)}"))  # fmt: skip
-        if said is not None and held > said and not is_in_place:
+        if said is not None and held > said and not has_state_in_place(manifest):
             row.fault(MANIFEST, f"{name} held {held} bytes, and the manifest says {said}")
         if memory is not None and held > memory:
             row.fault(MANIFEST, f"{name} held {held} bytes, and its memory is {memory}")

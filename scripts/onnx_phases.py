@@ -22,17 +22,14 @@ from comparing import Tolerance, array_of, chosen, compare, content_of_array
 from guard import CannotRun, WrongUsage, counted
 from onnx_chain import (
     OF_PROVIDER,
-    UNPACKED,
     given_inputs,
     is_half,
-    outputs_of_partitions,
     provider_of,
-    takes_parameters,
+    settings_of,
 )
 from onnx_steps import Loop, chain_loop, whole_loop
 from ort_inputs import of_split, open_original
-from ort_state import ONE_TOKEN, STATE, Steps
-from ort_values import CPU, Value
+from ort_state import ONE_TOKEN, STATE, Steps, value_of
 from reports import DIFFERS, Report, Row, time_text
 
 PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": int}, **STATE, **guard.PARTS}]}
@@ -46,10 +43,9 @@ class Phase:
 
     original: Loop
     chain: Loop
-    missing: set  # outputs that the partitions need not make
 
-    def __init__(self, options, session, manifest, path, tokens, states):
-        dims, _ = of_split(path, manifest, dict(options.dim), {})
+    def __init__(self, options, session, manifest, tokens, states):
+        dims, _ = of_split(session, manifest, dict(options.dim), {})
         self.steps = Steps(session, manifest, {**dims, **manifest.get("dims", {})}, {}, options.seed)
         self.tokens = tokens
         if self.steps.ids is None:
@@ -65,8 +61,7 @@ class Phase:
         dim = steps.declared[name].shape[1]
         if isinstance(dim, str):
             steps.dims[dim] = len(ids)
-        kind = np.int32 if steps.declared[name].type == "tensor(int32)" else np.int64
-        steps.given = {name: Value.of_array(np.array([ids], kind))}
+        steps.given = {name: value_of(np.array([ids]), steps.declared[name].type)}
         steps.begin(ONE_TOKEN, False)
         steps.seen = seen
         return steps.at(seen, pads)
@@ -144,32 +139,29 @@ def generated(options, model):
     if options.times or getattr(options, "overlap", False):
         raise WrongUsage(f"{folder}: has phases, which --times and --overlap are not for: --steps says how many tokens are made")
     phases, whole, parts, held = [], {}, {}, {}  # states of the loops
-    tolerance = chosen(options, OF_PROVIDER if provider not in (None, CPU) else chosen(options))
     manifests = guard.read_json(folder / "manifest.json", PHASES)["phases"]
     guard.check_once(folder / "manifest.json", "phases: the name", [one["name"] for one in manifests])
     ran = "" if model else f"ran: {counted(len(manifests), 'phase')}"
     report = Report([], ran=ran, each="token", calls=options.steps or NEW)
     for manifest in manifests:
         path = model or folder / manifest["root"]
-        settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
+        settings = settings_of(path, manifest["partitions"])
         child.tell(child.ORIGINAL)
         session = open_original(path, settings)
-        phase = Phase(options, session, manifest, path, manifest.get("tokens"), (whole, parts, held))
+        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held))
         chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
         chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
-        phase.original, phase.chain = whole_loop(session, phase.steps, Row(""), whole), chain
-        phase.missing = set(phase.steps.outputs) - outputs_of_partitions(folder / manifest["root"])
+        phase.original, phase.chain = whole_loop(session, phase.steps, state=whole), chain
         report.rows += [*rows, chain.row]
         report.outputs = len(phase.steps.outputs)
         phases.append(phase)
-    texts, last = [], {}
+    logits, last = [], {}
 
     def call(phase, feeds):
         nonlocal last
-        child.tell(child.ORIGINAL)
-        wanted = phase.original.step(feeds, phase.steps)
-        made = last = phase.chain.compare(len(texts) + 1, wanted, feeds, phase.steps, tolerance, phase.missing)
-        texts.append(wanted[phase.steps.logits])
+        wanted = phase.original.step(feeds)
+        made = last = phase.chain.compare(len(logits) + 1, wanted, feeds)
+        logits.append(wanted[phase.steps.logits])
         return None if made is None else array_of(made[phase.steps.logits])
 
     room = room_of(maker_of(phases))
@@ -193,21 +185,21 @@ def generated(options, model):
         if not model:
             tell_outputs(report, options, last)
     if model and ids is not None:
-        report.rows.append(open_row(options, model, phases[0], prompt, ids, texts[len(calls_of(phases, prompt)) - 1 :]))
+        report.rows.append(open_row(options, model, manifests[0]["state"], prompt, ids, logits[len(calls_of(phases, prompt)) - 1 :]))
     return report
 
 
-def open_row(options, model, phase, prompt, ids, logits):
-    """The row about the model as it is, without padding: it must choose the same ids. `logits`: contents of those that chose them."""
+def open_row(options, model, state, prompt, ids, logits):
+    """The row about the model as it is, without padding: it must choose the same ids. `state`: the pairs of a manifest; `logits`:
+    contents of those that chose them."""
     row = Row("the model without padding", source="the model without padding, which chooses the same ids")
     child.tell(child.ORIGINAL)
     session = open_original(model)
-    manifest = {"partitions": [], "state": phase.steps.entries}
-    whole = Phase(options, session, manifest, model, None, ({},))
+    whole = Phase(options, session, {"partitions": [], "state": state}, None, ({},))
     loop, last = whole_loop(session, whole.steps, row), []
 
     def call(one, feeds):
-        made = loop.step(feeds, one.steps)
+        made = loop.step(feeds)
         last.append(array_of(made[one.steps.logits])[:, -1])
         return last[-1][:, None]
 

@@ -10,63 +10,62 @@ from types import SimpleNamespace
 
 import child
 from chains import tell_outputs
-from comparing import chosen, compare
+from comparing import EXACT, chosen, compare
 from device_replay import tensor_bytes
 from guard import WrongUsage, counted, first_line
 from onnx_chain import (
     HELD,
-    OF_PROVIDER,
-    UNPACKED,
     Verification,
     given_inputs,
     outputs_of_partitions,
     provider_of,
     read_split,
-    takes_parameters,
+    settings_of,
     target_of,
+    tolerance_of_parts,
 )
 from ort_inputs import of_split, open_original
 from ort_state import Steps, first_step
-from ort_values import CPU, UNOPTIMISED, open_whole
+from ort_values import UNOPTIMISED, open_whole
 from ort_values import run as run_session
 from reports import DIFFERS, NOT_RUN, Report, Row, size_text, time_text
 
 
 class Loop:
     """A model that is called step by step, with its own state. `call`: of all inputs by name, gives the outputs; `state`: that of
-    another Loop, which both go on with."""
+    another Loop, which both go on with; `missing`: outputs that need not be there."""
 
-    def __init__(self, row, call, steps, state=None):
-        self.row, self.call = row, call
+    def __init__(self, row, call, steps, state=None, tolerance=EXACT, missing=frozenset()):
+        self.row, self.call, self.steps, self.tolerance, self.missing = row, call, steps, tolerance, missing
         self.state = steps.first() if state is None else state
         self.held: Loop | None = None  # what it may make, too: the root where values of float16 are held between calls
         self.seconds = []
 
-    def step(self, feeds, steps):
+    def step(self, feeds):
         """Makes a step: the contents of its outputs."""
-        given = {pair.input: pair.given_to(self.state[pair.input], steps.seen) for pair in steps.pairs}
+        pairs = self.steps.pairs
+        given = {pair.input: pair.given_to(self.state[pair.input], self.steps.seen) for pair in pairs}
         child.tell(f"running {self.row.what}")
         begin = time.perf_counter()
         made = self.call({**feeds, **given})
         self.seconds.append(time.perf_counter() - begin)
-        self.state.update({pair.input: pair.after(given[pair.input], made.get(pair.output)) for pair in steps.pairs})
+        self.state.update({pair.input: pair.after(given[pair.input], made.get(pair.output)) for pair in pairs})
         return {name: value.content() for name, value in made.items()}
 
-    def compare(self, number, wanted, feeds, steps, tolerance, missing):
-        """Makes the step and fills in the row. Returns what the step made, None where nothing is to follow. `missing`: outputs that
-        need not be there."""
+    def compare(self, number, wanted, feeds):
+        """Makes the step and fills in the row. Returns what the step made, None where nothing is to follow."""
         try:
-            made = self.step(feeds, steps)
+            made = self.step(feeds)
         except Exception as error:
             self.row.ran = "no"
             self.row.fault(NOT_RUN, f"step {number}: {first_line(error)}")
             return None
         one = Row("")
         for name in wanted:
-            if name not in made and name not in missing:
+            if name not in made and name not in self.missing:
                 one.fault(DIFFERS, f'output "{name}" is missing')
-        compare(one, wanted, made, tolerance)
-        held = self.held.step(feeds, steps) if self.held else None
+        compare(one, wanted, made, self.tolerance)
+        held = self.held.step(feeds) if self.held else None
         if one.faults and held is not None:
             other = Row("")
             compare(other, held, made)
@@ -81,20 +80,21 @@ class Loop:
 # ---- the commands ----
 
 
-def whole_loop(session, steps, row, state=None):
-    """The Loop of a whole model."""
-    return Loop(row, lambda values: run_session(session, values, steps.outputs), steps, state)
+def whole_loop(session, steps, row=None, state=None, tolerance=EXACT):
+    """The Loop of a whole model; without a row of the one that all is held against."""
+    row = row or Row("the original")  # so that child.ORIGINAL is what it tells
+    return Loop(row, lambda values: run_session(session, values, steps.outputs), steps, state, tolerance)
 
 
-def root_loop(path, steps, settings):
+def root_loop(path, steps, settings, tolerance):
     session, remark = open_whole(path, UNOPTIMISED, settings)
-    return whole_loop(session, steps, Row(path.name, source=path.name, remarks=[remark] if remark else []))
+    return whole_loop(session, steps, Row(path.name, source=path.name, remarks=[remark] if remark else []), tolerance=tolerance)
 
 
 def chain_loop(options, manifest, steps, path, settings, provider, states=(None, None)):
     """The Loop of the partitions, and a row for each. `path`: of the model that they are of; `states`: that of the Loop, and of the
     one that it has for values of float16."""
-    parts, seconds = manifest["partitions"], {}
+    parts, seconds, root = manifest["partitions"], {}, options.folder / manifest["root"]
     original = SimpleNamespace(path=path, feeds=steps.declared, settings=settings, is_root=True)
     chain = Verification(original, options.folder, manifest, None, provider)
     rows, calls = [Row(part["file"] or part["name"]) for part in parts], []
@@ -114,54 +114,49 @@ def chain_loop(options, manifest, steps, path, settings, provider, states=(None,
             row.ran, row.time = "yes", time_text(statistics.median(seconds[row.what]))
         return {name: store[name] for name in steps.outputs if name in store}
 
-    loop = Loop(Row(f"chain of {counted(len(rows), 'partition')}"), call, steps, states[0])
+    tolerance, missing = chosen(options, tolerance_of_parts(provider)), set(steps.outputs) - outputs_of_partitions(root)
+    loop = Loop(Row(f"chain of {counted(len(rows), 'partition')}"), call, steps, states[0], tolerance, missing)
     halves = {value["name"] for part in parts for value in part["outputs"] if value.get("dtype") == "float16"}
     if halves and provider is None:
-        session = chain.held_session(options.folder / (manifest.get("root") or "root.onnx"), halves)
-        loop.held = whole_loop(session, steps, Row(""), states[1])
+        loop.held = whole_loop(chain.held_session(root, halves), steps, Row(root.name), states[1])
     return loop, rows
 
 
 def stepped(options, path, is_root):
     """The Report on --steps. `path`: of the model that all is held against; `is_root`: it is the root of the split."""
-    provider, manifest = provider_of(options.ep), read_split(options.folder)
-    settings = UNPACKED if takes_parameters(path, manifest["partitions"]) else None
+    provider, manifest = provider_of(options.ep), {**read_split(options.folder), "root": "root.onnx"}
+    settings = settings_of(path, manifest["partitions"])
     child.tell(child.ORIGINAL)
     session = open_original(path, settings)
     if not manifest.get("state"):
         raise WrongUsage(f"{options.folder}/manifest.json: names no state, so --steps has nothing to keep: split with --state IN=OUT, or "
                          "leave --steps out")  # fmt: skip
-    dims, given = of_split(path, manifest, dict(options.dim), given_inputs(options, path))
+    dims, given = of_split(session, manifest, dict(options.dim), given_inputs(options, path))
     steps = Steps(session, manifest, dims, given, options.seed)
     first_step(steps, session)
-    original = whole_loop(session, steps, Row(""))
+    original = whole_loop(session, steps)
     chain, rows = chain_loop(options, manifest, steps, path, settings, provider)
     chain.row.source = "root.onnx and the chain" if is_root else f"the {chain.row.what}"
-    root = options.folder / "root.onnx"
-    loops = [chain] if is_root else [root_loop(root, steps, settings), chain]
-    exact = chosen(options)
-    tolerances = [chosen(options, OF_PROVIDER) if loop is chain and provider not in (None, CPU) else exact for loop in loops]
-    missing = set(steps.outputs) - outputs_of_partitions(root)
+    loops = [chain] if is_root else [root_loop(options.folder / "root.onnx", steps, settings, chosen(options)), chain]
     report = Report([*(loop.row for loop in loops[:-1]), *rows, chain.row], len(steps.outputs), each="step", calls=options.steps)
     report.ran = f"ran: {counted(len(rows), 'partition')}" if is_root else ""
     made: dict | None = {}
     for number in range(1, options.steps + 1):
         feeds = steps.at(number - 1)
-        child.tell(child.ORIGINAL)
-        wanted = original.step(feeds, steps)
-        ends = [loop.compare(number, wanted, feeds, steps, tolerance, missing if loop is chain else ())
-                for loop, tolerance in zip(loops, tolerances)]  # fmt: skip
+        wanted = original.step(feeds)
+        ends = [loop.compare(number, wanted, feeds) for loop in loops]
         made = ends[-1]
         if None in ends:
             break
         steps.seen += steps.tokens
-    report.facts += facts_of(steps, chain)
+    report.facts += facts_of(chain)
     if is_root and made:
         tell_outputs(report, options, made)
     return report
 
 
-def facts_of(steps, chain):
+def facts_of(chain):
+    steps = chain.steps
     kinds = Counter(pair.kind for pair in steps.pairs)
     size = sum(tensor_bytes(value) for value in chain.state.values())
     said = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())

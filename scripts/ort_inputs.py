@@ -172,10 +172,9 @@ def dims_of_shapes(inputs, shapes):
     return dims
 
 
-def bound_dims(path, manifest):
+def bound_dims(inputs, manifest):
     """The sizes that a split was made for, of the free dims of the model's inputs: the parts of the manifest
     state their inputs with them, and its settings have those that no part reads any more."""
-    inputs = open_original(path).get_inputs()
     settings = manifest.get("settings", {})
     shapes = {value["name"]: value["shape"] for part in manifest["partitions"] for value in part["inputs"]}
     symbols = {dim for one in inputs for dim in one.shape or []}
@@ -188,8 +187,12 @@ def bound_dims(path, manifest):
 
 def values_of_texts(path, texts):
     """Inputs of one element as Values by name; `texts` by name, as --set-input has them."""
+    return values_of(open_original(path).get_inputs(), texts) if texts else {}
+
+
+def values_of(inputs, texts):
     values = {}
-    for declared in open_original(path).get_inputs() if texts else []:
+    for declared in inputs:
         if declared.name not in texts:
             continue
         kind = re.fullmatch(r"tensor\((\w+)\)", declared.type).group(1)
@@ -200,11 +203,11 @@ def values_of_texts(path, texts):
     return values
 
 
-def of_split(path, manifest, dims, given):
+def of_split(session, manifest, dims, given):
     """The sizes and the Values by name of a run of the model: those of the split (--dim, --set-input), but for those that are
     `dims` and `given`."""
-    texts = manifest.get("settings", {}).get("set_inputs", {})
-    return {**bound_dims(path, manifest), **dims}, {**values_of_texts(path, texts), **given}
+    inputs, texts = session.get_inputs(), manifest.get("settings", {}).get("set_inputs", {})
+    return {**bound_dims(inputs, manifest), **dims}, {**values_of(inputs, texts), **given}
 
 
 def open_original(path, settings=None):

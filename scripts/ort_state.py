@@ -37,7 +37,8 @@ from ort_values import NUMPY_TYPES, Value, output_names
 from ort_values import run as run_session
 
 STATE = {"state": [{"input": str, "output": (str, None), "kind": str, "axis?": (int, None)}]}
-KINDS = ("replaced", "grows", "appended", "constant")
+LONG = ("grows", "appended")  # on an axis
+KINDS = ("replaced", *LONG, "constant")
 ONE_TOKEN = Draw(1, 2, 0, 1, batch=1, picture=224)
 POSITIONS = ("position_ids", "position_id", "positions", "cache_position", "input_pos")
 
@@ -53,6 +54,16 @@ def element_of(kind):
     return found[1]
 
 
+def value_of(array, kind):
+    """The array as a Value of "tensor(int64)"."""
+    return Value.of_array(array.astype(NUMPY_TYPES[element_of(kind)]))
+
+
+def numpy_type(element):
+    """Of its bits, where numpy does not have the type."""
+    return BIT_TYPES[element][1] if element in BIT_TYPES else NUMPY_TYPES[element]
+
+
 def value_of_bits(array, element):
     if element in BIT_TYPES:
         return Value(kept=ort.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), BIT_TYPES[element][0]))
@@ -61,7 +72,7 @@ def value_of_bits(array, element):
 
 def bits_of(value, element):
     _, shape, data = value.content()
-    return np.frombuffer(data, BIT_TYPES[element][1] if element in BIT_TYPES else NUMPY_TYPES[element]).reshape(shape)
+    return np.frombuffer(data, numpy_type(element)).reshape(shape)
 
 
 # ---- state ----
@@ -73,7 +84,7 @@ class Pair:
     def __init__(self, entry, declared):
         self.input, self.output, self.kind, self.axis = entry["input"], entry["output"], entry["kind"], entry.get("axis")
         self.element, self.size, self.first = element_of(declared.type), None, None
-        self.is_long = self.kind in ("grows", "appended")
+        self.is_long = self.kind in LONG
 
     def begin(self, shape, dims, declared, given, random, has_entries):
         """The first state. `shape`: as an input that is drawn would have it; `has_entries`: it is drawn, as of a later step."""
@@ -84,13 +95,12 @@ class Pair:
             if self.size is not None or not has_entries:
                 shape[self.axis] = self.size or 0
         guard.size_of_draw(self.input, shape)
-        kind = BIT_TYPES[self.element][1] if self.element in BIT_TYPES else NUMPY_TYPES[self.element]
         if self.input in given:
             self.first = given[self.input]
         elif self.kind == "constant" or has_entries:
             self.first = draw_value(declared.type, shape, ONE_TOKEN, random)
         else:
-            self.first = value_of_bits(np.zeros(shape, kind), self.element)
+            self.first = value_of_bits(np.zeros(shape, numpy_type(self.element)), self.element)
 
     def after(self, old, made):
         """What is kept of a step which had `old` and made `made`, which may be None: on a long axis all entries."""
@@ -127,7 +137,7 @@ def pairs_of(manifest, declared, outputs):
         if entry["kind"] not in KINDS:
             raise guard.BadFile(f'{here}.kind: is "{entry["kind"]}", and must be one of {", ".join(KINDS)}')
         rank = len(declared[entry["input"]].shape or [])
-        if entry["kind"] in ("grows", "appended") and not (isinstance(entry.get("axis"), int) and 0 <= entry["axis"] < rank):
+        if entry["kind"] in LONG and not (isinstance(entry.get("axis"), int) and 0 <= entry["axis"] < rank):
             raise guard.BadFile(f'{here}.axis: is no axis of the input, which has {rank}')
     return [Pair(entry, declared[entry["input"]]) for entry in manifest["state"]]
 
@@ -149,7 +159,6 @@ class Steps:
         self.dims, self.given, self.seed = dims_by_place(session.get_inputs(), dims), given, seed
         check_names(session, given, self.dims)
         self.pairs = pairs_of(manifest, self.declared, self.outputs)
-        self.entries = manifest["state"]
         self.kept = {pair.input for pair in self.pairs}
         self.logits, self.vocabulary = self.logits_of(session)
         self.shapes, self.draw, self.seen = {}, ONE_TOKEN, 0
@@ -230,16 +239,15 @@ class Steps:
             if name in self.given:
                 feeds[name] = self.given_at(name, step)
             elif is_mask(name):
-                feeds[name] = Value.of_array(self.filled(name, pads).astype(NUMPY_TYPES[element_of(kind)]))
+                feeds[name] = value_of(self.filled(name, pads), kind)
             elif name in POSITIONS:
                 first = self.seen - pads
-                positions = np.maximum(np.arange(first, first + (shape[-1] if shape else 1)), 0).astype(NUMPY_TYPES[element_of(kind)])
-                feeds[name] = Value.of_array(np.broadcast_to(positions if shape else positions[0], shape))
+                positions = np.maximum(np.arange(first, first + (shape[-1] if shape else 1)), 0)
+                feeds[name] = value_of(np.broadcast_to(positions if shape else positions[0], shape), kind)
             elif name == "use_cache_branch":
                 feeds[name] = Value.of_array(np.full(shape, self.seen > 0))
             elif name == self.ids:
-                ids = random.integers(0, self.vocabulary, size=guard.size_of_draw(name, shape))
-                feeds[name] = Value.of_array(ids.astype(NUMPY_TYPES[element_of(kind)]))
+                feeds[name] = value_of(random.integers(0, self.vocabulary, size=guard.size_of_draw(name, shape)), kind)
             else:
                 own = np.random.default_rng(self.seed) if name.startswith("encoder_") else random  # the same for all steps
                 feeds[name] = draw_value(kind, guard.size_of_draw(name, shape), self.draw, own)
@@ -276,10 +284,10 @@ def first_step(steps, session, has_entries=False):
 def as_split(path, manifest, dims, given, seed):
     """The sizes and the Values by name of a run of the model: those of the split, but for those that are `dims` and `given`; of a
     model with state all inputs of a step, of which mask, positions and state fit together."""
-    dims, given = of_split(path, manifest, dims, given)
+    session = open_original(path)
+    dims, given = of_split(session, manifest, dims, given)
     if not manifest.get("state"):
         return dims, given
-    session = open_original(path)
     steps = Steps(session, manifest, dims, given, seed)
     try:
         return dims, first_step(steps, session, has_entries=True)

@@ -13,8 +13,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from make_results import WIDTH, camel, settle
+
 FILE = Path(__file__).resolve().parent / "cleave" / "functions.py"
-WIDTH = 120
 HEAD = '''"""A function for each command that reports. Made by make_functions.py from what `cleave COMMAND --help` prints."""
 
 from __future__ import annotations
@@ -76,12 +77,17 @@ class Function:
     result: str
     head: str
     text: str
-    command: str = ""
+    command: str = ""  # an expression of the command's words, where the name is not the command
+    asked: str = ""  # the command whose --help has the options, likewise
     models: str = "[model]"
     more: str = ""  # further arguments of run()
     left_out: frozenset = frozenset(BY_MAP)
     headings: tuple = ()  # the options below these, and of --map; (): all
     made: str = ""  # an expression of what it returns, instead of the result
+
+    @property
+    def result_class(self):
+        return camel(self.result) or "Any"
 
 
 FUNCTIONS = (
@@ -97,13 +103,13 @@ FUNCTIONS = (
              models="listed(models)", more="may_fail=True"),
     Function("partition", "stages", "model: Model, map: Path, *, output: Path | None = None",
              "Divides the model as a map of nodes says; with `output` it writes the partitions to that folder.",
-             command='"preview" if output is None else "split"', left_out=frozenset({"netron", "model-explorer", "drawings", "capture"}),
-             headings=("Model", "Output")),
+             command='"preview" if output is None else "split"', asked="split",
+             left_out=frozenset({"netron", "model-explorer", "drawings", "capture"}), headings=("Model", "Output")),
     Function("inspect", "inspect", "model: Model", "What the model is made of, and how much of it each known list accepts."),
     Function("explain", "explain", "model: Model, nodes: str | Iterable[str] = (), *, support: Paths",
              "Why nodes are where they are: those named, by name or pattern, else all on the CPU.", more="words=named(nodes)"),
     Function("ops", "support_report", "model: Model, support: Paths", "Which operators of the model the lists accept.",
-             command='"preview --ops"'),
+             command='"preview --ops"', asked="preview"),
     Function("advise", "advice", "models: Any, support: Paths", "What to support next: `models` is one or a list of them.",
              models="models_of(models)"),
     Function("diff", "diff", "model: Model, other: Model | None = None, *, support: Paths, to: Mapping[str, Option] | None = None",
@@ -116,7 +122,7 @@ FUNCTIONS = (
              more="may_fail=True", left_out=frozenset()),
     Function("lint", "lint", "list: Path, models: Any = ()",
              "What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`.",
-             command='"lists lint"', models="[list, *models_of(models)]", more="may_fail=True",
+             command='"lists lint"', asked="lists", models="[list, *models_of(models)]", more="may_fail=True",
              left_out=frozenset({"name", "output", "force"})),
     Function("split_module", "", "module: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, "
              "support: Union[Paths, Mapping[str, Any]], output: Path | None = None, dynamic_shapes: Any = None",
@@ -124,7 +130,7 @@ FUNCTIONS = (
              "is called as the module is; its children are the partitions, `report` is that of cleave.split(). A program of "
              "torch.export.export() is taken as it is. `support`: lists, or the content of one as a dict. `output`: a folder for the "
              "partitions, which else go with the module.",
-             command='"split"',
+             asked="split",
              made='library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, '
                   "{**flags, **options})"),
 )  # fmt: skip
@@ -148,8 +154,7 @@ def entries_of(cleave, command):
 
 def options_of(cleave, function):
     """The entries that become keywords, and those that the head has."""
-    words = function.command or function.name
-    command = re.search(r"[a-z]+(?=\W*$)", words.replace(" --ops", "")).group() if words != '"lists lint"' else "lists"
+    command = function.asked or function.name
     hidden = function.left_out | (NOT_HERE - {"nodes"} if command == "reduce" else NOT_HERE)
     entries = [one for one in entries_of(cleave, command) if one.name not in hidden and one.heading != "Terminal"]
     if function.headings:
@@ -174,7 +179,7 @@ def text_of(cleave, function):
     keywords, in_head = options_of(cleave, function)
     flags = [one for one in keywords if one.is_flag]
     values = [*([] if function.made else in_head), *(one for one in keywords if not one.is_flag)]
-    result = "".join(word.capitalize() for word in function.result.split("_")) or "Any"
+    result = function.result_class
     head = function.head if "*" in function.head else function.head + ", *"
     lines = [f"def {function.name}("]
     lines += [f"    {one}," for one in [*re.split(r", (?![^\[]*\])", head), *(one.declared() for one in keywords)]]
@@ -188,19 +193,15 @@ def text_of(cleave, function):
 
 
 def file_text(cleave):
-    names = sorted({function.result for function in FUNCTIONS if function.result})
-    imports = [f"    from .results.{name} import {''.join(word.capitalize() for word in name.split('_'))}\n" for name in names]
+    classes = dict(sorted((one.result, one.result_class) for one in FUNCTIONS if one.result))
+    imports = [f"    from .results.{name} import {result}\n" for name, result in classes.items()]
     return HEAD + "".join(imports) + "\n\n" + "\n\n\n".join(text_of(cleave, one) for one in FUNCTIONS) + "\n"
 
 
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    text = file_text(sys.argv[1])
-    if len(sys.argv) == 2:
-        FILE.write_text(text, encoding="utf-8")
-    elif not FILE.exists() or FILE.read_text(encoding="utf-8") != text:
-        sys.exit(f"{FILE} is not what --help says: run {Path(__file__).name} CLEAVE")
+    settle(FILE, file_text(sys.argv[1]), "--help says", "CLEAVE")
 
 
 if __name__ == "__main__":

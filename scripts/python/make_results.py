@@ -1,26 +1,28 @@
 #!/usr/bin/env python3
-"""Writes scripts/python/cleave/results: a module for each JSON schema, with a dataclass for each object in it.
+"""Writes scripts/python/cleave/results: a module for each JSON schema, with a dataclass for each object in it. Those that are
+the same in several schemas are in common.py; each module has them under its own names, too.
 
 usage: make_results.py [--check]      --check: writes nothing; exit status 1 when a module is not current
 """
 
 import json
 import keyword
+import re
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 SCHEMAS = ("report", "stages", "check", "advice", "diff", "explain", "inspect", "lint", "lowering", "reduction", "support_report")
 PROJECT = Path(__file__).resolve().parent.parent.parent
 RESULTS = Path(__file__).resolve().parent / "cleave" / "results"
 WIDTH = 120
-HEAD = '''"""{title}, as dataclasses. Made by make_results.py from {name}.schema.json."""
+HEAD = '''"""{title}, as dataclasses. Made by make_results.py from {source}."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
-'''
+from typing import Any, Literal'''
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None",
          "object": "dict[str, Any]"}
 # What print() shows of a result: a line instead of all fields.
@@ -62,8 +64,9 @@ def short_text(name):
 class Classes:
     """The classes of one schema, in the order in which they are needed."""
 
-    def __init__(self, name, schema):
-        self.root, self.schema, self.made = camel(name), schema, {}
+    def __init__(self, root, schema):
+        """`root`: begins all names."""
+        self.root, self.schema, self.made = root, schema, {}
         self.defined = {self.root + camel(key): node for key, node in schema.get("$defs", {}).items()}
         self.add(self.root, schema)
 
@@ -146,21 +149,57 @@ class Classes:
              "        )", *short_text(path)])
 
 
-def text_of(name):
-    schema = json.loads((PROJECT / f"formats/report/schema/{name}.schema.json").read_text(encoding="utf-8"))
-    classes = "\n\n\n".join(Classes(name, schema).made.values()).replace("{{", "{").replace("}}", "}")
-    return HEAD.format(title=schema["title"], name=name) + "\n\n" + classes + "\n"
+def classes_needed(text):
+    return re.findall(r"(\w+)\.from_json\(", text)
+
+
+def common_of(classes):
+    """The classes that are the same in several schemas, by name. `classes`: for each schema its own, whose names begin with nothing."""
+    found = Counter(item for made in classes for item in made.items())
+    common = {name: text for (name, text), count in found.items() if count > 1}
+    while lacking := [name for name, text in common.items() if not common.keys() >= set(classes_needed(text))]:
+        for name in lacking:  # what it needs is not the same everywhere
+            del common[name]
+    return common
+
+
+def module(title, source, imports, classes):
+    head = HEAD.format(title=title, source=source)
+    return "\n\n\n".join([head + imports, *classes]).replace("{{", "{").replace("}}", "}") + "\n"
+
+
+def texts():
+    """The text of each module by its name."""
+    schemas = {name: json.loads((PROJECT / f"formats/report/schema/{name}.schema.json").read_text(encoding="utf-8")) for name in SCHEMAS}
+    plain = {name: Classes("", schema).made for name, schema in schemas.items()}
+    common = common_of(plain.values())
+    made = {"common": module("What is the same in several reports", "the schemas", "", common.values())}
+    for name, schema in schemas.items():
+        own, taken = [], []
+        for (full, text), (short, same) in zip(Classes(camel(name), schema).made.items(), plain[name].items()):
+            if common.get(short) == same:
+                taken.append((full, short))
+            else:
+                own.append(text)
+        imports = f"\n\nfrom .common import {', '.join(sorted(short for _, short in taken))}\n" if taken else ""
+        imports += "".join(f"\n{full} = {short}" for full, short in taken)
+        made[name] = module(schema["title"], f"{name}.schema.json", imports, own)
+    return made
+
+
+def settle(path, text, source, arguments=""):
+    """Writes the file; with --check on the command line ends the program where it has another text."""
+    if "--check" not in sys.argv:
+        path.write_text(text, encoding="utf-8")
+    elif not path.exists() or path.read_text(encoding="utf-8") != text:
+        sys.exit(f"{path} is not what {source}: run {Path(sys.argv[0]).name} {arguments}".rstrip())
 
 
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    for name in SCHEMAS:
-        path, text = RESULTS / f"{name}.py", text_of(name)
-        if not sys.argv[1:]:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{path} is not what the schema says: run {Path(__file__).name}")
+    for name, text in texts().items():
+        settle(RESULTS / f"{name}.py", text, "the schemas say")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -331,12 +332,26 @@ def decoder(folder):
     return onnx_model(folder, "decoder.onnx", STATE, table=drawn(9, 4), w=drawn(4, 9))
 
 
-def decoder_split(folder, *more, pairs=None):
-    """The folder of a split whose manifest has the pairs."""
-    out = split(folder, decoder(folder), ["Add", "MatMul", "Concat"], *more)
+def with_state(out, pairs):
+    """The folder of a split, whose manifest then has the pairs."""
     path = out / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "state": PAIRS if pairs is None else pairs}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "state": pairs}))
     return out
+
+
+def decoder_split(folder, *more, pairs=PAIRS):
+    return with_state(split(folder, decoder(folder), ["Add", "MatMul", "Concat"], *more), pairs)
+
+
+def turn_grow(out, parts):
+    """Puts new entries before the old ones, or back, in the file of one of these partitions."""
+    import onnx
+
+    path = next(out / part["file"] for part in parts if "grow" in part["nodes"])
+    part = onnx.load(path)
+    grow = next(node for node in part.graph.node if node.name == "grow")
+    grow.input[0], grow.input[1] = grow.input[1], grow.input[0]
+    onnx.save(part, path)
 
 
 def by_hand(ids, memory, size=None):
@@ -417,10 +432,8 @@ g (float16[1,4] x, float16[1,P,4] past) => (float16[1,Q,4] present, float16[1,1,
   [grow] present = Concat <axis: int = 1> (past, d)
   [sum] s = ReduceSum <keepdims: int = 1> (present, axis)
   [four] y = MatMul (s, w) }""", w=drawn(4, 4, kind=np.float16), v=drawn(4, 4, kind=np.float16) + np.float16(0.1))  # fmt: skip
-    out = split(folder, model, ["Relu", "Concat"])
-    path = out / "manifest.json"
     state = [{"input": "past", "output": "present", "kind": "grows", "axis": 1}]
-    path.write_text(json.dumps({**json.loads(path.read_text()), "state": state}))
+    out = with_state(split(folder, model, ["Relu", "Concat"]), state)
     expect(run("verify", model, out, "--steps", 4), 0, "bit for bit, from root.onnx; but for float16's rounding at cuts, from the chain")
     expect(run("run", out, "--steps", 4), 0, "equal: 2 outputs, but for float16's rounding at cuts")
 
@@ -438,20 +451,30 @@ def test_onnx_state_masks_and_positions_fit_in_a_single_run(folder):
 
 def test_onnx_a_fault_of_a_later_step_is_told_with_its_step(folder):
     """The first step, whose state is empty, is equal."""
-    import onnx
-
     out = decoder_split(folder)
-    manifest = json.loads((out / "manifest.json").read_text())
-    name = next(part["file"] for part in manifest["partitions"] if "grow" in part["nodes"])
-    part = onnx.load(out / name)
-    grow = next(node for node in part.graph.node if node.name == "grow")
-    grow.input[0], grow.input[1] = grow.input[1], grow.input[0]
-    onnx.save(part, out / name)
+    turn_grow(out, json.loads((out / "manifest.json").read_text())["partitions"])
     for words in (["verify", folder / "decoder.onnx"], ["run"]):
         expect(run(*words, out, "--steps", 1), 0)
         got = run(*words, out, "--steps", 3)
         expect(got, 1, "differs: chain of ", 'step 2: output "present_k": ')
         assert "step 1" not in got[1] and "step 3" not in got[1], got
+
+
+def test_onnx_a_crash_of_the_model_in_a_step_is_told_as_its_own(folder):
+    """The child says what it runs before it runs it."""
+    sys.path.insert(0, str(RUNNER.parent))
+    import child
+    import onnx_steps
+
+    out, told, running, run_session = decoder_split(folder), [], [], onnx_steps.run_session
+
+    def call(*words):
+        running.append(told[-1])
+        return run_session(*words)
+
+    with patch.object(child, "tell", told.append), patch.object(onnx_steps, "run_session", call):
+        expect(direct("run", out, "--steps", 2), 0, "2 steps; equal: 5 outputs")
+    assert running == [child.ORIGINAL] * 2, running
 
 
 def test_onnx_state_that_is_none_is_told(folder):
@@ -554,20 +577,13 @@ def test_onnx_prompts_are_padded_only_where_a_mask_tells(folder):
 
 
 def test_onnx_faults_of_a_phase_are_told(folder):
-    import onnx
-
     model, place = phases_split(folder, FIXED)
-    for phase, where in (("prompt", "prompt: chain of "), ("token", "token: chain of ")):
-        path = next(place / part["file"] for one in json.loads((place / "manifest.json").read_text())["phases"]
-                    for part in one["partitions"] if one["name"] == phase and "grow" in part["nodes"])  # fmt: skip
-        before, part = path.read_bytes(), onnx.load(path)
-        grow = next(node for node in part.graph.node if node.name == "grow")
-        grow.input[0], grow.input[1] = grow.input[1], grow.input[0]
-        onnx.save(part, path)
-        expect(run("verify", model, place), 1, f"differs: {where}")
-        expect(run("run", place), 1, f"differs: {where}")
-        path.write_bytes(before)
     manifest = json.loads((place / "manifest.json").read_text())
+    for phase in manifest["phases"]:
+        turn_grow(place, phase["partitions"])
+        expect(run("verify", model, place), 1, f"differs: {phase['name']}: chain of ")
+        expect(run("run", place), 1, f"differs: {phase['name']}: chain of ")
+        turn_grow(place, phase["partitions"])
     for phase in manifest["phases"]:
         phase["state"][0] |= {"kind": "replaced", "axis": None}
     written(place, "manifest.json", json.dumps(manifest))

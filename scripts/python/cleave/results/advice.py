@@ -5,33 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import State
 
-@dataclass(frozen=True, kw_only=True)
-class AdviceState:
-    input: str
-    # null: no output changes the input.
-    output: str | None
-    kind: Literal["replaced", "grows", "appended", "constant"]
-    # On which the output is longer, or has what is new alone.
-    axis: int | None = None
-    # That writes the output.
-    partition: str | None = None
-    # Of several targets: of that partition.
-    device: str | None = None
-    # Of what one step hands to the next; null: unknown.
-    bytes: int | None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AdviceState:
-        return cls(
-            input=data["input"],
-            output=data["output"],
-            kind=data["kind"],
-            axis=data.get("axis"),
-            partition=data.get("partition"),
-            device=data.get("device"),
-            bytes=data["bytes"],
-        )
+AdviceState = State
 
 
 @dataclass(frozen=True, kw_only=True)

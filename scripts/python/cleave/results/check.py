@@ -5,21 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import Shares
 
-@dataclass(frozen=True, kw_only=True)
-class CheckShares:
-    nodes: float
-    # null: no node's FLOPs are known.
-    flops: float | None
-    parameter_bytes: float
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> CheckShares:
-        return cls(
-            nodes=data["nodes"],
-            flops=data["flops"],
-            parameter_bytes=data["parameter_bytes"],
-        )
+CheckShares = Shares
 
 
 @dataclass(frozen=True, kw_only=True)

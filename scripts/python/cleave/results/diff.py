@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import Shares
+
+DiffShares = Shares
+
 
 @dataclass(frozen=True, kw_only=True)
 class DiffSideOpset:
@@ -17,22 +21,6 @@ class DiffSideOpset:
         return cls(
             domain=data["domain"],
             version=data["version"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiffShares:
-    nodes: float
-    # null: no node's FLOPs are known.
-    flops: float | None
-    parameter_bytes: float
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> DiffShares:
-        return cls(
-            nodes=data["nodes"],
-            flops=data["flops"],
-            parameter_bytes=data["parameter_bytes"],
         )
 
 

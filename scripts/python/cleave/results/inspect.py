@@ -5,36 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import OpenDim, OpenNumber, State
 
-@dataclass(frozen=True, kw_only=True)
-class InspectOpenDim:
-    first: int
-    step: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> InspectOpenDim:
-        return cls(
-            first=data["first"],
-            step=data["step"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class InspectOpenNumber:
-    # Terms like 12*N*H; null: no polynomial of degree 3 at most.
-    expression: str | None
-    # At the first sizes.
-    at_first: float
-    # Something in it is not known at any size, and left out.
-    is_partial: bool
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> InspectOpenNumber:
-        return cls(
-            expression=data["expression"],
-            at_first=data["at_first"],
-            is_partial=data["is_partial"],
-        )
+InspectOpenDim = OpenDim
+InspectOpenNumber = OpenNumber
+InspectState = State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,34 +77,6 @@ class InspectOutput:
             name=data["name"],
             type=data["type"],
             note=data["note"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class InspectState:
-    input: str
-    # null: no output changes the input.
-    output: str | None
-    kind: Literal["replaced", "grows", "appended", "constant"]
-    # On which the output is longer, or has what is new alone.
-    axis: int | None = None
-    # That writes the output.
-    partition: str | None = None
-    # Of several targets: of that partition.
-    device: str | None = None
-    # Of what one step hands to the next; null: unknown.
-    bytes: int | None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> InspectState:
-        return cls(
-            input=data["input"],
-            output=data["output"],
-            kind=data["kind"],
-            axis=data.get("axis"),
-            partition=data.get("partition"),
-            device=data.get("device"),
-            bytes=data["bytes"],
         )
 
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import Chain, ChainInit, ChainOrder, CoverageFlops, File, OpenDim, OpenNumber, Share, State, Value
+
+ReportState = State
+ReportShare = Share
+ReportCoverageFlops = CoverageFlops
+ReportOpenDim = OpenDim
+ReportOpenNumber = OpenNumber
+ReportValue = Value
+ReportChainOrder = ChainOrder
+ReportChainInit = ChainInit
+ReportChain = Chain
+ReportFile = File
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportModel:
@@ -29,34 +42,6 @@ class ReportModel:
             parameters=data["parameters"],
             parameter_bytes=data["parameter_bytes"],
             fingerprint=data["fingerprint"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportState:
-    input: str
-    # null: no output changes the input.
-    output: str | None
-    kind: Literal["replaced", "grows", "appended", "constant"]
-    # On which the output is longer, or has what is new alone.
-    axis: int | None = None
-    # That writes the output.
-    partition: str | None = None
-    # Of several targets: of that partition.
-    device: str | None = None
-    # Of what one step hands to the next; null: unknown.
-    bytes: int | None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportState:
-        return cls(
-            input=data["input"],
-            output=data["output"],
-            kind=data["kind"],
-            axis=data.get("axis"),
-            partition=data.get("partition"),
-            device=data.get("device"),
-            bytes=data["bytes"],
         )
 
 
@@ -172,45 +157,6 @@ class ReportSupport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportShare:
-    acc: float
-    total: float
-    # 1 where the total is 0.
-    ratio: float
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportShare:
-        return cls(
-            acc=data["acc"],
-            total=data["total"],
-            ratio=data["ratio"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportCoverageFlops:
-    """Of nodes whose FLOPs are known."""
-
-    acc: float
-    total: float
-    # 1 where the total is 0; null where most FLOPs are not known.
-    ratio: float | None
-    # Op types without known FLOPs.
-    unknown_ops: int
-    unknown_nodes: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportCoverageFlops:
-        return cls(
-            acc=data["acc"],
-            total=data["total"],
-            ratio=data["ratio"],
-            unknown_ops=data["unknown_ops"],
-            unknown_nodes=data["unknown_nodes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReportCoverage:
     """Of the accelerator partitions."""
 
@@ -270,37 +216,6 @@ class ReportVerdict:
             why=data["why"],
             basis=data["basis"],
             criteria=[ReportVerdictCriteria.from_json(item) for item in data["criteria"]],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOpenDim:
-    first: int
-    step: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportOpenDim:
-        return cls(
-            first=data["first"],
-            step=data["step"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOpenNumber:
-    # Terms like 12*N*H; null: no polynomial of degree 3 at most.
-    expression: str | None
-    # At the first sizes.
-    at_first: float
-    # Something in it is not known at any size, and left out.
-    is_partial: bool
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportOpenNumber:
-        return cls(
-            expression=data["expression"],
-            at_first=data["at_first"],
-            is_partial=data["is_partial"],
         )
 
 
@@ -646,28 +561,6 @@ class ReportTarget:
             machine=(ReportMachine.from_json(data["machine"])) if "machine" in data else None,
             latency=(ReportTargetLatency.from_json(data["latency"])) if "latency" in data else None,
             bytes_to=data["bytes_to"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportValue:
-    name: str
-    type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
-    # null: not known.
-    dtype: str | None
-    # null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.
-    shape: list[int | str | None] | None
-    # null: not a tensor, or unknown.
-    bytes: int | None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportValue:
-        return cls(
-            name=data["name"],
-            type=data["type"],
-            dtype=data["dtype"],
-            shape=data["shape"],
-            bytes=data["bytes"],
         )
 
 
@@ -1092,94 +985,6 @@ class ReportUnchecked:
             line=data["line"],
             unchecked=data["unchecked"],
             nodes=data["nodes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportChainOrder:
-    name: str
-    file: str
-    # Its name in a bundle: of the model, or of the signature.
-    model: str | None = None
-    inputs: list[str]
-    outputs: list[str]
-    writes_inputs: list[str]
-    repeated: list[str]
-    # TensorFlow Lite: those that the partition keeps itself.
-    variables: list[str] | None = None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportChainOrder:
-        return cls(
-            name=data["name"],
-            file=data["file"],
-            model=data.get("model"),
-            inputs=data["inputs"],
-            outputs=data["outputs"],
-            writes_inputs=data["writes_inputs"],
-            repeated=data["repeated"],
-            variables=data.get("variables"),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportChainInit:
-    """TensorFlow Lite: the file whose outputs are the first values of the state."""
-
-    file: str
-    # Its signature in a bundle.
-    model: str | None = None
-    outputs: list[str]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportChainInit:
-        return cls(
-            file=data["file"],
-            model=data.get("model"),
-            outputs=data["outputs"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportChain:
-    """How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other."""
-
-    order: list[ReportChainOrder]
-    inputs: list[str | None]
-    outputs: list[str | dict[str, Any]]
-    state: list[dict[str, Any]]
-    mutations: list[dict[str, Any]]
-    # TensorFlow Lite: the file whose outputs are the first values of the state.
-    init: ReportChainInit | None = None
-    # TensorFlow Lite: the names that the model's signature gives its inputs and outputs.
-    signature: dict[str, Any] | None = None
-    # TensorFlow Lite: values whose sizes may change.
-    open: list[str] | None = None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportChain:
-        return cls(
-            order=[ReportChainOrder.from_json(item) for item in data["order"]],
-            inputs=data["inputs"],
-            outputs=data["outputs"],
-            state=data["state"],
-            mutations=data["mutations"],
-            init=(ReportChainInit.from_json(data["init"])) if "init" in data else None,
-            signature=data.get("signature"),
-            open=data.get("open"),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportFile:
-    name: str
-    bytes: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportFile:
-        return cls(
-            name=data["name"],
-            bytes=data["bytes"],
         )
 
 

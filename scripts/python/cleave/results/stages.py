@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import Chain, ChainInit, ChainOrder, File, State, Value
+
+StagesState = State
+StagesValue = Value
+StagesChainOrder = ChainOrder
+StagesChainInit = ChainInit
+StagesChain = Chain
+StagesFile = File
+
 
 @dataclass(frozen=True, kw_only=True)
 class StagesModel:
@@ -29,56 +38,6 @@ class StagesModel:
             parameters=data["parameters"],
             parameter_bytes=data["parameter_bytes"],
             fingerprint=data.get("fingerprint"),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesState:
-    input: str
-    # null: no output changes the input.
-    output: str | None
-    kind: Literal["replaced", "grows", "appended", "constant"]
-    # On which the output is longer, or has what is new alone.
-    axis: int | None = None
-    # That writes the output.
-    partition: str | None = None
-    # Of several targets: of that partition.
-    device: str | None = None
-    # Of what one step hands to the next; null: unknown.
-    bytes: int | None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesState:
-        return cls(
-            input=data["input"],
-            output=data["output"],
-            kind=data["kind"],
-            axis=data.get("axis"),
-            partition=data.get("partition"),
-            device=data.get("device"),
-            bytes=data["bytes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesValue:
-    name: str
-    type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
-    # null: not known.
-    dtype: str | None
-    # null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.
-    shape: list[int | str | None] | None
-    # null: not a tensor, or unknown.
-    bytes: int | None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesValue:
-        return cls(
-            name=data["name"],
-            type=data["type"],
-            dtype=data["dtype"],
-            shape=data["shape"],
-            bytes=data["bytes"],
         )
 
 
@@ -295,94 +254,6 @@ class StagesRoot:
             loss=data.get("loss"),
             backward=([StagesRootBackward.from_json(item) for item in data["backward"]]) if "backward" in data else None,
             outputs=data["outputs"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesChainOrder:
-    name: str
-    file: str
-    # Its name in a bundle: of the model, or of the signature.
-    model: str | None = None
-    inputs: list[str]
-    outputs: list[str]
-    writes_inputs: list[str]
-    repeated: list[str]
-    # TensorFlow Lite: those that the partition keeps itself.
-    variables: list[str] | None = None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesChainOrder:
-        return cls(
-            name=data["name"],
-            file=data["file"],
-            model=data.get("model"),
-            inputs=data["inputs"],
-            outputs=data["outputs"],
-            writes_inputs=data["writes_inputs"],
-            repeated=data["repeated"],
-            variables=data.get("variables"),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesChainInit:
-    """TensorFlow Lite: the file whose outputs are the first values of the state."""
-
-    file: str
-    # Its signature in a bundle.
-    model: str | None = None
-    outputs: list[str]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesChainInit:
-        return cls(
-            file=data["file"],
-            model=data.get("model"),
-            outputs=data["outputs"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesChain:
-    """How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other."""
-
-    order: list[StagesChainOrder]
-    inputs: list[str | None]
-    outputs: list[str | dict[str, Any]]
-    state: list[dict[str, Any]]
-    mutations: list[dict[str, Any]]
-    # TensorFlow Lite: the file whose outputs are the first values of the state.
-    init: StagesChainInit | None = None
-    # TensorFlow Lite: the names that the model's signature gives its inputs and outputs.
-    signature: dict[str, Any] | None = None
-    # TensorFlow Lite: values whose sizes may change.
-    open: list[str] | None = None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesChain:
-        return cls(
-            order=[StagesChainOrder.from_json(item) for item in data["order"]],
-            inputs=data["inputs"],
-            outputs=data["outputs"],
-            state=data["state"],
-            mutations=data["mutations"],
-            init=(StagesChainInit.from_json(data["init"])) if "init" in data else None,
-            signature=data.get("signature"),
-            open=data.get("open"),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StagesFile:
-    name: str
-    bytes: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> StagesFile:
-        return cls(
-            name=data["name"],
-            bytes=data["bytes"],
         )
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .common import CoverageFlops, Share
+
+SupportReportShare = Share
+SupportReportCoverageFlops = CoverageFlops
+
 
 @dataclass(frozen=True, kw_only=True)
 class SupportReportOpSignature:
@@ -58,45 +63,6 @@ class SupportReportPattern:
             line=data["line"],
             matches=data["matches"],
             nodes=data["nodes"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SupportReportShare:
-    acc: float
-    total: float
-    # 1 where the total is 0.
-    ratio: float
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> SupportReportShare:
-        return cls(
-            acc=data["acc"],
-            total=data["total"],
-            ratio=data["ratio"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SupportReportCoverageFlops:
-    """Of nodes whose FLOPs are known."""
-
-    acc: float
-    total: float
-    # 1 where the total is 0; null where most FLOPs are not known.
-    ratio: float | None
-    # Op types without known FLOPs.
-    unknown_ops: int
-    unknown_nodes: int
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> SupportReportCoverageFlops:
-        return cls(
-            acc=data["acc"],
-            total=data["total"],
-            ratio=data["ratio"],
-            unknown_ops=data["unknown_ops"],
-            unknown_nodes=data["unknown_nodes"],
         )
 
 
