@@ -237,7 +237,7 @@ std::string placeholder(const std::string& why) {
          html_text(why) + "</text></g></svg>";
 }
 
-struct Drawings {
+struct DrawnViews {
   Views views;
   std::vector<std::string> svgs;  // by view
   std::vector<std::string> notes;
@@ -248,7 +248,7 @@ std::string view_name(const Views& views, std::size_t view) {
   return view == 0 ? "the whole model" : escaped_in_quotes(views.views[view].title);
 }
 
-LaidOutAll lay_out_views(const Report& report, Drawings& out, bool needs_first,
+LaidOutAll lay_out_views(const Report& report, DrawnViews& out, bool needs_first,
                          const LayoutLimits& limits, const Progress& progress) {
   ViewDrawings drawings(report, out.views, detail_of(report.graph).ranks);
   std::vector<bool> is_thinned(out.views.views.size());
@@ -273,7 +273,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return capped_list(names, 3, [](const std::string& name) { return name; });
 }
 
-void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
+void take_svgs(const std::vector<LaidOut>& laid_out, DrawnViews& out) {
   std::vector<std::pair<std::string, std::vector<std::string>>> missing;  // by reason
   for (std::size_t i = 0; i < laid_out.size(); ++i) {
     if (laid_out[i]) {
@@ -295,11 +295,11 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
 }
 
 // A whole model that cannot be laid out node by node is drawn in groups, in the time left.
-Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+DrawnViews draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   const std::size_t most = detail_of(report.graph).views;
-  Drawings out{.views = make_views(report.graph, report.split.partition, {.most_views = most}),
-               .svgs = {},
-               .notes = {}};
+  DrawnViews out{.views = make_views(report.graph, report.split.partition, {.most_views = most}),
+                 .svgs = {},
+                 .notes = {}};
   LaidOutAll laid_out = lay_out_views(report, out, true, limits, progress);
   if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
     out.notes.push_back("the page shows the nodes of the whole model in groups: " +
@@ -317,7 +317,7 @@ Drawings draw_views(const Report& report, const LayoutLimits& limits, const Prog
 }  // namespace
 
 HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Progress& progress) {
-  Drawings drawings = draw_views(report, limits, progress);
+  DrawnViews drawings = draw_views(report, limits, progress);
   Report with_notes = report;
   with_notes.notes.insert(with_notes.notes.end(), drawings.notes.begin(), drawings.notes.end());
   return {.text = html_page({.title = model_name(report.model),
@@ -329,7 +329,7 @@ HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Pro
 }
 
 HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Progress& progress) {
-  Drawings drawings = draw_views(report, limits, progress);
+  DrawnViews drawings = draw_views(report, limits, progress);
   return {.text = html_data(report, drawings.views, drawings.svgs),
           .notes = std::move(drawings.notes)};
 }

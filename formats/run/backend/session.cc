@@ -877,7 +877,7 @@ std::vector<TestModel> models_to_refuse() {
 
 namespace {
 
-using Outcome = SelfTestStep::Outcome;
+using StepOutcome = SelfTestStep::Outcome;
 // A worker that keeps something of a call mostly shows it in the second; twenty are for what shows
 // later. Chosen.
 constexpr int kCalls = 20;
@@ -892,7 +892,7 @@ class BackendTest {
   SelfTest run() {
     const auto identity = session_.identity();
     if (!identity) {
-      add({"starts", Outcome::failed, identity.error().message});
+      add({"starts", StepOutcome::failed, identity.error().message});
       return std::move(test_);
     }
     test_.identity = *identity;
@@ -936,17 +936,17 @@ class BackendTest {
     const PieceFiles piece = write(model);
     const Attempt attempt = session_.compile(piece);
     const bool is_good = attempt.verdict == LowerVerdict::lowered;
-    add({"compiles " + model.name, is_good ? Outcome::passed : Outcome::failed,
+    add({"compiles " + model.name, is_good ? StepOutcome::passed : StepOutcome::failed,
          is_good ? "" : text_of(attempt), attempt.seconds});
     SelfTestStep step{.name = "runs " + model.name};
     if (!is_good || !session_.backend().has(LowerStage::run)) {
-      step.outcome = Outcome::skipped;
+      step.outcome = StepOutcome::skipped;
       step.detail = is_good ? "the file has no \"run\"" : "it is not compiled";
     } else {
       const Attempt ran = session_.run(LowerStage::run, piece);
       step.seconds = ran.seconds;
       step.detail = ran.verdict == LowerVerdict::lowered ? compare(model, piece) : text_of(ran);
-      if (!step.detail.empty()) step.outcome = Outcome::failed;
+      if (!step.detail.empty()) step.outcome = StepOutcome::failed;
     }
     add(std::move(step));
   }
@@ -976,23 +976,23 @@ class BackendTest {
     } else if (!is_good) {
       detail = text_of(attempt);
     }
-    add({"refuses " + model.name, is_good ? Outcome::passed : Outcome::failed, detail,
+    add({"refuses " + model.name, is_good ? StepOutcome::passed : StepOutcome::failed, detail,
          attempt.seconds});
   }
 
   void call_often(const TestModel& model) {
     SelfTestStep step{.name = "answers " + std::to_string(kCalls) + " calls alike"};
     if (!session_.backend().serve) {
-      step.outcome = Outcome::skipped;
+      step.outcome = StepOutcome::skipped;
       step.detail = "the file has no \"serve\"";
       return add(std::move(step));
     }
     const PieceFiles piece = write(model);
-    for (int i = 0; i < kCalls && step.outcome == Outcome::passed; ++i) {
+    for (int i = 0; i < kCalls && step.outcome == StepOutcome::passed; ++i) {
       const Attempt attempt = session_.compile(piece);
       step.seconds += attempt.seconds;
       if (attempt.verdict == LowerVerdict::lowered) continue;
-      step.outcome = Outcome::failed;
+      step.outcome = StepOutcome::failed;
       step.detail = "call " + std::to_string(i + 1) + ": " + text_of(attempt);
     }
     add(std::move(step));
@@ -1009,7 +1009,7 @@ class BackendTest {
 
 bool SelfTest::passed() const {
   return std::none_of(steps.begin(), steps.end(),
-                      [](const SelfTestStep& step) { return step.outcome == Outcome::failed; });
+                      [](const SelfTestStep& step) { return step.outcome == StepOutcome::failed; });
 }
 
 SelfTest test_backend(const Backend& backend, const SessionOptions& options) {
