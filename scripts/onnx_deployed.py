@@ -25,7 +25,7 @@ from chains import tell_outputs
 from comparing import Tolerance, chosen, compare, gap
 from guard import WrongUsage, counted
 from onnx_chain import contents, given_inputs
-from ort_inputs import DRAWS, draw_inputs, find_inputs
+from ort_inputs import DRAWS, dims_of_given, draw_inputs, find_inputs
 from ort_values import OPTIMISED, Value, run_model
 from reports import NOT_RUN, Report, Row, time_text
 
@@ -132,7 +132,8 @@ def run(options):
     """The Report of `cleave run`."""
     deployed = Deployed(options)
     given = given_inputs(options, deployed.path, deployed.texts)
-    feeds = draw_inputs(deployed.session, given, dict(options.dim), DRAWS[0], options.seed)
+    dims = {**dims_of_given(deployed.session.get_inputs(), given), **dict(options.dim)}
+    feeds = draw_inputs(deployed.session, given, dims, DRAWS[0], options.seed)
     made = deployed(feeds, options.times or 1)
     text = deployed.parts_text()
     deployed.row.source = ""

@@ -172,6 +172,18 @@ def dims_of_shapes(inputs, shapes):
     return dims
 
 
+def dims_of_given(inputs, given, open_axes=()):
+    """The sizes that given Values have, of free dims of the inputs, which other inputs may share. A value with one more axis than
+    its input is one for each step. `open_axes`: (input, axis) that bind nothing."""
+    shapes = {}
+    for declared in inputs:
+        shape = given[declared.name].shape() if declared.name in given else None
+        if shape is not None:
+            own = shape[max(0, len(shape) - len(declared.shape or [])):]
+            shapes[declared.name] = [None if (declared.name, axis) in open_axes else size for axis, size in enumerate(own)]
+    return dims_of_shapes(inputs, shapes)
+
+
 def bound_dims(inputs, manifest):
     """The sizes that a split was made for, of the free dims of the model's inputs: the parts of the manifest
     state their inputs with them, and its settings have those that no part reads any more."""
@@ -252,7 +264,7 @@ def find_inputs(path, given, dims, seed, shapes=None, *, is_positive=False, sett
     Raises CannotRun, WrongUsage."""
     session = open_original(path, settings)
     inputs = session.get_inputs()
-    dims = {**dims_of_shapes(inputs, shapes or {}), **dims_by_place(inputs, dims)}
+    dims = {**dims_of_given(inputs, given), **dims_of_shapes(inputs, shapes or {}), **dims_by_place(inputs, dims)}
     check_names(session, given, dims)
     names = output_names(session)
     failure: Exception | None = None
@@ -297,7 +309,7 @@ def sizes_taken(path, shapes, given, dims, bound):
     """The free dims of the model's inputs with the sizes that a run has: dicts of input, axis, size and why.
     `shapes`: of that run, by input; `given`, `dims`, `bound`: what find_inputs() was given."""
     inputs = open_original(path).get_inputs()
-    known = {**dims_of_shapes(inputs, bound), **dims_by_place(inputs, dims)}
+    known = {**dims_of_given(inputs, given), **dims_of_shapes(inputs, bound), **dims_by_place(inputs, dims)}
     draws = [draw for draw in DRAWS if all(shapes.get(name) == shape for name, shape in
              shapes_for([one for one in inputs if one.name not in given], known, draw).items())]
     taken = []

@@ -28,6 +28,7 @@ from ort_inputs import (
     Draw,
     check_names,
     dims_by_place,
+    dims_of_given,
     draw_value,
     of_split,
     open_original,
@@ -159,6 +160,8 @@ class Steps:
         self.dims, self.given, self.seed = dims_by_place(session.get_inputs(), dims), given, seed
         check_names(session, given, self.dims)
         self.pairs = pairs_of(manifest, self.declared, self.outputs)
+        longer = {(pair.input, pair.axis) for pair in self.pairs if pair.is_long}
+        self.dims = {**dims_of_given(session.get_inputs(), given, longer), **self.dims}
         self.kept = {pair.input for pair in self.pairs}
         self.logits, self.vocabulary = self.logits_of(session)
         self.shapes, self.draw, self.seen = {}, ONE_TOKEN, 0

@@ -50,6 +50,12 @@ class Value:
             return self.kept.numpy().copy()  # it may be a view of what ONNX Runtime keeps
         return [item.plain() for item in items_of(self.kept)]
 
+    def shape(self):
+        """The sizes of a tensor; None of anything else."""
+        if self.kept is None:
+            return self._plain.shape if isinstance(self._plain, np.ndarray) else None
+        return tuple(self.kept.shape()) if self.kept.is_tensor() else None
+
     def content(self):
         """What is compared: types, shapes and bytes, nested as the value is."""
         if self.kept is None:

@@ -284,6 +284,17 @@ def read_given(path):
         return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
 
 
+def dims_of_given(nodes, given):
+    """The sizes that given values have, of symbolic dims, which other inputs may share."""
+    dims = {}
+    for i, node in enumerate(nodes):
+        value, kind = given.get(node.name, given.get(i)), node.meta.get("val")
+        for dim, size in zip(kind.shape if isinstance(kind, torch.Tensor) else (), () if value is None else value.shape):
+            if not isinstance(dim, int):
+                dims.setdefault(str(dim), size)
+    return dims
+
+
 def find_inputs(request, program):
     """(arguments in order, sizes taken): the given ones, else those of the archive where the sizes agree, else random."""
     given = in_stage("inputs", read_given, request["given"]) if request.get("given") else {}
@@ -291,6 +302,7 @@ def find_inputs(request, program):
     examples = pytree.tree_leaves(program.example_inputs) if program.example_inputs else []
     examples = [one for one in examples if one is not None] if len(examples) != len(nodes) else examples
     rng = torch.Generator().manual_seed(request.get("seed", 0))
+    request = {**request, "dims": {**dims_of_given(nodes, given), **request.get("dims", {})}}
     values, taken = [], []
     for i, node in enumerate(nodes):
         kind = node.meta.get("val")

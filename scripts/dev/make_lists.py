@@ -72,7 +72,7 @@ UP_TO_4 = ["Concat", "Gather", "Reshape", "Sigmoid", "Slice", "Transpose"]
 GENERAL = {
     "coreml": General(
         "coreml/builders/impl/base_op_builder.cc, coreml/builders/helper.cc and the operators' builders", HALF,
-        {"Cast": {"inputs": [[*HALF, "int32", "int64"]], "outputs": [[*HALF, "int32", "int64"]]},
+        {"Cast": {"inputs": [[*HALF, "int32", "int64", "bool"]], "outputs": [[*HALF, "int32", "int64", "bool"]]},
          "GatherND": {"inputs": [[*HALF, "int32", "int64", "bool"]], "constant": {"1": True}},
          "Shape": {"inputs": [[*HALF, "int32"]]}, "Slice": {"inputs": [[*HALF, "int64"]]},
          "Tile": {"inputs": [[*HALF, "int32", "int64", "bool"]]},

@@ -146,6 +146,8 @@ class Providers(unittest.TestCase):
         self.assertEqual([said(cast(FLOAT, FLOAT8), name) for name in PROVIDERS], ["no"] * 3)
         self.assertEqual([said(cast(FLOAT, TensorProto.INT32), name) for name in PROVIDERS], ["yes", "no", "yes"])
         self.assertEqual([said(cast(INT64, TensorProto.INT32), name) for name in PROVIDERS], ["yes", "trust", "no"])
+        for of, to in ((INT64, TensorProto.BOOL), (TensorProto.BOOL, FLOAT)):  # of masks, in ML Programs
+            self.assertEqual([said(cast(of, to), name) for name in PROVIDERS], ["yes", "no", "no"])
 
     def test_ranks(self):
         def of_rank(rank):

@@ -249,6 +249,26 @@ def test_onnx_outputs_are_written_and_inputs_read(folder):
         assert one.files == ["scores"] and one["scores"].shape == (1, 10) and np.array_equal(one["scores"], other["scores"])
 
 
+def test_onnx_a_size_that_is_given_is_that_of_all_inputs(folder):
+    model = onnx_model(folder, "shared.onnx", """<ir_version: 8, opset_import: ["" : 18]>
+g (float[B,T] x, float[B,T] y, float[T] scale) => (float[B,U] z) {
+  [mul] m = Mul (y, scale)
+  [both] b = Concat <axis: int = 1> (x, m)
+  [relu] z = Relu (b) }""")  # fmt: skip
+    out = split(folder, model, ["Mul", "Relu"])
+    for given in ({"y": np.ones((3, 5), np.float32)}, {"scale": np.ones(5, np.float32), "x": np.ones((3, 5), np.float32)}):
+        np.savez(folder / "in.npz", **given)
+        expect(runs(model, out, "--inputs", folder / "in.npz")[1], 0, "float[3, 10]")
+    expect(run("run", out, "--inputs", folder / "in.npz", "--dim", "T=7"), 3, "runs with none of the inputs tried")
+    out = decoder_split(folder)
+    np.savez(folder / "in.npz", input_ids=np.array([[3, 1, 8], [0, 2, 5]]))
+    for more, entries in (([], None), (["--steps", 3], 9)):
+        expect(run("verify", folder / "decoder.onnx", out, "--inputs", folder / "in.npz", *more), 0, "equal: 5 outputs")
+        expect(run("run", out, "--inputs", folder / "in.npz", "--outputs", folder / "out.npz", "--force", *more), 0, "equal: 5 outputs")
+        with np.load(folder / "out.npz") as made:
+            assert made["logits"].shape == (2, 3, 9) and made["present_k"].shape[1] == (entries or made["present_k"].shape[1]), more
+
+
 def test_onnx_providers_are_asked_by_name(folder):
     out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv", "Clip"], "--dim", "N=1")
     expect(run("run", out, "--ep", "cpu"), 0, "CPU: ")
@@ -509,9 +529,10 @@ g (int64[B,T] input_ids, int64[B,S] attention_mask, int64[B,T] position_ids, flo
   [head] logits = MatMul (e, w) }"""
 
 
-def phases_split(folder, sizes):
-    """The model, and a folder as `split --phase` writes it. `sizes`: by phase the tokens of a call, and the options."""
-    model = onnx_model(folder, "prompted.onnx", PROMPTED, table=drawn(9, 4), w=drawn(4, 9))
+def phases_split(folder, sizes, scale=1):
+    """The model, and a folder as `split --phase` writes it. `sizes`: by phase the tokens of a call, and the options; `scale`: of
+    the weights that make logits."""
+    model = onnx_model(folder, "prompted.onnx", PROMPTED, table=drawn(9, 4), w=drawn(4, 9) * np.float32(scale))
     place, phases = folder / "phases", []
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -549,6 +570,23 @@ def test_onnx_phases_hand_their_state_over(folder):
         np.savez(folder / "in.npz", input_ids=np.array([[5, 1, 7, 3, 2]]))
         got = run("verify", model, place, "--inputs", folder / "in.npz", "--steps", 9)
         expect(got, 0, "which chooses the same ids, 9 tokens", "5, in ")
+
+
+def test_onnx_small_logits_of_large_terms_may_be_rounded_by_padding(folder):
+    model, place = phases_split(folder, FIXED, scale=1000)
+    expect(run("verify", model, place), 0, "the model without padding, which chooses the same ids", "within rtol 1e-05, atol 0.0")
+    expect(run("verify", model, place, "--rtol", 1e-5, "--atol", 1e-5), 1, "differs: the model without padding: ")
+    turn_grow(place, json.loads((place / "manifest.json").read_text())["phases"][1]["partitions"])
+    expect(run("verify", model, place), 1, "differs: token: chain of ")
+
+
+def test_onnx_pipelines_of_genai_run(folder):
+    """A part reads a state that another one makes under a second name, which the manifest does not have."""
+    model, place = SAMPLES / "decoder.onnx", folder / "genai"
+    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--phase", "prompt:", "--phase", "token:T=1", "--pipeline", "genai")
+    assert "present.0.value.read" in (place / "genai_config.json").read_text()
+    expect(run("run", place, "--steps", 5), 0, "ran: 2 phases, 5 tokens; equal: 5 outputs, bit for bit")
+    expect(run("verify", model, place, "--steps", 5), 0, "equal: 5 outputs, bit for bit", "which chooses the same ids, 5 tokens")
 
 
 # As PROMPTED, but without mask and positions: padding would be read as tokens.
@@ -694,6 +732,9 @@ def test_torch_packages_that_an_archive_names_are_imported(folder):
     out = split(folder, model, ["torch.ops.aten.relu.default", "torch.ops.aten.linear.default"])
     expect(run("verify", model, out, **known), 0, "equal: 2 outputs, bit for bit, from root.pt2 and the chain")
     expect(run("run", out, **known), 0, "equal: 2 outputs")
+    np.savez(folder / "in.npz", y=np.ones((5, 8), np.float32))
+    for words in (["run"], ["verify", model]):  # the other input has as many rows
+        expect(run(*words, out, "--inputs", folder / "in.npz", **known), 0, "equal: 2 outputs")
     expect(run("verify", model, out), 77, "needs the Python module ours_of_test (pip install ours_of_test; --import MODULE ")
     expect(run("verify", model, out, "--import", "ours_of_test.outputs", cwd=folder / "packages"), 0, "equal: 2 outputs")
     expect(run("verify", model, out, cwd=folder / "packages"), 77, "--import MODULE")  # not of the folder that one is in
