@@ -103,6 +103,22 @@ def weights_are_written_once(folder):
     assert max(memory.values()) <= model < sum(memory.values()) * 1.05, memory
 
 
+def stack_traces_are_not_repeated(folder):
+    decoder(folder / "m.onnx")
+    model = onnx.load(folder / "m.onnx")
+    model.ir_version = max(model.ir_version, 10)
+    for node in model.graph.node:
+        for key in ("pkg.torch.onnx.stack_trace", "pkg.torch.onnx.name_scopes"):
+            node.metadata_props.append(onnx.StringStringEntryProto(key=key, value="of " + node.name))
+    onnx.save(model, folder / "m.onnx")
+    out, _ = split(folder, folder / "m.onnx")
+    for path in out.glob("*.onnx"):
+        written = onnx.load(path, load_external_data=False)
+        nodes = [*written.graph.node, *(node for function in written.functions for node in function.node)]
+        keys = {entry.key for node in nodes for entry in node.metadata_props}
+        assert "pkg.torch.onnx.name_scopes" in keys and "pkg.torch.onnx.stack_trace" not in keys, (path.name, keys)
+
+
 def a_phase_runs_on_its_targets(folder):
     decoder(folder / "m.onnx")
     (folder / "list.txt").write_text("MatMul\nSoftmax\nAdd\n")
@@ -278,7 +294,7 @@ def what_cannot_be_is_refused(folder):
 
 def main():
     failed = 0
-    tests = [phases_of_a_decoder_compute_what_it_does, weights_are_written_once, a_phase_runs_on_its_targets,
+    tests = [phases_of_a_decoder_compute_what_it_does, weights_are_written_once, stack_traces_are_not_repeated, a_phase_runs_on_its_targets,
              state_of_a_fixed_size_needs_a_mask, state_that_is_handed_over_is_counted, phases_are_placed_together,
              a_pipeline_of_genai_makes_the_ids_of_the_model, other_weights_are_refused, what_cannot_be_is_refused]
     for test in tests:

@@ -522,6 +522,7 @@ constexpr std::string_view kDevice = "cleave.device";
 constexpr std::string_view kReason = "cleave.reason";
 constexpr std::string_view kLayer = "layer_ann";  // ONNX Runtime's name
 constexpr std::string_view kPipeline = "cleave.pipeline";
+constexpr std::string_view kTrace = "pkg.torch.onnx.stack_trace";  // torch's name
 
 // Fields of DeviceConfigurationProto and NodeDeviceConfigurationProto.
 enum : std::uint32_t { kName = 1, kDeviceCount = 2, kDevices = 3 };
@@ -546,12 +547,13 @@ std::string_view configuration_id(std::string_view payload, OnnxWalk& walk) {
   return {};
 }
 
-// True for a field of a NodeProto that an earlier split wrote. A damaged one is left alone.
-bool is_ours(std::uint32_t number, std::string_view payload) {
+// True for a field of a NodeProto that an earlier split wrote, or, without traces, that has one. A
+// damaged one is left alone.
+bool is_replaced(std::uint32_t number, std::string_view payload, bool without_traces) {
   OnnxWalk walk;
   if (number == node_field::kMetadataProps) {
     const OnnxKeyValue entry = index_onnx_key_value(payload, walk);
-    return !walk.is_refused() && is_our_key(entry.key);
+    return !walk.is_refused() && (is_our_key(entry.key) || (without_traces && entry.key == kTrace));
   }
   return number == node_field::kDeviceConfigurations &&
          configuration_id(payload, walk) == kPipeline;
@@ -627,10 +629,15 @@ std::string OnnxNodeTags::model_fields() const {
 }
 
 OnnxFieldTest OnnxNodeTags::replaced_in(const OnnxNode& record) const {
-  const bool has_ours =
-      std::any_of(record.metadata.begin(), record.metadata.end(),
-                  [](const OnnxKeyValue& entry) { return is_our_key(entry.key); });
-  return has_ours || has_stages() ? is_ours : OnnxFieldTest();
+  const bool without_traces = options_.without_traces;
+  const bool has_some =
+      std::any_of(record.metadata.begin(), record.metadata.end(), [&](const OnnxKeyValue& entry) {
+        return is_our_key(entry.key) || (without_traces && entry.key == kTrace);
+      });
+  if (!has_some && !has_stages()) return {};
+  return [without_traces](std::uint32_t number, std::string_view payload) {
+    return is_replaced(number, payload, without_traces);
+  };
 }
 
 // ---- context files ----

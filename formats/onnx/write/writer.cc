@@ -334,10 +334,11 @@ void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, Nod
   if (!record.name.empty() && record.name != name) put_bytes(more, node_field::kName, name);
   if (field == function_field::kNode) more += forgotten_attributes(record);
   more += job.tags.of(node);
-  if (field == graph_field::kNode && more.empty()) {
+  const OnnxFieldTest replaced = job.tags.replaced_in(record);
+  if (field == graph_field::kNode && more.empty() && !replaced) {
     job.source.add_record(out, field, record.record);
   } else {
-    job.source.add_message(out, field, record.record.payload, more, job.tags.replaced_in(record));
+    job.source.add_message(out, field, record.record.payload, more, replaced);
   }
 }
 

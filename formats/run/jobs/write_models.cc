@@ -467,6 +467,7 @@ Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& fil
     options.prefix = jobs.phases[i].spec.name + ".";
     options.common_weights = &weights;
     options.names_for_readers = files.genai.has_value();
+    options.tags.without_traces = true;
     jobs.phases[i].root_file = options.prefix + "root.onnx";
     auto models = write_models_of(jobs.jobs[i], files, std::move(options), folder);
     if (!models) return std::move(models).error();
