@@ -196,9 +196,9 @@ else
 fi
 python=$venv/bin/python
 [ -x "$python" ] || python=$(command -v python3)
-# Linked by mold where that is installed.
 # Most who run this build from nothing; what is changed often is sooner tried with the preset dev.
 options=(-DBUILD_TESTING=ON -DCLEAVE_PRECOMPILE_OWN=ON "-DCLEAVE_PYTHON=$python")
+# Linked by mold where that is installed.
 if command -v mold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold); fi
 # Continuous integration takes warnings for errors.
 [ "${CI:-}" != true ] || options+=(-DCLEAVE_WERROR=ON)

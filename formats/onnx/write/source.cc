@@ -534,9 +534,11 @@ std::string property(std::string_view key, std::string_view value) {
   return field;
 }
 
-bool is_our_key(std::string_view key) {
+// True for the keys of metadata that are not taken over from the model: ours, and without traces theirs.
+bool is_replaced_key(std::string_view key, bool without_traces) {
   static constexpr std::array<std::string_view, 4> kKeys = {kPartition, kDevice, kReason, kLayer};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end() ||
+         (without_traces && key == kTrace);
 }
 
 std::string_view configuration_id(std::string_view payload, OnnxWalk& walk) {
@@ -553,7 +555,7 @@ bool is_replaced(std::uint32_t number, std::string_view payload, bool without_tr
   OnnxWalk walk;
   if (number == node_field::kMetadataProps) {
     const OnnxKeyValue entry = index_onnx_key_value(payload, walk);
-    return !walk.is_refused() && (is_our_key(entry.key) || (without_traces && entry.key == kTrace));
+    return !walk.is_refused() && is_replaced_key(entry.key, without_traces);
   }
   return number == node_field::kDeviceConfigurations &&
          configuration_id(payload, walk) == kPipeline;
@@ -630,10 +632,9 @@ std::string OnnxNodeTags::model_fields() const {
 
 OnnxFieldTest OnnxNodeTags::replaced_in(const OnnxNode& record) const {
   const bool without_traces = options_.without_traces;
-  const bool has_some =
-      std::any_of(record.metadata.begin(), record.metadata.end(), [&](const OnnxKeyValue& entry) {
-        return is_our_key(entry.key) || (without_traces && entry.key == kTrace);
-      });
+  const bool has_some = std::any_of(
+      record.metadata.begin(), record.metadata.end(),
+      [&](const OnnxKeyValue& entry) { return is_replaced_key(entry.key, without_traces); });
   if (!has_some && !has_stages()) return {};
   return [without_traces](std::uint32_t number, std::string_view payload) {
     return is_replaced(number, payload, without_traces);

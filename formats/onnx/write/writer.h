@@ -185,8 +185,8 @@ struct OnnxTagOptions {
   // Why a node is not on the accelerator; "" for none. An empty function: write no reasons.
   std::function<std::string(NodeId)> reason;
   bool pipeline_stages = false;  // partitions are stages of a pipeline, in order
-  // Leaves out the stack traces that torch's exporter writes beside each node: where a node stands
-  // in many files, they are most of what these have without weights.
+  // Leaves out the stack traces that torch's exporter writes beside each node: they are nearly half
+  // of a file without its weights, and each file of each phase would repeat them.
   bool without_traces = false;
 };
 
