@@ -195,9 +195,11 @@ class Original:
 class Verification:
     """The rows of one split, held against an Original."""
 
-    def __init__(self, original, folder, manifest, tolerance=None, provider=None):
-        """`tolerance`: None: exact, but for what is optimised, and what a `provider` makes of accelerator partitions."""
+    def __init__(self, original, folder, manifest, tolerance=None, provider=None, root="root.onnx"):
+        """`root`: the file of the root, which phases call otherwise. `tolerance`: None: exact, but for what is optimised, and what
+        a `provider` makes of accelerator partitions."""
         self.original, self.folder, self.manifest = original, Path(folder), manifest
+        self.root = self.folder / root
         self.tolerance, self.provider = tolerance, provider
         self.passed = passed_parameters(original.path, manifest["partitions"], original.feeds)
         self.values = {}  # that the chain has
@@ -215,9 +217,8 @@ class Verification:
             row = self.file_row("root.onnx, optimised", OPTIMISED, self.original.optimised)
             row.source = ""  # so that the conclusion says how exact the others are
             roots.append(row)
-        root = self.folder / "root.onnx"
-        if root.exists():
-            check(roots[0], root, FileFacts(root), self.original.checker_says is None)
+        if self.root.exists():
+            check(roots[0], self.root, FileFacts(self.root), self.original.checker_says is None)
         return [self.original.row(), *roots, *self.annotated_rows(), *self.chain_rows()]
 
     def annotated_rows(self):
@@ -279,7 +280,7 @@ class Verification:
         tolerance = self.tolerance or tolerance_of_parts(self.provider)
         compare(chain, self.original.wanted, values, tolerance, self.original.is_random)
         left_out = [name for name in self.original.wanted if name not in made]
-        for name in sorted(outputs_of_partitions(self.folder / "root.onnx").intersection(left_out)) if left_out else []:
+        for name in sorted(outputs_of_partitions(self.root).intersection(left_out)) if left_out else []:
             chain.fault(DIFFERS, f'output "{name}" is made by no partition')
         halves = {name for name in made if is_half(values[name])}
         if not chain.faults:
@@ -318,7 +319,7 @@ class Verification:
 
     def run_held(self, halves):
         """Outputs of root.onnx where each of these values is a float16 between calls."""
-        session = self.held_session(self.folder / "root.onnx", halves)
+        session = self.held_session(self.root, halves)
         return run_session(session, self.original.feeds, output_names(session))
 
     def held_session(self, path, halves):

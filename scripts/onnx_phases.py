@@ -23,8 +23,10 @@ from comparing import Tolerance, array_of, chosen, compare, content_of_array, la
 from guard import CannotRun, WrongUsage, counted
 from onnx_chain import (
     OF_PROVIDER,
+    Verification,
     given_inputs,
     is_half,
+    original_of,
     provider_of,
     settings_of,
 )
@@ -33,7 +35,8 @@ from ort_inputs import of_split, open_original
 from ort_state import ONE_TOKEN, STATE, Steps, value_of
 from reports import DIFFERS, Report, Row, time_text
 
-PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": int}, **STATE, **guard.PARTS}]}
+PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": int}, **guard.PARTS}]}
+WITH_STATE = {"phases": [STATE]}
 OF_PADDING = 1e-5  # rtol, and atol as a share of the largest logit
 NEW, PROMPT = 16, 23  # tokens, where nothing else is said
 
@@ -134,6 +137,25 @@ def prompt_of(options, reader, path, room):
     return ids[0].tolist()
 
 
+def apart(options, model, manifests):
+    """The Report of phases of a model without state: each is a split by itself, and makes one call."""
+    if options.steps:
+        raise WrongUsage(f"{options.folder}: --steps is for models with state, and this one has none")
+    report = Report([], ran="" if model else f"ran: {counted(len(manifests), 'phase')}")
+    for manifest in manifests:
+        path = model or options.folder / manifest["root"]
+        dims = {**dict(options.dim), **manifest.get("dims", {})}
+        original = original_of(path, manifest, dims, given_inputs(options, path), options.seed, is_root=model is None)
+        tolerance, provider = chosen(options, None), provider_of(options.ep)
+        rows = Verification(original, options.folder, manifest, tolerance, provider, manifest["root"]).chain_rows()
+        for row in rows:
+            row.what = f"{manifest['name']}: {row.what}"
+            row.source = row.source and f"{manifest['name']}: {row.source}"
+        report.rows += rows
+        report.outputs = len(original.wanted)
+    return report
+
+
 def generated(options, model):
     """The Report. `model`: the path of the model; None: each phase is held against its own root."""
     folder, provider = options.folder, provider_of(options.ep)
@@ -142,6 +164,9 @@ def generated(options, model):
     phases, whole, parts, held = [], {}, {}, {}  # states of the loops
     manifests = guard.read_json(folder / "manifest.json", PHASES)["phases"]
     guard.check_once(folder / "manifest.json", "phases: the name", [one["name"] for one in manifests])
+    if not any("state" in manifest for manifest in manifests):
+        return apart(options, model, manifests)
+    guard.Checked(folder / "manifest.json")({"phases": manifests}, WITH_STATE)
     ran = "" if model else f"ran: {counted(len(manifests), 'phase')}"
     report = Report([], ran=ran, each="token", calls=options.steps or NEW)
     for manifest in manifests:

@@ -580,6 +580,18 @@ def test_onnx_small_logits_of_large_terms_may_be_rounded_by_padding(folder):
     expect(run("verify", model, place), 1, "differs: token: chain of ")
 
 
+def test_onnx_phases_without_state_run_apart(folder):
+    model, place = SAMPLES / "mobile_block.onnx", folder / "sizes"
+    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--phase", "one:N=1", "--phase", "four:N=4")
+    expect(run("run", place), 0, "ran: 2 phases; equal: 1 output, bit for bit", "four: chain of 8 partitions")
+    expect(run("verify", model, place), 0, "equal: 1 output, bit for bit, from one: the chain", "four: the chain of 8 partitions")
+    expect(run("run", place, "--steps", 2), 3, "--steps is for models with state")
+    manifest = json.loads((place / "manifest.json").read_text())
+    parts = manifest["phases"][1]["partitions"]
+    (place / parts[1]["file"]).write_bytes((place / manifest["phases"][0]["partitions"][1]["file"]).read_bytes())
+    assert run("verify", model, place)[0] == 1
+
+
 def test_onnx_pipelines_of_genai_run(folder):
     """A part reads a state that another one makes under a second name, which the manifest does not have."""
     model, place = SAMPLES / "decoder.onnx", folder / "genai"

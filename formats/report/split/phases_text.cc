@@ -140,6 +140,16 @@ std::optional<std::uint64_t> handover_bytes(const std::vector<Report>& phases) {
 
 std::string quality_text(bool is_measured) { return is_measured ? "measured" : "estimated"; }
 
+std::string rates_text(const PhasesReport& report) {
+  const std::string first = report.first_us ? duration_text(*report.first_us) + " (" +
+                                                  quality_text(report.is_first_measured) + ")"
+                                            : "an unknown time";
+  const std::string then = report.token_us ? rate_text(1e6 / *report.token_us) + " tokens/s (" +
+                                                 quality_text(report.is_token_measured) + ")"
+                                           : "tokens at an unknown rate";
+  return "first token after " + first + ", then " + then;
+}
+
 std::string phase_title(const Phase& phase) {
   std::string text;
   for (const auto& [name, size] : phase.spec.dims) {
@@ -188,21 +198,21 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
 std::string phases_text(const PhasesReport& report) {
   constexpr std::size_t kColumn = 19;
   Page page;
-  std::string line = model_name(report.phases.front().model) + ": ";
-  line += "first token after " +
-          (report.first_us ? duration_text(*report.first_us) + " (" +
-                                 quality_text(report.is_first_measured) + ")"
-                           : std::string("an unknown time")) +
-          ", then " +
-          (report.token_us ? rate_text(1e6 / *report.token_us) + " tokens/s (" +
-                                 quality_text(report.is_token_measured) + ")"
-                           : std::string("tokens at an unknown rate"));
-  page.line(line);
+  const bool has_tokens =
+      report.has_state || std::ranges::any_of(report.phases, [](const Report& one) {
+        return one.phase->tokens.has_value();
+      });
+  const std::string name = model_name(report.phases.front().model) + ": ";
+  page.line(name + (has_tokens
+                        ? rates_text(report)
+                        : "split at the sizes of " + counted(report.phases.size(), "phase")));
   page.blank();
-  page.fact("tokens",
-            count_text(report.tokens.prompt) + " of the prompt, " + count_text(report.tokens.more) +
-                " new (--tokens)",
-            kColumn);
+  if (has_tokens) {
+    page.fact("tokens",
+              count_text(report.tokens.prompt) + " of the prompt, " +
+                  count_text(report.tokens.more) + " new (--tokens)",
+              kColumn);
+  }
   if (report.has_state && report.phases.size() > 1) {
     page.fact("state handed over",
               report.handover_bytes
