@@ -2,7 +2,7 @@
 # Builds cleave and runs its tests. Installs missing packages, asks no questions, works from any folder.
 #
 # usage: scripts/test.sh [--all | --torch | --compilers | --npu]
-#   (none)  release build and all its tests
+#   (none)  the quickstart's build (clang++, -O1) and all tests: who has run that builds the tests alone
 #   --all   the same with warnings as errors; also clang-tidy, shellcheck, ruff and mypy, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and the full recorded cases
 #           if they exist ($CLEAVE_RECORDED/cases, else ../shared/cases)
@@ -196,7 +196,8 @@ else
 fi
 python=$venv/bin/python
 [ -x "$python" ] || python=$(command -v python3)
-# Most who run this build from nothing; what is changed often is sooner tried with the preset dev.
+# Most who run this build from nothing; what is changed often is sooner tried with the preset dev. The release build of
+# g++ takes twice as long: --all has it.
 options=(-DBUILD_TESTING=ON -DCLEAVE_PRECOMPILE_OWN=ON "-DCLEAVE_PYTHON=$python")
 # Linked by mold where that is installed.
 if command -v mold >/dev/null; then options+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold); fi
@@ -231,8 +232,8 @@ elif [ $npu = yes ]; then
   run_npu "--as onnxruntime beside ONNX Runtime's checker" \
     tests/real/usability_test.py build/release/cleave "${models[@]}" --at-least $((${#models[@]} - 1))
 elif [ $all = no ]; then
-  step build-release "release build (build/release)" build release release "${options[@]}"
-  run_tests release
+  step build-quick "build (build/quick)" build quick quick "${options[@]}"
+  run_tests quick
 else
   strict=("${options[@]}" -DCLEAVE_WERROR=ON)
   step build-strict "release build, warnings are errors (build/strict)" \

@@ -416,7 +416,10 @@ Status<> add_list(SplitRequest& request, const std::string& text) {
     return Error{"more than " + count_text(kMostSupportLists) +
                  " lists are too many: join some into one file"};
   }
-  const auto fine = check_targets(request.lists);
+  // This list alone: to ask of all lists at each would be quadratic. The job asks of all, once.
+  ListsRequest last;
+  last.paths = {text};
+  const auto fine = check_targets(last);
   if (!fine) return Error{fine.error().message + ": " + fine.error().notes.front()};
   return Done{};
 }

@@ -4,8 +4,8 @@
 #
 # usage: scripts/dev/update_counts.sh "REASON"
 #
-# Builds build/release, counts, and prints the changes and a message for the commit, which has the reason,
-# so that git log answers where the time went.
+# Builds build/release and build/quick, whose compilers have counts of their own, counts, and prints the changes and a
+# message for the commit, which has the reason, so that git log answers where the time went.
 set -euo pipefail
 if [ $# -ne 1 ] || [ -z "${1// /}" ]; then
   echo 'usage: scripts/dev/update_counts.sh "REASON"' >&2
@@ -17,7 +17,7 @@ fi
 cd "$root"
 
 count() {
-  ctest --test-dir build/release --show-only=json-v1 | python3 -c '
+  ctest --test-dir "build/$1" --show-only=json-v1 | python3 -c '
 import json, os, sys
 tests = json.load(sys.stdin)["tests"]
 (command,) = (one["command"] for one in tests if one["name"].startswith("instructions: workloads"))
@@ -25,12 +25,16 @@ os.execv(command[0], [*command, "--update"])'
 }
 
 build_what_counts() {
-  cmake --preset release -DBUILD_TESTING=ON &&
-    cmake --build build/release --target cleave cleave_make_graph --parallel "$jobs"
+  cmake --preset "$1" -DBUILD_TESTING=ON &&
+    cmake --build "build/$1" --target cleave cleave_make_graph --parallel "$jobs"
 }
 
-step build-release "release build (build/release)" build_what_counts
-changes=$(count)
+changes=
+for preset in release quick; do
+  step "build-$preset" "build/$preset" build_what_counts "$preset"
+  changed=$(count "$preset")
+  [ -z "$changed" ] || changes+="${changes:+$'\n'}build/$preset:"$'\n'$changed
+done
 if [ -z "$changes" ]; then
   echo "update_counts: nothing changed by half a percent"
   exit 0
