@@ -105,9 +105,9 @@ EXACT = Tolerance()
 
 def chosen(options, otherwise=EXACT):
     """The tolerance of a command line; `otherwise` where it has none."""
-    if options.rtol is None and options.atol is None:
+    if not options.tolerance:
         return otherwise
-    return Tolerance(options.rtol or 0.0, options.atol or 0.0, otherwise.rounding if otherwise else None)
+    return Tolerance(**options.tolerance, rounding=otherwise.rounding if otherwise else None)
 
 
 def wide(array):

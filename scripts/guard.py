@@ -175,6 +175,20 @@ def parse_dim(text):
     return name, int(size)
 
 
+def parse_tolerance(text):
+    """{"rtol": 0.01, "atol": 0.1} of rtol=0.01,atol=0.1 of a command line."""
+    tolerance = {}
+    for entry in text.split(","):
+        key, _, number = entry.partition("=")
+        try:
+            tolerance[key] = float(number)
+        except ValueError:
+            tolerance[key] = -1.0
+        if key not in ("rtol", "atol") or not tolerance[key] >= 0:
+            raise argparse.ArgumentTypeError(f'"{entry}" is no tolerance: write rtol=0.01,atol=0.01, of 0 or more')
+    return tolerance
+
+
 def inputs_of_run(options):
     """The files and folders that `cleave run` reads."""
     return [options.folder, *([options.inputs] if options.inputs else [])]

@@ -1,4 +1,4 @@
-"""Runs root_ep.onnx, which `cleave lower --deploy -o DIR` wrote, and compares it with the original model: `cleave run` and
+"""Runs root_ep.onnx, which `cleave lower --bundle ep -o DIR` wrote, and compares it with the original model: `cleave run` and
 `cleave verify`.
 
 First each artefact that lowering.json lists is held against its size and SHA-256: a file of another build, or a damaged one, is
@@ -170,4 +170,4 @@ def explain(row, options, feeds, wanted, tolerance, precisions):
     if "float16" in precisions:
         row.remarks.append("the device computes floats in float16")
     row.remarks.append("`cleave lower --compare --inputs FILE` finds nodes that compute something else, and leaves them to the CPU; "
-                       "--atol and --rtol say what is near enough for you")  # fmt: skip
+                       "--tolerance says what is near enough for you")  # fmt: skip

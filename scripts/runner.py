@@ -5,11 +5,11 @@ usage: runner.py run DIR [OPTIONS]
        runner.py verify MODEL DIR [OPTIONS]
 
 DIR is a folder that cleave wrote: of `split`, with or without --map, --phase or --bundle, or of `stage`, for an ONNX, torch.export (.pt2)
-or TensorFlow Lite model; or of `lower --deploy`. MODEL is the model that it is of.
+or TensorFlow Lite model; or of `lower --bundle ep`. MODEL is the model that it is of.
 
 `run` calls the partitions in the order of the manifest. It compares their outputs with those of the root, the whole model that
 DIR holds, and what crosses between devices with what the manifest says. `verify` calls MODEL, the root and the partitions on
-the same inputs, and compares all outputs: bit for bit, where --rtol and --atol allow nothing else. Inputs are those of
+the same inputs, and compares all outputs: bit for bit, where --tolerance allows nothing else. Inputs are those of
 --inputs, else those that a torch.export archive was saved with, else random, the same for the same --seed.
 
 Models run in a child process: if a runtime crashes, what it was running is told.
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import child
 import guard
-from guard import parse_dim, parse_value
+from guard import parse_dim, parse_tolerance, parse_value
 from reports import NOT_RUN, Report, Row
 
 PACKAGES = {"onnx_chain": "onnx onnxruntime numpy", "onnx_phases": "onnx onnxruntime numpy",
@@ -46,8 +46,8 @@ def runner_of(folder):
     if os.path.lexists(folder / "manifest.json") and "phases" in guard.read_json(folder / "manifest.json", {}):
         return "onnx_phases"
     if os.path.lexists(folder / "lowering.json"):
-        raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --deploy -o DIR writes one")
-    raise guard.BadFile(f"{folder}: there is no root.onnx, root.pt2, root.tflite or bundle: cleave split, stage or lower --deploy "
+        raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --bundle ep -o DIR writes one")
+    raise guard.BadFile(f"{folder}: there is no root.onnx, root.pt2, root.tflite or bundle: cleave split, stage or lower --bundle ep "
                         "write such a folder")  # fmt: skip
 
 
@@ -77,8 +77,8 @@ def parse_options(arguments):
                             "Runtime, such as openvino")
         parser.add_argument("--import", metavar="MODULE", dest="modules", action="append", default=[],
                             help=".pt2: a Python module that registers operators or classes of your own; repeatable")
-        parser.add_argument("--rtol", metavar="R", type=float, help="a float may differ by atol + rtol x |the model's| (0)")
-        parser.add_argument("--atol", metavar="A", type=float, help="a number may differ by so much (0; 0.01 each with --ep, and "
+        parser.add_argument("--tolerance", metavar="KEY=NUMBER,...", type=parse_tolerance, action="append", default=[],
+                            help="rtol=R,atol=A: a number may differ by atol + rtol x |the model's| (0; 0.01 each with --ep, and "
                             "for what was compiled)")
         if name == "run":
             parser.add_argument("--outputs", metavar="FILE", type=Path, help="write the outputs of the first call: a .npz file")
@@ -93,9 +93,7 @@ def parse_options(arguments):
         parser.error("--steps is 1 or more")
     if options.steps and (options.times or getattr(options, "overlap", False)):
         parser.error("--steps is for itself: leave --times and --overlap out")
-    for name in ("rtol", "atol"):
-        if (getattr(options, name) or 0) < 0:
-            parser.error(f"--{name} is 0 or more")
+    options.tolerance = {key: number for one in options.tolerance for key, number in one.items()}
     return options
 
 

@@ -6,7 +6,7 @@ usage: time_split.py DIR|PART.onnx [--device CPU] [--runs 20] [--threads N]
 DIR is the folder that `cleave split -o DIR` wrote. Its partitions run in call order, each as one session or
 compiled model; values go from one to the next as arrays. Inputs are random, with the sizes of the model, an
 open dim as 1. The first runs are not counted. The last line that is printed is the median in milliseconds, so
-that this is a command for `cleave tune --run-split`. A split without accelerator partitions is the model on the
+that this is a command for `cleave tune --run` with {split}. A split without accelerator partitions is the model on the
 CPU alone. PART.onnx is a single partition on the accelerator: for `cleave tune --run`.
 
 --device is OpenVINO's name of the accelerator: NPU, GPU or, to try this without one, CPU.

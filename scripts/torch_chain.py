@@ -260,7 +260,7 @@ def hints(wanted, got):
     if not gaps or not max(gaps) < 1e-4:
         return []
     return ["so small a difference may be torch's own: the order of its sums depends on the layout of what they read, and a partition "
-            "that reads a copy, or that is compiled alone, may have another; --rtol 1e-4 --atol 1e-5 allow it"]  # fmt: skip
+            "that reads a copy, or that is compiled alone, may have another; --tolerance rtol=1e-4,atol=1e-5 allows it"]  # fmt: skip
 
 
 def is_real(value):

@@ -21,7 +21,7 @@ class AdviseCommand : public Command {
         target_(given.text("--for")),
         page_(given) {
     options_.goal = given.word<Goal>("--goal");
-    options_.steps = given.count("--steps");
+    options_.steps = static_cast<std::size_t>(given.limit("steps").value_or(5));
   }
 
   ExitCode run() override {

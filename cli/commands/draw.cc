@@ -27,7 +27,7 @@ class DrawCommand : public Command {
         force_(given.flag("--force")),
         what_(given.text("--what")),
         color_by_(given.word<ColorBy>("--color-by")),
-        collapse_above_(given.count("--collapse-above")) {}
+        collapse_above_(static_cast<std::size_t>(given.limit("drawn-nodes").value_or(2000))) {}
 
   ExitCode run() override {
     if (const std::string kind = kind_of_picture(output_); kind == "svg") {
@@ -62,8 +62,9 @@ class DrawCommand : public Command {
     LaidOut svg = lay_out_with_progress(drawing);
     if (!svg && what_ != "preview") svg = lay_out_coarser(report, svg.error());
     if (svg) return deliver(*svg);
-    print_error("the drawing was not laid out: " + svg.error().message,
-                {"-o FILE.dot writes the drawing for `dot`; --layout-timeout gives more time"});
+    print_error(
+        "the drawing was not laid out: " + svg.error().message,
+        {"-o FILE.dot writes the drawing for `dot`; --limit layout-time=60s gives more time"});
     return ExitCode::external_failed;
   }
 

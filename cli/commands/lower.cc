@@ -34,6 +34,9 @@ std::string time_of_file(const std::string& path) {
   return {buffer, std::strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M", &time)};
 }
 
+// --bundle: what is kept of what was compiled. In the order of its words.
+enum class Bundle : std::uint8_t { none, files, ep, ep_embedded };
+
 class LowerCommand : public Command {
  public:
   explicit LowerCommand(const Given& given)
@@ -46,24 +49,14 @@ class LowerCommand : public Command {
         force_(given.flag("--force")),
         json_(given.flag("--json")),
         reports_(given.flag("--report")),
-        no_artefacts_(given.flag("--no-artefacts")),
-        deploy_(given.flag("--deploy")),
-        embeds_(given.flag("--embed")) {
+        bundle_(given.word<Bundle>("--bundle")) {
     options_.until_clean = given.flag("--until-clean");
-    options_.most_rounds = given.count("--rounds");
+    options_.most_rounds = static_cast<std::size_t>(given.limit("rounds").value_or(20));
   }
 
   ExitCode run() override {
     if (!deny_out_.empty() && !has_one_list()) {
       print_error("--deny-out extends one list, and several are given");
-      return ExitCode::usage;
-    }
-    if (embeds_ && !deploy_) {
-      print_error("--embed is for --deploy: it says what root_ep.onnx holds");
-      return ExitCode::usage;
-    }
-    if (deploy_ && (output_.empty() || no_artefacts_)) {
-      print_error("--deploy needs a folder with artefacts: -o DIR, without --no-artefacts");
       return ExitCode::usage;
     }
     if (const auto fault = check_outputs(); !fault) {
@@ -119,15 +112,17 @@ class LowerCommand : public Command {
     if (std::string note = option_note(split); !note.empty()) notes_.push_back(std::move(note));
   }
 
+  bool deploys() const { return bundle_ == Bundle::ep || bundle_ == Bundle::ep_embedded; }
+
   // One file has each partition once, so that a target of several has one backend.
   bool may_deploy(const std::vector<Backend>& backends) const {
-    if (!deploy_ || !has_targets()) return true;
+    if (!deploys() || !has_targets()) return true;
     for (const std::string& target : request_.lists.targets()) {
       const auto count =
           std::count_if(backends.begin(), backends.end(),
                         [&](const Backend& backend) { return backend.target == target; });
       if (count < 2) continue;
-      print_error("--deploy takes one backend for each of several targets, and " + target +
+      print_error("--bundle ep takes one backend for each of several targets, and " + target +
                   " has " + std::to_string(count));
       return false;
     }
@@ -166,8 +161,8 @@ class LowerCommand : public Command {
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     folder_.emplace(std::move(*folder));
     options_.findings_folder = std::filesystem::absolute(folder_->path_of("findings")).string();
-    options_.deploys = deploy_;
-    if (!no_artefacts_) {
+    options_.deploys = deploys();
+    if (bundle_ != Bundle::none) {
       options_.artefacts_folder = std::filesystem::absolute(folder_->path_of("artefacts")).string();
     }
     return ExitCode::done;
@@ -186,8 +181,9 @@ class LowerCommand : public Command {
     if (!output_.empty()) report.folder = folder_->final_path();
     report.notes = notes_;
     report.split_options = given_split_options();
-    const auto files = write_lowering(report, split, options_,
-                                      {folder_ ? &*folder_ : nullptr, deny_out_, force_, embeds_});
+    const auto files = write_lowering(
+        report, split, options_,
+        {folder_ ? &*folder_ : nullptr, deny_out_, force_, bundle_ == Bundle::ep_embedded});
     if (!files) return refuse(files.error());
     for (const std::string& warning : files->warnings) print_warning(warning);
     for (const Deployed& one : files->deployed) {
@@ -255,7 +251,8 @@ class LowerCommand : public Command {
   LowerOptions options_;
   std::string output_, deny_out_;
   std::optional<OutputFolder> folder_;
-  bool force_, json_, reports_, no_artefacts_, deploy_, embeds_;
+  bool force_, json_, reports_;
+  Bundle bundle_;
   std::vector<std::string> notes_;  // on the split
   std::string split_report_;        // of --report --json
   bool is_folded_ = false;          // though the user did not say so

@@ -1,4 +1,5 @@
 // cleave split: the whole job; writes the partitions, the root, reports and drawings to a folder.
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -6,6 +7,7 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/models/models.h"
 #include "formats/report/split/split_texts.h"
@@ -29,7 +31,7 @@ class SplitCommand : public Command {
     what_.part_files = part_files(given);
     what_.tflite_lift = tflite_lift(given);
     what_.opset = static_cast<std::uint32_t>(given.count("--opset"));
-    if (given.has("--pipeline")) what_.genai = given.texts("--genai");
+    if (given.has("--pipeline")) what_.genai = genai_of(given.text("--pipeline"));
     if (given.has("--drawings")) what_.drawings = given.word<Drawings>("--drawings");
   }
 
@@ -79,6 +81,25 @@ class SplitCommand : public Command {
   }
 
  private:
+  // "eos_token_id=2,3" and "context_length=128" of "genai:eos_token_id=2,3,context_length=128".
+  static std::vector<std::string> genai_of(const std::string& text) {
+    constexpr std::string_view kGenai = "genai";
+    const std::string_view rest =
+        std::string_view(text).substr(std::min(kGenai.size(), text.size()));
+    if (!text.starts_with(kGenai) || (!rest.empty() && rest[0] != ':')) {
+      refuse_option("--pipeline", in_quotes(text) + " is not genai, or genai:KEY=VALUE,...");
+    }
+    std::vector<std::string> values;
+    for (const std::string_view entry : split_names(rest.substr(rest.empty() ? 0 : 1))) {
+      if (entry.find('=') == entry.npos && !values.empty()) {
+        values.back() += "," + std::string(entry);
+      } else {
+        values.emplace_back(entry);
+      }
+    }
+    return values;
+  }
+
   ExitCode write_phases_to(OutputFolder& folder) {
     auto phases = phases_with_progress(given_.split);
     if (!phases) return phases.error();

@@ -23,7 +23,6 @@ class StageCommand : public Command {
   explicit StageCommand(const Given& given)
       : given_(given),
         model_(given.split.model),
-        workload_(given.text("--workload")),
         plan_(stage_plan_request(given)),
         sharing_(stage_boundary_options(given)),
         schedule_(schedule_request(given)),
@@ -32,11 +31,7 @@ class StageCommand : public Command {
   }
 
   ExitCode run() override {
-    if (model_.path.empty() == workload_.empty()) {
-      return wrong_usage({workload_.empty() ? "MODEL is required, or --workload FILE"
-                                            : "--workload takes the place of MODEL: give one"});
-    }
-    if (!workload_.empty()) return stage_workload(given_, plan_, output_);
+    if (names_workload(model_.path)) return stage_workload(given_, plan_, output_);
     return stage_model();
   }
 
@@ -181,7 +176,6 @@ class StageCommand : public Command {
 
   const Given& given_;
   const ModelRequest& model_;
-  std::string workload_;
   StagePlanRequest plan_;
   StageBoundaryOptions sharing_;
   std::optional<ScheduleRequest> schedule_;

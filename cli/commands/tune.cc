@@ -22,21 +22,32 @@ class TuneCommand : public Command {
   explicit TuneCommand(const Given& given)
       : given_(given),
         profiles_(given.texts("--learn")),
-        models_(given.texts("--models")),
+        models_(given.texts("MODEL")),
         output_(given.text("--output")),
         plan_(given.text("--plan")),
         force_(given.flag("--force")) {
     request_.split = given.split;
-    request_.command = given.text("--run");
-    request_.whole_command = given.text("--run-split");
-    request_.budget_seconds = given.if_seconds("--time-limit").value_or(request_.budget_seconds);
-    request_.timeout_seconds = given.if_seconds("--timeout").value_or(request_.timeout_seconds);
+    request_.split.model.path = models_.front();
+    for (const std::string& text : given.texts("--run")) {
+      const bool is_whole = text.find("{split}") != text.npos;
+      std::string& command = is_whole ? request_.whole_command : request_.command;
+      if (!command.empty()) {
+        refuse_option("--run", std::string("is given twice with ") +
+                                   (is_whole ? "{split}" : "{model}") + ": give one of each");
+      }
+      command = text;
+    }
+    request_.budget_seconds = given.limit("time").value_or(request_.budget_seconds);
+    request_.timeout_seconds = given.limit("command-time").value_or(request_.timeout_seconds);
   }
 
   ExitCode run() override {
     if (!profiles_.empty()) return learn();
-    if (request_.split.model.path.empty()) {
-      print_error("MODEL is required, or --learn PROFILE", {"try: cleave tune --help"});
+    if (models_.size() > 1 || request_.command.empty()) {
+      print_error(models_.size() > 1
+                      ? "one model is timed at a time: only --learn takes several"
+                      : "--run needs a command with {model}, beside that with {split}",
+                  {"try: cleave tune --help"});
       return ExitCode::usage;
     }
     record_words(request_.command);
@@ -61,13 +72,13 @@ class TuneCommand : public Command {
  private:
   ExitCode learn() {
     const auto refused = refuse_idle(
-        given_, {{"MODEL", "--run", "--run-split", "--plan", "--time-limit", "--timeout"}},
+        given_, {{"--run", "--plan", "--limit time", "--limit command-time"}},
         "is for a model that is timed, and --learn takes profiles", "leave --learn out");
     if (refused) return *refused;
     if (models_.size() != profiles_.size()) {
       print_error("there are " + std::to_string(profiles_.size()) + " profiles and " +
                       std::to_string(models_.size()) + " models",
-                  {"give --models one model for each profile, in the same order"});
+                  {"give one model for each profile, in the same order"});
       return ExitCode::usage;
     }
     if (!output_.empty()) {

@@ -120,7 +120,7 @@ class BoundModels {
 
 namespace cleave {
 
-// --html of a report that is no single split, --force, and --layout-timeout.
+// --html of a report that is no single split, --force, and --limit layout-time.
 class PageFile {
  public:
   explicit PageFile(const Given& given)

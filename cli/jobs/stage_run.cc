@@ -49,6 +49,13 @@ Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& g
   return *std::move(plan);
 }
 
+bool names_workload(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe is read once
+  const auto source = SourceFile::open(path);
+  return source && is_workload(*source);
+}
+
 ExitCode stage_workload(const Given& given, const StagePlanRequest& request,
                         const StagesOutput& output) {
   if (const std::string option = first_not_for_workload(given); !option.empty()) {
@@ -58,7 +65,7 @@ ExitCode stage_workload(const Given& given, const StagePlanRequest& request,
   }
   auto folder = output.create_folder();
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-  const auto source = open_side_file(given.text("--workload"));
+  const auto source = open_side_file(given.split.model.path);
   if (!source) return refuse(source.error());
   const auto workload = read_workload(*source);
   if (!workload) return refuse(workload.error());
@@ -140,6 +147,22 @@ ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_
   const auto refused =
       refuse_idle(given, for_lists, "is for a split by lists, and --map splits", "leave --map out");
   if (refused) return *refused;
+  constexpr std::string_view kOfMap[] = {"default", "affix", "order", "parameters"};
+  const NamedTexts asked = named_texts(given, "--map-option", kOfMap);
+  const auto text_of = [&](std::string_view key) {
+    const auto found = asked.find(key);
+    return found == asked.end() ? std::string() : found->second;
+  };
+  // Whether the key has its second word, of two.
+  const auto is_second = [&](std::string_view key, std::string_view first,
+                             std::string_view second) {
+    const std::string text = text_of(key);
+    if (text.empty() || text == first || text == second) return text == second;
+    refuse_option("--map-option", in_quotes(text) + " is no " + std::string(key) + ": write " +
+                                      std::string(first) + " or " + std::string(second));
+  };
+  const bool is_in_order = is_second("order", "calls", "model");
+  const bool are_copied = is_second("parameters", "root", "copy");
   const StagesOutput output(given);
   auto folder = output.create_folder();
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
@@ -147,20 +170,19 @@ ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_
   if (!model) return ExitCode::bad_input;
   std::string path = given.text("--map");
   if (std::filesystem::is_directory(path)) path += "/manifest.json";
-  PartitionMapOptions names{.affix = given.text("--affix")};
-  if (given.has("--default")) names.fallback = given.text("--default");
+  PartitionMapOptions names{.affix = text_of("affix")};
+  if (asked.contains("default")) names.fallback = text_of("default");
   const auto assignment = read_partition_map(path, model->graph, names);
   if (!assignment) return refuse(assignment.error());
-  const auto partition =
-      order_parts(model->graph, *assignment,
-                  {.keep_original_order = given.flag("--keep-original-order")}, model_ties(*model));
+  const auto partition = order_parts(model->graph, *assignment,
+                                     {.keep_original_order = is_in_order}, model_ties(*model));
   if (!partition) {
     Diagnostic fault = diagnostic_of(path, partition.error().message);
     fault.notes = partition.error().notes;
     return refuse({fault});
   }
-  const Boundaries boundaries = find_boundaries(
-      model->graph, *partition, {.pass_parameters = given.text("--parameters") == "root"});
+  const Boundaries boundaries =
+      find_boundaries(model->graph, *partition, {.pass_parameters = !are_copied});
   if (nodes) {
     write_stdout(print_split(model->graph, *partition, boundaries));
     return ExitCode::done;

@@ -77,8 +77,9 @@ ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_
 Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& graph,
                                         const Given& given, StagePlanRequest request);
 
-// cleave stage --workload: balanced stages of a public workload instead of a model. Reads,
-// balances, reports. Prints what is wrong.
+// Whether the file is a workload, not a model.
+bool names_workload(const std::string& path);
+// Balanced stages of a public workload instead of a model. Reads, balances, reports. Prints what is wrong.
 ExitCode stage_workload(const Given& given, const StagePlanRequest& request,
                         const StagesOutput& output);
 

@@ -1,6 +1,7 @@
 #include "cli/options/backend_args.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <thread>
 
@@ -132,18 +133,33 @@ BackendArgs::BackendArgs(const Given& given, CulpritSearch culprits, std::size_t
     : names(given.texts("--backend")),
       reference{given.text("--reference"), given.texts("--inputs"), given.count("--seed")},
       launcher_(given.text("--launcher")),
-      cache_(given.text("--cache")),
-      jobs_(given.count("--jobs")),
-      is_uncached_(given.flag("--no-cache")) {
-  pool.trusts_failures = given.flag("--trust-failures");
+      jobs_(given.count("--jobs")) {
+  for (const std::string& text : given.texts("--cache")) {
+    if (text == "failures") {
+      pool.trusts_failures = true;
+    } else {
+      cache_ = text;
+    }
+  }
   pool.compares = given.flag("--compare");
-  pool.is_strict_on_ties = given.flag("--strict-ties");
-  if (const auto most = given.if_count("--int-tolerance")) {
-    integers_ = static_cast<std::int64_t>(*most);
+  constexpr std::string_view kTolerances[] = {"int", "ties"};
+  for (const auto& [key, text] : named_texts(given, "--tolerance", kTolerances)) {
+    const auto most = parse_quantity(text);
+    const bool is_count = most && most->unit.empty() && most->value >= 0 && most->value <= 255 &&
+                          most->value == std::floor(most->value);
+    if (key == "int" && is_count) {
+      integers_ = static_cast<std::int64_t>(most->value);
+    } else if (key == "ties" && text == "strict") {
+      pool.is_strict_on_ties = true;
+    } else {
+      refuse_option("--tolerance", in_quotes(text) + " is no tolerance: write int=2, of 8-bit " +
+                                       "integers, or ties=strict");
+    }
   }
   search.culprits = given.word("--culprit", culprits);
-  search.most_runs = given.if_count("--search-runs").value_or(most_runs);
-  search.most_seconds = given.if_seconds("--time-limit").value_or(0);
+  const auto runs = given.limit("search-runs");
+  search.most_runs = runs ? static_cast<std::size_t>(*runs) : most_runs;
+  search.most_seconds = given.limit("time").value_or(0);
   search.pins_shapes = given.text("--pin-shapes") != "off";
   search.freezes_values = given.text("--pin-shapes") == "values";
 }
@@ -218,7 +234,7 @@ void BackendArgs::set_up(const std::string& work) {
   pool.jobs = jobs_ > 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency() / 2);
   if (const auto words = shell_words(launcher_)) pool.launcher = *words;
   for (const std::string& word : pool.launcher) record_input(word);
-  if (!is_uncached_) pool.cache_folder = cache_.empty() ? default_verdict_cache() : cache_;
+  if (cache_ != "off") pool.cache_folder = cache_.empty() ? default_verdict_cache() : cache_;
   pool.work_folder = work;
 }
 

@@ -35,7 +35,7 @@ struct BackendArgs {
   SearchSettings search;
 
   // --backend, --reference and --inputs, --jobs and the cache, --culprit and other options of searching, --compare and
-  // of comparing. `culprits`, `most_runs`: unless --culprit, --search-runs are given.
+  // of comparing. `culprits`, `most_runs`: unless --culprit and a limit are given.
   explicit BackendArgs(const Given& given, CulpritSearch culprits = CulpritSearch::node,
                        std::size_t most_runs = SearchSettings{}.most_runs);
 
@@ -59,7 +59,6 @@ struct BackendArgs {
   std::string launcher_, cache_;
   std::size_t jobs_ = 0;
   std::optional<std::int64_t> integers_;
-  bool is_uncached_ = false;
 };
 
 }  // namespace cleave

@@ -113,8 +113,78 @@ void override_with(Bindings& bindings, const Bindings& own) {
 
 // ---- given ----
 
+namespace {
+
+// What --limit limits besides a model's size: work, in the commands that do it. A row is as an option's.
+constexpr Option kWorkLimits[] = {
+    {OptionGroup::model,
+     "time",
+     "",
+     of::stage | of::lower | of::reduce | of::tune,
+     "",
+     {.form = ValueForm::time}},
+    {OptionGroup::model, "command-time", "", of::tune, "", {.form = ValueForm::time}},
+    {OptionGroup::model,
+     "search-runs",
+     "",
+     of::probe | of::lower | of::reduce,
+     "",
+     {.form = ValueForm::count}},
+    {OptionGroup::model,
+     "rounds",
+     "",
+     of::lower,
+     "",
+     {.form = ValueForm::count, .least = 1, .most = 1000}},
+    {OptionGroup::model, "steps", "", of::advise, "", {.form = ValueForm::count}},
+    {OptionGroup::model,
+     "layout-time",
+     "",
+     of::preview | of::split | of::stage | of::diff | of::draw,
+     "",
+     {.form = ValueForm::time}},
+    {OptionGroup::model, "drawn-nodes", "", of::draw, "", {.form = ValueForm::count}},
+};
+
+}  // namespace
+
+bool Given::take_limit(const std::string& text) {
+  const std::string what = text.substr(0, text.find('='));
+  std::vector<std::string_view> known;
+  for (const LimitRow& row : limit_rows()) known.push_back(row.name);
+  for (const Option& row : kWorkLimits) {
+    if ((row.in & command_) == 0) continue;
+    known.push_back(row.name());
+    if (row.name() != what) continue;
+    const std::string value = text.substr(std::min(what.size() + 1, text.size()));
+    const std::string refusal = refusal_of_value(row, value);
+    if (!refusal.empty()) refuse_option("--limit", what + ": " + in_quotes(value) + refusal);
+    limits_.insert_or_assign(what, value);
+    return true;
+  }
+  known.push_back("utf8");
+  if (std::find(known.begin(), known.end(), what) != known.end()) return false;
+  const std::string nearest = nearest_name(what, known);
+  refuse_option("--limit", in_quotes(what) + " is not a limit here: " +
+                               (nearest.empty() ? "there are " + joined(known)
+                                                : "did you mean " + nearest + "?"));
+}
+
+std::optional<double> Given::limit(std::string_view work) const {
+  const auto given = limits_.find(work);
+  if (given == limits_.end()) return std::nullopt;
+  const auto* const row = std::find_if(std::begin(kWorkLimits), std::end(kWorkLimits),
+                                       [&](const Option& each) { return each.name() == work; });
+  return row->more.form == ValueForm::time ? parse_duration(given->second)
+                                           : number_of(given->second);
+}
+
 void Given::take(const Option& option, std::vector<std::string> texts) {
   const std::string name(option.name());
+  if (name == "--limit") {
+    std::erase_if(texts, [&](const std::string& text) { return take_limit(text); });
+    if (texts.empty()) return;
+  }
   for (std::string& text : texts) text = checked_value(option, text);
   if (option.more.setting.is_for_targets) {
     const auto is_for_all = [](const auto& text) { return list_source_of(text).target.empty(); };
@@ -196,6 +266,10 @@ std::string Given::first_of(std::span<const std::string_view> names) const {
       return std::string(given.option->name());
     }
   }
+  for (const auto& [work, value] : limits_) {
+    std::string name = "--limit " + work;
+    if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  }
   return {};
 }
 
@@ -208,25 +282,40 @@ void Given::bind(ModelRequest& model) const {
   }
 }
 
+NamedTexts named_texts(const Given& given, const std::string& option,
+                       std::span<const std::string_view> keys) {
+  NamedTexts named;
+  for (const std::string& text : given.texts(option)) {
+    for (const std::string_view entry : split_names(text)) {
+      const std::size_t equals = std::min(entry.find('='), entry.size());
+      const std::string_view key = entry.substr(0, equals);
+      if (std::find(keys.begin(), keys.end(), key) == keys.end() || equals == entry.size()) {
+        refuse_option(option, in_quotes(std::string(entry)) + " is none of " +
+                                  joined(keys, "=..., ") + "=...");
+      }
+      named.insert_or_assign(std::string(key), std::string(entry.substr(equals + 1)));
+    }
+  }
+  return named;
+}
+
 bool is_of_lists(const Option& option) {
   return option.is_of_request() && option.group != OptionGroup::model;
 }
 
 std::optional<ExitCode> refuse_idle(const Given& given, std::span<const std::string_view> more,
                                     const std::string& why, const std::string& instead) {
+  std::string idle = given.first_of(more);
   for (const GivenOption& one : given.options()) {
-    const std::string name(one.option->name());
-    if (!is_of_lists(*one.option) && std::find(more.begin(), more.end(), name) == more.end()) {
-      continue;
-    }
-    print_error(name + " " + why, {instead + ", or leave " + name + " out"});
-    return ExitCode::usage;
+    if (idle.empty() && is_of_lists(*one.option)) idle = one.option->name();
   }
-  return std::nullopt;
+  if (idle.empty()) return std::nullopt;
+  print_error(idle + " " + why, {instead + ", or leave " + idle + " out"});
+  return ExitCode::usage;
 }
 
 LayoutLimits layout_limits(const Given& given) {
-  return {.seconds = given.if_seconds("--layout-timeout").value_or(LayoutLimits::kSeconds)};
+  return {.seconds = given.limit("layout-time").value_or(LayoutLimits::kSeconds)};
 }
 
 OnnxWriteOptions onnx_options(const Given& given) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -97,7 +98,9 @@ class Given {
     const auto place = if_word(name);
     return place ? static_cast<Value>(*place) : fallback;
   }
-  // The first of these that was given; "": none was.
+  // What --limit says of work, in seconds where it is a time: "rounds", "time".
+  std::optional<double> limit(std::string_view work) const;
+  // The first of these that was given, also as "--limit time"; "": none was.
   std::string first_of(std::span<const std::string_view> names) const;
 
   // Takes what was given; throws OptionRefused.
@@ -108,9 +111,19 @@ class Given {
  private:
   const GivenOption* find(std::string_view name) const;
 
+  // Whether the text is a limit of work of this command, which is then kept.
+  bool take_limit(const std::string& text);
+
   Commands command_;
   std::vector<GivenOption> options_;
+  std::map<std::string, std::string, std::less<>> limits_;  // of work
 };
+
+// What an option of the form KEY=VALUE,... was given, by key; the last wins. Throws OptionRefused where a key is none of
+// `keys`.
+using NamedTexts = std::map<std::string, std::string, std::less<>>;
+NamedTexts named_texts(const Given& given, const std::string& option,
+                       std::span<const std::string_view> keys);
 
 // Whether the option only says how lists split.
 bool is_of_lists(const Option& option);
@@ -120,7 +133,7 @@ bool is_of_lists(const Option& option);
 std::optional<ExitCode> refuse_idle(const Given& given, std::span<const std::string_view> more,
                                     const std::string& why, const std::string& instead);
 
-// How long Graphviz may take to lay drawings out: --layout-timeout.
+// How long Graphviz may take to lay drawings out: --limit layout-time.
 LayoutLimits layout_limits(const Given& given);
 // --weights, --annotate
 OnnxWriteOptions onnx_options(const Given& given);

@@ -93,15 +93,48 @@ void take_numbers(BalanceRequest& request) {
 }
 
 void set_memory(BalanceRequest& request, const std::string& text) {
-  if (text.empty()) return;
-  request.memory = BalanceRequest::Memory::none;
-  if (text == "none") return;
-  const auto bytes = parse_bytes(text);
-  if (!bytes || *bytes == 0) {
-    refuse_option("--memory", in_quotes(text) + " is not a memory: give bytes (24GiB), or none");
+  using Memory = BalanceRequest::Memory;
+  std::optional<Memory> memory;
+  for (const std::string_view entry : split_names(text)) {
+    const auto after = [&](std::string_view key) {
+      return entry.starts_with(key) ? entry.substr(key.size()) : std::string_view();
+    };
+    if (const std::string_view times = after("optimizer="); !times.empty()) {
+      const auto factor = parse_quantity(times);
+      if (!factor || !factor->unit.empty() || factor->value < 1 || factor->value > 1e6) {
+        refuse_option("--memory", in_quotes(std::string(times)) +
+                                      " is not a number from 1 to 1,000,000: write optimizer=4");
+      }
+      request.costs.optimizer_factor = factor->value;
+      continue;
+    }
+    if (memory) refuse_option("--memory", in_quotes(text) + " limits memory twice");
+    const std::string_view params = after("params=");
+    memory = entry == "none" ? Memory::none : params.empty() ? Memory::bytes : Memory::parameters;
+    if (entry == "none") continue;
+    const auto bytes = parse_bytes(std::string(params.empty() ? entry : params));
+    if (!bytes || *bytes == 0) {
+      refuse_option("--memory", in_quotes(std::string(entry)) +
+                                    " is not a memory: give bytes (24GiB), none, params=1GiB, or " +
+                                    "optimizer=4");
+    }
+    request.memory_bytes = *bytes;
   }
-  request.memory = BalanceRequest::Memory::bytes;
-  request.memory_bytes = *bytes;
+  if (memory) request.memory = *memory;
+}
+
+// "4", or "exactly:4".
+void set_stages(StagePlanRequest& request, const std::string& text) {
+  constexpr std::string_view kExactly = "exactly:";
+  request.balance.options.exact_stages = text.starts_with(kExactly);
+  const std::string_view number =
+      std::string_view(text).substr(request.balance.options.exact_stages ? kExactly.size() : 0);
+  const char* const end = number.data() + number.size();
+  const auto [at, error] = std::from_chars(number.data(), end, request.stages);
+  if (error == std::errc() && at == end && request.stages >= 1 && request.stages <= 1'000'000)
+    return;
+  refuse_option("--stages", in_quotes(text) + " is not a number of stages from 1 to 1,000,000: " +
+                                "write 4, or exactly:4");
 }
 
 void set_target(BalanceRequest& request, const std::string& text) {
@@ -133,54 +166,25 @@ BalanceRequest balance_request(const Given& given) {
                                  "give the times without a target");
   }
   request.options.comm = given.word<CommModel>("--comm");
-  request.options.exact_stages = given.flag("--exact-stages");
   request.options.effort = given.word<Effort>("--effort");
   request.options.seed = given.if_count("--seed").value_or(request.options.seed);
   set_memory(request, given.text("--memory"));
-  if (const auto bytes = given.if_bytes("--max-parameters")) {
-    request.memory = BalanceRequest::Memory::parameters;
-    request.memory_bytes = *bytes;
-  }
-  request.costs.optimizer_factor = given.number("--optimizer-factor");
   if (given.has("--target-latency")) set_target(request, given.text("--target-latency"));
-  if (const auto seconds = given.if_seconds("--time-limit")) {
-    request.options.time_limit_seconds = *seconds;
-  }
+  if (const auto seconds = given.limit("time")) request.options.time_limit_seconds = *seconds;
   request.devices_path = given.text("--devices");
   return request;
 }
 
 constexpr std::string_view kNotForSchedule[] = {
-    "--support",      "--deny",           "--verdicts", "--combine", "--as",   "--comm",
-    "--exact-stages", "--target-latency", "--devices",  "--effort",  "--seed", "--time-limit"};
+    "--support",        "--deny",    "--verdicts", "--combine", "--as",        "--comm",
+    "--target-latency", "--devices", "--effort",   "--seed",    "--limit time"};
 constexpr std::string_view kForTimes[] = {"--support", "--verdicts", "--target",
                                           "--comm",    "--pcie-bw",  "--costs"};
-constexpr std::string_view kOfModels[] = {"--split-at",
-                                          "--map",
-                                          "--balance",
-                                          "--costs",
-                                          "--max-parameters",
-                                          "--support",
-                                          "--deny",
-                                          "--verdicts",
-                                          "--combine",
-                                          "--target",
-                                          "--pcie-bw",
-                                          "--devices",
-                                          "--optimizer-factor",
-                                          "--dim",
-                                          "--input-shape",
-                                          "--set-input",
-                                          "--infer",
-                                          "--fold",
-                                          "--shared-params",
-                                          "--relay",
-                                          "--device-map",
-                                          "--loss-output",
-                                          "--stage",
-                                          "--weights",
-                                          "--annotate",
-                                          "--schedule"};
+constexpr std::string_view kOfModels[] = {
+    "--split-at",    "--map",         "--balance", "--costs",   "--support",       "--deny",
+    "--verdicts",    "--combine",     "--target",  "--pcie-bw", "--devices",       "--dim",
+    "--input-shape", "--set-input",   "--infer",   "--fold",    "--shared-params", "--relay",
+    "--device-map",  "--loss-output", "--stage",   "--weights", "--annotate",      "--schedule"};
 
 // The first given option of balanced stages; "": none.
 std::string first_of_balance(const Given& given) {
@@ -189,7 +193,7 @@ std::string first_of_balance(const Given& given) {
     if (group != OptionGroup::list && group != OptionGroup::devices) continue;
     return std::string(one.option->name());
   }
-  return {};
+  return given.limit("time") ? "--limit time" : "";
 }
 
 std::optional<Error> idle_balance_option(const Given& given, const BalanceRequest& request,
@@ -281,33 +285,42 @@ StagePlanRequest stage_plan_request(const Given& given) {
   StagePlanRequest request;
   for (const std::string& text : given.texts("--split-at")) add_split_at(request.cuts, text);
   request.map_path = given.text("--map");
-  if (given.has("--default")) request.map.fallback = given.text("--default");
-  request.stages = static_cast<std::uint32_t>(given.count("--stages"));
+  constexpr std::string_view kOfMap[] = {"default"};
+  for (auto& [key, text] : named_texts(given, "--map-option", kOfMap)) {
+    request.map.fallback = std::move(text);
+  }
   request.policy = given.word<StagePolicy>("--balance");
   request.balance = balance_request(given);
+  if (given.has("--stages")) set_stages(request, given.text("--stages"));
   return request;
 }
 
 std::optional<Error> idle_stage_option(const Given& given, const StagePlanRequest& asked) {
   const bool has_schedule = given.has("--schedule");
-  const std::string idle = has_schedule ? given.first_of(kNotForSchedule) : first_of_balance(given);
+  std::string idle = has_schedule ? given.first_of(kNotForSchedule) : first_of_balance(given);
+  const bool is_exact = asked.balance.options.exact_stages;
+  const bool is_greedy = asked.policy == StagePolicy::params_greedy;
+  if (idle.empty() && is_exact && (has_schedule || is_greedy)) idle = "--stages exactly:N";
   if (!asked.has_policy()) {
     if (idle.empty() && !given.has("--balance")) return std::nullopt;
     return Error{
         .message = (idle.empty() ? "--balance" : idle) + " only applies to balanced stages",
-        .notes = {"give --stages, --devices, --max-parameters or --target-latency"}};
+        .notes = {"give --stages, --devices, --memory params=BYTES or --target-latency"}};
   }
   const bool is_cut = !asked.cuts.at.empty() || !asked.cuts.at_nodes.empty() ||
                       asked.cuts.between || !asked.map_path.empty();
   if (is_cut) return std::nullopt;  // the plan refuses that
-  if (asked.policy == StagePolicy::params_greedy) {
+  if (is_greedy) {
     if (idle.empty()) return std::nullopt;
     return Error{idle + " cannot be used with --balance params-greedy"};
   }
   return idle_balance_option(given, asked.balance, has_schedule ? StagePolicy::time : asked.policy);
 }
 
-std::string first_not_for_workload(const Given& given) { return given.first_of(kOfModels); }
+std::string first_not_for_workload(const Given& given) {
+  const std::string memory = given.text("--memory");
+  return memory.find('=') == memory.npos ? given.first_of(kOfModels) : "--memory " + memory;
+}
 
 std::optional<ScheduleRequest> schedule_request(const Given& given) {
   if (!given.has("--schedule")) return std::nullopt;

@@ -823,7 +823,7 @@ Status<> check_numbers(const SplitInput& input, PlaceGoal goal, const LatencyInp
     std::size_t unknown = 0;  // the first device that has no numbers; the host last
     while (unknown < input.targets.size() && latency.machine_with(unknown).acc.energy) ++unknown;
     const std::string name = unknown < input.targets.size() ? input.targets[unknown].name : "cpu";
-    return Error{"--place-goal energy: what " + name + " draws is not known",
+    return Error{"--place energy: what " + name + " draws is not known",
                  std::nullopt,
                  {"give --target " + name + ":energy=2pJ/FLOP+30pJ/byte"}};
   }

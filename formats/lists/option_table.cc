@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/base/quantity.h"
@@ -58,7 +59,8 @@ constexpr CommandRow kCommands[] = {
     {of::run, "run", "run what cleave wrote, as a runtime on devices would", kCut,
      "cleave run parts\ncleave run parts --inputs inputs.npz --outputs outputs.npz"},
     {of::verify, "verify", "compare what cleave wrote with the model, output by output", kCut,
-     "cleave verify model.onnx parts\ncleave verify model.onnx parts --rtol 0.01 --atol 0.01"},
+     "cleave verify model.onnx parts\ncleave verify model.onnx parts --tolerance "
+     "rtol=0.01,atol=0.01"},
     {of::check, "check", "check models against limits and a baseline, for CI", kGate,
      "cleave check model.onnx -s npu.json --min-coverage 95%\n"
      "cleave check models/ -s npu.json --baseline main.json"},
@@ -86,7 +88,7 @@ constexpr CommandRow kCommands[] = {
     {of::tune, "tune",
      "learn times: of partitions by a command, to place by them, or of ops from profiles", kCompile,
      "cleave tune model.onnx -s npu.json --run 'time_it {model}' -o times.json\n"
-     "cleave tune --learn profile.json --models model.onnx -o cpu.json"},
+     "cleave tune model.onnx --learn profile.json -o cpu.json"},
     {of::backend, "backend", "test the description of a compiler, or list the known ones", kCompile,
      "cleave backend list\ncleave backend check my_compiler.json"},
 };
@@ -105,6 +107,8 @@ constexpr Commands kRuns = of::run | of::verify;
 constexpr Commands kMapped = of::split | of::preview;
 constexpr Commands kWrites = of::split | of::stage;
 constexpr Commands kPages = of::preview | of::split | of::stage | of::check | of::diff | of::advise;
+constexpr Commands kLimited = of::preview | of::split | of::diff | of::draw | of::stage |
+                              of::advise | of::tune | of::probe | kSearches;
 constexpr Commands kForced =
     of::run | kPages | of::draw | of::convert | of::lists | of::tune | kCompiles | of::cut;
 constexpr Commands kTell = of::inspect | of::explain | of::lists | kPages | kSearches;
@@ -124,10 +128,11 @@ constexpr Words<KeepBy, 4> kKeepBy = {{{"flops", KeepBy::flops},
                                        {"time", KeepBy::time},
                                        {"nodes", KeepBy::nodes},
                                        {"latency", KeepBy::latency}}};
-constexpr Words<PlaceBy, 3> kPlaceBy = {
-    {{"priority", PlaceBy::priority}, {"order", PlaceBy::priority}, {"cost", PlaceBy::cost}}};
-constexpr Words<PlaceGoal, 2> kPlaceGoals = {
-    {{"latency", PlaceGoal::latency}, {"energy", PlaceGoal::energy}}};
+constexpr Words<std::pair<PlaceBy, PlaceGoal>, 4> kPlaces = {
+    {{"priority", {PlaceBy::priority, PlaceGoal::latency}},
+     {"order", {PlaceBy::priority, PlaceGoal::latency}},
+     {"cost", {PlaceBy::cost, PlaceGoal::latency}},
+     {"energy", {PlaceBy::cost, PlaceGoal::energy}}}};
 constexpr Words<Residency, 2> kResidency = {{{"off", Residency::off}, {"on", Residency::on}}};
 constexpr std::array<std::string_view, 1> kAuto = {"auto"};
 constexpr std::array<std::string_view, 2> kUnlimitedOrAuto = {"unlimited", "auto"};
@@ -183,22 +188,6 @@ constexpr OptionMore word(std::string_view by_default, std::string_view needs = 
                           }}};
 }
 
-template <auto member>
-constexpr OptionMore prefix(std::string_view by_default) {
-  return {.by_default = by_default,
-          .setting = {
-              .refusal = "is not UTF-8 text, as names of partitions must be",
-              .is_compared = false,
-              .get = [](const SplitOptions& options) -> SettingValue { return options.*member; },
-              .set =
-                  [](SplitOptions& options, const SettingValue& value) {
-                    const std::string* const text = std::get_if<std::string>(&value);
-                    if (text == nullptr || first_invalid_utf8(*text) != text->npos) return false;
-                    options.*member = *text;
-                    return true;
-                  }}};
-}
-
 std::optional<std::size_t> whole_number(std::string_view text) {
   std::size_t number = 0;
   const char* const end = text.data() + text.size();
@@ -231,6 +220,19 @@ bool set_min_size(SplitOptions& options, const SettingValue& value) {
   const auto size = count_of(value);
   if (size) options.min_acc_size = *size;
   return size.has_value();
+}
+
+SettingValue place(const SplitOptions& options) {
+  return std::string(word_of<kPlaces>(std::pair(options.place, options.place_goal)));
+}
+
+bool set_place(SplitOptions& options, const SettingValue& value) {
+  for (const auto& [word, placement] : kPlaces) {
+    if (!is_word(value, word)) continue;
+    std::tie(options.place, options.place_goal) = placement;
+    return true;
+  }
+  return false;
 }
 
 SettingValue most_kept(const SplitOptions& options) {
@@ -473,11 +475,17 @@ Status<> add_costs(SplitRequest& request, const std::string& text) {
 }
 
 Status<> add_prefix(SplitRequest& request, const std::string& text) {
-  const ListSource named = list_source_of(text);
-  if (named.target.empty()) {
-    return Error{in_quotes(text) + " names no target: write npu=_npu_"};
+  ListSource named = list_source_of(text);
+  if (first_invalid_utf8(named.path) != std::string::npos) {
+    return Error{in_quotes(text) + " is not UTF-8 text, as names of partitions must be"};
   }
-  request.target_settings.push_back({named.target, "--prefix", named.path});
+  if (named.target.empty()) {
+    request.options.acc_prefix = std::move(named.path);
+  } else if (named.target == "cpu") {
+    request.options.non_acc_prefix = std::move(named.path);
+  } else {
+    request.target_settings.push_back({named.target, "--prefix", std::move(named.path)});
+  }
   return Done{};
 }
 
@@ -563,7 +571,7 @@ constexpr Option row(OptionGroup group, std::string_view names, std::string_view
 constexpr Option kOptions[] = {
 
     // ---- model ----
-    row(G::model, "MODEL", "", kOne | of::stage | of::tune,
+    row(G::model, "MODEL", "", kOne,
         "model file (ONNX, torch.export, TensorFlow Lite or native graph JSON), or - for standard "
         "input",
         {.role = FileRole::input, .required = kOne}),
@@ -571,6 +579,14 @@ constexpr Option kOptions[] = {
         "model files, or - for one from standard input; check also takes folders, with all their "
         ".onnx, .pt2 and .tflite files, but for folders that cleave wrote",
         {.role = FileRole::input, .repeat = Repeat::spread, .required = kSeveral}),
+    row(G::model, "MODEL", "", of::stage,
+        "model file (ONNX, torch.export, TensorFlow Lite or native graph JSON), or - for standard "
+        "input; or a device placement workload (cleave help stages)",
+        {.role = FileRole::input, .required = of::stage}),
+    row(G::model, "MODEL", "", of::tune,
+        "the model whose partitions are timed; with --learn the model of each profile, in the same "
+        "order",
+        {.role = FileRole::input, .repeat = Repeat::spread, .required = of::tune}),
     row(G::model, "NODE", "", of::explain,
         "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes",
         {.repeat = Repeat::spread}),
@@ -595,9 +611,6 @@ constexpr Option kOptions[] = {
     row(G::model, "TOPIC", "", of::help,
         "a chapter of the guide, words of its title, a command, or the code of a reason",
         {.repeat = Repeat::spread}),
-    row(G::model, "--workload", "FILE", of::stage,
-        "stages of a device placement workload instead of a model (see samples/README.md)",
-        {.role = FileRole::input}),
     row(G::model, "--dim", "NAME=SIZE", kReads | kRuns,
         "bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable",
         ranked(2, adds(add_dim))),
@@ -629,10 +642,46 @@ constexpr Option kOptions[] = {
         "what operators of your own write, as torch prints their schemas, one a line (torch.export "
         "models)",
         {.role = FileRole::input, .put = set_operators}),
-    row(G::model, "--limit", "WHAT=N", kReads,
+    row(G::model, "--limit", "WHAT=N", kReads & ~kLimited,
         "set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX "
         "model with names that are not UTF-8; repeatable",
         adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::preview | of::split | of::diff,
+        "layout-time=20s: processor time for laying out drawings, which are made coarser or left "
+        "out "
+        "then; of the model's size nodes=5000 (cleave help limits); repeatable",
+        adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::draw,
+        "layout-time=20s: processor time for laying out; drawn-nodes=2000: above, partitions are "
+        "drawn; of the model's size nodes=5000 (cleave help limits); repeatable",
+        ranked(7, adds(add_limit))),
+    row(G::model, "--limit", "WHAT=N", of::stage,
+        "time=5min: of the search, whose result may then differ from run to run; layout-time=20s: "
+        "of "
+        "drawings; of the model's size nodes=5000 (cleave help limits); repeatable",
+        ranked(13, adds(add_limit))),
+    row(G::model, "--limit", "WHAT=N", of::advise,
+        "steps=5: that are shown in the best order; of the model's size nodes=5000 (cleave help "
+        "limits); repeatable",
+        ranked(4, adds(add_limit))),
+    row(G::model, "--limit", "WHAT=N", of::tune,
+        "time=5min: no command starts later; command-time=600s: of one command; of the model's "
+        "size "
+        "nodes=5000 (cleave help limits); repeatable",
+        ranked(13, adds(add_limit))),
+    row(G::model, "--limit", "WHAT=N", of::probe,
+        "search-runs=N: compiler runs of one search; of the model's size nodes=5000 (cleave help "
+        "limits); repeatable",
+        adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::lower,
+        "rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for one "
+        "cause; "
+        "of the model's size nodes=5000 (cleave help limits); repeatable",
+        ranked(13, adds(add_limit))),
+    row(G::model, "--limit", "WHAT=N", of::reduce,
+        "search-runs=N and time=5min: of the search for the cause; of the model's size nodes=5000 "
+        "(cleave help limits); repeatable",
+        ranked(13, adds(add_limit))),
     row(G::model, "--nodes", "FILE", of::cut | of::reduce,
         "which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes "
         "all if not given",
@@ -651,7 +700,7 @@ constexpr Option kOptions[] = {
     row(G::model, "MODEL", "", of::verify, "the model that DIR is of",
         {.role = FileRole::input, .required = of::verify}),
     row(G::model, "DIR", "", kRuns,
-        "a folder that cleave wrote: of split, stage, or lower --deploy", {.required = kRuns}),
+        "a folder that cleave wrote: of split, stage, or lower --bundle ep", {.required = kRuns}),
 
     // ---- list ----
     row(G::list, "-s,--support", "[NAME=]LIST", kListed,
@@ -711,15 +760,17 @@ constexpr Option kOptions[] = {
         "that a Reshape does not cut a partition",
         ranked(11, flag<&SplitOptions::host_shapes>())),
     row(G::split, "--place", "", kSplits,
-        "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
-        "several targets that takes them (order), or for the fastest inference (cost)",
-        ranked(8, word<&SplitOptions::place, kPlaceBy>("priority"))),
-    row(G::split, "--place-goal", "", kSplits,
-        "what --place cost makes small with several targets: latency or energy",
-        word<&SplitOptions::place_goal, kPlaceGoals>("latency")),
+        "put nodes on the accelerator wherever lists allow it (priority), on the first of several "
+        "targets that takes them (order), for the fastest inference (cost), or its least energy "
+        "(energy)",
+        {.by_default = "priority",
+         .rank = 8,
+         .words = kWordsOf<kPlaces>,
+         .setting = {.get = place, .set = set_place}}),
     row(G::split, "--min-gain", "PERCENT", kSplits,
-        "with --place cost: move nodes to the CPU only if an inference takes at least this much "
-        "less time; auto: 3%, and 0% where all times are measured",
+        "with --place cost or energy: move nodes to the CPU only if an inference takes at least "
+        "this "
+        "much less; auto: 3%, and 0% where all times are measured",
         {.setting = {.refusal = "is not a share: write 3% or 0.03",
                      .get = min_gain,
                      .set = set_min_gain}}),
@@ -754,12 +805,10 @@ constexpr Option kOptions[] = {
         {.setting = {.refusal = "is not a subgraph's number or name, all or auto",
                      .get = extended,
                      .set = set_extended}}),
-    row(G::split, "--acc-prefix", "TEXT", kSplits, "name prefix of accelerator partitions",
-        prefix<&SplitOptions::acc_prefix>("_run_on_acc_")),
-    row(G::split, "--non-acc-prefix", "TEXT", kSplits, "name prefix of CPU partitions",
-        prefix<&SplitOptions::non_acc_prefix>("_run_on_cpu_")),
-    row(G::split, "--prefix", "NAME=PREFIX", kSplits,
-        "name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable",
+    row(G::split, "--prefix", "[NAME=]TEXT", kSplits,
+        "what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the "
+        "CPU "
+        "[_run_on_cpu_]; of one of several targets npu=_npu_; repeatable",
         adds(add_prefix)),
     row(G::split, "--require", "NODE|OP", kSplits,
         "node (a name or glob) or op that --place cost leaves on the accelerator, and that check "
@@ -769,18 +818,13 @@ constexpr Option kOptions[] = {
         "cut by a map instead: the partition or stage of each node, as JSON, CSV, TSV, or a folder "
         "that cleave wrote",
         {.role = FileRole::input, .shelf = of::stage, .rank = 4}),
-    row(G::split, "--default", "NAME", kMapped | of::stage,
-        "with --map: the partition or stage of nodes that the map does not name",
-        {.needs = "--map", .shelf = of::stage}),
-    row(G::split, "--affix", "TEXT", kMapped,
-        "with --map: name partitions submod_<affix>_<id> instead of submod_<id>",
-        {.needs = "--map", .shelf = of::stage}),
-    row(G::split, "--keep-original-order", "", kMapped,
-        "with --map: call partitions in the order in which they first appear in the model",
-        {.needs = "--map", .shelf = of::stage}),
-    row(G::split, "--parameters", "{root,copy}", kMapped,
-        "with --map: parameters that nodes read come from the root, or each partition has a copy",
-        {.by_default = "root", .needs = "--map", .shelf = of::stage}),
+    row(G::split, "--map-option", "KEY=VALUE", kMapped,
+        "with --map: default=NAME, of nodes that it does not name; affix=TEXT: submod_TEXT_<id>; "
+        "order=model, not that of calls; parameters=copy: each partition has its own; repeatable",
+        {.repeat = Repeat::often, .needs = "--map", .shelf = of::stage}),
+    row(G::split, "--map-option", "KEY=VALUE", of::stage,
+        "with --map: default=NAME, the stage of nodes that the map does not name",
+        {.repeat = Repeat::often, .needs = "--map"}),
     row(G::split, "--phase", "NAME:DIM=SIZE,...[,on=TARGET]", kMapped,
         "split the model at these sizes, on these targets, with others of --phase into one folder "
         "with its weights once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)",
@@ -791,21 +835,18 @@ constexpr Option kOptions[] = {
     row(G::split, "--tokens", "PROMPT+NEW", kMapped,
         "with --phase: for how many tokens the report says times",
         {.by_default = "1024+128", .needs = "--phase", .put = set_tokens}),
-    row(G::split, "--pipeline", "{genai}", of::split,
-        "also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, one "
-        "for a prompt of any length, one for a new token",
+    row(G::split, "--pipeline", "genai[:KEY=VALUE,...]", of::split,
+        "also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, with "
+        "its bos_token_id, eos_token_id, pad_token_id and context_length",
         {.needs = "--phase"}),
-    row(G::split, "--genai", "KEY=VALUE", of::split,
-        "of genai_config.json: bos_token_id, eos_token_id, pad_token_id or context_length; "
-        "repeatable",
-        {.repeat = Repeat::often, .needs = "--pipeline"}),
     row(G::split, "--split-at", "SCOPE=begin|end|each", of::stage,
         "end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or "
         "a "
         "node, node:/Add_7=end; layers=each: each module directly inside is one; . is the model",
         {.repeat = Repeat::often, .rank = 2}),
-    row(G::split, "--stages", "N", of::stage, "cut into at most this many stages",
-        {.form = ValueForm::count, .least = 1, .most = 1e6, .excludes = "--split-at", .rank = 1}),
+    row(G::split, "--stages", "N|exactly:N", of::stage,
+        "cut into at most this many stages; exactly:N: into no fewer, even if they are as good",
+        {.excludes = "--split-at", .rank = 1}),
     row(G::split, "--balance", "{time,flops,params,bytes,nodes,params-greedy}", of::stage,
         "what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as "
         "FairScale cuts",
@@ -856,8 +897,6 @@ constexpr Option kOptions[] = {
         "the one of several targets whose lists the additions are for; a node that another target "
         "takes anyway gains less than one that only the CPU takes",
         {.rank = 5}),
-    row(G::devices, "--steps", "COUNT", of::advise, "number of steps in the best order",
-        {.form = ValueForm::count, .by_default = "5", .rank = 4}),
     row(G::devices, "--devices", "FILE", of::stage,
         "the devices in the order of stages: CSV name,target,memory,speed,link",
         {.role = FileRole::input, .rank = 4}),
@@ -865,38 +904,23 @@ constexpr Option kOptions[] = {
         "what transfers add to a stage's time: serial (compute + in + out), overlap (the longer of "
         "compute and in + out), duplex (the longest of the three), none",
         {.by_default = "serial"}),
-    row(G::devices, "--memory", "BYTES", of::stage,
-        "memory of a device, such as 24GiB (a bare number is bytes): parameters and the peak of "
-        "live activations; or none"),
-    row(G::devices, "--max-parameters", "BYTES", of::stage,
-        "no stage has more bytes of parameters than this, such as 1GiB: with --stages as many "
-        "stages as asked for, else the fewest",
-        {.form = ValueForm::bytes, .least = 1, .excludes = "--memory"}),
-    row(G::devices, "--optimizer-factor", "TIMES", of::stage,
-        "bytes held for each byte of a parameter: 1 for inference, 4 for Adam",
-        {.form = ValueForm::number, .least = 1, .most = 1e6, .by_default = "1"}),
-    row(G::devices, "--exact-stages", "", of::stage,
-        "use exactly this many stages, even if fewer are as good"),
+    row(G::devices, "--memory", "BYTES,...", of::stage,
+        "of a device, 24GiB: parameters, optimizer=4 times (Adam; else 1), and the peak of live "
+        "activations; none: unlimited; params=1GiB: of parameters alone, in the fewest stages or "
+        "N"),
     row(G::devices, "--target-latency", "TIME", of::stage,
         "use the fewest stages that each take at most this time, such as 5ms; when balancing "
         "something other than time, that each hold at most this number",
         {.rank = 5}),
     row(G::devices, "--effort", "{low,normal,high}", of::stage,
         "how long to search, counted in moves", {.by_default = "normal"}),
-    row(G::devices, "--time-limit", "TIME", of::stage | kSearches | of::tune,
-        "search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no "
-        "command later); what was found by then is reported, and may differ from run to run",
-        {.form = ValueForm::time, .rank = 13}),
     row(G::devices, "--seed", "N", of::stage | of::split | kCompiles | kRuns,
         "seed of random numbers: of a search, or of inputs that are drawn",
         {.form = ValueForm::count, .needs = "--capture"}),
     row(G::devices, "--learn", "FILE", of::tune,
-        "instead of timing: learn what each op takes from profiles; of ONNX Runtime, OpenVINO or "
-        "TensorRT, best unoptimised: with fused kernels the time of a node is a share",
-        {.role = FileRole::input, .repeat = Repeat::spread, .rank = 2}),
-    row(G::devices, "--models", "FILE", of::tune,
-        "the model of each profile of --learn, in the same order",
-        {.role = FileRole::input, .repeat = Repeat::spread, .needs = "--learn", .rank = 3}),
+        "instead of timing: learn what each op takes from a profile; of ONNX Runtime, OpenVINO or "
+        "TensorRT, best unoptimised: with fused kernels a node's time is a share; repeatable",
+        {.role = FileRole::input, .repeat = Repeat::often, .rank = 2}),
 
     // ---- output ----
     row(G::output, "-o,--output", "DIR", kWrites | of::reduce,
@@ -949,11 +973,6 @@ constexpr Option kOptions[] = {
     row(G::output, "--model-explorer", "DIR", kMapped,
         "also write node data for Model Explorer: partitions, reasons, FLOPs",
         {.role = FileRole::output_folder}),
-    row(G::output, "--layout-timeout", "TIME",
-        of::preview | of::split | of::stage | of::diff | of::draw,
-        "how much processor time Graphviz may take to lay out the drawings [20s]; unfinished "
-        "drawings are made coarser or left out, and the report says which",
-        {.form = ValueForm::time}),
     row(G::output, "--what", "WHAT", of::draw,
         "what to draw: support (the whole model), preview (partitions and what flows between "
         "them), or a partition by its name",
@@ -961,9 +980,6 @@ constexpr Option kOptions[] = {
     row(G::output, "--color-by", "{support,time,flops,bytes}", of::draw,
         "what the colours show: support, or what each node takes of the time, FLOPs or bytes",
         {.by_default = "support", .rank = 6}),
-    row(G::output, "--collapse-above", "NODES", of::draw,
-        "draw partitions instead of nodes above this many nodes",
-        {.form = ValueForm::count, .by_default = "2000", .rank = 7}),
     row(G::output, "--drawings", "{none,summary,all}", of::split,
         "which drawings to write: none, of the model and of the split only, or also of each "
         "partition; without it each of up to 200 partitions is drawn"),
@@ -983,6 +999,12 @@ constexpr Option kOptions[] = {
         "write all partitions into one file, which has their weights once: bundle.pt2 for "
         "torch.export models, bundle.tflite for TensorFlow Lite models",
         {.needs = "--output"}),
+    row(G::output, "--bundle", "{none,files,ep,ep-embedded}", of::lower,
+        "what is kept of what was compiled: none, its files in DIR/artefacts, also root_ep.onnx, "
+        "one "
+        "model for ONNX Runtime with EPContext nodes that name these (ep) or hold them "
+        "(ep-embedded)",
+        {.by_default = "files", .needs = "--output", .rank = 8}),
     row(G::output, "--lift-state", "", kWrites,
         "variables are inputs and outputs of the partitions, and the caller keeps them, also those "
         "that one partition alone uses (TensorFlow Lite models)"),
@@ -1058,12 +1080,11 @@ constexpr Option kOptions[] = {
     row(G::output, "--overlap", "", of::run,
         "of several targets: also run partitions at the same time, a thread for each device",
         {.rank = 13}),
-    row(G::output, "--rtol", "R", of::verify | of::run,
-        "a number may differ by atol + rtol x |the model's|",
-        {.form = ValueForm::number, .rank = 4}),
-    row(G::output, "--atol", "A", of::verify | of::run,
-        "a number may differ by so much; without both every bit counts",
-        {.form = ValueForm::number, .rank = 5}),
+    row(G::output, "--tolerance", "KEY=NUMBER,...", kRuns,
+        "how far numbers may be apart: rtol=R,atol=A allows atol + rtol x |the model's|; without "
+        "it "
+        "every bit counts",
+        {.repeat = Repeat::often, .rank = 4}),
     row(G::output, "--ep", "NAME", kRuns,
         "an execution provider of ONNX Runtime for accelerator partitions; such as openvino "
         "(ONNX)",
@@ -1091,58 +1112,38 @@ constexpr Option kOptions[] = {
     row(G::compilers, "-j,--jobs", "N", kCompiles,
         "compilers at once; default, and 0: half of the cores, and 1 for NAME='...'",
         {.form = ValueForm::count, .most = 1024}),
-    row(G::compilers, "--cache", "DIR", kCompiles, "folder of known verdicts"),
-    row(G::compilers, "--no-cache", "", kCompiles,
-        "ask the compiler again, even about known verdicts"),
-    row(G::compilers, "--trust-failures", "", kCompiles,
-        "also cache timeouts, crashes and out-of-memory as verdicts"),
+    row(G::compilers, "--cache", "DIR|off|failures", kCompiles,
+        "folder of known verdicts; off: ask the compiler again, even about these; failures: also "
+        "keep timeouts, crashes and out-of-memory as verdicts; repeatable",
+        {.repeat = Repeat::often}),
     row(G::compilers, "--culprit", "{none,hint,node,minimal}", kSearches,
         "how far to search for the cause: none; nodes that the message names; a node (default of "
         "lower); the smallest set of nodes that still fails (of reduce)",
         {.rank = 7}),
-    row(G::compilers, "--search-runs", "N", kCompiles, "compiler runs of one search, at most",
-        {.form = ValueForm::count}),
     row(G::compilers, "--pin-shapes", "{off,boundary,values}", kSearches,
         "open shapes at a partition's boundary may be set to those of the reference's run "
         "(boundary), and small integers there become constants, too (values)",
         {.by_default = "boundary"}),
     row(G::compilers, "--compare", "", kCompiles,
         "also run the partitions, and compare with the reference", {.rank = 6}),
-    row(G::compilers, "--strict-ties", "", kCompiles,
-        "equal values in another order than the reference's are wrong"),
-    row(G::compilers, "--int-tolerance", "N", kCompiles,
-        "by how much 8-bit integers may differ, for quantised outputs; else as the backend's file "
-        "says",
-        {.form = ValueForm::count}),
+    row(G::compilers, "--tolerance", "KEY=VALUE,...", kCompiles,
+        "of --compare: int=N, by how much 8-bit integers may differ, for quantised outputs, else "
+        "as "
+        "the backend's file says; ties=strict: equal values in another order are wrong",
+        {.repeat = Repeat::often, .needs = "--compare"}),
     row(G::compilers, "--until-clean", "", of::lower,
         "deny what is refused and split again until everything lowers", {.rank = 3}),
-    row(G::compilers, "--rounds", "N", of::lower, "at most this many splits",
-        {.form = ValueForm::count, .least = 1, .most = 1000, .by_default = "20"}),
-    row(G::compilers, "--no-artefacts", "", of::lower,
-        "do not keep what was compiled in the folder's artefacts"),
-    row(G::compilers, "--deploy", "", of::lower,
-        "write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions are "
-        "EPContext nodes",
-        {.rank = 8}),
-    row(G::compilers, "--embed", "", of::lower,
-        "with --deploy: what was compiled is in root_ep.onnx itself, which then needs no other "
-        "file"),
     row(G::compilers, "--deny-out", "FILE", of::lower, "write the list with what was learned",
         {.role = FileRole::output, .rank = 4}),
     row(G::compilers, "--run", "COMMAND", of::tune,
-        "command of /bin/sh that runs one partition; {model} is its ONNX file; the last line that "
-        "it prints is milliseconds",
-        {.required = of::tune, .unless = "--learn", .rank = 1}),
-    row(G::compilers, "--run-split", "COMMAND", of::tune,
-        "command of /bin/sh that runs a whole split, whose folder is {split}, and prints "
-        "milliseconds: it times the plan, the split without --place cost and the CPU alone",
-        {.rank = 4}),
+        "/bin/sh command that runs the partition {model} and prints milliseconds last; once more "
+        "for "
+        "the folder {split} of a whole split: times plan, all that lists accept, and CPU alone",
+        {.repeat = Repeat::often, .required = of::tune, .unless = "--learn", .rank = 1}),
     row(G::compilers, "--plan", "FILE", of::tune,
-        "file to write: the fastest placement, as verdicts for --verdicts; of what --run-split "
-        "measured, else the one that the times lead to",
+        "file to write: the fastest placement, as verdicts for --verdicts; of whole "
+        "splits that were timed, else the one that the times lead to",
         {.role = FileRole::output}),
-    row(G::compilers, "--timeout", "TIME", of::tune, "of one command [600s]",
-        {.form = ValueForm::time}),
 
     // ---- terminal ----
     row(G::terminal, "--completion", "{bash,zsh,fish}", of::program,

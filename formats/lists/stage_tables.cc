@@ -725,10 +725,6 @@ std::string why_no_workload(const SourceFile& source) {
     cursor.skip();
   }
   if (cursor.fault()) return {};
-  if (has[kFormat]) {
-    return "is a file in a format of cleave's, not a workload: give a model as MODEL, without "
-           "--workload";
-  }
   std::string missing;
   for (std::size_t field = 0; field < kFormat; ++field) {
     if (!has[field])
@@ -738,6 +734,23 @@ std::string why_no_workload(const SourceFile& source) {
 }
 
 }  // namespace
+
+bool is_workload(const SourceFile& source) {
+  const std::string_view bytes = source.bytes();
+  const std::size_t begin = bytes.find_first_not_of(" \t\r\n");
+  if (begin == bytes.npos || bytes[begin] != '{') return false;
+  JsonCursor cursor(bytes);
+  if (cursor.type() != JsonType::object) return false;
+  cursor.enter();
+  while (const auto key = cursor.next_key()) {
+    const auto* const field = std::find(kFileFields.begin(), kFileFields.end(), key->text);
+    const auto which = static_cast<std::size_t>(field - kFileFields.begin());
+    if (which == kFormat) return false;
+    if (which <= kHosts) return true;
+    cursor.skip();
+  }
+  return false;
+}
 
 Loaded<Workload> read_workload(const SourceFile& source) {
   if (source.size() > std::numeric_limits<std::uint32_t>::max() - 1024) {

@@ -110,6 +110,9 @@ struct Workload {
 // plus sorting.
 Loaded<Workload> read_workload(const SourceFile& source);
 
+// Whether the file is such a workload, and no model: a JSON object with a number of devices, and no format.
+bool is_workload(const SourceFile& source);
+
 // The devices for balancing; stages may use them in any order.
 std::vector<BalanceDevice> balance_devices(const WorkloadDevices& devices);
 

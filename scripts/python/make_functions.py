@@ -34,7 +34,7 @@ ENTRY = re.compile(r"  (\S+)(?: (\S+))?(?:  +(\S.*))?$")
 NUMBERS = {"N", "M", "R", "I", "X", "TIMES", "SECONDS"}
 # Those of the command line alone: what is printed is JSON, and messages are warnings and errors of Python.
 NOT_HERE = {"help", "json", "nodes", "ops", "report", "table", "stage", "code"}
-BY_MAP = {"map", "default", "affix", "keep-original-order", "parameters"}
+BY_MAP = {"map", "map-option"}
 
 
 @dataclass
@@ -95,9 +95,9 @@ FUNCTIONS = (
     Function("split", "report", "model: Model, support: Paths, output: Path",
              "Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of the "
              "result has its `file` in that folder."),
-    Function("stage", "stages", "model: Model, stages: int | None = None, *, output: Path | None = None",
+    Function("stage", "stages", "model: Model, stages: int | str | None = None, *, output: Path | None = None",
              "Cuts the model into the stages of a pipeline; with `output` it writes them to that folder.",
-             left_out=frozenset({"workload"})),
+             left_out=frozenset()),
     Function("check", "check", "models: Paths, support: Paths",
              "Holds models against limits or a baseline. A gate that does not hold is no error: look at `passed`.",
              models="listed(models)", more="may_fail=True"),

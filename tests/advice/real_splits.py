@@ -29,7 +29,7 @@ CASES = [
     (["attention.onnx"], [ORT], ["--dim", "B=2", "--dim", "T=8"], ["--start", "fewest"], ["--goal", "flops"]),
     (["attention.onnx"], [TINY], [], ["--min-acc-module-size", "2"], []),
     (["mobile_block.onnx"], [NPU, TINY], ["--dim", "N=1"], [], ["--goal", "qps"]),
-    (["resnet18.json", "dlrm.json", "mobile_block.onnx"], [NPU, TINY], [], [], ["--steps", "8"]),
+    (["resnet18.json", "dlrm.json", "mobile_block.onnx"], [NPU, TINY], [], [], ["--limit", "steps=8"]),
     (["mobile_block.onnx"], ["lists/coreml_neuralnetwork.json"], ["--dim", "N=1"], [], []),
 ]
 

@@ -125,12 +125,12 @@ def lint_globs(folder, n):
     write(folder, l_txt="\n".join(f"*q{i}*" for i in range(n)) + "\n")
 
 
-@case("advice on many gaps", "advise m.json -s l.txt --steps 1", 100)
+@case("advice on many gaps", "advise m.json -s l.txt --limit steps=1", 100)
 def gaps(folder, n):
     write(folder, m_json=graph(chain(n, lambda i: f"op{i}")), l_txt="f\n")
 
 
-@case("advice on many values of an attribute", "advise m.json -s l.json --steps 1", 100)
+@case("advice on many values of an attribute", "advise m.json -s l.json --limit steps=1", 100)
 def attribute_gaps(folder, n):
     write(folder, m_json=graph(chain(n, attributes=lambda i: {"a": i})),
           l_json=support([{"op": "f", "attributes": {"a": -1}}]))
@@ -279,7 +279,7 @@ def split_constants(folder, n):
     constants(folder, n)
 
 
-@case("a workload", "stage --workload work.json", 1000)
+@case("a workload", "stage work.json", 1000)
 def workload(folder, n):
     nodes = [{"id": i, "supportedOnFpga": 1, "fpgaLatency": 1 + i * 7919 % 101, "cpuLatency": 5, "isBackwardNode": False,
               "size": 1} for i in range(n)]
@@ -390,7 +390,7 @@ def patterns(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=json.dumps(chains))
 
 
-@case("lower many parts", "lower m.onnx -s l.txt --backend copy=cp\0{model}\0{out} -o out --force --no-cache", 10)
+@case("lower many parts", "lower m.onnx -s l.txt --backend copy=cp\0{model}\0{out} -o out --force --cache off", 10)
 def lower(folder, n):
     onnx_parts(folder, n)
 
@@ -415,7 +415,7 @@ def comb_stages(folder, n):
     comb(folder, n)
 
 
-@case("at a hub: advice", "advise m.json -s l.txt --steps 3", 500)
+@case("at a hub: advice", "advise m.json -s l.txt --limit steps=3", 500)
 def many_outputs(folder, n):
     first = tensors(node("s", "f", ["x"], outputs=[{"name": f"s{i}"} for i in range(n)]))
     nodes = [tensors(node(f"n{i}", alternating(i), [f"s{i}"])) for i in range(n)]

@@ -16,7 +16,7 @@ WORST = 1.001    # of further optima
 
 
 def answer(cleave, path, options):
-    command = [cleave, "stage", "--workload", path, "--json", *options]
+    command = [cleave, "stage", path, "--json", *options]
     done = subprocess.run(command, capture_output=True, timeout=300, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode())

@@ -43,8 +43,8 @@ COMMANDS = {
               dict(STAGES, costs="t.csv", devices="d.csv")),
     "stage on targets": ("--config c.toml stage m.onnx -s l.txt --costs t.csv --devices e.csv",
                          dict(SPLIT, costs="t.csv", devices="e.csv")),
-    "stage --workload": (
-        "--config c.toml stage --workload work.json", {"config": "c.toml", "workload": "work.json"}),
+    "stage of a workload": (
+        "--config c.toml stage work.json", {"config": "c.toml", "workload": "work.json"}),
     "check": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --baseline b.json",
               dict(CHECK, baseline="b.json")),
     "cut": ("--config c.toml cut m.onnx --nodes n.txt", dict(STAGES, nodes="n.txt")),
@@ -66,7 +66,7 @@ COMMANDS = {
     "probe": ("probe m.onnx --backend back.json --inputs inp",
               {"model": "m.onnx", "file of inputs": "inp/input_0.pb", "backend": "back.json"}),
     "tune": ("tune m.onnx -s l.txt --run run.sh", {"model": "m.onnx", "list": "l.txt", "program": "run.sh"}),
-    "tune to learn": ("tune --learn v.csv --models m.onnx", {"model": "m.onnx", "profile": "v.csv"}),
+    "tune to learn": ("tune m.onnx --learn v.csv", {"model": "m.onnx", "profile": "v.csv"}),
     "lists new": ("lists new m.onnx", {"model": "m.onnx", "data": "w.bin"}),
 }
 FILES = {
@@ -82,7 +82,7 @@ FILES = {
     "check": ["--junit", "--sarif", "--markdown", "--html"],
     "preview by a map": ["--html"],
     "stage": ["--html"],
-    "stage --workload": ["--html"],
+    "stage of a workload": ["--html"],
     "check to update": ["--baseline"],
     "split of inputs": ["--html", "--netron"],
     "lower of inputs": ["--deny-out", "--junit"],
@@ -103,7 +103,7 @@ FOLDERS = {
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage on targets": {"-o": PARTS + ["stages.dot"]},
     "lower": {"-o": ["lowering.json", "lowering.txt", "learned.json"]},
-    "stage --workload": {"-o": ["report.txt", "manifest.json", "stages.dot"]},
+    "stage of a workload": {"-o": ["report.txt", "manifest.json", "stages.dot"]},
     "split of inputs": {"-o": ["root.onnx", "deep/report.txt"]},
     "lower of inputs": {"-o": ["lowering.json", "findings/1/test_data_set_0/input_0.pb"]},
     "lower by programs": {"-o": ["lowering.json"]},
@@ -111,8 +111,8 @@ FOLDERS = {
 }
 # Options that name files or folders and only read them: each is in the arguments of a command above. Those of
 # --cache are cleave's own, and made again.
-READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload", "--inputs",
-        "--verdicts", "--op-schemas", "--learn", "--models", "--baseline"}
+READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--inputs",
+        "--verdicts", "--op-schemas", "--learn", "--baseline"}
 MADE_AGAIN = {"--cache"}
 
 

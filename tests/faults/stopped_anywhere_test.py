@@ -36,7 +36,7 @@ FILES = {
     "all.txt": "*\n",
 }
 JSON, ONNX = "resnet18.json -s npu.json", "mobile_block.onnx -s tiny_npu.txt --dim N=1"
-COMPILER = "--backend ./slow.json --no-cache"
+COMPILER = "--backend ./slow.json --cache off"
 TIMES = "--target cpu:flops=5GFLOP/s,bandwidth=2GB/s --target acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s"
 # Arguments of each command, and the files and folders that it writes; "*": files that are one set.
 RUNS = [
@@ -58,11 +58,11 @@ RUNS = [
      ("c.xml", "c.sarif", "b.json")),
     (f"diff {JSON} to --deny Conv", ()),
     (f"advise {JSON}", ()),
-    ("tune --learn profile.csv --models resnet18.json -o k.json", ("k.json",)),
+    ("tune resnet18.json --learn profile.csv -o k.json", ("k.json",)),
     ("lists new resnet18.json -o l.json", ("l.json",)),
     ("lists lint npu.json resnet18.json", ()),
     (f"probe mobile_block.onnx --dim N=1 {COMPILER} -o l.json", ("l.json", "l.json.evidence.jsonl")),
-    (f"tune {ONNX} {TIMES} --run ./timed --run-split ./timed -o t.json", ("t.json", "t.json.journal")),
+    (f"tune {ONNX} {TIMES} --run ./timed --run ./timed||{{split}} -o t.json", ("t.json", "t.json.journal")),
     (f"lower {ONNX} {COMPILER} --until-clean -o out --deny-out l.json", ("out", "l.json", "out.journal.jsonl")),
     (f"lower mobile_block.onnx -s all.txt --dim N=1 {COMPILER} --until-clean -o out -j 3", ("out", "out.journal.jsonl")),
     (f"reduce mobile_block.onnx --dim N=1 {COMPILER} -o out", ("out",)),

@@ -275,7 +275,7 @@ def side_files_without_an_end(bench):
     bench.file("m.json", json.dumps(graph_json([{"name": "n", "op": "f", "inputs": ["x"], "outputs": [{"name": "n"}]}], outputs=["n"])))
     bench.file("l.txt", "f\n")
     for command in (["preview", "m.json", "-s"], ["preview", "m.json", "--map"], ["stage", "m.json", "--stages", "2", "--costs"],
-                    ["stage", "m.json", "--devices"], ["stage", "--workload"], ["cut", "m.json", "-o", "out.json", "--nodes"],
+                    ["stage", "m.json", "--devices"], ["stage"], ["cut", "m.json", "-o", "out.json", "--nodes"],
                     ["check", "m.json", "-s", "l.txt", "--baseline"]):
         bench.run(*command, "/dev/zero").is_refused("is a device that is read without end")
     bench.run("lower", "m.json", "-s", "l.txt", "--backend", "/dev/zero").is_refused("is a device that is read without end")
@@ -313,7 +313,7 @@ def json_that_nests_twenty_thousand_deep(bench):
         bench.run("preview", "m.json", "-s", bench.file("deep.json", text)).is_refused("nested more than")
     bench.run("preview", "m.json", "--map", bench.file("map.json", objects)).is_refused("nested more than")
     bench.run("check", "m.json", "-s", "list.txt", "--baseline", bench.file("base.json", objects)).is_refused("base.json")
-    bench.run("stage", "--workload", bench.file("load.json", '{"nodes": ' + objects + "}")).is_refused("nested more than")
+    bench.run("stage", bench.file("load.json", '{"nodes": ' + objects + "}")).is_refused("nested more than")
     code = bench.run("stage", "m.json", "--stages", "1", "--loss-output", anything).code
     holds(code in (2, 3), f"a deep --loss-output exits {code}")
 
@@ -581,7 +581,7 @@ def names_that_attack_their_reader(bench):
         is_xml(svg, "the SVG")
         has_no_script(svg, "the SVG", 0)
         out = bench.folder / ("out_" + name)
-        bench.run("split", *base, "-o", out, "--acc-prefix", "../\x1b[31m<b>", "--non-acc-prefix", "..").is_done()
+        bench.run("split", *base, "-o", out, "--prefix", "../\x1b[31m<b>", "--prefix", "cpu=..").is_done()
         holds(not [p for p in bench.folder.parent.iterdir() if p.name.startswith("\x1b")], "a part is written outside")
         for path in sorted(out.iterdir()):
             holds(not UNSAFE.search(path.name), f"a file is called {path.name!r}")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Tests each row of the guide's table of limits.
+"""Tests each row of the guide's table of limits, and the limits of work.
 
 usage: limits_test.py CLEAVE GUIDE        exit status 1 if a row is wrong
 
 For each row a model is made that is one beyond a small limit, in both formats; with `--limit NAME=N` it
-must be refused with the error of the row, and read when the limit is one higher.
+must be refused with the error of the row, and read when the limit is one higher. A limit of work is one of the
+commands whose help says so, and of no other.
 """
 
 import json
@@ -74,6 +75,36 @@ def check(cleave, folder, name, words, kind, limit, model, enough):
     return faults
 
 
+# limit of work -> what it must be
+WORK = {"time": "a time above 0", "command-time": "a time above 0", "layout-time": "a time above 0",
+        "rounds": "a whole number from 1 to 1000", "search-runs": "a whole number", "drawn-nodes": "a whole number",
+        "steps": "a whole number"}
+
+
+def limit_help(cleave, command):
+    """What `cleave COMMAND --help` says of --limit; "" where it has none."""
+    text = subprocess.run([cleave, command, "--help"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"^ +--limit WHAT=N(.*?)(?=^ +-|\n\n)", text, re.M | re.S)
+    return found[1] if found else ""
+
+
+def check_work(cleave, guide):
+    whole = subprocess.run([cleave, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+) {2,}[a-z]", whole, re.M)
+    faults = [f"the guide does not say {limit}=" for limit in WORK if f"`{limit}=" not in guide]
+    having = dict.fromkeys(WORK, 0)
+    for command in commands:
+        says = limit_help(cleave, command)
+        for limit, form in WORK.items():
+            has = re.search(rf"\b(?<!-){limit}=", says) is not None
+            having[limit] += has
+            words = f'{limit}: "x" is not {form}' if has else f'"{limit}" is not a limit here: '
+            run = subprocess.run([cleave, command, "--limit", f"{limit}=x"], capture_output=True, text=True)
+            if says and (run.returncode != 2 or words not in run.stderr):
+                faults.append(f"{command} --limit {limit}=x: exit {run.returncode}, {run.stderr!r} without {words!r}")
+    return faults + [f"no command has the limit {limit}" for limit, count in having.items() if count == 0]
+
+
 def check_usage(cleave):
     faults = []
     for text, words in (("node=3", "did you mean nodes?"), ("nodes", "is not of the form nodes=5000000"),
@@ -110,15 +141,16 @@ def check_lists(cleave, folder):
 
 def main():
     cleave = Path(sys.argv[1]).resolve()
-    rows = {name: words for name, _, _, words in ROW.findall(Path(sys.argv[2]).read_text(encoding="utf-8"))}
+    guide = Path(sys.argv[2]).read_text(encoding="utf-8")
+    rows = {name: words for name, _, _, words in ROW.findall(guide)}
     faults = [] if set(rows) == set(CASES) else [f"the table has {sorted(rows)}, the tests {sorted(CASES)}"]
     with tempfile.TemporaryDirectory() as folder:
         for name, words in rows.items():
             for kind, (limit, model, enough) in CASES.get(name, {}).items():
                 faults += check(cleave, Path(folder), name, words, kind, limit, model, enough)
         faults += check_lists(cleave, Path(folder))
-    faults += check_usage(cleave)
-    print("\n".join(faults) or f"{len(rows)} limits hold")
+    faults += check_usage(cleave) + check_work(cleave, guide)
+    print("\n".join(faults) or f"{len(rows)} limits of size and {len(WORK)} of work hold")
     return 1 if faults else 0
 
 

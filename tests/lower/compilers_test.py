@@ -100,7 +100,7 @@ def test_tract_refuses_a_loop_and_names_it(place):
     tract = PROJECT / "samples" / "backends" / "tract.json"
     command = place.command("lower", "loop.onnx", "-s", "all.json", "--backend", tract, "--json", "-q")
     done = subprocess.run(
-        [*command, "--no-cache"], cwd=place.folder, env=env, capture_output=True, text=True, check=False
+        [*command, "--cache", "off"], cwd=place.folder, env=env, capture_output=True, text=True, check=False
     )
     equal(done.returncode, 1)
     finding = json.loads(done.stdout)["findings"][0]
@@ -124,7 +124,7 @@ def lower(place, module, name, *arguments):
     env = environment_with(module)
     env["CLEAVE_BACKENDS"] = str(PROJECT / "samples" / "backends")
     done = subprocess.run(
-        place.command("lower", model(name), "-s", "all.json", "--json", "--no-cache", *arguments),
+        place.command("lower", model(name), "-s", "all.json", "--json", "--cache", "off", *arguments),
         cwd=place.folder, env=env, capture_output=True, text=True, timeout=3000, check=False,
     )
     try:
@@ -185,7 +185,7 @@ def test_tvm_reduces_gpt_kv_to_23_nodes(place):
     env["CLEAVE_BACKENDS"] = str(PROJECT / "samples" / "backends")
     done = subprocess.run(
         place.command("reduce", model("gpt_kv"), "--backend", "tvm", "--reference", "onnxruntime", "--json",
-                      "--no-cache", "-o", "least"),
+                      "--cache", "off", "-o", "least"),
         cwd=place.folder, env=env, capture_output=True, text=True, timeout=3000, check=False,
     )
     equal((done.returncode, done.stderr.count("error")), (0, 0))
@@ -243,7 +243,7 @@ INTERVALS = 30
 def probed(place, env, name, models):
     """Nodes of each model that a list which was probed for the compiler supports, in model order."""
     done = subprocess.run(
-        place.command("probe", *models, "--backend", name, "-o", "probed.json", "--no-cache", "-q"),
+        place.command("probe", *models, "--backend", name, "-o", "probed.json", "--cache", "off", "-q"),
         cwd=place.folder, env=env, capture_output=True, text=True, timeout=3000, check=False,
     )
     equal((done.returncode, done.stderr.count("error:")), (0, 0))

@@ -68,7 +68,7 @@ def test_planted_culprits_are_learned(place):
         model = random_model(place.folder / "m.onnx", numbers, ops)
         rules = [numbers.choice(["op=", "mute="]) + op for op in planted]
         done, result = place.lower(model, place.backend(rules, serve=True), "--until-clean",
-                                   "--search-runs", 200)
+                                   "--limit", "search-runs=200")
         equal((i, done.returncode), (i, 0))
         equal((i, sorted(rule["op"] for rule in result["learned"])), (i, sorted(planted)))
         equal((i, {finding["kind"] for finding in result["findings"]}), (i, {"culprit"}))
@@ -84,7 +84,7 @@ def test_a_run_that_is_killed_goes_on(place):
     backend = place.backend(["op=Sin", "mute=Cos", "op=Tan", "mute=Erf"])
     arguments = ["lower", model, "-s", "all.json", "--backend", backend, "--until-clean", "-q"]
     begin = time.time()
-    whole = place.run(*arguments, "--no-cache", "-o", "whole")
+    whole = place.run(*arguments, "--cache", "off", "-o", "whole")
     equal(whole.returncode, 0)
     took, calls = time.time() - begin, place.calls()
     wants = without_times(json.loads((place.folder / "whole" / "lowering.json").read_text()))
@@ -93,14 +93,14 @@ def test_a_run_that_is_killed_goes_on(place):
         (place.folder / "log").unlink()
         out = f"out{i}"
         process = subprocess.Popen(
-            place.command(*arguments, "--no-cache", "-o", out), cwd=place.folder,
+            place.command(*arguments, "--cache", "off", "-o", out), cwd=place.folder,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         time.sleep(random_numbers.random() * took)
         process.kill()
         process.wait()
         if not (place.folder / out).exists():
-            equal(place.run(*arguments, "--no-cache", "-o", out).returncode, 0)
+            equal(place.run(*arguments, "--cache", "off", "-o", out).returncode, 0)
         has = without_times(json.loads((place.folder / out / "lowering.json").read_text()))
         equal(has, wants)
         assert place.calls() <= calls + 1, f"{place.calls()} calls, not {calls} or one more"
@@ -186,8 +186,8 @@ def test_limits_are_learned_as_limits(place):
             backend = place.folder / "limited.json"
             backend.write_text(json.dumps({"format": "cleave.backend", "version": 1, "name": "limited",
                                            "serve": {"argv": words, "ops": ["compile"]}}))
-            done, result = place.lower(model, backend, "--until-clean", "--reference", "none", "--no-cache",
-                                       "--deny-out", "learned.json", "--force", "--search-runs", 100)
+            done, result = place.lower(model, backend, "--until-clean", "--reference", "none", "--cache", "off",
+                                       "--deny-out", "learned.json", "--force", "--limit", "search-runs=100")
             case = (kind, limit, more, result["learned"], result["limits"])
             refused = {key for key, size in alone.items() if name is None and size > limit}
             refused |= {node.name for node in onnx.load(model).graph.node if f"op={node.op_type}" in more}
@@ -232,7 +232,7 @@ def test_bad_compilers_make_no_false_rule_and_leave_nothing(place):
         model = chain(folder / "m.onnx", ops)
         backend = place.backend([rule.format(folder=folder) for rule in rules], **fields)
         done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--deny", "Tan", "--until-clean",
-                         "--no-cache", "--json", "-q", *more, env={"TMPDIR": str(folder / "tmp")})
+                         "--cache", "off", "--json", "-q", *more, env={"TMPDIR": str(folder / "tmp")})
         assert done.returncode in (0, 1), (i, done.returncode, done.stderr)
         result = json.loads(done.stdout)
         has = {rule["op"] for rule in result["learned"]}

@@ -102,7 +102,7 @@ def test_a_verdict_is_known_the_second_time(place):
     _, result = place.lower(model, place.backend())
     equal((result["compiler_runs"], result["cache_hits"]), (0, 1))
     equal(place.calls(), 1)
-    _, result = place.lower(model, place.backend(), "--no-cache")
+    _, result = place.lower(model, place.backend(), "--cache", "off")
     equal(result["compiler_runs"], 1)
 
 
@@ -206,9 +206,9 @@ def test_a_target_without_a_backend_is_not_compiled(place):
 def test_one_file_for_onnxruntime_has_one_backend_for_each_target(place):
     model = chain(place.folder / "m.onnx", ["Relu"])
     backends = ["--backend", f"npu={place.backend()}"] * 2
-    done = place.run("lower", model, "-s", "npu=all.json", "-s", "gpu=all.json", *backends, "--deploy", "-o", "out")
+    done = place.run("lower", model, "-s", "npu=all.json", "-s", "gpu=all.json", *backends, "--bundle", "ep", "-o", "out")
     equal(done.returncode, 2)
-    assert "--deploy takes one backend for each of several targets, and npu has 2" in done.stderr, done.stderr
+    assert "--bundle ep takes one backend for each of several targets, and npu has 2" in done.stderr, done.stderr
 
 
 def test_pieces_of_a_tflite_model_are_tflite_files(place):
@@ -277,7 +277,7 @@ PROGRAM = PROJECT / "tests" / "pt2" / "models" / "tiny_resnet.train.t215.pt2"
 def test_what_a_partitioner_leaves_out_is_learned_without_a_search(place):
     backend, learned = partitioner(place, "batch_norm"), place.folder / "learned.json"
     done, result = place.lower(PROGRAM, backend, "--until-clean", "--reference", "none", "--deny-out", learned, "-o", "out",
-                               "--no-artefacts")
+                               "--bundle", "none")
     equal((done.returncode, result["clean"]), (0, True))
     [finding] = result["findings"]
     equal((finding["kind"], finding["round"], finding["nodes"][0]), ("left out", 1, "batch_norm"))
@@ -425,7 +425,7 @@ def test_partitions_are_reported_in_order_whatever_the_jobs(place):
     backend = place.backend(["op=Neg"], serve=True)
     names = []
     for jobs in (1, 3):
-        _, result = place.lower(model, backend, "-j", jobs, "--no-cache")
+        _, result = place.lower(model, backend, "-j", jobs, "--cache", "off")
         names.append([(part["name"], part["verdict"]) for part in result["parts"]])
     equal(names[0], names[1])
     equal([verdict for _, verdict in names[0]], ["lowered", "refused", "lowered", "lowered"])
@@ -516,7 +516,7 @@ def hanging(place):
 def begin_to_lower(place, backend, **env):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
     process = subprocess.Popen(
-        place.command("lower", model, "-s", "all.json", "--backend", backend, "-q", "--no-cache"), cwd=place.folder,
+        place.command("lower", model, "-s", "all.json", "--backend", backend, "-q", "--cache", "off"), cwd=place.folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **env})
     for _ in range(300):
         if (place.folder / "begun").exists():
@@ -602,7 +602,7 @@ def start_slow(place, *more):
     """Starts a run whose compiles take a while; returns the process and its command."""
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Cos", "Abs"])
     backend = place.backend(["op=Sin", "op=Cos", "slow=0.4"], serve=True)
-    command = place.command("lower", model, "-s", "all.json", "--backend", backend, "--until-clean", "--no-cache", *more)
+    command = place.command("lower", model, "-s", "all.json", "--backend", backend, "--until-clean", "--cache", "off", *more)
     (place.folder / "tmp").mkdir(exist_ok=True)
     process = subprocess.Popen(command, cwd=place.folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                env=dict(os.environ, TMPDIR=str(place.folder / "tmp")))
@@ -685,7 +685,7 @@ def test_equal_partitions_are_compiled_once_whatever_the_jobs(place):
     backend = place.backend(["slow=0.2"], serve=True)
     results = []
     for jobs in (1, 4):
-        _, result = place.lower(model, backend, "--deny", "Sin", "--no-cache", "-j", jobs)
+        _, result = place.lower(model, backend, "--deny", "Sin", "--cache", "off", "-j", jobs)
         equal((result["compiler_runs"], result["cache_hits"]), (2, 7))
         equal([part["cached"] for part in result["parts"]], [False] + [True] * 7 + [False])
         results.append({**without_times(result), "jobs": None})
@@ -939,7 +939,7 @@ def test_a_refusal_by_chance_has_a_second_try(place):
     program = place.folder / "once.sh"
     program.write_text(f'test -e {place.folder}/met || {{ touch {place.folder}/met; echo "error: no license" >&2; exit 1; }}\n'
                        'cp "$1" "$2"\n')
-    done, result = place.lower(model, f"once=sh {program} {{model}} {{out}}", "--no-cache", "-j", 1)
+    done, result = place.lower(model, f"once=sh {program} {{model}} {{out}}", "--cache", "off", "-j", 1)
     equal((done.returncode, result["parts"][0]["verdict"], result["nodes_lowered"]), (0, "lowered", 3))
     assert result["parts"][0]["before"].startswith("refused"), result["parts"][0]
 
@@ -1044,7 +1044,7 @@ def test_a_compiler_that_lacks_simple_ops_is_believed(place):
 def test_what_fails_now_and_then_becomes_no_rule(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
     backend = place.backend([f"flaky=Sin:{place.folder / 'count'}"], serve=True)
-    done, result = place.lower(model, backend, "--until-clean", "--no-cache")
+    done, result = place.lower(model, backend, "--until-clean", "--cache", "off")
     equal((done.returncode, result["rules"]), (1, 0))
     equal({finding["kind"] for finding in result["findings"]}, {"flaky"})
 
@@ -1052,11 +1052,11 @@ def test_what_fails_now_and_then_becomes_no_rule(place):
 def test_a_crash_by_chance_becomes_no_rule(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Abs"])
     for _ in range(10):
-        done, result = place.lower(model, place.backend(["chance=3"], serve=True), "--until-clean", "--no-cache")
+        done, result = place.lower(model, place.backend(["chance=3"], serve=True), "--until-clean", "--cache", "off")
         equal((result["rules"], result["max_nodes"]), (0, None))
     program = place.folder / "once.sh"
     program.write_text(f'cp "$1" "$2"; test -e {place.folder}/met || {{ touch {place.folder}/met; kill -SEGV $$; }}\n')
-    done, result = place.lower(model, f"once=sh {program} {{model}} {{out}}", "--no-cache")
+    done, result = place.lower(model, f"once=sh {program} {{model}} {{out}}", "--cache", "off")
     equal((done.returncode, result["parts"][0]["verdict"], result["parts"][0]["before"]),
           (0, "lowered", "crashed (SIGSEGV)"))
 
@@ -1065,7 +1065,7 @@ def test_the_whole_piece_fails_once_more_before_a_node_is_blamed(place):
     # A search of what fails for a while finds nothing but culprits.
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Abs"])
     backend = place.backend([f"cold=6:{place.folder / 'count'}"], serve=True)
-    _, result = place.lower(model, backend, "--until-clean", "--no-cache")
+    _, result = place.lower(model, backend, "--until-clean", "--cache", "off")
     equal((result["rules"], {finding["kind"] for finding in result["findings"]}), (0, {"flaky"}))
 
 
@@ -1073,11 +1073,11 @@ def test_a_busy_device_is_waited_for_and_blames_nothing(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp", "Sin"] * 6)
     backend = place.backend([f"alone={place.folder / 'lock'}", "op=Exp"])
     for jobs in (1, 4):
-        done, result = place.lower(model, backend, "--deny", "Sin", "--until-clean", "--no-cache", "-j", jobs)
+        done, result = place.lower(model, backend, "--deny", "Sin", "--until-clean", "--cache", "off", "-j", jobs)
         equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Exp"]))
     # One that stays busy says nothing of the piece.
     (place.folder / "lock").touch()
-    done, result = place.lower(model, backend, "--until-clean", "--no-cache")
+    done, result = place.lower(model, backend, "--until-clean", "--cache", "off")
     equal((done.returncode, result["rules"], result["parts"][0]["verdict"]), (5, 0, "driver"))
 
 
@@ -1149,7 +1149,7 @@ def test_no_cache_is_proposed_where_an_earlier_run_did_better(place):
     place.lower(model, backend, "--until-clean")
     _, result = place.lower(model, backend, "--until-clean")
     equal(result["nodes_lowered"], 2)
-    assert any("an earlier run of the same lowered 3 nodes" in one and "--no-cache" in one for one in result["advice"]), result
+    assert any("an earlier run of the same lowered 3 nodes" in one and "--cache off" in one for one in result["advice"]), result
 
 
 def test_words_of_a_command_that_name_files_are_found_from_the_working_folder(place):
@@ -1253,7 +1253,7 @@ def test_sizes_and_values_that_the_user_gives_reach_the_reference(place):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
     for value, rules in ((16000, []), (8000, ["Neg"])):
         done, result = place.lower(model, values_backend(place, "wrong=Neg"), "--compare", "--until-clean", "--set-input",
-                                   f"sr={value}", "--no-cache", env=env)
+                                   f"sr={value}", "--cache", "off", env=env)
         equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, rules))
 
 
@@ -1342,7 +1342,7 @@ def test_one_quantisation_step_is_a_tie_and_told(place):
     done, result = place.lower(model, backend, "--compare", "--until-clean", env=env)
     equal((done.returncode, result["rules"], result["findings"]), (0, 0, []))
     equal(result["parts"][0]["verdict"], "one quantisation step")
-    done, result = place.lower(model, backend, "--compare", "--deny", "Exp", "--int-tolerance", 1, env=env)
+    done, result = place.lower(model, backend, "--compare", "--deny", "Exp", "--tolerance", "int=1", env=env)
     equal(result["parts"][0]["verdict"], "lowered")
     # A step does not excuse what is wrong.
     done, result = place.lower(model, values_backend(place, "step=8x32", "wrong=Exp"), "--compare", "--until-clean", env=env)
@@ -1361,7 +1361,7 @@ def test_a_crash_by_chance_beside_a_true_failure_makes_no_rule(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Cos", "Neg", "Sin", "Abs"])
     (place.folder / "seen").mkdir()
     backend = place.backend(["mute=Sin", f"shaky=Cos:{place.folder / 'seen'}"])
-    _, result = place.lower(model, backend, "--until-clean", "--no-cache", "-j", 1)
+    _, result = place.lower(model, backend, "--until-clean", "--cache", "off", "-j", 1)
     equal([rule["op"] for rule in result["learned"]], ["Sin"])
 
 
@@ -1382,7 +1382,7 @@ def test_others_of_an_op_are_asked_before_it_is_denied(place):
 
 def test_a_message_that_varies_is_no_flaky_failure(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
-    done, result = place.lower(model, place.backend(["vary=Sin"], serve=True), "--until-clean", "--no-cache")
+    done, result = place.lower(model, place.backend(["vary=Sin"], serve=True), "--until-clean", "--cache", "off")
     equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Sin"]))
     equal(result["findings"][0]["kind"], "culprit")
 
@@ -1413,16 +1413,16 @@ def test_a_full_disk_ends_the_run_and_is_no_verdict(place):
 def test_a_search_ends_at_its_limits(place):
     model = chain(place.folder / "m.onnx", ["Relu"] * 200 + ["Sin"] + ["Neg"] * 200)
     backend = place.backend(["mute=Sin"], serve=True)
-    _, result = place.lower(model, backend, "--search-runs", 3)
+    _, result = place.lower(model, backend, "--limit", "search-runs=3")
     assert result["compiler_runs"] <= 1 + 4, result["compiler_runs"]
-    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--time-limit", "soon")
+    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--limit", "time=soon")
     equal(done.returncode, 2)
 
 
 def test_crashes_are_cached_when_failures_are_trusted(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
     backend = place.backend(["crash=Sin"])
-    runs = [place.lower(model, backend, "--culprit", "none", "--trust-failures")[1]["compiler_runs"] for _ in "ab"]
+    runs = [place.lower(model, backend, "--culprit", "none", "--cache", "failures")[1]["compiler_runs"] for _ in "ab"]
     equal(runs, [1, 0])
 
 
@@ -1665,9 +1665,9 @@ def test_probe_generalises_a_pattern_by_what_the_compiler_says_of_others(place):
 
 def test_a_search_for_a_pattern_takes_as_many_runs_as_it_may(place):
     model = gelu(place.folder / "m.onnx", [0.5])
-    said, content, _ = probed(place, model, ["op=Erf"], "--search-runs", "2", "--no-cache")
+    said, content, _ = probed(place, model, ["op=Erf"], "--limit", "search-runs=2", "--cache", "off")
     assert "patterns" not in content and "; 8 compiler runs" in said.replace("\n  ", " "), said
-    said, content, _ = probed(place, model, ["op=Erf"], "--search-runs", "0", "--no-cache")
+    said, content, _ = probed(place, model, ["op=Erf"], "--limit", "search-runs=0", "--cache", "off")
     assert "patterns" not in content and "; 6 compiler runs" in said.replace("\n  ", " "), said
 
 
@@ -1717,7 +1717,7 @@ def test_probe_writes_no_list_when_the_compiler_does_not_start(place):
 def test_probe_writes_the_list_and_its_evidence_or_neither(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Cos", "Neg"])
     backend = place.backend(["op=Sin"], serve=True)
-    words = place.command("probe", model, "--backend", backend, "-o", "probed.json", "--no-cache")
+    words = place.command("probe", model, "--backend", backend, "-o", "probed.json", "--cache", "off")
     files = [place.folder / "probed.json", place.folder / "probed.json.evidence.jsonl"]
     ended = set()
     for most in (*range(200, 1400, 100), 100_000):
@@ -1744,7 +1744,7 @@ def test_no_file_of_the_user_is_lost(place):
     kept = {file: file.read_bytes() for file in [Path(model), script, *notes]}
 
     def lower(*args):
-        done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--no-cache", *args)
+        done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--cache", "off", *args)
         return done.returncode, done.stderr
 
     code, said = lower("-o", "parts")

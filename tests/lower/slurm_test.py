@@ -158,7 +158,7 @@ def lower(place, cluster, model, *more, serve=False):
     content = json.loads(backend.read_text())
     content["env"] = {"set": {"SLURM_CONF": str(cluster.configuration)}, "pass": ["PATH", "HOME"]}
     backend.write_text(json.dumps(content))
-    command = place.command("lower", model, "-s", "all.json", "--backend", backend, "--json", "-q", "--no-cache",
+    command = place.command("lower", model, "-s", "all.json", "--backend", backend, "--json", "-q", "--cache", "off",
                             "-j", 4, "--launcher", "srun --ntasks=1 --cpus-per-task=1", *more)
     return subprocess.Popen(command, cwd=place.folder, env=cluster.environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)

@@ -38,7 +38,7 @@ def without(place, *ops):
 
 
 def lower(place, model, support, *more, rules=()):
-    return place.run("lower", model, "-s", support, "--backend", backend(place, *rules), "-o", "out", "--no-cache", *more)
+    return place.run("lower", model, "-s", support, "--backend", backend(place, *rules), "-o", "out", "--cache", "off", *more)
 
 
 def lowering(place):
@@ -70,7 +70,7 @@ def test_artefacts_are_kept_with_their_hashes(place):
 
 def test_none_is_kept_when_it_is_not_wanted(place):
     chain(place.folder / "m.onnx", ["Relu"])
-    done_well(lower(place, "m.onnx", "all.json", "-q", "--no-artefacts"))
+    done_well(lower(place, "m.onnx", "all.json", "-q", "--bundle", "none"))
     assert not any(name.startswith("artefacts") for name in files(place)), files(place)
     assert "artefacts" not in lowering(place)["parts"][0]
 
@@ -109,7 +109,7 @@ def attribute(node, name):
 
 def test_one_file_has_compiled_and_other_parts(place):
     chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp"], last=(2, 3))
-    done = lower(place, "m.onnx", without(place, "Neg"), "--deploy")
+    done = lower(place, "m.onnx", without(place, "Neg"), "--bundle", "ep")
     done_well(done)
     assert "root_ep.onnx: 2 compiled partitions" in done.stderr, done.stderr
     model = deployed(place)
@@ -132,7 +132,7 @@ def of_targets(place, *rules):
         without(place, *ops).rename(place.folder / f"{name}_list.json")
     backends = (f"npu={backend(place, *rules)}", f"gpu={backend(place, 'nothing', name='gpu')}")
     return place.run("lower", "m.onnx", "-s", "npu=npu_list.json", "-s", "gpu=gpu_list.json", "--backend", backends[0],
-                     "--backend", backends[1], "-o", "out", "--no-cache", "--deploy", "--until-clean")
+                     "--backend", backends[1], "-o", "out", "--cache", "off", "--bundle", "ep", "--until-clean")
 
 
 def test_one_file_has_the_parts_of_all_targets(place):
@@ -152,7 +152,7 @@ def test_what_one_targets_compiler_refuses_is_of_the_next_target_in_the_file(pla
 
 def test_several_nodes_of_a_part_have_names_of_their_own(place):
     chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"], last=(2, 3))
-    done_well(lower(place, "m.onnx", without(place, "Neg"), "--deploy", "-q", rules=["two"]))
+    done_well(lower(place, "m.onnx", without(place, "Neg"), "--bundle", "ep", "-q", rules=["two"]))
     nodes = [node for node in deployed(place).graph.node if node.op_type == "EPContext"]
     equal(len({node.name for node in nodes}), 4)
     equal([list(node.input) for node in nodes[:2]], [["v0"], ["_run_on_acc_0/inner"]])
@@ -162,11 +162,11 @@ def test_several_nodes_of_a_part_have_names_of_their_own(place):
 
 def test_inputs_have_the_sizes_that_they_are_bound_to(place):
     chain(place.folder / "m.onnx", ["Relu"], shape=("N", 3))
-    done = lower(place, "m.onnx", "all.json", "--deploy", "-q")
+    done = lower(place, "m.onnx", "all.json", "--bundle", "ep", "-q")
     equal(done.returncode, 3)
     assert '"v0"' in done.stderr and "--dim" in done.stderr, done.stderr
     assert not (place.folder / "out" / "root_ep.onnx").exists()
-    done_well(lower(place, "m.onnx", "all.json", "--deploy", "-q", "--dim", "N=2", "--force"))
+    done_well(lower(place, "m.onnx", "all.json", "--bundle", "ep", "-q", "--dim", "N=2", "--force"))
     shape = deployed(place).graph.input[0].type.tensor_type.shape
     equal([dim.dim_value for dim in shape.dim], [2, 3])
 
@@ -182,31 +182,31 @@ def folded(path):
 
 def test_a_value_that_the_session_folds_away_is_refused_by_name(place):
     folded(place.folder / "m.onnx")
-    done = lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", "--fold", "report")
+    done = lower(place, "m.onnx", without(place, "Shape"), "--bundle", "ep", "-q", "--fold", "report")
     equal(done.returncode, 3)
     assert '"s"' in done.stderr and "--fold write" in done.stderr, done.stderr
     assert "lowering.json" in files(place) and "root_ep.onnx" not in files(place), files(place)
     for fold in ([], ["--fold", "write"]):  # what is known is compiled as such unless it is asked for
-        done_well(lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", "--force", *fold))
+        done_well(lower(place, "m.onnx", without(place, "Shape"), "--bundle", "ep", "-q", "--force", *fold))
 
 
 def test_an_operator_that_the_session_expands_is_refused_by_name(place):
     chain(place.folder / "m.onnx", ["Relu", "HardSwish", "Abs"])
-    done = lower(place, "m.onnx", without(place, "HardSwish"), "--deploy", "-q")
+    done = lower(place, "m.onnx", without(place, "HardSwish"), "--bundle", "ep", "-q")
     equal(done.returncode, 3)
     assert '"n1" (HardSwish)' in done.stderr, done.stderr
 
 
 def test_nothing_compiled_is_nothing_to_deploy(place):
     chain(place.folder / "m.onnx", ["Relu"])
-    done = lower(place, "m.onnx", "all.json", "--deploy", "-q", rules=["nothing"])
+    done = lower(place, "m.onnx", "all.json", "--bundle", "ep", "-q", rules=["nothing"])
     equal(done.returncode, 3)
     assert "nothing to deploy" in done.stderr and "keeps nothing" in done.stderr, done.stderr
 
 
 def test_what_is_not_deployed_is_reported_all_the_same(place):
     chain(place.folder / "m.onnx", ["Relu"] * 12)
-    done = lower(place, "m.onnx", "all.json", "--deploy", rules=["refuse=Relu"])
+    done = lower(place, "m.onnx", "all.json", "--bundle", "ep", rules=["refuse=Relu"])
     equal(done.returncode, 3)
     assert "NOT clean" in done.stdout and "fails alone" in done.stdout, done.stdout
     assert "refused: op Relu is not supported" in done.stderr, done.stderr
@@ -224,7 +224,7 @@ def equal_inputs(path, ops=("Neg", "Neg")):
 
 def test_of_inputs_that_the_session_makes_one_the_part_reads_one(place):
     equal_inputs(place.folder / "m.onnx")
-    done = lower(place, "m.onnx", without(place, "Neg"), "--deploy", rules=["dies=c0+c1"])
+    done = lower(place, "m.onnx", without(place, "Neg"), "--bundle", "ep", rules=["dies=c0+c1"])
     done_well(done)
     assert "it loads with 1 of 1" in done.stderr, done.stderr
     equal([list(node.input) for node in deployed(place).graph.node if node.op_type == "EPContext"], [["c0"]])
@@ -239,28 +239,27 @@ def test_a_removed_node_is_the_same_input(place):
     nodes = onnx.load(place.folder / "m.onnx")
     nodes.graph.node[1].input[0] = "c0"
     onnx.save(nodes, place.folder / "m.onnx")
-    done_well(lower(place, "m.onnx", without(place, "Neg", "Identity"), "--deploy", "-q"))
+    done_well(lower(place, "m.onnx", without(place, "Neg", "Identity"), "--bundle", "ep", "-q"))
     equal([list(node.input) for node in deployed(place).graph.node if node.op_type == "EPContext"], [["c0"]])
 
 
 def test_a_file_that_ends_its_session_is_not_written(place):
     equal_inputs(place.folder / "m.onnx", ["Neg", "Abs"])
-    done = lower(place, "m.onnx", without(place, "Neg", "Abs"), "--deploy", rules=["dies=c0+c1"])
+    done = lower(place, "m.onnx", without(place, "Neg", "Abs"), "--bundle", "ep", rules=["dies=c0+c1"])
     equal(done.returncode, 3)
     assert "root_ep.onnx does not load in ONNX Runtime" in done.stderr, done.stderr
     assert "lowered 1 of 3 nodes" in done.stdout, done.stdout
     assert "root_ep.onnx" not in files(place) and "lowering.json" in files(place), files(place)
-    done = lower(place, "m.onnx", without(place, "Neg", "Abs"), "--deploy", "--force", rules=["load=INVALID_TENSOR"])
+    done = lower(place, "m.onnx", without(place, "Neg", "Abs"), "--bundle", "ep", "--force", rules=["load=INVALID_TENSOR"])
     assert done.returncode == 3 and "INVALID_TENSOR" in done.stderr, done.stderr
 
 
 def test_one_file_without_others_has_what_was_compiled(place):
     chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"], last=(2, 3))
-    done_well(lower(place, "m.onnx", without(place, "Neg"), "--deploy", "--embed", "-q"))
+    done_well(lower(place, "m.onnx", without(place, "Neg"), "--bundle", "ep-embedded", "-q"))
     nodes = [node for node in deployed(place).graph.node if node.op_type == "EPContext"]
     equal([attribute(node, "embed_mode") for node in nodes], [1, 1])
     equal([attribute(node, "ep_cache_context") for node in nodes], [b"compiled Relu", b"compiled Abs"])
-    equal(lower(place, "m.onnx", "all.json", "--embed").returncode, 2)
 
 
 def test_an_operator_of_another_domain_is_refused_by_name(place):
@@ -270,7 +269,7 @@ def test_an_operator_of_another_domain_is_refused_by_name(place):
     model.opset_import.append(helper.make_opsetid("acme", 1))
     model.graph.value_info.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in ("v1", "v2"))
     onnx.save(model, place.folder / "m.onnx")
-    done = lower(place, "m.onnx", without(place, "acme::Neg"), "--deploy", "-q")
+    done = lower(place, "m.onnx", without(place, "acme::Neg"), "--bundle", "ep", "-q")
     assert done.returncode == 3 and '"n1" (acme::Neg)' in done.stderr, done.stderr
 
 
@@ -282,7 +281,7 @@ def test_what_the_model_was_given_is_recorded(place):
 
 def test_a_folder_with_artefacts_is_needed(place):
     chain(place.folder / "m.onnx", ["Relu"])
-    equal(place.run("lower", "m.onnx", "-s", "all.json", "--backend", backend(place), "--deploy").returncode, 2)
+    equal(place.run("lower", "m.onnx", "-s", "all.json", "--backend", backend(place), "--bundle", "ep").returncode, 2)
 
 
 if __name__ == "__main__":

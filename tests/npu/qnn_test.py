@@ -45,14 +45,14 @@ def model(name):
 
 def lower(place, name, *more, support=ANYTHING, folder="out", code=0):
     path = name if isinstance(name, Path) else model(name)
-    done = place.run("lower", path, "-s", support, "--backend", "qnn", "--until-clean", "--no-cache", "-j", 1,
+    done = place.run("lower", path, "-s", support, "--backend", "qnn", "--until-clean", "--cache", "off", "-j", 1,
                      "--json", "-q", "-o", folder, *more, env=environment())
     equal((done.returncode, done.stderr if done.returncode not in (0, 1) else ""), (code, ""))
     return json.loads(done.stdout)
 
 
 def lowers(place, name, *dims, nodes=None, runs=2):
-    result = lower(place, name, "--no-artefacts", *[word for dim in dims for word in ("--dim", dim)])
+    result = lower(place, name, "--bundle", "none", *[word for dim in dims for word in ("--dim", dim)])
     said = f"{result['nodes_lowered']} of {result['nodes']} nodes in {result['compiler_runs']} runs"
     assert result["nodes_lowered"] >= (nodes or result["nodes"]) and result["compiler_runs"] <= runs, said
     return said
@@ -84,7 +84,7 @@ def padded(path, opset):
 def test_images_are_padded_on_any_side(place):
     for opset in (11, 18):
         path = padded(place.folder / f"padded{opset}.onnx", opset)
-        result = lower(place, path, "--no-artefacts", support=PROJECT / "samples" / "lists" / "qnn_npu.json", folder=f"out{opset}")
+        result = lower(place, path, "--bundle", "none", support=PROJECT / "samples" / "lists" / "qnn_npu.json", folder=f"out{opset}")
         equal((result["nodes_lowered"], result["nodes"], result["compiler_runs"]), (12, 12, 1))
 
 
@@ -107,7 +107,7 @@ def test_without_the_package_its_command_is_named(place):
 
 def test_a_refusal_has_its_reason(place):
     chain(place.folder / "m.onnx", ["Relu", "Erf", "Abs"])
-    done = place.run("lower", "m.onnx", "-s", ANYTHING, "--backend", "qnn", "--json", "-q", "--no-cache", env=environment())
+    done = place.run("lower", "m.onnx", "-s", ANYTHING, "--backend", "qnn", "--json", "-q", "--cache", "off", env=environment())
     result = json.loads(done.stdout)
     equal((done.returncode, result["findings"][0]["nodes"]), (1, ["n1"]))
     assert result["parts"][0]["message"].startswith("Erf: Operators of type `Erf` are not supported"), result["parts"]
@@ -124,7 +124,7 @@ def test_attention_is_whole(place):
 def test_probe_learns_gelu(place):
     attention = [model("attention"), "--dim", "B=1", "--dim", "T=1"]
     for fold in ([], ["--fold", "write"]):
-        done = place.run("probe", *attention, *fold, "--backend", "qnn", "--no-cache", "-o", "probed.json", env=environment())
+        done = place.run("probe", *attention, *fold, "--backend", "qnn", "--cache", "off", "-o", "probed.json", env=environment())
         equal(done.returncode, 0)
         said = " ".join(done.stdout.split())
         assert 'pattern "Erf in 5": taken together: Div, Erf, Add, Mul, Mul' in said, said
@@ -158,7 +158,7 @@ def test_quantised_nodes_that_qnn_names_are_denied_in_one_round(place):
     graph = helper.make_graph(nodes, "g", info[:1], info[1:], [scale, zero])
     path = place.folder / "erf.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    result = lower(place, path, "--no-artefacts")
+    result = lower(place, path, "--bundle", "none")
     denied = sorted(rule["name"] for rule in result["learned"])
     equal((result["rounds"], denied), (2, sorted(f"Erf{number}" for number in range(1, 12, 2))))
     return f"{result['nodes_lowered']} of {result['nodes']} nodes in {result['compiler_runs']} runs"
@@ -196,7 +196,7 @@ def test_two_runs_keep_the_same_bytes(place):
 
 
 def deployed(place, name, *words, support=ANYTHING, says=""):
-    lower(place, name, "--deploy", "--fold", "write", *words, support=support)
+    lower(place, name, "--bundle", "ep", "--fold", "write", *words, support=support)
     done = subprocess.run([python(), PROJECT / "scripts" / "runner.py", "verify", model(name), place.folder / "out"],
                           capture_output=True, text=True, env=dict(os.environ, **environment()), check=False)
     equal((done.returncode, "" if done.returncode == 0 else done.stdout + done.stderr), (0, ""))
@@ -226,7 +226,7 @@ def test_lstm_is_deployed(place):
 
 def test_a_damaged_artefact_is_found(place):
     environment()
-    lower(place, "mobile_block", "--dim", "N=1", "--deploy", support=TINY)
+    lower(place, "mobile_block", "--dim", "N=1", "--bundle", "ep", support=TINY)
     path = sorted((place.folder / "out" / "artefacts").glob("*.bin"))[0]
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1

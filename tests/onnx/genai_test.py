@@ -54,7 +54,7 @@ def main():
             folder = Path(name)
             (folder / "list.txt").write_text(accepted)
             command = [CLEAVE, "-q", "split", MODEL, "-s", folder / "list.txt", "--phase=prompt:", "--phase=token:T=1",
-                       "--pipeline", "genai", "--genai", "eos_token_id=63", "--genai", "context_length=128", "-o", folder / "out"]
+                       "--pipeline", "genai:eos_token_id=63,context_length=128", "-o", folder / "out"]
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 print(done.stderr)

@@ -240,8 +240,8 @@ def a_pipeline_of_genai_makes_the_ids_of_the_model(folder):
     whole = session(model)
     names = [value.name for value in whole.get_inputs() if "past" in value.name]
     (folder / "list.txt").write_text("MatMul\nSoftmax\nAdd\n")
-    words = ("split", model, "-s", folder / "list.txt", "--pipeline", "genai", "-o", folder / "out", "--force")
-    status, text, error = cleave(*words, "--phase=prompt:", "--phase=token:T=1", "--genai", "eos_token_id=7")
+    words = ("split", model, "-s", folder / "list.txt", "-o", folder / "out", "--force")
+    status, text, error = cleave(*words, "--phase=prompt:", "--phase=token:T=1", "--pipeline=genai:eos_token_id=7")
     assert status == 0 and "bos_token_id=1, pad_token_id=0, context_length=2048" in " ".join(text.split()), (error, text)
     config = json.loads((folder / "out" / "genai_config.json").read_text())
     decoder_, sessions = config["model"]["decoder"], {}
@@ -269,9 +269,9 @@ def a_pipeline_of_genai_makes_the_ids_of_the_model(folder):
     assert greedy(step, [5, 9, 3], names) == greedy(plain, [5, 9, 3], names)
     for phases, said in ((["token:T=1"], "ids would be wrong"), (["prompt:", "other:"], "ids would be wrong"),
                          (["prompt:T=4", "token:T=1"], "4 tokens at a time"), (["prompt:", "token:T=1,P=5,S=6"], "fixes the size")):
-        status, _, error = cleave(*words, *(f"--phase={phase}" for phase in phases))
+        status, _, error = cleave(*words, "--pipeline=genai", *(f"--phase={phase}" for phase in phases))
         assert status == 2 and said in error, (status, error)
-    status, _, error = cleave(*words, "--phase=prompt:", "--phase=token:T=1", "--genai", "colour=7")
+    status, _, error = cleave(*words, "--phase=prompt:", "--phase=token:T=1", "--pipeline=genai:colour=7")
     assert status == 2 and "eos_token_id" in error, error
 
 

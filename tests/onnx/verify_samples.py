@@ -50,7 +50,7 @@ def cuts(project, cleave, tmp):
         parts = map_of_thirds(cleave, model, tmp / f"{model.stem}_map.json")
         for way in ("root", "copy"):
             yield (f"{name} by a map, parameters {way}", model,
-                   ["split", model, "--map", parts, "--parameters", way])
+                   ["split", model, "--map", parts, "--map-option", f"parameters={way}"])
         for options in ([], ["--relay", "--shared-params", "transmit"]):
             yield (f"{name} in stages" + "".join(f" {o}" for o in options), model,
                    ["stage", model, "--split-at", ".=each", *options])

@@ -51,11 +51,8 @@ OPTIONS = {
     "--keep-acc-subgraphs": ("--keep-acc-subgraphs 1", ""),
     "--keep-by": ("--keep-by nodes", KEEP),
     "--extend": ("--extend all", "--min-acc-module-size 3"),
-    "--acc-prefix": ("--acc-prefix npu_", ""),
-    "--prefix": ("--prefix acc=npu_", ""),
-    "--non-acc-prefix": ("--non-acc-prefix host_", ""),
+    "--prefix": ("--prefix npu_", ""),
     "--link": ("--link acc-gpu=16GB/s", ""),
-    "--place-goal": ("--place-goal energy", ""),
     "--overlap": ("--overlap on", ""),
     "--target": ("--target acc:launch=1s", COST),
     "--pcie-bw": ("--pcie-bw 1kB/s", COST),
@@ -65,12 +62,11 @@ OPTIONS = {
 }
 
 # They say nothing to a split by lists, or make several.
-OF_OTHERS = ("--map", "--default", "--affix", "--keep-original-order", "--parameters", "--phase", "--tokens",
-             "--pipeline", "--genai")
+OF_OTHERS = ("--map", "--map-option", "--phase", "--tokens",
+             "--pipeline")
 
-LOWER = "--backend fake.json --json --no-cache --fold report"
-NO_NAMES = dict.fromkeys(("--acc-prefix", "--prefix", "--non-acc-prefix"), "it prints no names of partitions")
-NO_CPU_NAMES = {"--non-acc-prefix": "it names partitions of the accelerator only"}
+LOWER = "--backend fake.json --json --cache off --fold report"
+NO_NAMES = {"--prefix": "it prints no names of partitions"}
 # command -> (its words, the options that say nothing to it and why); {partition}: any of the accelerator's;
 # {gain}: unless the option is about it, any gain counts
 COMMANDS = {
@@ -87,8 +83,8 @@ COMMANDS = {
              {**NO_NAMES, "--place": "it always places by cost", "--start": "which side is first costs no time here",
               "--host-shapes": "a Shape and its user are placed by cost",
               "--as": "an Identity that is accepted is placed by cost: it gains no time on the accelerator"}),
-    "lower": (f"lower m.onnx -s list.txt {LOWER}", NO_CPU_NAMES),
-    "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --fold report --partition {partition}", NO_CPU_NAMES),
+    "lower": (f"lower m.onnx -s list.txt {LOWER}", {}),
+    "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --fold report --partition {partition}", {}),
 }
 
 

@@ -176,7 +176,7 @@ g (float[N,64] x) => (float[N,64] y) {
     parts = written(folder, "map.json", json.dumps({"first": 0, "add": 0, "relu": 1, "second": 2, "again": 2}))
     for weights in ("root", "copy"):
         out = folder / weights
-        cleave("split", model, "--map", parts, "--parameters", weights, "-o", out)
+        cleave("split", model, "--map", parts, "--map-option", f"parameters={weights}", "-o", out)
         runs(model, out)
 
 
@@ -209,7 +209,7 @@ g (float[2,16] x) => (float[2,16] y, float[2,16] z) {
   [left] y = Relu (t)
   [right] z = Relu (u) }""", w=drawn(16, 16), v=-drawn(16, 16))  # fmt: skip
     parts = written(folder, "map.json", json.dumps({"first": 0, "second": 0, "left": 0, "right": 0}))
-    cleave("split", model, "--map", parts, "--weights", "inline", "--parameters", "copy", "-o", folder / "out")
+    cleave("split", model, "--map", parts, "--weights", "inline", "--map-option", "parameters=copy", "-o", folder / "out")
     runs(model, folder / "out", "--seed", 3)
     for name in ("root.onnx", "submod_0.onnx"):
         path = folder / "out" / name
@@ -309,8 +309,8 @@ def test_onnx_special_files_are_refused(folder):
 def test_onnx_folders_that_hold_no_model_are_told(folder):
     expect(run("run", folder / "none"), 3, "is no folder")
     written(folder, "lowering.json", "{}")
-    expect(run("run", folder), 3, "cleave lower --deploy -o DIR writes one")
-    expect(run("verify", SAMPLES / "mobile_block.onnx", folder), 3, "cleave lower --deploy -o DIR writes one")
+    expect(run("run", folder), 3, "cleave lower --bundle ep -o DIR writes one")
+    expect(run("verify", SAMPLES / "mobile_block.onnx", folder), 3, "cleave lower --bundle ep -o DIR writes one")
     expect(run("run", folder, "--times", 0), 2, "--times is 1 or more")
 
 
@@ -575,7 +575,7 @@ def test_onnx_phases_hand_their_state_over(folder):
 def test_onnx_small_logits_of_large_terms_may_be_rounded_by_padding(folder):
     model, place = phases_split(folder, FIXED, scale=1000)
     expect(run("verify", model, place), 0, "the model without padding, which chooses the same ids", "within rtol 1e-05, atol 0.0")
-    expect(run("verify", model, place, "--rtol", 1e-5, "--atol", 1e-5), 1, "differs: the model without padding: ")
+    expect(run("verify", model, place, "--tolerance", "rtol=1e-5,atol=1e-5"), 1, "differs: the model without padding: ")
     turn_grow(place, json.loads((place / "manifest.json").read_text())["phases"][1]["partitions"])
     expect(run("verify", model, place), 1, "differs: token: chain of ")
 
@@ -777,7 +777,7 @@ def test_torch_has_a_tolerance_and_says_when_to_use_it(folder):
     cleave("split", model, "-s", SAMPLES / "torch_npu.txt", "-o", out)
     path = out / json.loads((out / "manifest.json").read_text())["chain"]["order"][0]["file"]
     before = path.read_bytes()
-    for factor, words in ((1 + 1e-6, ["so small a difference may be torch's own", "layout", "--rtol 1e-4 --atol 1e-5"]), (1.5, [])):
+    for factor, words in ((1 + 1e-6, ["so small a difference may be torch's own", "layout", "--tolerance rtol=1e-4,atol=1e-5"]), (1.5, [])):
         program = torch.export.load(path)
         for name, tensor in program.state_dict.items():
             if name.endswith("weight"):
@@ -787,7 +787,7 @@ def test_torch_has_a_tolerance_and_says_when_to_use_it(folder):
         expect(got, 1, "differs: chain of 3 partitions: call 1: output ", *words)
         assert bool(words) == ("torch's own" in got[1]), got
         expect(direct("run", out), 1, "differs: ")
-        expect(direct("verify", model, out, "--rtol", 1e-3, "--atol", 1e-3), 0 if words else 1)
+        expect(direct("verify", model, out, "--tolerance", "rtol=1e-3,atol=1e-3"), 0 if words else 1)
         path.write_bytes(before)
 
 

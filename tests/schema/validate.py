@@ -103,7 +103,7 @@ def stages_documents(project, cleave, tmp):
     yield from pieces(cleave, tmp / "counted", "stage", samples / "mobile_block.onnx",
                       "--stages", "3", "--balance", "params")
     yield from pieces(cleave, tmp / "workload", "stage",
-                      "--workload", samples / "workloads" / "residual_training.json")
+                      samples / "workloads" / "residual_training.json")
 
 
 def lowering_documents(project, cleave, tmp):
@@ -114,12 +114,12 @@ def lowering_documents(project, cleave, tmp):
     backend, probed = tmp / "fake.json", tmp / "probed.json"
     backend.write_text(json.dumps(fake))
     model, rules = project / "samples" / "recurrent.onnx", project / "samples" / "anything.json"
-    done = subprocess.run([cleave, "lower", model, "-s", rules, "--backend", backend, "--no-cache", "--json"],
+    done = subprocess.run([cleave, "lower", model, "-s", rules, "--backend", backend, "--cache", "off", "--json"],
                           check=False, capture_output=True)
     yield "lowering", "lower recurrent.onnx", done.stdout
     yield ("reduction", "reduce recurrent.onnx",
-           printed_by(cleave, "reduce", model, "--backend", backend, "--no-cache", "--json"))
-    printed_by(cleave, "probe", model, "--backend", backend, "--no-cache", "-o", probed, "-q")
+           printed_by(cleave, "reduce", model, "--backend", backend, "--cache", "off", "--json"))
+    printed_by(cleave, "probe", model, "--backend", backend, "--cache", "off", "-o", probed, "-q")
     yield "support", "probed list", probed.read_bytes()
     for line in (tmp / "probed.json.evidence.jsonl").read_bytes().splitlines():
         yield "evidence", "evidence of a probe", line

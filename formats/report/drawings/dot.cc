@@ -852,7 +852,7 @@ std::string draw_collapsed(const Report& report, std::size_t most_boxes, const H
   const Graph& graph = report.graph;
   const std::string title = model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
                             " too many to draw singly; partitions are drawn instead: raise "
-                            "--collapse-above";
+                            "--limit drawn-nodes";
   DotGraph drawing = start_drawing(graph.name(), title);
   if (heat != nullptr) {
     add_heat_legend(drawing, *heat);
@@ -939,7 +939,7 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
   DotGraph drawing = start_drawing(
       partition.name(part), title_of(report, part) +
                                 "\\ltoo many nodes or edges to draw singly; op types are drawn "
-                                "instead: raise --collapse-above");
+                                "instead: raise --limit drawn-nodes");
   const DotRole role = partition.is_acc(part) ? DotRole::acc : DotRole::cpu;
   std::vector<std::string> ids;
   for (const OpCount& op : ops) {

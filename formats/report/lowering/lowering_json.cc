@@ -918,7 +918,7 @@ std::string reduce_text(const ReduceReport& report) {
     const SearchSettings& search = report.options.search;
     const bool is_used_up = finding.runs >= search.most_runs ||
                             (search.most_seconds > 0 && outcome.seconds >= search.most_seconds);
-    text += is_used_up ? "not minimal: --search-runs or --time-limit was used up\n"
+    text += is_used_up ? "not minimal: --limit search-runs or --limit time was used up\n"
                        : "perhaps not minimal: not every smaller piece was tried\n";
   }
   text += cost;

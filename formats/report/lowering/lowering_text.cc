@@ -65,7 +65,7 @@ class AdviceWriter {
     speak_of_qdq();
     propose_sizes();
     if (advice_.empty()) warn_of_open_rules();
-    propose_no_cache();
+    propose_asking_anew();
     list_pinned();
     name_command();
     for (const std::string& note : report_.notes) advice_.push_back(escaped(note));
@@ -104,11 +104,11 @@ class AdviceWriter {
   }
 
   // Verdicts that are kept hold for the environment that made them.
-  void propose_no_cache() {
+  void propose_asking_anew() {
     if (!outcome_.lowered_before || outcome_.cache_hits == 0) return;
     advice_.push_back(
         "an earlier run of the same lowered " + counted(*outcome_.lowered_before, "node") +
-        ", and this one took verdicts that are kept: --no-cache asks the compiler again");
+        ", and this one took verdicts that are kept: --cache off asks the compiler again");
   }
 
   // Partitions that only lack the sizes of open dims.

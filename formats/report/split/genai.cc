@@ -115,7 +115,7 @@ class GenaiWriter {
       const std::string value = text.substr(std::min(key.size() + 1, text.size()));
       const bool is_number = !value.empty() && value.find_first_not_of("0123456789,") == value.npos;
       if (known == values_.end() || !is_number) {
-        return Error{"--genai: " + in_quotes(text) +
+        return Error{"--pipeline genai: " + in_quotes(text) +
                      " is none of bos_token_id=1, eos_token_id=2 or 2,3, pad_token_id=0 and "
                      "context_length=2048"};
       }
@@ -269,9 +269,9 @@ class GenaiWriter {
       assumed +=
           (assumed.empty() ? "" : ", ") + std::string(known.key) + "=" + values_.at(known.key);
     }
-    return assumed.empty()
-               ? ""
-               : "genai_config.json assumes " + assumed + ": --genai KEY=VALUE says what they are";
+    return assumed.empty() ? ""
+                           : "genai_config.json assumes " + assumed +
+                                 ": --pipeline genai:KEY=VALUE says what they are";
   }
 
   static bool is_read(const Boundaries& boundaries, ValueId value) {

@@ -325,8 +325,13 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
                           find_target(targets, spec.name) != nullptr;
     if (!is_known) return no_such_target("--target", spec.name, targets);
   }
+  if (!is_one && options.acc_prefix != SplitOptions{}.acc_prefix) {
+    return Error{"--prefix " + escaped(options.acc_prefix) + " names none of several targets",
+                 std::nullopt,
+                 {"write --prefix " + targets.front().name + "=" + escaped(options.acc_prefix)}};
+  }
   if (is_one && request.overlap) return for_several("--overlap");
-  if (is_one && options.place_goal == PlaceGoal::energy) return for_several("--place-goal energy");
+  if (is_one && options.place_goal == PlaceGoal::energy) return for_several("--place energy");
   if (const auto fine = check_cost_targets(request); !fine) return fine.error();
   for (const LinkSpec& link : request.links) {
     const Target* const one = find_target(targets, link.one);
@@ -423,14 +428,10 @@ class SplitJobMaker {
     return Done{};
   }
 
-  // --min-gain and --place-goal need --place cost.
   static Status<Fault> check_placement(const SplitOptions& options) {
-    const std::string given = options.min_gain                          ? "--min-gain"
-                              : options.place_goal == PlaceGoal::energy ? "--place-goal"
-                                                                        : "";
-    if (given.empty() || options.place == PlaceBy::cost) return Done{};
-    return fault_of(FaultCause::request, given + " is for placement by cost",
-                    {"give --place cost, too, or leave " + given + " out"});
+    if (!options.min_gain || options.place == PlaceBy::cost) return Done{};
+    return fault_of(FaultCause::request, "--min-gain is for placement by cost",
+                    {"give --place cost, too, or leave --min-gain out"});
   }
 
   bool has_targets() const { return job_.targets_.size() > 1; }

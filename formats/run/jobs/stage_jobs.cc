@@ -171,7 +171,7 @@ OrFault<BalanceOptions> options_for(const BalanceRequest& request, double unit_s
                          "ms or " + number + "us");
   }
   if (options.exact_stages && (request.target_seconds || request.target_number)) {
-    return wrong_request("--exact-stages cannot be used with --target-latency",
+    return wrong_request("--stages exactly:N cannot be used with --target-latency",
                          {"the first asks for a number of stages, the second for the fewest"});
   }
   if (request.target_seconds) options.target = *request.target_seconds / unit_seconds;

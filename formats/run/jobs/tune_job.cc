@@ -186,7 +186,7 @@ class Tuner {
   Fault without_times() const {
     if (made_.end == TuneEnd::budget) {
       return fault_of(FaultCause::request, "the budget ended before a partition was timed",
-                      {"--time-limit gives it more"});
+                      {"--limit time=TIME gives it more"});
     }
     return fault_of(FaultCause::request,
                     "no partition is on the accelerator, so there is nothing to time",
@@ -317,7 +317,8 @@ class Tuner {
       return fault_of(FaultCause::program, "the command for " + name + " " + what,
                       std::move(notes));
     };
-    if (result.end == ChildEnd::timed_out) return fault("took too long: --timeout gives it more");
+    if (result.end == ChildEnd::timed_out)
+      return fault("took too long: --limit command-time=20min gives it more");
     if (result.end != ChildEnd::exited || result.code != 0) return fault("failed");
     const auto us = time_of_line(last_line(result.out));
     if (!us) return fault("must print milliseconds on its last line");
@@ -578,7 +579,7 @@ std::string name_of(TunedWhole::What what) {
 std::string wholes_text(const TuneJob& job) {
   if (job.wholes.empty()) {
     return as_line(
-        "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone");
+        "not measured as a whole: --run 'COMMAND {split}' compares the plan with the CPU alone");
   }
   const TunedWhole& plan = job.wholes.front();
   const TunedWhole& best = *fastest(job);

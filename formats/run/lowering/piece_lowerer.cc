@@ -379,7 +379,8 @@ void Turns::note(const Attempt& attempt) {
   warn_("two compiles in a row " + verdict_words(attempt) +
         ": each further one that does so costs as long, and a search may ask for many. Ctrl-C "
         "stops, and the same "
-        "command goes on later; a shorter \"timeout\" in the backend's file, --search-runs N and "
+        "command goes on later; a shorter \"timeout\" in the backend's file, --limit search-runs=N "
+        "and "
         "--culprit none cost less");
 }
 

@@ -46,8 +46,7 @@ def preview(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -55,8 +54,6 @@ def preview(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     phase: Option = None,
@@ -70,7 +67,6 @@ def preview(
     html: Path | None = None,
     netron: Path | None = None,
     model_explorer: Path | None = None,
-    layout_timeout: Option = None,
     config: Path | None = None,
 ) -> Report:
     """How the model would be split by one or more support lists.
@@ -88,8 +84,8 @@ def preview(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -104,11 +100,10 @@ def preview(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -119,9 +114,8 @@ def preview(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
@@ -140,8 +134,6 @@ def preview(
     html: also write the report as one page for a browser
     netron: also write an attachment for Netron: open the model there, then this .json file
     model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.report import Report
@@ -151,12 +143,11 @@ def preview(
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "layout_timeout": layout_timeout, "config": config}
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "overlap": overlap, "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
+        "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -184,8 +175,7 @@ def split(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -193,14 +183,11 @@ def split(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     phase: Option = None,
     tokens: Option = None,
-    pipeline: Literal["genai"] | None = None,
-    genai: Option = None,
+    pipeline: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
@@ -211,7 +198,6 @@ def split(
     html: Path | None = None,
     netron: Path | None = None,
     model_explorer: Path | None = None,
-    layout_timeout: Option = None,
     drawings: Literal["none", "summary", "all"] | None = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
     annotate: bool = False,
@@ -238,8 +224,8 @@ def split(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -254,11 +240,10 @@ def split(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -269,17 +254,15 @@ def split(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
         once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
     tokens: with --phase: for how many tokens the report says times [1024+128]
-    pipeline: also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, one for a prompt of
-        any length, one for a new token
-    genai: of genai_config.json: bos_token_id, eos_token_id, pad_token_id or context_length; repeatable
+    pipeline: also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, with its
+        bos_token_id, eos_token_id, pad_token_id and context_length
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
@@ -294,8 +277,6 @@ def split(
     html: also write the report as one page for a browser
     netron: also write an attachment for Netron: open the model there, then this .json file
     model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
         each of up to 200 partitions is drawn
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
@@ -322,19 +303,18 @@ def split(
     options: dict[str, Option] = {"support": support, "output": output, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
-        "min_acc_module_size": min_acc_module_size, "place": place, "place_goal": place_goal, "min_gain": min_gain,
-        "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
-        "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
-        "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
-        "html": html, "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout,
-        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+        "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
+        "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
+        "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html,
+        "netron": netron, "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset,
+        "inputs": inputs, "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
 def stage(
     model: Model,
-    stages: int | None = None,
+    stages: int | str | None = None,
     *,
     output: Path | None = None,
     dim: Option = None,
@@ -352,7 +332,7 @@ def stage(
     combine: Literal["any", "all"] | None = None,
     as_: Literal["model", "onnxruntime"] | None = None,
     map: Path | None = None,
-    default: Option = None,
+    map_option: Option = None,
     split_at: Option = None,
     balance: Literal["time", "flops", "params", "bytes", "nodes", "params-greedy"] | None = None,
     shared_params: Option = None,
@@ -366,16 +346,11 @@ def stage(
     devices: Path | None = None,
     comm: Literal["serial", "overlap", "duplex", "none"] | None = None,
     memory: Option = None,
-    max_parameters: Option = None,
-    optimizer_factor: Number | None = None,
-    exact_stages: bool = False,
     target_latency: Option = None,
     effort: Literal["low", "normal", "high"] | None = None,
-    time_limit: Option = None,
     seed: Number | None = None,
     force: bool = False,
     html: Path | None = None,
-    layout_timeout: Option = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
     annotate: bool = False,
     bundle: bool = False,
@@ -397,8 +372,8 @@ def stage(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: time=5min: of the search, whose result may then differ from run to run; layout-time=20s: of drawings; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     support: support list: JSON, plain text or ONNX Runtime config; repeatable: any list may accept a node (check takes
         each alone); with NAME=, of that target
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
@@ -408,7 +383,7 @@ def stage(
     as_: judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a provider; without it
         as each list says
     map: cut by a map instead: the partition or stage of each node, as JSON, CSV, TSV, or a folder that cleave wrote
-    default: with --map: the partition or stage of nodes that the map does not name
+    map_option: with --map: default=NAME, the stage of nodes that the map does not name
     split_at: end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or a node,
         node:/Add_7=end; layers=each: each module directly inside is one; . is the model
     balance: what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as FairScale cuts
@@ -430,22 +405,14 @@ def stage(
     devices: the devices in the order of stages: CSV name,target,memory,speed,link
     comm: what transfers add to a stage's time: serial (compute + in + out), overlap (the longer of compute and in +
         out), duplex (the longest of the three), none [serial]
-    memory: memory of a device, such as 24GiB (a bare number is bytes): parameters and the peak of live activations; or
-        none
-    max_parameters: no stage has more bytes of parameters than this, such as 1GiB: with --stages as many stages as asked
-        for, else the fewest
-    optimizer_factor: bytes held for each byte of a parameter: 1 for inference, 4 for Adam [1]
-    exact_stages: use exactly this many stages, even if fewer are as good
+    memory: of a device, 24GiB: parameters, optimizer=4 times (Adam; else 1), and the peak of live activations; none:
+        unlimited; params=1GiB: of parameters alone, in the fewest stages or N
     target_latency: use the fewest stages that each take at most this time, such as 5ms; when balancing something other
         than time, that each hold at most this number
     effort: how long to search, counted in moves [normal]
-    time_limit: search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no command later);
-        what was found by then is reported, and may differ from run to run
     seed: seed of random numbers: of a search, or of inputs that are drawn
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
         shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
     annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
@@ -458,17 +425,16 @@ def stage(
     """
     from .results.stages import Stages
 
-    flags: dict[str, bool] = {"relay": relay, "exact_stages": exact_stages, "force": force, "annotate": annotate,
-        "bundle": bundle, "lift_state": lift_state}
+    flags: dict[str, bool] = {"relay": relay, "force": force, "annotate": annotate, "bundle": bundle,
+        "lift_state": lift_state}
     options: dict[str, Option] = {"stages": stages, "output": output, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "support": support, "deny": deny, "verdicts": verdicts,
-        "combine": combine, "as_": as_, "map": map, "default": default, "split_at": split_at, "balance": balance,
+        "combine": combine, "as_": as_, "map": map, "map_option": map_option, "split_at": split_at, "balance": balance,
         "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output, "schedule": schedule,
         "target": target, "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm, "memory": memory,
-        "max_parameters": max_parameters, "optimizer_factor": optimizer_factor, "target_latency": target_latency,
-        "effort": effort, "time_limit": time_limit, "seed": seed, "html": html, "layout_timeout": layout_timeout,
-        "weights": weights, "config": config}
+        "target_latency": target_latency, "effort": effort, "seed": seed, "html": html, "weights": weights,
+        "config": config}
     return Stages.from_json(run("stage", [model], flags, options))
 
 
@@ -495,8 +461,7 @@ def check(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -504,8 +469,6 @@ def check(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     target: Option = None,
@@ -565,11 +528,10 @@ def check(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -580,9 +542,8 @@ def check(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -627,11 +588,10 @@ def check(
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
-        "junit": junit, "sarif": sarif, "markdown": markdown, "min_coverage": min_coverage,
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
+        "html": html, "junit": junit, "sarif": sarif, "markdown": markdown, "min_coverage": min_coverage,
         "max_acc_subgraphs": max_acc_subgraphs, "max_cpu_nodes": max_cpu_nodes, "max_unchecked": max_unchecked,
         "max_boundary_bytes": max_boundary_bytes, "min_qps": min_qps, "max_latency": max_latency, "baseline": baseline,
         "max_new_cpu_nodes": max_new_cpu_nodes, "allow_regression": allow_regression, "config": config}
@@ -652,13 +612,9 @@ def partition(
     state: Option = None,
     op_schemas: Path | None = None,
     limit: Option = None,
-    default: Option = None,
-    affix: Option = None,
-    keep_original_order: bool = False,
-    parameters: Literal["root", "copy"] | None = None,
+    map_option: Option = None,
     force: bool = False,
     html: Path | None = None,
-    layout_timeout: Option = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
     annotate: bool = False,
     bundle: bool = False,
@@ -682,16 +638,12 @@ def partition(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
-    default: with --map: the partition or stage of nodes that the map does not name
-    affix: with --map: name partitions submod_<affix>_<id> instead of submod_<id>
-    keep_original_order: with --map: call partitions in the order in which they first appear in the model
-    parameters: with --map: parameters that nodes read come from the root, or each partition has a copy [root]
+    limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
+        model's size nodes=5000 (cleave help limits); repeatable
+    map_option: with --map: default=NAME, of nodes that it does not name; affix=TEXT: submod_TEXT_<id>; order=model, not
+        that of calls; parameters=copy: each partition has its own; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
         shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)
     annotate: also write annotated.onnx: the whole model, each node with its partition as layer_ann, by which ONNX
@@ -708,13 +660,11 @@ def partition(
     """
     from .results.stages import Stages
 
-    flags: dict[str, bool] = {"keep_original_order": keep_original_order, "force": force, "annotate": annotate,
-        "bundle": bundle, "lift_state": lift_state}
+    flags: dict[str, bool] = {"force": force, "annotate": annotate, "bundle": bundle, "lift_state": lift_state}
     options: dict[str, Option] = {"map": map, "output": output, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
-        "op_schemas": op_schemas, "limit": limit, "default": default, "affix": affix, "parameters": parameters,
-        "html": html, "layout_timeout": layout_timeout, "weights": weights, "opset": opset, "inputs": inputs,
-        "config": config}
+        "op_schemas": op_schemas, "limit": limit, "map_option": map_option, "html": html, "weights": weights,
+        "opset": opset, "inputs": inputs, "config": config}
     return Stages.from_json(run("preview" if output is None else "split", [model], flags, options))
 
 
@@ -784,8 +734,7 @@ def explain(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -793,8 +742,6 @@ def explain(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     target: Option = None,
@@ -835,11 +782,10 @@ def explain(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -850,9 +796,8 @@ def explain(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -873,10 +818,10 @@ def explain(
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "config": config}
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
+        "config": config}
     return Explain.from_json(run("explain", [model], flags, options, words=named(nodes)))
 
 
@@ -903,8 +848,7 @@ def ops(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -912,8 +856,6 @@ def ops(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     phase: Option = None,
@@ -927,7 +869,6 @@ def ops(
     html: Path | None = None,
     netron: Path | None = None,
     model_explorer: Path | None = None,
-    layout_timeout: Option = None,
     config: Path | None = None,
 ) -> SupportReport:
     """Which operators of the model the lists accept.
@@ -945,8 +886,8 @@ def ops(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -961,11 +902,10 @@ def ops(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -976,9 +916,8 @@ def ops(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
@@ -997,8 +936,6 @@ def ops(
     html: also write the report as one page for a browser
     netron: also write an attachment for Netron: open the model there, then this .json file
     model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.support_report import SupportReport
@@ -1008,12 +945,11 @@ def ops(
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "layout_timeout": layout_timeout, "config": config}
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "overlap": overlap, "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
+        "config": config}
     return SupportReport.from_json(run("preview --ops", [model], flags, options))
 
 
@@ -1040,8 +976,7 @@ def advise(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -1049,8 +984,6 @@ def advise(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     target: Option = None,
@@ -1060,7 +993,6 @@ def advise(
     costs: Option = None,
     goal: Literal["subgraphs", "bytes", "qps", "flops", "latency"] | None = None,
     for_: Option = None,
-    steps: Option = None,
     force: bool = False,
     html: Path | None = None,
     config: Path | None = None,
@@ -1080,8 +1012,7 @@ def advise(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: steps=5: that are shown in the best order; of the model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -1096,11 +1027,10 @@ def advise(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -1111,9 +1041,8 @@ def advise(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1129,7 +1058,6 @@ def advise(
         on the accelerator, or less time of an inference [subgraphs]
     for_: the one of several targets whose lists the additions are for; a node that another target takes anyway gains
         less than one that only the CPU takes
-    steps: number of steps in the best order [5]
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
@@ -1141,11 +1069,10 @@ def advise(
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "goal": goal,
-        "for_": for_, "steps": steps, "html": html, "config": config}
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
+        "goal": goal, "for_": for_, "html": html, "config": config}
     return Advice.from_json(run("advise", models_of(models), flags, options))
 
 
@@ -1174,8 +1101,7 @@ def diff(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -1183,8 +1109,6 @@ def diff(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     target: Option = None,
@@ -1194,7 +1118,6 @@ def diff(
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
-    layout_timeout: Option = None,
     config: Path | None = None,
 ) -> Diff:
     """The nodes that moved between two splits, and the change to blame: of another model, or under other options, which
@@ -1213,8 +1136,8 @@ def diff(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -1229,11 +1152,10 @@ def diff(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -1244,9 +1166,8 @@ def diff(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1260,8 +1181,6 @@ def diff(
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.diff import Diff
@@ -1271,11 +1190,10 @@ def diff(
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
-        "layout_timeout": layout_timeout, "config": config}
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
+        "html": html, "config": config}
     return Diff.from_json(run("diff", [model] if other is None else [model, other], flags, options, to=to))
 
 
@@ -1303,8 +1221,7 @@ def lower(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -1312,8 +1229,6 @@ def lower(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     target: Option = None,
@@ -1321,10 +1236,10 @@ def lower(
     link: Option = None,
     overlap: Literal["off", "on"] | None = None,
     costs: Option = None,
-    time_limit: Option = None,
     seed: Number | None = None,
     output: Path | None = None,
     force: bool = False,
+    bundle: Literal["none", "files", "ep", "ep-embedded"] | None = None,
     inputs: Option = None,
     junit: Path | None = None,
     sarif: Path | None = None,
@@ -1333,20 +1248,12 @@ def lower(
     reference: Option = None,
     launcher: Option = None,
     jobs: Number | None = None,
-    cache: Path | None = None,
-    no_cache: bool = False,
-    trust_failures: bool = False,
+    cache: Option = None,
     culprit: Literal["none", "hint", "node", "minimal"] | None = None,
-    search_runs: Number | None = None,
     pin_shapes: Literal["off", "boundary", "values"] | None = None,
     compare: bool = False,
-    strict_ties: bool = False,
-    int_tolerance: Number | None = None,
+    tolerance: Option = None,
     until_clean: bool = False,
-    rounds: Number | None = None,
-    no_artefacts: bool = False,
-    deploy: bool = False,
-    embed: bool = False,
     deny_out: Path | None = None,
     config: Path | None = None,
 ) -> Lowering:
@@ -1365,8 +1272,8 @@ def lower(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: search-runs=N and time=5min: of the search for one cause; lower: rounds=20 splits with --until-clean; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -1381,11 +1288,10 @@ def lower(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -1396,9 +1302,8 @@ def lower(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1410,12 +1315,12 @@ def lower(
     overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
-    time_limit: search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no command later);
-        what was found by then is reported, and may differ from run to run
     seed: seed of random numbers: of a search, or of inputs that are drawn
     output: folder for lowering.json, lowering.txt, learned.json (of targets learned_NAME.json) and a folder for each
         finding; a killed run is continued by the next one
     force: replace files that exist, and a folder that cleave wrote
+    bundle: what is kept of what was compiled: none, its files in DIR/artefacts, also root_ep.onnx, one model for ONNX
+        Runtime with EPContext nodes that name these (ep) or hold them (ep-embedded) [files]
     inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
         random, or those that a torch.export archive has
     junit: write a JUnit file: a case for each gate, or for each partition and backend
@@ -1426,22 +1331,16 @@ def lower(
         open, none turns it off; runs the whole model once
     launcher: command that starts each command of a backend: 'srun --ntasks=1'
     jobs: compilers at once; default, and 0: half of the cores, and 1 for NAME='...'
-    cache: folder of known verdicts
-    no_cache: ask the compiler again, even about known verdicts
-    trust_failures: also cache timeouts, crashes and out-of-memory as verdicts
+    cache: folder of known verdicts; off: ask the compiler again, even about these; failures: also keep timeouts,
+        crashes and out-of-memory as verdicts; repeatable
     culprit: how far to search for the cause: none; nodes that the message names; a node (default of lower); the
         smallest set of nodes that still fails (of reduce)
-    search_runs: compiler runs of one search, at most
     pin_shapes: open shapes at a partition's boundary may be set to those of the reference's run (boundary), and small
         integers there become constants, too (values) [boundary]
     compare: also run the partitions, and compare with the reference
-    strict_ties: equal values in another order than the reference's are wrong
-    int_tolerance: by how much 8-bit integers may differ, for quantised outputs; else as the backend's file says
+    tolerance: of --compare: int=N, by how much 8-bit integers may differ, for quantised outputs, else as the backend's
+        file says; ties=strict: equal values in another order are wrong
     until_clean: deny what is refused and split again until everything lowers
-    rounds: at most this many splits [20]
-    no_artefacts: do not keep what was compiled in the folder's artefacts
-    deploy: write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions are EPContext nodes
-    embed: with --deploy: what was compiled is in root_ep.onnx itself, which then needs no other file
     deny_out: write the list with what was learned
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
@@ -1449,20 +1348,17 @@ def lower(
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "no_cache": no_cache, "trust_failures": trust_failures, "compare": compare,
-        "strict_ties": strict_ties, "until_clean": until_clean, "no_artefacts": no_artefacts, "deploy": deploy,
-        "embed": embed}
+        "github": github, "compare": compare, "until_clean": until_clean}
     options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
-        "min_acc_module_size": min_acc_module_size, "place": place, "place_goal": place_goal, "min_gain": min_gain,
-        "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
-        "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
+        "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
+        "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs, "junit": junit,
+        "costs": costs, "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "junit": junit,
         "sarif": sarif, "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs,
-        "cache": cache, "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes,
-        "int_tolerance": int_tolerance, "rounds": rounds, "deny_out": deny_out, "config": config}
+        "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "deny_out": deny_out,
+        "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1492,8 +1388,7 @@ def reduce(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -1501,8 +1396,6 @@ def reduce(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     target: Option = None,
@@ -1510,7 +1403,6 @@ def reduce(
     link: Option = None,
     overlap: Literal["off", "on"] | None = None,
     costs: Option = None,
-    time_limit: Option = None,
     seed: Number | None = None,
     output: Path | None = None,
     force: bool = False,
@@ -1518,15 +1410,11 @@ def reduce(
     reference: Option = None,
     launcher: Option = None,
     jobs: Number | None = None,
-    cache: Path | None = None,
-    no_cache: bool = False,
-    trust_failures: bool = False,
+    cache: Option = None,
     culprit: Literal["none", "hint", "node", "minimal"] | None = None,
-    search_runs: Number | None = None,
     pin_shapes: Literal["off", "boundary", "values"] | None = None,
     compare: bool = False,
-    strict_ties: bool = False,
-    int_tolerance: Number | None = None,
+    tolerance: Option = None,
     config: Path | None = None,
 ) -> Reduction:
     """Finds the fewest nodes of the model that a compiler refuses.
@@ -1544,8 +1432,8 @@ def reduce(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: search-runs=N and time=5min: of the search for one cause; lower: rounds=20 splits with --until-clean; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     nodes: which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes all if not given
     partition: which nodes: those of this partition of the split by --support
     support: support list: JSON, plain text or ONNX Runtime config; repeatable: any list may accept a node (check takes
@@ -1564,11 +1452,10 @@ def reduce(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -1579,9 +1466,8 @@ def reduce(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1593,8 +1479,6 @@ def reduce(
     overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
-    time_limit: search no longer than this, such as 5min (lower, reduce: for one cause; tune: start no command later);
-        what was found by then is reported, and may differ from run to run
     seed: seed of random numbers: of a search, or of inputs that are drawn
     output: folder to write; written completely or not at all
     force: replace files that exist, and a folder that cleave wrote
@@ -1604,35 +1488,31 @@ def reduce(
         open, none turns it off; runs the whole model once
     launcher: command that starts each command of a backend: 'srun --ntasks=1'
     jobs: compilers at once; default, and 0: half of the cores, and 1 for NAME='...'
-    cache: folder of known verdicts
-    no_cache: ask the compiler again, even about known verdicts
-    trust_failures: also cache timeouts, crashes and out-of-memory as verdicts
+    cache: folder of known verdicts; off: ask the compiler again, even about these; failures: also keep timeouts,
+        crashes and out-of-memory as verdicts; repeatable
     culprit: how far to search for the cause: none; nodes that the message names; a node (default of lower); the
         smallest set of nodes that still fails (of reduce)
-    search_runs: compiler runs of one search, at most
     pin_shapes: open shapes at a partition's boundary may be set to those of the reference's run (boundary), and small
         integers there become constants, too (values) [boundary]
     compare: also run the partitions, and compare with the reference
-    strict_ties: equal values in another order than the reference's are wrong
-    int_tolerance: by how much 8-bit integers may differ, for quantised outputs; else as the backend's file says
+    tolerance: of --compare: int=N, by how much 8-bit integers may differ, for quantised outputs, else as the backend's
+        file says; ties=strict: equal values in another order are wrong
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.reduction import Reduction
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "no_cache": no_cache, "trust_failures": trust_failures, "compare": compare, "strict_ties": strict_ties}
+        "compare": compare}
     options: dict[str, Option] = {"backend": backend, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "nodes": nodes, "partition": partition, "support": support, "deny": deny, "verdicts": verdicts,
         "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
-        "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix,
-        "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "time_limit": time_limit, "seed": seed, "output": output,
-        "inputs": inputs, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
-        "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance,
-        "config": config}
+        "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
+        "seed": seed, "output": output, "inputs": inputs, "reference": reference, "launcher": launcher, "jobs": jobs,
+        "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "config": config}
     return Reduction.from_json(run("reduce", [model], flags, options, may_fail=True))
 
 
@@ -1705,8 +1585,7 @@ def split_module(
     move_non_tensor: bool = False,
     keep_qdq: bool = False,
     host_shapes: bool = False,
-    place: Literal["priority", "order", "cost"] | None = None,
-    place_goal: Literal["latency", "energy"] | None = None,
+    place: Literal["priority", "order", "cost", "energy"] | None = None,
     min_gain: Option = None,
     residency: Literal["off", "on"] | None = None,
     start: Literal["reference", "cpu", "acc", "fewest"] | None = None,
@@ -1714,14 +1593,11 @@ def split_module(
     keep_acc_subgraphs: Option = None,
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
-    acc_prefix: Option = None,
-    non_acc_prefix: Option = None,
     prefix: Option = None,
     require: Option = None,
     phase: Option = None,
     tokens: Option = None,
-    pipeline: Literal["genai"] | None = None,
-    genai: Option = None,
+    pipeline: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
@@ -1732,7 +1608,6 @@ def split_module(
     html: Path | None = None,
     netron: Path | None = None,
     model_explorer: Path | None = None,
-    layout_timeout: Option = None,
     drawings: Literal["none", "summary", "all"] | None = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
     annotate: bool = False,
@@ -1761,8 +1636,8 @@ def split_module(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX model with names that
-        are not UTF-8; repeatable
+    limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
+        model's size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -1777,11 +1652,10 @@ def split_module(
     keep_qdq: keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one partition
     host_shapes: let shape computations follow the nodes that use them, whatever the support list says, so that a
         Reshape does not cut a partition
-    place: put nodes on the accelerator wherever the lists allow it (priority), on the first of several targets that
-        takes them (order), or for the fastest inference (cost) [priority]
-    place_goal: what --place cost makes small with several targets: latency or energy [latency]
-    min_gain: with --place cost: move nodes to the CPU only if an inference takes at least this much less time; auto:
-        3%, and 0% where all times are measured
+    place: put nodes on the accelerator wherever lists allow it (priority), on the first of several targets that takes
+        them (order), for the fastest inference (cost), or its least energy (energy) [priority]
+    min_gain: with --place cost or energy: move nodes to the CPU only if an inference takes at least this much less;
+        auto: 3%, and 0% where all times are measured
     residency: whether the accelerator keeps values that it made or received until their last reader there has run [off]
     start: side to start on: reference, cpu, acc, or the one with the fewest subgraphs [reference]
     pack: where a node goes that fits in several accelerator subgraphs: in the first (early), or where the fewest bytes
@@ -1792,17 +1666,15 @@ def split_module(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    acc_prefix: name prefix of accelerator partitions [_run_on_acc_]
-    non_acc_prefix: name prefix of CPU partitions [_run_on_cpu_]
-    prefix: name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
+        of one of several targets npu=_npu_; repeatable
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
         once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
     tokens: with --phase: for how many tokens the report says times [1024+128]
-    pipeline: also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, one for a prompt of
-        any length, one for a new token
-    genai: of genai_config.json: bos_token_id, eos_token_id, pad_token_id or context_length; repeatable
+    pipeline: also write genai_config.json: the phases as a decoder-pipeline of onnxruntime-genai, with its
+        bos_token_id, eos_token_id, pad_token_id and context_length
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
         repeatable
     pcie_bw: link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16; of stages: between devices
@@ -1817,8 +1689,6 @@ def split_module(
     html: also write the report as one page for a browser
     netron: also write an attachment for Netron: open the model there, then this .json file
     model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
-    layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
-        made coarser or left out, and the report says which
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
         each of up to 200 partitions is drawn
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
@@ -1843,11 +1713,10 @@ def split_module(
     options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
         "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit, "deny": deny,
         "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
-        "opset": opset, "inputs": inputs, "config": config}
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
+        "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html,
+        "netron": netron, "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset,
+        "inputs": inputs, "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})

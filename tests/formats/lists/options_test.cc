@@ -73,8 +73,7 @@ TEST_CASE("each setting takes the value that it gives") {
   changed.most_kept = 2;
   changed.keep_by = KeepBy::nodes;
   changed.extend = {.which = ExtendOptions::Which::one, .subgraph = 4};
-  changed.acc_prefix = "a";
-  changed.non_acc_prefix = "b";
+  changed.place_goal = PlaceGoal::energy;
   SplitOptions read;
   for (const Option& option : option_table()) {
     INFO(option.name());
@@ -103,12 +102,40 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK_FALSE(setting_of("keep_qdq").set(options, "yes"));
   CHECK_FALSE(setting_of("extend").set(options, "acc"));
   CHECK_FALSE(setting_of("extend").set(options, "2,4"));
-  CHECK_FALSE(setting_of("acc_prefix").set(options, false));
   CHECK(options == SplitOptions{});
   CHECK(refusal_of(option_of("start")) == "is not reference, cpu, acc or fewest");
   CHECK(refusal_of(option_of("keep_qdq")) == "is neither true nor false");
-  CHECK(refusal_of(option_of("acc_prefix")) == "is not UTF-8 text, as names of partitions must be");
   CHECK(refusal_of(option_of("extend")) == "is not a subgraph's number or name, all or auto");
+}
+
+TEST_CASE("--prefix names the accelerator's, the CPU's or a target's partitions, in UTF-8") {
+  SplitRequest request;
+  const Option& option = *find_option("--prefix", of::split);
+  for (const char* const text : {"npu_", "cpu=host_", "gpu=g", "X=y"}) {
+    CHECK(set_in_request(request, option, text));
+  }
+  CHECK(request.options.acc_prefix == "X=y");
+  CHECK(request.options.non_acc_prefix == "host_");
+  REQUIRE(request.target_settings.size() == 1);
+  CHECK(request.target_settings[0].target == "gpu");
+  CHECK(request.target_settings[0].value == "g");
+  for (const char* const text : {"\xff", "cpu=\xff"}) {
+    const auto set = set_in_request(request, option, text);
+    REQUIRE_FALSE(set);
+    CHECK(set.error().message.ends_with("is not UTF-8 text, as names of partitions must be"));
+  }
+}
+
+TEST_CASE("where nodes go is one word, also for energy, and the last word holds") {
+  const SplitOptions by_energy = with("place", "energy");
+  CHECK(by_energy.place == PlaceBy::cost);
+  CHECK(by_energy.place_goal == PlaceGoal::energy);
+  SplitOptions options = by_energy;
+  CHECK(setting_of("place").set(options, "cost"));
+  CHECK(options.place_goal == PlaceGoal::latency);
+  CHECK(setting_of("place").set(options, "order"));
+  CHECK(options == SplitOptions{});
+  CHECK_FALSE(setting_of("place").set(options, "latency"));
 }
 
 TEST_CASE("differences between two settings are reported, except for names of parts") {

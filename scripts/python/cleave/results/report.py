@@ -67,8 +67,7 @@ class ReportSettings:
     move_non_tensor: bool
     keep_qdq: bool
     host_shapes: bool
-    place: Literal["priority", "order", "cost"]
-    place_goal: Literal["latency", "energy"]
+    place: Literal["priority", "order", "cost", "energy"]
     min_gain: str
     residency: Literal["off", "on"]
     start: Literal["reference", "cpu", "acc", "fewest"]
@@ -76,8 +75,6 @@ class ReportSettings:
     keep_acc_subgraphs: int | None
     keep_by: Literal["flops", "time", "nodes", "latency"]
     extend: str
-    acc_prefix: str
-    non_acc_prefix: str
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportSettings:
@@ -96,7 +93,6 @@ class ReportSettings:
             keep_qdq=data["keep_qdq"],
             host_shapes=data["host_shapes"],
             place=data["place"],
-            place_goal=data["place_goal"],
             min_gain=data["min_gain"],
             residency=data["residency"],
             start=data["start"],
@@ -104,8 +100,6 @@ class ReportSettings:
             keep_acc_subgraphs=data["keep_acc_subgraphs"],
             keep_by=data["keep_by"],
             extend=data["extend"],
-            acc_prefix=data["acc_prefix"],
-            non_acc_prefix=data["non_acc_prefix"],
         )
 
 

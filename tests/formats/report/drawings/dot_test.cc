@@ -189,7 +189,7 @@ TEST_CASE("too many nodes collapse to partitions, and the label says so") {
   CHECK(has(dot,
             "m: 2 of 4 nodes on the accelerator, 2 partitions\\l"
             "4 nodes are too many to draw singly; partitions are drawn instead: raise "
-            "--collapse-above\\l"));
+            "--limit drawn-nodes\\l"));
   CHECK(statement(dot, "c").empty());
   CHECK(has(statement(dot, "_run_on_acc_0"), "fillcolor=\"#c4ecd9\""));
   CHECK(has(statement(dot, "_run_on_cpu_1"), "fillcolor=\"#ef9d86\""));
@@ -311,7 +311,7 @@ TEST_CASE("a partition with too many nodes is drawn by op types") {
   const std::string dot = sample.part(0, 2);
   CHECK(has(dot,
             "\\ltoo many nodes or edges to draw singly; op types are drawn instead: raise "
-            "--collapse-above\\l"));
+            "--limit drawn-nodes\\l"));
   CHECK(has(statement(dot, "\"node:0\""), "label=\"2 Relu\""));
   CHECK(has(statement(dot, "\"node:1\""), "label=\"1 Abs\""));
   CHECK(has(statement(dot, "\"node:rest\""), "label=\"1 other op type\""));

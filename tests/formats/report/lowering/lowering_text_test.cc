@@ -131,7 +131,7 @@ TEST_CASE("a partition that was compiled only, though values are compared, is to
 }
 
 TEST_CASE(
-    "asking anew (--no-cache) is proposed where an earlier run lowered more, and verdicts were "
+    "asking anew (--cache off) is proposed where an earlier run lowered more, and verdicts were "
     "kept") {
   Lowered lowered;
   lowered.outcome.lowered_before = 134;
@@ -139,7 +139,7 @@ TEST_CASE(
   lowered.outcome.cache_hits = 3;
   REQUIRE(lowered.advice().size() == 1);
   CHECK(lowered.advice().front().find("an earlier run of the same lowered 134 nodes") == 0);
-  CHECK(lowered.advice().front().find("--no-cache") != std::string::npos);
+  CHECK(lowered.advice().front().find("--cache off") != std::string::npos);
 }
 
 TEST_CASE("a rule with little behind it says so, and how to repeat it") {

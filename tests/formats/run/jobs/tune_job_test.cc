@@ -209,7 +209,7 @@ TEST_CASE("each round of tuning is a row, and what was not measured is said") {
         "1               2         1      1      0       5 ms\n"
         "2               7         5      3      4  not known\n"
         "\n"
-        "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone\n");
+        "not measured as a whole: --run 'COMMAND {split}' compares the plan with the CPU alone\n");
 }
 
 std::string wholes_of(const std::vector<TunedWhole>& wholes) {

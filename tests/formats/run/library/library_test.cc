@@ -225,7 +225,7 @@ TEST_CASE("library: a setting that is unknown or has a wrong value is refused") 
             .find("\"min_acc_module_size\": true is not a whole number") != std::string::npos);
   CHECK(refusal_of({{"keep_qdq", true}, {"keep_qdq", false}}).find("\"keep_qdq\" is given twice") !=
         std::string::npos);
-  CHECK(refusal_of({{"acc_prefix", "\xff"}}).find("is not UTF-8") != std::string::npos);
+  CHECK(refusal_of({{"prefix", "\xff"}}).find("is not UTF-8") != std::string::npos);
   CHECK(refusal_of({{"pcie_bw", "fast"}}).find("\"fast\"") != std::string::npos);
 }
 
