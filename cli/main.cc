@@ -69,6 +69,13 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
     print_warning("a [[model]] of the configuration names " + escaped_in_quotes(path) +
                   ", which is no file: it sets nothing");
   }
+  const ListsRequest& lists = given.split.lists;
+  if (given.text("--place") == "order" && lists.paths.size() > 1 && lists.targets().size() == 1) {
+    print_warning("--place order: the " + std::to_string(lists.paths.size()) +
+                  " lists are of one accelerator, on which any of them may accept a node; name "
+                  "them where they are "
+                  "of several: -s npu=LIST -s gpu=LIST");
+  }
   for (const CommandEntry& entry : commands()) {
     if (entry.command != given.command()) continue;
     try {

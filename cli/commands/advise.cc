@@ -83,15 +83,16 @@ class AdviseCommand : public Command {
     }
     if (has_targets) options_.target = {first.lists, first.targets, place_of_target()};
     const std::vector<SupportList> own = has_targets ? options_.target.own() : first.lists;
+    size(jobs);
     const auto advice = advise_with_progress(jobs, own, split, link);
     if (!advice) return refuse(advice.error());
     const auto sweep = has_targets ? Result<SettingsSweep>(SettingsSweep())
                                    : sweep_with_progress(jobs, split, link);
     if (!sweep) return refuse(sweep.error());
-    const auto trials = try_options(jobs);
+    const auto trials = try_options(jobs, sized_);
     const AdviceReport report{
-        models_, has_targets ? own : lists->lists, split, link, options_, *advice,
-        *sweep,  trials ? &*trials : nullptr};
+        models_, has_targets ? own : lists->lists, split,    link, options_, *advice,
+        *sweep,  trials ? &*trials : nullptr,      at_sizes_};
     if (page_.is_asked()) {
       const ExitCode code = page_.write({advice_page(report), {}});
       if (code != ExitCode::done) return code;
@@ -137,10 +138,29 @@ class AdviseCommand : public Command {
     print_diagnostics(warnings);
   }
 
-  static std::vector<ModelToSplit> models_of(const std::vector<SplitJob>& jobs) {
-    std::vector<ModelToSplit> models;
+  // The graphs at the first sizes of their open dims, so that work and bytes are numbers; the lists are asked
+  // about the models as they are.
+  void size(const std::vector<SplitJob>& jobs) {
     for (const SplitJob& job : jobs) {
-      models.push_back({job.graph(), job.facts(), &job.time().basis.times, job.required()});
+      sized_.push_back(job.graph());
+      const auto sizes = open_sizes_of(job);
+      if (!sizes) continue;
+      sized_.back() = job.graph().with_shapes(shapes_at_first(job.model(), *sizes));
+      at_sizes_ += (at_sizes_.empty() ? "" : "; ") +
+                   (jobs.size() > 1 ? model_name(job.model()) + ": " : "") +
+                   first_sizes_text(*sizes);
+    }
+  }
+
+  std::vector<ModelToSplit> models_of(const std::vector<SplitJob>& jobs) const {
+    std::vector<ModelToSplit> models;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const SplitJob& job = jobs[i];
+      models.push_back({.graph = job.graph(),
+                        .facts = job.facts(),
+                        .times = &job.time().basis.times,
+                        .required = job.required(),
+                        .sized = &sized_[i]});
     }
     return models;
   }
@@ -174,8 +194,8 @@ class AdviseCommand : public Command {
     return advice;
   }
 
-  static Result<SettingsSweep> sweep_with_progress(const std::vector<SplitJob>& jobs,
-                                                   const SplitOptions& split, const Link& link) {
+  Result<SettingsSweep> sweep_with_progress(const std::vector<SplitJob>& jobs,
+                                            const SplitOptions& split, const Link& link) const {
     ProgressBar bar("");
     return sweep_settings(models_of(jobs), jobs.front().lists(), split, link, bar.observer());
   }
@@ -192,6 +212,8 @@ class AdviseCommand : public Command {
   std::string target_;
   std::vector<LoadedModel> models_;
   std::vector<CostSet> costs_;  // by model
+  std::vector<Graph> sized_;    // by model
+  std::string at_sizes_;
   PageFile page_;
 };
 

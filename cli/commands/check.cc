@@ -161,6 +161,8 @@ class CheckCommand : public Command {
         notes.push_back("it has " + escaped_in_quotes(key.first) + " with " +
                         escaped_in_quotes(key.second));
       }
+      notes.emplace_back(
+          "a result is found by its paths as they are typed: those of another folder are others");
       notes.emplace_back("--update-baseline writes one for the models and lists given");
     }
     is_whole_ = false;

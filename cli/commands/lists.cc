@@ -90,8 +90,10 @@ class ListsCommand : public Command {
 
   // Fails on errors, and, with --strict, on warnings.
   ExitCode lint() {
-    auto loaded = read_list(files_.front());
+    Diagnostics bad_types;
+    auto loaded = read_list(files_.front(), &bad_types);
     if (!loaded) return refuse(loaded.error());
+    print_diagnostics(bad_types);
     const std::vector<std::string> models(files_.begin() + 1, files_.end());
     const SupportList& list = loaded->list;
     RuleUse use(list);
@@ -108,7 +110,9 @@ class ListsCommand : public Command {
     write_stdout(given_.flag("--json") ? lint_json(lint) : lint_text(lint));
     const bool fails = lint.count(Severity::error) > 0 ||
                        (given_.flag("--strict") && lint.count(Severity::warning) > 0);
-    return fails ? ExitCode::check_failed : ExitCode::done;
+    return !bad_types.empty() ? ExitCode::bad_input
+           : fails            ? ExitCode::check_failed
+                              : ExitCode::done;
   }
 
   const Given& given_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -340,6 +341,114 @@ std::string expression_text(const Polynomial& polynomial, std::span<const std::s
     }
   }
   return text.empty() ? "0" : text;
+}
+
+namespace {
+
+int rank_of(char op) { return op == '+' || op == '-' ? 1 : op == '(' ? 0 : 2; }
+
+bool is_of_name(char c) {
+  return c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+std::optional<std::int64_t> applied(char op, std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (op == '+') return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+  if (op == '-') return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+  if (op == '*') return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+  if (b <= 0 || (op == ':' && a % b != 0)) return std::nullopt;
+  const std::int64_t rest = ((a % b) + b) % b;
+  return op == '%' ? rest : (a - rest) / b;
+}
+
+}  // namespace
+
+// Method: Dijkstra's shunting yard.
+std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
+  constexpr std::string_view kFloor = "floor(";
+  SizeExpression out;
+  std::vector<char> open;  // operators and brackets that wait for what follows them
+  const bool is_floored = text.find(kFloor) != text.npos;
+  const auto close = [&](int rank) {
+    for (; !open.empty() && open.back() != '(' && rank_of(open.back()) >= rank; open.pop_back()) {
+      out.items_.push_back({open.back()});
+    }
+  };
+  bool is_operand_next = true, has_operator = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == ' ') {
+      ++at;
+    } else if (is_operand_next && (c == '(' || text.substr(at).starts_with(kFloor))) {
+      open.push_back('(');
+      at += c == '(' ? 1 : kFloor.size();
+    } else if (is_operand_next && is_of_name(c)) {
+      const std::size_t begin = at;
+      while (at < text.size() && is_of_name(text[at])) ++at;
+      const std::string_view word = text.substr(begin, at - begin);
+      Item item{.op = 'n', .name = word};
+      if (c >= '0' && c <= '9') {
+        item.op = '1';
+        const auto read = std::from_chars(word.data(), word.data() + word.size(), item.number);
+        if (read.ec != std::errc() || read.ptr != word.data() + word.size()) return std::nullopt;
+      }
+      out.items_.push_back(item);
+      is_operand_next = false;
+    } else if (is_operand_next && c == '-') {
+      out.items_.push_back({.op = '1'});  // 0 - what follows
+      is_operand_next = false;
+    } else if (!is_operand_next && c == ')') {
+      close(1);
+      if (open.empty()) return std::nullopt;
+      open.pop_back();
+      ++at;
+    } else if (!is_operand_next && std::string_view("+-*/%").find(c) != std::string_view::npos) {
+      const bool is_whole = c == '/' && text.substr(at).starts_with("//");
+      const char op = c == '/' && !is_whole && !is_floored ? ':' : c;
+      close(rank_of(op));
+      open.push_back(op);
+      is_operand_next = has_operator = true;
+      at += is_whole ? 2 : 1;
+    } else {
+      return std::nullopt;
+    }
+  }
+  close(1);
+  if (is_operand_next || !has_operator || !open.empty()) return std::nullopt;
+  return out;
+}
+
+std::vector<std::string_view> SizeExpression::names() const {
+  std::vector<std::string_view> names;
+  for (const Item& item : items_) {
+    if (item.op == 'n') names.push_back(item.name);
+  }
+  return names;
+}
+
+std::optional<std::int64_t> SizeExpression::value(const SizeOf& size_of) const {
+  std::vector<std::int64_t> values;
+  for (const Item& item : items_) {
+    if (item.op == 'n' || item.op == '1') {
+      const auto size = item.op == '1' ? std::optional(item.number) : size_of(item.name);
+      if (!size) return std::nullopt;
+      values.push_back(*size);
+      continue;
+    }
+    const std::int64_t second = values.back();
+    values.pop_back();
+    const auto result = applied(item.op, values.back(), second);
+    if (!result) return std::nullopt;
+    values.back() = *result;
+  }
+  return values.front() >= 0 ? std::optional(values.front()) : std::nullopt;
+}
+
+std::optional<std::int64_t> named_size(std::string_view name,
+                                       const SizeExpression::SizeOf& size_of) {
+  if (const auto known = size_of(name)) return known;
+  const auto computed = SizeExpression::parse(name);
+  return computed ? computed->value(size_of) : std::nullopt;
 }
 
 // ---- link ----

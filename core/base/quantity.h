@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -91,6 +92,32 @@ bool agrees(const Polynomial& polynomial, std::span<const std::int64_t> at, doub
 // "1165568*N*H*W + 640*N"; "0" for no term. The factors are written so that they are read back exactly;
 // names other than plain words are in backquotes.
 std::string expression_text(const Polynomial& polynomial, std::span<const std::string> names);
+
+// A size that an exporter computed from named sizes, and wrote in place of a name: "s53 + s77",
+// "((s1 - 1)//2) + 1", "floor(height/2) + 1". A plain name or number is none, nor is what is not understood.
+class SizeExpression {
+ public:
+  using SizeOf = std::function<std::optional<std::int64_t>(std::string_view name)>;
+
+  // The text outlives what is returned. Linear.
+  static std::optional<SizeExpression> parse(std::string_view text);
+
+  std::vector<std::string_view> names() const;  // may repeat
+  // nullopt: a name is not known, or it is no size: negative, too large, or no whole number.
+  std::optional<std::int64_t> value(const SizeOf& size_of) const;
+
+ private:
+  struct Item {
+    char op;  // 'n': a name, '1': a number, '/': a whole quotient, ':': one that leaves no rest
+    std::string_view name = {};
+    std::int64_t number = 0;
+  };
+  std::vector<Item> items_;  // operators behind what they are of
+};
+
+// The size of a name; if that is not known, of the expression that it is.
+std::optional<std::int64_t> named_size(std::string_view name,
+                                       const SizeExpression::SizeOf& size_of);
 
 // ---- link ----
 //

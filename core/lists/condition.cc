@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -666,6 +667,68 @@ std::string dim_text(const Graph& graph, Dim dim, std::int64_t axis) {
   return text + " in dim " + text_of(axis);
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// "dim 1 of input 0" of "in[0].dim[1]"; a term that has no such words as it is.
+std::string term_words(std::string_view term) {
+  const std::string text(term);
+  const bool is_input = text.starts_with("in["), is_output = text.starts_with("out[");
+  if (text.starts_with("attr.") && text.find_first_of(" [()+-*/%", 5) == text.npos) {
+    return "attribute " + text.substr(5);
+  }
+  const std::size_t open = text.find('['), close = text.find("].");
+  if ((!is_input && !is_output) || close == text.npos) return text;
+  const std::string number = text.substr(open + 1, close - open - 1);
+  if (!is_number(number)) return text;
+  const std::string whose = " of " + std::string(is_input ? "input " : "output ") + number;
+  std::string property = text.substr(close + 2);
+  if (property == "elements") return "the number of elements" + whose;
+  if (property == "dim") return "the shape" + whose;
+  if (property == "rank" || property == "dtype") return "the " + property + whose;
+  if (property == "dim[-1]") return "the last dim" + whose;
+  if (!property.starts_with("dim[") || property.find(']') + 1 != property.size()) return text;
+  property = property.substr(4, property.size() - 5);
+  return is_number(property) ? "dim " + property + whose : text;
+}
+
+// Where the sign of a comparison is in its text: outside all brackets and texts.
+std::size_t place_of_sign(std::string_view text, const std::string& sign) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    is_quoted ^= c == '"';
+    if (is_quoted) continue;
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (depth == 0 && text.substr(at).starts_with(sign)) return at;
+  }
+  return text.npos;
+}
+
+// "attribute group is 32, wants dim 1 of input 0, which is 64"
+std::string failure_words(const RelationFailure& failure) {
+  if (failure.is_unknown) return term_words(failure.part) + " is unknown";
+  const std::string_view part = failure.part;
+  const std::size_t sign = failure.is_comparison ? place_of_sign(part, failure.sign) : part.npos;
+  if (sign == part.npos) return failure.part + " does not hold";
+  const std::string_view right = trimmed(part.substr(sign + failure.sign.size()));
+  const std::string value = text_of(failure.right);
+  const std::string_view wants = failure.sign == "!="   ? "anything but "
+                                 : failure.sign == "<"  ? "less than "
+                                 : failure.sign == "<=" ? "at most "
+                                 : failure.sign == ">"  ? "more than "
+                                 : failure.sign == ">=" ? "at least "
+                                                        : "";
+  const bool is_literal = right == value || right.starts_with('"');
+  return term_words(trimmed(part.substr(0, sign))) + " is " + text_of(failure.left) + ", wants " +
+         std::string(wants) +
+         (is_literal ? std::string(right) : term_words(right) + ", which is " + value);
+}
+
+// As the relation writes it, for programs: "32 == 64".
 std::string values_text(const RelationFailure& failure) {
   if (failure.is_comparison && !failure.is_unknown) {
     return text_of(failure.left) + " " + failure.sign + " " + text_of(failure.right);
@@ -698,14 +761,10 @@ std::string found_type_text(ValueType type, DType dtype) {
 
 std::string relation_failure_text(const Relation& relation, const std::string& why,
                                   const RelationFailure& failure) {
-  const std::string& whole = relation.text;
   const bool has_values = failure.is_unknown || failure.is_comparison;
-  if (!why.empty()) return why + (has_values ? ": " + values_text(failure) : "");
-  if (failure.is_unknown) {
-    const std::string unknown = values_text(failure);
-    return failure.part == whole ? unknown : whole + " cannot be decided: " + unknown;
-  }
-  return failure.part + ": " + (has_values ? values_text(failure) : "false");
+  if (!why.empty()) return why + (has_values ? ": " + failure_words(failure) : "");
+  const bool is_part_of_it = failure.is_unknown && failure.part != relation.text;
+  return (is_part_of_it ? relation.text + " cannot be decided: " : "") + failure_words(failure);
 }
 
 // ---- condition check ----

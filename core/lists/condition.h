@@ -467,9 +467,9 @@ RelationFailure relation_failure(const Relation& relation, const Graph& graph, N
 RelationFailure relation_failure(const Relation& relation, const Graph& graph,
                                  std::span<const NodeId> nodes, const OpFacts& facts);
 
-// `attr.group == in[0].dim[1]: 32 == 64` for a relation that does not hold; `attr.group ==
-// in[0].dim[1] cannot be decided: in[0].dim[1] is unknown` for one that cannot be decided. A relation that
-// the list has words for is said in these: `Batch must be 1: 2 == 1`.
+// `attribute group is 32, wants dim 1 of input 0, which is 64` for a relation that does not hold; `attr.group ==
+// in[0].dim[1] cannot be decided: dim 1 of input 0 is unknown` for one that cannot be decided. A relation that
+// the list has words for is said in these, too: `Batch must be 1: dim 0 of input 0 is 2, wants 1`.
 std::string relation_failure_text(const Relation& relation, const std::string& why,
                                   const RelationFailure& failure);
 

@@ -323,6 +323,15 @@ std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule
   return parts;
 }
 
+bool fails_on_opset_alone(const Graph& graph, NodeId node, std::span<const SupportList> lists,
+                          const Reason& reason, const OpFacts& facts) {
+  if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) return false;
+  std::vector<FailedCondition> failed;
+  find_failed_conditions(graph, node, lists[reason.list].allow[reason.rule], facts, failed);
+  return failed.size() == 1 && failed.front().what == FailedCondition::What::opset &&
+         opset_of(graph, node, facts).has_value();
+}
+
 std::optional<std::int64_t> newer_opset_of(const std::vector<FailedPart>& failed) {
   return failed.size() == 1 ? failed.front().newer_opset : std::nullopt;
 }

@@ -493,6 +493,11 @@ bool names_op(const Rule& rule, std::string_view domain, std::string_view op);
 void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,
                             std::vector<FailedCondition>& failed);
 
+// True when the nearest rule refuses the node for the model's opset, and for nothing else: what the list says of
+// other opsets says nothing of this one.
+bool fails_on_opset_alone(const Graph& graph, NodeId node, std::span<const SupportList> lists,
+                          const Reason& reason, const OpFacts& facts);
+
 // Whether the rule is for nodes of that name; a rule without a name is for all.
 bool names_node(const Rule& rule, std::string_view node_name);
 

@@ -790,6 +790,26 @@ std::vector<SizeLimit> limits_said(std::string_view message, const PieceSizes& s
 
 namespace {
 
+// The limits that the message states of the piece. Some compilers do not count constants that nodes compute: where the
+// message has no size of the piece, it may have that without them.
+std::vector<SizeLimit> limits_said_of(const Graph& graph, std::span<const NodeId> nodes,
+                                      std::string_view message) {
+  PieceSizes sizes = sizes_of(graph, nodes);
+  std::vector<SizeLimit> said = limits_said(message, sizes);
+  if (!said.empty()) return said;
+  std::unordered_set<ValueId> read;
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) {
+      const bool is_computed =
+          graph.is_parameter(operand.value) && graph.value(operand.value).producer != kNone<NodeId>;
+      if (!is_computed || !read.insert(operand.value).second) continue;
+      sizes[static_cast<std::size_t>(SizeOf::parameter_bytes)] -=
+          value_bytes(graph, operand.value).value_or(0);
+    }
+  }
+  return limits_said(message, sizes);
+}
+
 // Runs of the compiler. One that passes, or fails for the same reason, removes one of eight explanations or
 // more (seven sizes, items that fail together). Ten halvings leave a thousandth of a range. Not measured.
 constexpr std::size_t kMostExperiments = 14;
@@ -814,7 +834,7 @@ class SizeSearch {
       note(sizes(piece), true);
     note(sizes(failing_), false);
     message_ = questions_.ask(failing_, region_.remedies).answer.message;
-    const auto said = limits_said(message_, sizes(failing_));
+    const auto said = limits_said_of(graph_, nodes_of(order_, failing_), message_);
     constexpr std::size_t kLeastItems = 4;  // what is asked about fewer tells nothing
     if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
     collect();
@@ -1420,8 +1440,7 @@ class Search {
       return questions_.ask({one}, region.remedies).passes();
     };
     const ItemSet all = all_items(order_);
-    for (const SizeLimit& limit :
-         limits_said(failure.answer.message, sizes_of(graph_, finding.nodes))) {
+    for (const SizeLimit& limit : limits_said_of(graph_, finding.nodes, failure.answer.message)) {
       std::optional<std::uint32_t> within, beyond;
       std::pair<bool, std::uint64_t> best;  // of the same op rather than of another
       for (const std::uint32_t other : all) {

@@ -346,7 +346,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const AdvisedTarge
   input.targets = targets;
   auto split = split_graph(input, options);
   if (!split) return std::move(split).error();
-  const Preview preview = preview_split(model.graph, split->partition, split->boundaries,
+  const Preview preview = preview_split(model.measured(), split->partition, split->boundaries,
                                         targets.front().link, targets);
   Outcome outcome = outcome_of(model, *split, preview, options, options.machine);
   NodeSet& supported = split->targets[advised.which].support.supported;
@@ -744,7 +744,7 @@ class Adviser {
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       const Graph& graph = models_[i].graph;
-      const PerNode<NodeCost> costs = node_costs(graph);
+      const PerNode<NodeCost> costs = node_costs(models_[i].measured());
       for (const NodeId node : graph.nodes()) {
         if (state_.supported[i].contains(node)) continue;
         const std::pair<std::string, std::string> key(plain_domain(graph.domain(node)),

@@ -792,7 +792,8 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
                                    const SplitOptions& options, const Link& link) {
   auto split = split_graph(split_input_of(model, lists, link), options);
   if (!split) return std::move(split).error();
-  const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
+  const Preview preview =
+      preview_split(model.measured(), split->partition, split->boundaries, link);
   SplitOutcome out{outcome_of(model, *split, preview, options, machine_of(options, link)),
                    std::move(split->support.supported)};
   const Subgraphs& found = split->found.subgraphs;
@@ -925,6 +926,7 @@ class WorthJudge {
     for (const WorthCriterion& criterion : verdict_.criteria) {
       verdict_.answer = std::max(verdict_.answer, criterion.answer);
     }
+    if (verdict_.answer == Worth::no) count_other_opset();
     if (verdict_.answer != Worth::yes && acc_parts_ > 1) find_blamed();
     return std::move(verdict_);
   }
@@ -988,6 +990,21 @@ class WorthJudge {
     const double intensity = work_.acc / work_.bytes;
     add(WorthCriterion::Kind::intensity, intensity, kFlopsPerByte, kFewFlopsPerByte,
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
+  }
+
+  // A list without rules for the opset says nothing of its nodes. That is the reason where it has half of the CPU's.
+  void count_other_opset() {
+    std::size_t on_cpu = 0, refused = 0;
+    for (const NodeId node : graph_.nodes()) {
+      if (split_.partition.is_acc(split_.partition.part_of[node])) continue;
+      ++on_cpu;
+      const Reason& reason = split_.reasons[node];
+      if (reason.list >= of_.lists.size()) continue;
+      refused += fails_on_opset_alone(graph_, node, of_.lists, reason, of_.facts) ? 1 : 0;
+    }
+    if (refused == 0 || 2 * refused < on_cpu) return;
+    verdict_.other_opset = refused;
+    verdict_.answer = Worth::maybe;
   }
 
   // The one op that keeps a CPU partition off the accelerator, and the first node that lacks it: every node that the

@@ -329,6 +329,10 @@ struct ModelToSplit {
   const TargetTimes* times = nullptr;  // null: by the machine's rates
   const NodeSet* required = nullptr;   // as in SplitInput
   FoundPlacements* found = nullptr;    // as in SplitInput
+  // The graph with sizes in place of open dims, for bytes and FLOPs; null: none is open, or no sizes are known.
+  const Graph* sized = nullptr;
+
+  const Graph& measured() const { return sized != nullptr ? *sized : graph; }
 };
 
 // The numbers of splits, summed over the models.
@@ -519,6 +523,9 @@ struct WorthVerdict {
   bool is_at_least = false;  // some FLOPs of the accelerator are not known
   double call_work = 0;      // what a CPU computes in the time of one call of the accelerator
   std::vector<WorthCriterion> criteria;  // at least one
+  // Nodes that the lists refuse for the model's opset alone, where these are half of the CPU's and the criteria say
+  // no. Whether the device takes them was not measured, so the answer is a maybe; else 0.
+  std::size_t other_opset = 0;
   // The op that alone keeps most of the CPU partitions from joining the accelerator partitions around
   // them, as op_text() has it, and how many partitions; "" if there is none. Of a node that a runtime replaces
   // by its body it is the op in there.

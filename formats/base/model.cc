@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/quantity.h"
 #include "core/base/words.h"
 
 namespace cleave {
@@ -62,10 +63,12 @@ ShapeBinder::ShapeBinder(const ShapeBindings& bindings) : bindings_(bindings) {}
 std::optional<std::int64_t> ShapeBinder::size_of(std::string_view symbol) {
   if (bindings_.dims.empty()) return std::nullopt;
   if (!symbols_.contains(symbol)) symbols_.emplace(symbol);
-  const auto bound = std::find_if(bindings_.dims.begin(), bindings_.dims.end(),
-                                  [&](const auto& dim) { return dim.first == symbol; });
-  if (bound == bindings_.dims.end() || bound->second < 0) return std::nullopt;
-  return bound->second;
+  return named_size(symbol, [&](std::string_view name) -> std::optional<std::int64_t> {
+    const auto bound = std::find_if(bindings_.dims.begin(), bindings_.dims.end(),
+                                    [&](const auto& dim) { return dim.first == name; });
+    if (bound == bindings_.dims.end() || bound->second < 0) return std::nullopt;
+    return bound->second;
+  });
 }
 
 const std::vector<std::int64_t>* ShapeBinder::shape_of(std::string_view input) {

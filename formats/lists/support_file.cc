@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -590,6 +591,8 @@ void set_domain(std::string_view domain, std::size_t at, TextFaults& faults, Rul
   rule.domain = domain;
 }
 
+constexpr std::string_view kNoDtype = " is not a dtype";
+
 Status<std::string> add_type(TypeSet& types, std::string_view name) {
   if (const auto dtype = parse_dtype(name)) {
     types.add(*dtype);
@@ -601,13 +604,14 @@ Status<std::string> add_type(TypeSet& types, std::string_view name) {
     return Done{};
   }
   const std::string meant = meant_type(name);
-  return escaped_in_quotes(name) + " is not a dtype" +
+  return escaped_in_quotes(name) + std::string(kNoDtype) +
          (meant.empty() ? ": the names are float32, float16, int8, ..., and tuple, scalar, ... for "
                           "non-tensors"
                         : ": did you mean " + escaped_in_quotes(meant) + "?");
 }
 
-Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes) {
+Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes,
+                                    Diagnostics* bad_types) {
   std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
@@ -637,19 +641,26 @@ Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view by
       read_support_text(text, loaded.list, faults);
       break;
   }
-  if (!faults.errors().empty()) return std::move(faults.errors());
+  const bool are_of_types = std::ranges::all_of(faults.errors(), [](const Diagnostic& fault) {
+    return fault.message.find(kNoDtype) != std::string::npos;
+  });
+  if (bad_types != nullptr && are_of_types) {
+    *bad_types = std::move(faults.errors());
+  } else if (!faults.errors().empty()) {
+    return std::move(faults.errors());
+  }
   loaded.warnings = std::move(faults.warnings());
   return loaded;
 }
 
-Loaded<LoadedSupport> read_support_file(const std::string& path) {
+Loaded<LoadedSupport> read_support_file(const std::string& path, Diagnostics* bad_types) {
   auto source = open_side_file(path);
   if (!source) return std::move(source).error();
   if (source->size() > kMostBytes) {
     return Diagnostics{diagnostic_of(
         source->path(), "is larger than 64 MiB, the most that is read as a support list")};
   }
-  return parse_support(source->path(), source->bytes());
+  return parse_support(source->path(), source->bytes(), bad_types);
 }
 
 // ---- known lists ----
@@ -669,19 +680,31 @@ std::string known_list_name(const std::string& path) {
   return std::filesystem::path(path).stem().string();
 }
 
-Loaded<LoadedSupport> read_list(const std::string& name) {
+Loaded<LoadedSupport> read_list(const std::string& name, Diagnostics* bad_types) {
   std::error_code error;
   const bool is_path = name == "-" || name.find_first_of("/.") != name.npos;
-  if (is_path || std::filesystem::exists(name, error)) return read_support_file(name);
+  if (is_path || std::filesystem::exists(name, error)) return read_support_file(name, bad_types);
   const std::vector<std::string> paths = known_lists();
   std::vector<std::string> names;
   for (const std::string& path : paths) {
     names.push_back(known_list_name(path));
-    if (names.back() == name) return read_support_file(path);
+    if (names.back() == name) return read_support_file(path, bad_types);
   }
   Diagnostic fault = diagnostic_of(name, "is neither a file nor a list that is known by name");
+  // "qnn" is the beginning of "qnn_npu", and "ethos_u" of two.
+  const auto plain = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == '_' || c == '-'; });
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text;
+  };
+  std::vector<std::string> meant;
+  for (const std::string& known : names) {
+    if (name.size() > 1 && plain(known).starts_with(plain(name)))
+      meant.push_back(escaped_in_quotes(known));
+  }
   const std::string nearest = nearest_name(name, {names.begin(), names.end()});
-  if (!nearest.empty()) fault.notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
+  if (meant.empty() && !nearest.empty()) meant.push_back(escaped_in_quotes(nearest));
+  if (!meant.empty()) fault.notes.push_back("did you mean " + joined(meant, " or ") + "?");
   const auto text = [](const std::string& known) { return escaped(known); };
   fault.notes.push_back(names.empty()
                             ? "no list is known by name: set CLEAVE_LISTS to a folder of lists"

@@ -115,10 +115,12 @@ struct LoadedSupport {
   std::vector<Diagnostic> warnings;
 };
 
-// Reads one list. On error: every fault with its line and column, at most 20.
-Loaded<LoadedSupport> read_support_file(const std::string& path);
+// Reads one list. On error: every fault with its line and column, at most 20. `bad_types`, for lint: gets the
+// faults where all are types that there are not, and the list is read, with any type in their place.
+Loaded<LoadedSupport> read_support_file(const std::string& path, Diagnostics* bad_types = nullptr);
 // Parses a text as if read from `path`.
-Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes);
+Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes,
+                                    Diagnostics* bad_types = nullptr);
 
 // ---- known lists ----
 //
@@ -132,8 +134,8 @@ std::vector<std::string> known_lists();
 std::string known_list_name(const std::string& path);
 
 // Reads the file of that name, or the known list if there is no such file. The error names a known
-// list that is spelt nearly so.
-Loaded<LoadedSupport> read_list(const std::string& name);
+// list that is spelt nearly so, or begins so.
+Loaded<LoadedSupport> read_list(const std::string& name, Diagnostics* bad_types = nullptr);
 
 // ---- list target ----
 //

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/quantity.h"
 #include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
@@ -538,20 +539,45 @@ std::vector<ValueId> open_inputs(const Graph& graph) {
   return open;
 }
 
+std::set<std::string_view> computed_dims(const Graph& graph) {
+  std::set<std::string_view> names, computed;
+  for (const ValueId input : graph.inputs()) {
+    if (!graph.has_rank(input)) continue;
+    for (const Dim dim : graph.shape(input)) {
+      if (dim.is_symbol()) names.insert(graph.text(dim.name()));
+    }
+  }
+  for (const std::string_view name : names) {
+    const auto expression = SizeExpression::parse(name);
+    if (!expression) continue;
+    const auto of = expression->names();
+    const auto is_given = [&](std::string_view one) { return names.contains(one); };
+    if (std::ranges::any_of(of, is_given)) computed.insert(name);
+  }
+  return computed;
+}
+
 ShapeBindings sizes_of_inputs(const Graph& graph,
                               const std::function<std::optional<Sizes>(ValueId)>& shape_of) {
   ShapeBindings sizes;
+  const std::set<std::string_view> computed = computed_dims(graph);
   for (const ValueId input : open_inputs(graph)) {
-    const auto known = shape_of(input);
+    auto known = shape_of(input);
     if (!known) continue;
+    const Shape shape = graph.shape(input);
     if (!graph.has_rank(input) || has_unnamed_dim(graph, input)) {
+      for (std::size_t axis = 0; axis < shape.size() && axis < known->size(); ++axis) {
+        const bool follows =
+            shape[axis].is_symbol() && computed.contains(graph.text(shape[axis].name()));
+        if (follows) (*known)[axis] = -1;
+      }
       sizes.inputs.emplace_back(graph.value(input).name, *known);
       continue;
     }
-    const Shape shape = graph.shape(input);
     for (std::size_t axis = 0; axis < shape.size() && axis < known->size(); ++axis) {
       if (!shape[axis].is_symbol()) continue;
       const std::string_view name = graph.text(shape[axis].name());
+      if (computed.contains(name)) continue;
       const auto is_same = [name](const auto& dim) { return dim.first == name; };
       if (std::none_of(sizes.dims.begin(), sizes.dims.end(), is_same)) {
         sizes.dims.emplace_back(name, (*known)[axis]);

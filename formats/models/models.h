@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,9 +92,13 @@ bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes);
 // The model's inputs that are open, in order.
 std::vector<ValueId> open_inputs(const Graph& graph);
 
+// The names of open dims of inputs that the file computes from names of others: "s53 + s77" beside "s53". Their
+// sizes follow, and none is assumed.
+std::set<std::string_view> computed_dims(const Graph& graph);
+
 // The sizes of all open inputs when these have the shapes that `shape_of` knows: a symbol is bound
-// by its name, and an input with a dim that has no name by its whole shape. An input of which no
-// shape is known is left out.
+// by its name, and an input with a dim that has no name by its whole shape, without
+// computed_dims(). An input of which no shape is known is left out.
 ShapeBindings sizes_of_inputs(const Graph& graph,
                               const std::function<std::optional<Sizes>(ValueId)>& shape_of);
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/quantity.h"
 #include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "formats/base/faults.h"
@@ -237,9 +238,13 @@ Loaded<OnnxBoundShapes> OnnxBoundShapes::make(const std::string& file, const Onn
 
 OnnxType OnnxBoundShapes::bound(OnnxType type) const {
   if (dims_.empty()) return type;
+  const auto size_of = [&](std::string_view name) -> std::optional<std::int64_t> {
+    const auto found = dims_.find(name);
+    return found == dims_.end() ? std::nullopt : std::optional(found->second);
+  };
   for (OnnxDim& dim : type.dims) {
-    const auto found = dims_.find(dim.name);
-    if (!dim.name.empty() && found != dims_.end()) dim = {.size = found->second, .name = {}};
+    if (dim.name.empty()) continue;
+    if (const auto size = named_size(dim.name, size_of)) dim = {.size = *size, .name = {}};
   }
   return type;
 }

@@ -19,6 +19,7 @@
 
 #include <protozero/exception.hpp>
 
+#include "core/base/quantity.h"
 #include "formats/base/faults.h"
 #include "formats/base/files.h"
 #include "formats/onnx/index/index.h"
@@ -64,10 +65,13 @@ std::optional<std::string> sized_dim(std::string_view dim, const OnnxDimSizes& s
       field.skip();
       continue;
     }
-    const auto size = sizes.find(field.text());
-    if (size == sizes.end()) continue;
+    const auto size = named_size(field.text(), [&](std::string_view name) {
+      const auto found = sizes.find(name);
+      return found == sizes.end() ? std::nullopt : std::optional(found->second);
+    });
+    if (!size) continue;
     made.emplace();
-    put_number(*made, dim_field::kValue, size->second);
+    put_number(*made, dim_field::kValue, *size);
   }
   return made;
 }

@@ -231,6 +231,10 @@ const Fields<AdviceReport> kAdviceFields = {
      {"link", [](auto& report) { return report.link; }, kLinkFields},
      {"goal", [](auto& report) { return goal_name(report.options.goal); },
       words(all_of<kGoalNames>)},
+     {"at_sizes", the<&AdviceReport::at_sizes>,
+      "Sizes in place of open dims, at which bytes and FLOPs are counted; absent: none is open, or "
+      "none is known to fit.",
+      kLeftOut},
      {"now", [](auto& report) { return report.advice.now; }, kOutcomeFields},
      {"each", [](auto& report) { return remedies(report, report.advice.each); },
       "Every gap of the lists that was tried, each closed alone, the best first; before them what "
@@ -726,13 +730,26 @@ class AdviceText {
 
   void write_trials() {
     if (report_.trials == nullptr || report_.trials->trials.empty()) return;
+    // Those that leave all as it is are named in a line.
+    const std::vector<std::string> now = outcome_row({}, report_.trials->now);
+    std::vector<std::string> idle;
     Table table = outcome_table({"one option more"}, {""});
     for (const OptionTrial& trial : report_.trials->trials) {
+      const bool is_as_fast = trial.then.latency() == report_.trials->now.latency();
+      if (is_as_fast && outcome_row({}, trial.then) == now) {
+        idle.push_back(option_text(trial));
+        continue;
+      }
       const bool is_best = &trial == report_.trials->best();
       table.add(outcome_row({"  " + option_text(trial)}, trial.then, {is_best ? "<- best" : ""}),
                 trial.then);
     }
-    show(table.made());
+    const bool are_all_idle = idle.size() == report_.trials->trials.size();
+    if (!are_all_idle) show(table.made());
+    if (idle.empty()) return;
+    if (are_all_idle) page_.blank();
+    page_.line((are_all_idle ? "one option more changes nothing here: " : "change nothing here: ") +
+               joined(idle));
   }
 
   void write_last_notes() {
@@ -740,6 +757,10 @@ class AdviceText {
     if (report_.models.size() > 1) {
       page_.line(
           "Numbers are sums over the models; QPS is the rate at which all of them run once.");
+    }
+    if (!report_.at_sizes.empty()) {
+      page_.line("Sizes are open: work, bytes and QPS are at " + report_.at_sizes +
+                 " (--dim gives others).");
     }
     page_.line(
         "Every row is a split made with it. --json has each remedy as a rule for a support list.");

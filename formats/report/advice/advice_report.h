@@ -21,6 +21,8 @@ struct AdviceReport {
   const Advice& advice;
   const SettingsSweep& sweep;            // of several targets empty
   const OptionTrials* trials = nullptr;  // null: none was tried
+  std::string at_sizes =
+      {};  // of open dims, at which bytes and FLOPs are counted: "N=1"; "": none is open
 
   // The one of several targets that it is for, whose lists `lists` are; "": there is one.
   std::string target() const {

@@ -502,6 +502,10 @@ const Fields<CheckRun> kRunFields = {
      {"settings_changed", the<&CheckRun::settings>},
      {"state", the<&CheckRun::state>, "What one step of the model hands to the next, in words.",
       kLeftOut},
+     {"other_opset", [](auto& run) { return when(run.other_opset > 0, run.other_opset); },
+      "Nodes that the list refuses for the model's opset alone: whether the device takes them was "
+      "not measured.",
+      kLeftOut},
      {"removed_nodes", the<&CheckRun::removed>,
       "Nodes of the baseline that the model no longer has."}}};
 
@@ -895,6 +899,18 @@ std::string check_page(const Check& check) {
 
 namespace {
 
+// The end of a path, which tells it from others: ".../models/a.onnx", "...v4_det_infer.onnx".
+std::string path_end(const std::string& path, std::size_t columns) {
+  const std::string shown = escaped(path);
+  if (text_columns(shown) <= columns) return shown;
+  std::size_t at = shown.find('/', shown.size() - std::min(shown.size(), columns - 4));
+  if (at == shown.npos) {
+    const auto is_inside = [&] { return (static_cast<unsigned char>(shown[at]) & 0xC0U) == 0x80U; };
+    for (at = 1; is_inside() || text_columns(shown.substr(at)) > columns - 3;) ++at;
+  }
+  return "..." + shown.substr(at);
+}
+
 std::string indented(std::string_view text, std::size_t columns) {
   std::string result;
   while (!text.empty()) {
@@ -921,6 +937,14 @@ std::string gates_text(const CheckRun& run) {
   return text;
 }
 
+// What a list says nothing of: its rules are for other opsets.
+std::string other_opset_text(const CheckRun& run) {
+  if (run.other_opset == 0) return {};
+  return path_end(run.list, 24) + " refuses " + counted(run.other_opset, "node") +
+         " for the opset alone, " + run.opsets +
+         ", which was not measured: cleave explain says which it takes";
+}
+
 // A latency that rose, where no gate holds it; else "".
 std::string risen_latency_text(const CheckRun& run) {
   const bool is_held = std::any_of(
@@ -940,6 +964,10 @@ std::string run_text(const CheckRun& run) {
   std::string text = as_line(run_title(run));
   if (!run.gates.empty()) text += gates_text(run);
   if (!run.state.empty()) text += as_line("state: " + run.state, 2);
+  if (run.other_opset > 0) text += as_line(other_opset_text(run), 2);
+  if (!run.passed() && !run.open_sizes.empty()) {
+    text += as_line("sizes are open, so conditions on shapes may fail: give " + run.open_sizes, 2);
+  }
   text += risen_latency_text(run);
   const bool has_moves =
       !run.regressions.empty() || !run.improvements.empty() || !run.moved.empty();
@@ -953,18 +981,6 @@ std::string run_text(const CheckRun& run) {
     text += "\n  " + counted(run.removed, "node") + " of the baseline no longer there\n";
   }
   return text;
-}
-
-// The end of a path, which tells it from others: ".../models/a.onnx", "...v4_det_infer.onnx".
-std::string path_end(const std::string& path, std::size_t columns) {
-  const std::string shown = escaped(path);
-  if (text_columns(shown) <= columns) return shown;
-  std::size_t at = shown.find('/', shown.size() - std::min(shown.size(), columns - 4));
-  if (at == shown.npos) {
-    const auto is_inside = [&] { return (static_cast<unsigned char>(shown[at]) & 0xC0U) == 0x80U; };
-    for (at = 1; is_inside() || text_columns(shown.substr(at)) > columns - 3;) ++at;
-  }
-  return "..." + shown.substr(at);
 }
 
 // Those that fail first; the others in the order given.
@@ -1023,6 +1039,15 @@ std::string open_text(const std::map<std::string, std::string>& open) {
   return text + list.rest("  ... and # more model\n", "  ... and # more models\n");
 }
 
+// What the carets of a table stand for.
+std::string other_opsets_text(const std::vector<std::string>& others) {
+  if (others.empty()) return {};
+  constexpr std::size_t kMost = 5;
+  const auto line = [](const std::string& text) { return as_line(text, 2); };
+  return "\n^ not measured, so no refusal by the device\n" +
+         capped_list(others, kMost, line, "  ... and # more\n", "");
+}
+
 }  // namespace
 
 std::string check_table(const Check& check) {
@@ -1046,6 +1071,7 @@ std::string check_table(const Check& check) {
     return aligns;
   }());
   std::map<std::string, std::string> open;  // by model: the options that state its sizes
+  std::vector<std::string> others;          // what lists say nothing of
   for (const std::string& model : models) {
     std::vector<std::string> row = {path_end(model, 48)};
     for (const std::string& list : lists) {
@@ -1055,10 +1081,15 @@ std::string check_table(const Check& check) {
         row.back() += " *";
         open.emplace(model, found->second->open_sizes);
       }
+      if (found != runs.end() && found->second->other_opset > 0) {
+        row.back() += " ^";
+        others.push_back(path_end(model, 48) + ": " + other_opset_text(*found->second));
+      }
     }
     table.add_row(std::move(row));
   }
-  return table.text() + open_text(open) + (check.errors.empty() ? "" : '\n' + errors_text(check));
+  return table.text() + open_text(open) + other_opsets_text(others) +
+         (check.errors.empty() ? "" : '\n' + errors_text(check));
 }
 
 std::string check_text(const Check& check) {

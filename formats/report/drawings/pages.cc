@@ -214,19 +214,21 @@ namespace {
 
 constexpr std::size_t kFewBoxes = 24;  // in a view, after Graphviz failed on a larger one
 
-// What is drawn of a model: the larger it is, the less, so that Graphviz's time stays small beside all
-// other work. Up to 50,000 nodes 400 views with edges that span 4,000 ranks; of a million 20 and 200.
+// Above this many nodes the page draws the model as a whole, in groups, opens none of them, and lists few nodes:
+// Graphviz takes some 10 ms for a view, so that hundreds of views take a hundred times as long as all other work, and
+// what there is to say of 30,000 nodes takes three times as long.
+constexpr std::size_t kMostInDetail = 10'000;
+constexpr std::size_t kMostListed = 5'000;  // of the nodes of such a model
+
 struct Detail {
-  std::size_t views, ranks;
+  std::size_t views = ViewOptions{}.most_views;
+  std::size_t ranks = DotGraph::kMostRanksSpanned;  // that edges of a view span
 };
 
+bool is_in_detail(const Graph& graph) { return graph.node_count() <= kMostInDetail; }
+
 Detail detail_of(const Graph& graph) {
-  constexpr std::size_t kNodes = 50'000;
-  constexpr Detail kLeast = {20, 200},
-                   kMost = {ViewOptions{}.most_views, DotGraph::kMostRanksSpanned};
-  const std::size_t nodes = std::max(graph.node_count(), kNodes);
-  return {std::max(kMost.views * kNodes / nodes, kLeast.views),
-          std::max(kMost.ranks * kNodes / nodes, kLeast.ranks)};
+  return is_in_detail(graph) ? Detail{} : Detail{.views = 1, .ranks = 200};
 }
 
 // An image in place of a missing drawing.
@@ -239,8 +241,8 @@ std::string placeholder(const std::string& why) {
 
 struct DrawnViews {
   Views views;
-  std::vector<std::string> svgs;  // by view
-  std::vector<std::string> notes;
+  std::vector<std::string> svgs;          // by view
+  std::vector<std::string> notes;         // of what could not be drawn
   std::vector<std::string> thinned = {};  // names of views without their longest edges
 };
 
@@ -316,10 +318,28 @@ DrawnViews draw_views(const Report& report, const LayoutLimits& limits, const Pr
 
 }  // namespace
 
+namespace {
+
+// The report with what a page says of its drawings. That a large model is drawn in groups is no fault, of which
+// the program would warn.
+Report with_notes_of(const Report& report, const DrawnViews& drawings) {
+  Report out = report;
+  if (!is_in_detail(report.graph)) {
+    out.notes.push_back(
+        "the page draws the model in groups, which do not open, and lists " +
+        count_text(kMostListed) + " nodes, those on the CPU first, as it has more than " +
+        count_text(kMostInDetail) +
+        " nodes: cleave draw --what PARTITION draws one partition, --json has every node");
+  }
+  out.notes.insert(out.notes.end(), drawings.notes.begin(), drawings.notes.end());
+  return out;
+}
+
+}  // namespace
+
 HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   DrawnViews drawings = draw_views(report, limits, progress);
-  Report with_notes = report;
-  with_notes.notes.insert(with_notes.notes.end(), drawings.notes.begin(), drawings.notes.end());
+  const Report with_notes = with_notes_of(report, drawings);
   return {.text = html_page({.title = model_name(report.model),
                              .text = report_text(with_notes),
                              .main = kSplitMain,
@@ -330,13 +350,12 @@ HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Pro
 
 HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   DrawnViews drawings = draw_views(report, limits, progress);
-  return {.text = html_data(report, drawings.views, drawings.svgs),
+  return {.text = html_data(with_notes_of(report, drawings), drawings.views, drawings.svgs),
           .notes = std::move(drawings.notes)};
 }
 
 namespace {
 
-constexpr std::size_t kMostNodes = 50'000;
 constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause, or in the bodies of a node
 constexpr std::size_t kMostAttributes = 40;
 
@@ -447,11 +466,18 @@ class DataWriter {
         views_(views),
         svgs_(svgs),
         reasons_(reason_context(report)),
-        has_time_(report.time != nullptr && has_times(*report.time)) {
-    for (const NodeId node : graph_.nodes()) {
-      const bool is_drawn = !svgs[index(views.view_of[node])].empty();
-      if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);
+        has_time_(report.time != nullptr && has_times(*report.time)),
+        most_(is_in_detail(graph_) ? kMostInDetail : kMostListed) {
+    // Those in a drawing and those on the CPU come first.
+    for (const bool is_first : {true, false}) {
+      for (const NodeId node : graph_.nodes()) {
+        const bool is_drawn = !svgs[index(views.view_of[node])].empty();
+        if ((is_drawn || !is_acc(node)) == is_first && listed_.size() < most_) {
+          listed_.push_back(node);
+        }
+      }
     }
+    std::sort(listed_.begin(), listed_.end());
     is_in_groups_ = views.views.size() > 1;
     if (is_in_groups_) list_neighbours();
   }
@@ -459,8 +485,7 @@ class DataWriter {
   std::string write() {
     json_.begin_object();
     json_.flag("has_link", !preview_.link.is_assumed);
-    json_.text("rate_heading",
-               report_.targets.empty() ? rate_heading(preview_.link) : std::string("QPS"));
+    json_.text("rate_heading", rate_heading(report_));
     write_coverage();
     write_time();
     write_parts();
@@ -485,7 +510,7 @@ class DataWriter {
     for (const NodeId node : listed_) known.insert(node);
     const std::size_t first_ones = listed_.size();
     const auto add = [&](NodeId node) {
-      if (!graph_.nodes().contains(node) || listed_.size() >= kMostNodes) return;
+      if (!graph_.nodes().contains(node) || listed_.size() >= most_) return;
       if (known.insert(node)) listed_.push_back(node);
     };
     for (std::size_t i = 0; i < first_ones; ++i) {
@@ -789,7 +814,8 @@ class DataWriter {
   const Views& views_;
   const std::vector<std::string>& svgs_;
   ReasonContext reasons_;
-  const bool has_time_;  // asking looks at all nodes
+  const bool has_time_;     // asking looks at all nodes
+  const std::size_t most_;  // nodes that are listed
   std::vector<NodeId> listed_;
   bool is_in_groups_ = false;
   JsonText json_;

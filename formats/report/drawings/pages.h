@@ -127,7 +127,8 @@ struct HtmlPage {
 // A large model is drawn as a tree of views (core/measures/measures.h), laid out by Graphviz; the page
 // says what is not drawn. If Graphviz fails on the whole model, its nodes are grouped by partition;
 // if it fails again, that drawing is left out. Text from the model is data of the page, never
-// markup. Takes as long as Graphviz, within the limits: about 20 ms per view.
+// markup. Takes as long as Graphviz, within the limits: about 20 ms per view. Of more than 10,000 nodes only the
+// view of the whole is drawn, and the page says so.
 HtmlPage html_report(const Report& report, const LayoutLimits& limits = {},
                      const Progress& progress = {});
 
@@ -150,8 +151,8 @@ HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Prog
 //  "notes":    [text...]}
 //
 // Numbers with a unit are pairs [number or null, text]. A node's reason is [code, text], or null on
-// the accelerator. Nodes are those in a drawing and those on the CPU, at most 50,000, in model
-// order; `svgs` are the drawings of the views, empty for a view that is not opened.
+// the accelerator. Nodes are all; of more than 10,000 at most 5,000, first those in a drawing and on the CPU,
+// in model order; `svgs` are the drawings of the views, empty for a view that is not opened.
 std::string html_data(const Report& report, const Views& views,
                       const std::vector<std::string>& svgs);
 

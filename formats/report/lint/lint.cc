@@ -679,8 +679,11 @@ Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest
 }
 
 std::string lint_text(const Lint& lint) {
+  constexpr std::size_t kMostOfAKind = 5;  // of notes
   std::string text;
+  std::map<LintKind, std::size_t> notes;
   for (const LintFinding& finding : lint.findings) {
+    if (finding.severity == Severity::note && ++notes[finding.kind] > kMostOfAKind) continue;
     text += escaped(lint.list);
     if (finding.line > 0) {
       text += ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column);
@@ -688,6 +691,11 @@ std::string lint_text(const Lint& lint) {
     text += ": " + std::string(severity_name(finding.severity)) + ": " + finding.message + " [" +
             std::string(lint_kind_name(finding.kind)) + "]\n";
     if (!finding.note.empty()) text += "    " + finding.note + "\n";
+  }
+  for (const auto& [kind, count] : notes) {
+    if (count <= kMostOfAKind) continue;
+    text += counted(count - kMostOfAKind, "more note") + " [" + std::string(lint_kind_name(kind)) +
+            "] (--json has all)\n";
   }
   const std::size_t errors = lint.count(Severity::error);
   const std::size_t warnings = lint.count(Severity::warning);

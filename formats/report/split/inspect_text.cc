@@ -118,14 +118,6 @@ bool has_open_inputs(const Graph& graph) {
   });
 }
 
-bool fails_on_opset_alone(const Graph& graph, NodeId node, const SupportList& list,
-                          const Reason& reason, const OpFacts& facts) {
-  if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) return false;
-  std::vector<FailedCondition> failed;
-  find_failed_conditions(graph, node, list.allow[reason.rule], facts, failed);
-  return failed.size() == 1 && failed.front().what == FailedCondition::What::opset;
-}
-
 // `at_first`: the graph at the first sizes of open dims; null: none is open.
 std::vector<ListCoverage> coverage_of(const LoadedModel& model, std::span<const SupportList> lists,
                                       const Graph* at_first) {
@@ -145,7 +137,7 @@ std::vector<ListCoverage> coverage_of(const LoadedModel& model, std::span<const 
     for (const NodeId node : graph.nodes()) {
       const bool is_accepted = support.supported.contains(node);
       coverage.nodes += is_accepted ? 1 : 0;
-      if (fails_on_opset_alone(graph, node, list, support.reasons[node], facts)) {
+      if (fails_on_opset_alone(graph, node, {&list, 1}, support.reasons[node], facts)) {
         ++coverage.other_opset;
       }
       is_known = is_known && flops[node].has_value();
@@ -188,7 +180,7 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
     if (one.nodes == 0) {
       notes += as_line(escaped(one.list.name) + " refuses " + counted(one.other_opset, "node") +
                        " for the opset alone, " + opsets_text(model.graph) +
-                       ": cleave explain says which it takes");
+                       ", which was not measured: cleave explain says which it takes");
     }
     is_any = true;
     const double share = static_cast<double>(one.nodes) / static_cast<double>(nodes);
@@ -302,7 +294,7 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   add_unknown(inspection.unknown_flops, "FLOPs of " + counted(inspection.unknown_flops, "node"));
   if (!unknown.empty()) {
     text += '\n' + as_line("not known: " + unknown);
-    const std::string dims = size_options_text(model, graph);
+    const std::string dims = size_options_text(model, graph, sizes);
     if (!dims.empty()) text += as_line("to know more give " + dims, 2);
   }
   return text + coverage_text(model, lists, at_first) + notes_text(model.notes);

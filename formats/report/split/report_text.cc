@@ -83,7 +83,7 @@ class TextReport {
       const std::size_t cpu = partition_.count() - acc_count();
       line += ", in " + counted(acc_count(), "accelerator partition");
       if (has_targets()) line += " (" + parts_by_target(partition_) + ")";
-      if (cpu > 0) line += ", with " + count_text(cpu) + " on the CPU";
+      if (cpu > 0) line += ", with " + counted(cpu, "partition") + " on the CPU";
     }
     page_.line(line + unknown_text());
   }
@@ -119,7 +119,7 @@ class TextReport {
       names.insert(names.end(), report_.open_sizes->names.begin(), report_.open_sizes->names.end());
       const auto name = [](const std::string& own) { return escaped(own); };
       return "; open: " + capped_list(names, names.size(), name) + " (give " +
-             size_options_text(report_.model, graph_) + ")";
+             size_options_text(report_.model, graph_, report_.open_sizes) + ")";
     }
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
@@ -129,7 +129,7 @@ class TextReport {
               counted(preview_.coverage.flops.unknown, "node");
     }
     if (text.empty()) return text;
-    const std::string dims = size_options_text(report_.model, graph_);
+    const std::string dims = size_options_text(report_.model, graph_, report_.open_sizes);
     return "; not known: " + text + (dims.empty() ? "" : " (give " + dims + ")");
   }
 
@@ -215,7 +215,8 @@ class TextReport {
       add_fact("link",
                "none of its own, the list says, so there are no rates (--pcie-bw states one)");
     } else if (acc_count() > 0 && preview_.link.is_assumed) {
-      add_fact("link", "none was given: --pcie-bw states yours");
+      add_fact("link",
+               preview_.link.name + " is assumed, as none was given: --pcie-bw states yours");
     } else if (const auto bound = known_bound(preview_)) {
       add_fact("half duplex", rate_text(bound->shared_qps_half_duplex) +
                                   " inferences/s (slowest partition alone: " +
@@ -387,7 +388,7 @@ class TextReport {
     if (partition_.count() == 0) return;
     std::vector<std::string> headings = {"partition", "on",         "nodes", "in",
                                          "out",       "parameters", "work"};
-    const std::string rate = has_targets() ? "QPS" : rate_heading(preview_.link);
+    const std::string rate = rate_heading(report_);
     if (!rate.empty()) headings.push_back(rate);
     if (has_times_) headings.emplace_back("time");
     std::vector<Align> aligns(headings.size(), Align::right);
@@ -421,8 +422,10 @@ class TextReport {
   void write_devices() {
     if (!has_targets()) return;
     page_.heading("devices, in the order in which they are asked");
-    std::vector<std::string> headings = {"device",  "nodes", "work", "partitions",
-                                         "weights", "peak",  "QPS"};
+    std::vector<std::string> headings = {"device",     "nodes",   "work",
+                                         "partitions", "weights", "peak"};
+    const std::string rate = rate_heading(report_);
+    if (!rate.empty()) headings.push_back(rate);
     if (has_times_) headings.insert(headings.end(), {"compute", "link", "launches"});
     std::vector<Align> aligns(headings.size(), Align::right);
     aligns[0] = Align::left;
@@ -431,9 +434,10 @@ class TextReport {
     const auto text = [](const std::optional<Amount>& cell) { return cell ? cell->second : "-"; };
     std::vector<std::string> to = {"bytes from"};  // a column for each device
     for (const DeviceCells& device : devices) {
-      std::vector<std::string> row = {
-          device.name,           count_text(device.nodes), device.work, count_text(device.parts),
-          device.weights.second, text(device.peak),        device.qps};
+      std::vector<std::string> row = {device.name,           count_text(device.nodes),
+                                      device.work,           count_text(device.parts),
+                                      device.weights.second, text(device.peak)};
+      if (!rate.empty()) row.push_back(device.qps);
       if (has_times_) {
         row.insert(row.end(), {text(device.compute), text(device.link), text(device.launches)});
       }
@@ -567,7 +571,7 @@ class TextReport {
                      some_of(coverage.unknown_flops_ops, 150, op_name),
                  2);
     }
-    const std::string dims = size_options_text(report_.model, graph_);
+    const std::string dims = size_options_text(report_.model, graph_, report_.open_sizes);
     if (!dims.empty()) page_.line("to know more give " + dims, 2);
   }
 

@@ -202,6 +202,12 @@ std::string rate_heading(const Link& link) {
   return link.is_none ? "" : link.is_assumed ? "QPS at " + link.name : "QPS";
 }
 
+std::string rate_heading(const Report& report) {
+  if (report.targets.empty()) return rate_heading(report.preview.link);
+  const auto has_none = [](const Target& target) { return target.link.is_none; };
+  return std::ranges::all_of(report.targets, has_none) ? "" : "QPS";
+}
+
 std::optional<double> known_qps(const PartNumbers& numbers) {
   return has_unknown_bytes(numbers) ? std::nullopt : numbers.qps;
 }
@@ -527,7 +533,8 @@ std::string chain_schema() {
 })";
 }
 
-std::string size_options_text(const LoadedModel& model, const Graph& graph) {
+std::string size_options_text(const LoadedModel& model, const Graph& graph,
+                              const OpenSizes* sizes) {
   std::string text;
   for (const ValueId input : deciding_inputs(graph)) {
     text += (text.empty() ? "" : " ") + std::string("--set-input ") +
@@ -536,6 +543,15 @@ std::string size_options_text(const LoadedModel& model, const Graph& graph) {
   std::optional<Fitting> fitting;
   bool is_sought = false;
   const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {
+    if (sizes != nullptr) {
+      const std::string dim =
+          std::string(graph.value(input).name) + "[" + std::to_string(axis) + "]";
+      for (const auto& [pinned, size] : sizes->pinned) {
+        if (pinned == dim) return size;
+      }
+      const auto at = std::ranges::find(sizes->names, dim) - sizes->names.begin();
+      if (at < std::ssize(sizes->names)) return sizes->grid.first[static_cast<std::size_t>(at)];
+    }
     if (!std::exchange(is_sought, true)) {
       GraphAgain again(model);
       fitting = fitting_sizes(model, again);

@@ -180,8 +180,10 @@ std::string chain_schema();
 
 // What to give so that sizes become known: `--set-input sr=VALUE` for inputs that decide which branch of an
 // If runs, then `--dim N=SIZE`, then `--input-shape x=1,3,224,224` with sizes that fit the model. "" when nothing
-// helps. Reads the model again where an input has a dim without a name.
-std::string size_options_text(const LoadedModel& model, const Graph& graph);
+// helps. `sizes`: of open dims, at which the report counts; the sizes are these, so that a report has one of each.
+// Else reads the model again where an input has a dim without a name.
+std::string size_options_text(const LoadedModel& model, const Graph& graph,
+                              const OpenSizes* sizes = nullptr);
 
 // A value with its type and bytes.
 struct ValueSaid {
@@ -243,6 +245,8 @@ struct PartCells {
 PartCells part_cells(const Report& report, PartId part, bool has_times);
 // The heading of PartCells::qps: "QPS at 100GiB/s" of a link that nobody stated, "" where there is none.
 std::string rate_heading(const Link& link);
+// The same of a report; of several targets "QPS", and "" where no list's device has a link of its own.
+std::string rate_heading(const Report& report);
 
 struct DeviceCells {
   std::string name;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/text.h"
+#include "formats/models/models.h"
 #include "formats/report/words/words.h"
 
 namespace cleave {
@@ -111,10 +113,17 @@ std::string hazard_text(const Graph& graph, const Hazard& hazard) {
 std::string size_mend(const Graph& graph, ValueId value) {
   if (!graph.has_rank(value)) return "its rank is not known";
   std::string options;
+  const auto add = [&](std::string_view name) {
+    const std::string option = "--dim " + shell_word(escaped(name) + "=SIZE");
+    if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
+  };
   for (const Dim dim : graph.shape(value)) {
     if (!dim.is_symbol() || dim.counted_size() >= 0) continue;
-    const std::string option = "--dim " + shell_word(escaped(graph.text(dim.name())) + "=SIZE");
-    if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
+    const std::string_view name = graph.text(dim.name());
+    const auto computed = SizeExpression::parse(name);
+    if (!computed) add(name);
+    for (const std::string_view of : computed ? computed->names() : std::vector<std::string_view>())
+      add(of);
   }
   if (!options.empty()) return "give " + options;
   return dtype_bits(graph.value(value).dtype) == 0 ? "its elements have no fixed size"
@@ -155,9 +164,11 @@ std::vector<std::string> input_shape_options(const Graph& graph, const LikelySiz
 
 std::string dim_options(const Graph& graph, const LikelySize& likely) {
   std::vector<NameId> names;
+  const std::set<std::string_view> computed = computed_dims(graph);
   for (const ValueId input : graph.inputs()) {
     for (const Dim dim : graph.shape(input)) {
       if (dim.counted_size() >= 0 || !dim.is_symbol()) continue;
+      if (computed.contains(graph.text(dim.name()))) continue;
       if (std::find(names.begin(), names.end(), dim.name()) == names.end()) {
         names.push_back(dim.name());
       }

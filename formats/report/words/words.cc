@@ -449,6 +449,108 @@ void for_lines(std::string_view text, Visit visit) {
   }
 }
 
+// ---- tables that are wider than a screen ----
+
+struct CellSpan {
+  std::size_t begin, end;
+};
+
+// What is between two blanks or more, where `used` says which columns of a screen have a letter in some row.
+std::vector<CellSpan> cells_of(const std::vector<bool>& used) {
+  std::vector<CellSpan> cells;
+  for (std::size_t at = 0; at < used.size(); ++at) {
+    if (!used[at]) continue;
+    if (cells.empty() || at > cells.back().end + 1) cells.push_back({at, at});
+    cells.back().end = at + 1;
+  }
+  return cells;
+}
+
+std::vector<bool> with_row(std::vector<bool> used, std::string_view row) {
+  used.resize(std::max(used.size(), row.size()));
+  for (std::size_t at = 0; at < row.size(); ++at) used[at] = used[at] || row[at] != ' ';
+  return used;
+}
+
+// Rows, and the notes below some of them, which are set in.
+struct WideTable {
+  std::vector<std::string_view> lines;  // the first has the headings
+  std::vector<bool> is_note;
+  std::vector<CellSpan> cells;
+  std::size_t columns = 0;
+
+  // The table whose headings are in the line: what follows is in it as long as it has the same cells.
+  explicit WideTable(std::span<const std::string_view> text) {
+    constexpr std::string_view kSetIn = "      ";
+    std::vector<bool> used;
+    std::size_t headings = 0;
+    for (const std::string_view line : text) {
+      const bool is_plain = std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; });
+      if (line.empty() || !is_plain) return;
+      std::vector<bool> with = with_row(used, line);
+      if (lines.empty()) headings = cells_of(with).size();
+      const bool has_cells = cells_of(with_row({}, line)).size() > 1;
+      const bool is_row = has_cells && cells_of(with).size() >= headings;
+      if (headings < 3 || (!is_row && !line.starts_with(kSetIn))) return;
+      lines.push_back(line);
+      is_note.push_back(!is_row);
+      if (!is_row) continue;
+      used = std::move(with);
+      columns = std::max(columns, line.size());
+      cells = cells_of(used);
+    }
+  }
+};
+
+// The table in parts, each with the first cell of each row; notes are in the first part.
+std::string in_parts(const WideTable& table, std::size_t columns) {
+  std::string text;
+  const std::size_t first = table.cells[1].begin;
+  for (std::size_t begin = 1, end = 1; begin < table.cells.size(); begin = end) {
+    const std::size_t from = table.cells[begin].begin;
+    while (end < table.cells.size() &&
+           (end == begin || first + table.cells[end].end - from <= columns)) {
+      ++end;
+    }
+    const std::size_t to = end < table.cells.size() ? table.cells[end].begin : table.columns;
+    if (begin > 1) text += '\n';
+    for (std::size_t i = 0; i < table.lines.size(); ++i) {
+      const std::string_view line = table.lines[i];
+      if (table.is_note[i] && begin > 1) continue;
+      std::string row(line);
+      if (!table.is_note[i] && begin > 1) {
+        row = line.substr(0, first);
+        row.resize(first, ' ');
+        row += line.substr(std::min(from, line.size()), to - from);
+      } else if (!table.is_note[i]) {
+        row = line.substr(0, to);
+      }
+      row.erase(row.find_last_not_of(' ') + 1);
+      text += row + '\n';
+    }
+  }
+  return text;
+}
+
+// The text with the tables that are wider than `columns` in parts that are not, where one cell beside the first is
+// not wider by itself. Linear.
+std::string with_narrow_tables(std::string_view text, std::size_t columns) {
+  std::vector<std::string_view> lines;
+  for_lines(text, [&](std::string_view line) { lines.push_back(line); });
+  std::string out;
+  for (std::size_t at = 0; at < lines.size();) {
+    const WideTable table(std::span(lines).subspan(at));
+    const std::size_t count = std::max<std::size_t>(table.lines.size(), 1);
+    if (table.lines.size() > 1 && table.columns > columns) {
+      out += in_parts(table, columns);
+    } else {
+      for (std::size_t i = at; i < at + count; ++i) out += std::string(lines[i]) + '\n';
+    }
+    at += count;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string shown_on(std::string_view report, const Screen& screen) {
@@ -460,7 +562,7 @@ std::string shown_on(std::string_view report, const Screen& screen) {
     concludes = concludes || (mark != nullptr && mark->is_conclusion);
   });
   if (screen.columns > 0) {
-    text = wrapped(text, screen.columns);
+    text = wrapped(with_narrow_tables(text, screen.columns), screen.columns);
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
     if (concludes && lines >= screen.rows) {
       text += "\n" + wrapped(first, screen.columns);
@@ -614,8 +716,15 @@ std::string_view answer_word(Worth answer) {
 std::string sentence(const Report& report, const WorthVerdict& verdict) {
   std::string text;
   bool is_about_partitions = false;
+  if (verdict.other_opset > 0) {
+    text = counted(verdict.other_opset, "node") + " on the CPU " +
+           (verdict.other_opset == 1 ? "is" : "are") + " refused for the opset alone, " +
+           opsets_text(report.graph) +
+           ", which was not measured (cleave explain says which it takes)";
+  }
+  const Worth said = verdict.other_opset > 0 ? Worth::no : verdict.answer;
   for (const WorthCriterion& criterion : verdict.criteria) {
-    if (criterion.answer != verdict.answer) continue;
+    if (criterion.answer != said) continue;
     is_about_partitions |= criterion.kind == WorthCriterion::Kind::partitions ||
                            criterion.kind == WorthCriterion::Kind::speedup;
     text +=

@@ -215,7 +215,9 @@ std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& gra
 // Tries the options of a split that may matter most; folding reads the models again.
 
 // nullopt for jobs of several targets, and where a split is refused. The jobs share lists and options.
-std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs);
+// `sized`: their graphs with sizes of open dims, for bytes and FLOPs; may be empty.
+std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs,
+                                        std::span<const Graph> sized = {});
 
 // The note of a report that names the best option; "" when none gains, and for models of more than
 // 20,000 nodes, on which ten more splits take too long for a first look.

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -229,12 +230,14 @@ bool is_open_dim(Dim dim) { return !dim.is_fixed() && dim.counted_size() < 0; }
 
 std::vector<OpenDim> open_dims(const Graph& graph) {
   std::vector<OpenDim> dims;
+  const std::set<std::string_view> computed = computed_dims(graph);
   for (const ValueId input : graph.inputs()) {
     if (!graph.has_rank(input)) continue;
     const Shape shape = graph.shape(input);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!is_open_dim(shape[axis])) continue;
       std::string name = name_of_dim(graph, input, axis);
+      if (computed.contains(name)) continue;
       const auto is_same = [&](const OpenDim& dim) { return dim.name == name; };
       if (std::any_of(dims.begin(), dims.end(), is_same)) continue;
       const bool is_picture =
@@ -735,11 +738,15 @@ ModelToSplit model_of(const SplitJob& job) {
 
 }  // namespace
 
-std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs) {
+std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs,
+                                        std::span<const Graph> sized) {
   const Report first = jobs.front().report();
   if (!first.targets.empty()) return std::nullopt;
   std::vector<ModelToSplit> models, folded;
-  for (const SplitJob& job : jobs) models.push_back(model_of(job));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    models.push_back(model_of(jobs[i]));
+    if (i < sized.size()) models.back().sized = &sized[i];
+  }
   const auto read = fold(jobs);
   for (const auto& one : read) folded.push_back(model_of(*one->job));
   auto trials = try_options(models, folded, first.lists, first.options, first.preview.link);

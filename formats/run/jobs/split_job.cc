@@ -90,7 +90,8 @@ class ListsReader {
       auto loaded = read_list(source.path);
       if (!loaded) {
         append(faults_, loaded.error());
-        if (const std::string name = upper_case_target(text); !name.empty()) {
+        const std::string name = source.target.empty() ? upper_case_target(text) : "";
+        if (!name.empty()) {
           faults_.back().notes.push_back("names of targets are lower-case words: write " + name +
                                          text.substr(name.size()));
         }

@@ -84,6 +84,41 @@ std::optional<Polynomial> fitted(const SampleGrid& grid, const Function& of) {
   return fit_polynomial(grid, values);
 }
 
+std::string value_of(std::string_view text) {
+  const auto expression = SizeExpression::parse(text);
+  if (!expression) return "none";
+  const auto value = expression->value([](std::string_view name) -> std::optional<std::int64_t> {
+    if (name == "s53") return 7;
+    return name == "past_length" ? std::optional<std::int64_t>(10) : std::nullopt;
+  });
+  return value ? std::to_string(*value) : "?";
+}
+
+TEST_CASE("A size that an exporter computed follows from the names in it") {
+  CHECK(value_of("s53 + past_length") == "17");
+  CHECK(value_of("((s53 - 1)//2) + 1") == "4");
+  CHECK(value_of("2*s53 - 3*(past_length - 8)") == "8");
+  CHECK(value_of("past_length - s53 - 1") == "2");
+  CHECK(value_of("floor(s53/2) + 1") == "4");
+  CHECK(value_of("floor(-s53/2) + 9") == "5");
+  CHECK(value_of("s53 % 4") == "3");
+  CHECK(value_of("-s53 + past_length") == "3");
+}
+
+TEST_CASE("What is no size of known names has no value") {
+  for (const char* const text :
+       {"s53/2", "s53 - past_length", "s53 + other", "s53//0", "past_length*9223372036854775807"}) {
+    INFO(text);
+    CHECK(value_of(text) == "?");
+  }
+  for (const char* const text :
+       {"", "s53", "12", "(s53)", "s53 +", "+ s53", "s53 past_length", "(s53 + 1", "s53 + 1)",
+        "Max(1, s53)", "s53 + 1x", "s53 ^ 2", "()"}) {
+    INFO(text);
+    CHECK(value_of(text) == "none");
+  }
+}
+
 TEST_CASE("A polynomial of one dim is found from four samples") {
   const SampleGrid grid{.first = {1}, .step = {1}};
   REQUIRE(grid.points().size() == 4);

@@ -968,6 +968,31 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("A compiler may leave constants that nodes compute out of the weights that it states") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[10]
+    param z: float32[10]
+    param v: float32[100]
+    param w: float32[1000]
+    k: float32[10] = Neg(z)
+    a: float32[10] = Small(x, v)
+    b: float32[10] = Big(a, w, k)
+    c: float32[10] = Small(b, v)
+    output c)");
+  const NodeId big = all_nodes(graph)[1];
+  const SearchResult result = search_all(graph, [&](const Piece& piece) {
+    const bool fails = std::binary_search(piece.nodes.begin(), piece.nodes.end(), big);
+    const std::string bytes = piece.nodes.size() > 1 ? "4400" : "4000";
+    return fails ? failure((bytes + " bytes of weights exceed 3000").c_str())
+                 : Answer{.outcome = OracleOutcome::passes};
+  });
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].kind == FindingKind::size);
+  CHECK(result.findings[0].nodes.empty());
+  CHECK(result.findings[0].limit.of == SizeOf::parameter_bytes);
+  CHECK(result.findings[0].limit.most == 3000);
+}
+
 TEST_CASE("Numbers of a message are no limit unless what is larger fails") {
   const Graph graph = uneven_model(3, 40);
   const NodeId culprit = all_nodes(graph)[20];

@@ -518,6 +518,32 @@ TEST_CASE("An op that a runtime puts in the place of others is blamed for their 
   CHECK(blamed({"f"}) == "h 1");  // the other lacks m, too
 }
 
+TEST_CASE("What is refused for the opset alone was not measured: the answer is no NO") {
+  const Graph graph = graph_from_text(
+      "opset \"\" 21\n"
+      R"(
+    input x: float32[64,64]
+    a: float32[64,64] = Relu(x)
+    b: float32[64,64] = Erf(a)
+    output b)");
+  std::vector<SupportList> lists(1);
+  lists[0].allow.emplace_back().op = "Relu";
+  const auto verdict_with = [&](std::optional<OpsetRule> opset) {
+    lists[0].allow[0].opset = opset;
+    OpFacts facts;
+    const auto split = split_graph({graph, lists, facts}, {});
+    REQUIRE(split);
+    const Preview preview =
+        preview_split(graph, split->partition, split->boundaries, default_link());
+    return *judge_worth(
+        {.graph = graph, .split = *split, .preview = preview, .lists = lists, .facts = facts});
+  };
+  const WorthVerdict verdict = verdict_with(OpsetRule{.lowest = 9, .highest = 20});
+  CHECK(verdict.answer == Worth::maybe);
+  CHECK(verdict.other_opset == 1);
+  CHECK(verdict_with(std::nullopt).other_opset == 0);
+}
+
 TEST_CASE("Partitions that one op separates are too many, and the op is named") {
   const auto made = split_case(R"(
     input x: float32[64,64]

@@ -108,12 +108,33 @@ TEST_CASE("The page's data holds partitions, reasons and nodes, ready to be show
   CHECK(data["notes"] == Json::parse(R"(["a note"])"));
 }
 
-TEST_CASE("Nodes that no drawing shows are listed when they are on the CPU") {
+TEST_CASE("Nodes that no drawing shows are listed, too: the search finds them") {
   const ReportCase made = make_case(kModel);
   const Report report = made.report();
   const Views views = make_views(report.model.graph, report.split.partition, {});
   const Json data = Json::parse(html_data(report, views, {""}));
-  CHECK(data["node_ids"] == Json::parse("[1]"));
+  CHECK(data["node_ids"] == Json::parse("[0, 1, 2]"));
+}
+
+// A chain of Relu; the node `odd` is on the CPU.
+std::string chain_of(std::size_t nodes, std::size_t odd) {
+  std::string text = "input x: float32[1]\n";
+  for (std::size_t i = 0; i < nodes; ++i) {
+    text += "n" + std::to_string(i) + ": float32[1] = " + (i == odd ? "Odd(" : "Relu(") +
+            (i == 0 ? "x" : "n" + std::to_string(i - 1)) + ")\n";
+  }
+  return text + "output n" + std::to_string(nodes - 1);
+}
+
+TEST_CASE("Of more than 10,000 nodes 5,000 are listed, those on the CPU first") {
+  const ReportCase made = make_case(chain_of(10'001, 9'000));
+  const Report report = made.report();
+  const Views views = make_views(report.model.graph, report.split.partition, {.most_views = 1});
+  const Json data =
+      Json::parse(html_data(report, views, std::vector<std::string>(views.views.size())));
+  CHECK(data["node_ids"].size() == 5'000);
+  CHECK(data["node_ids"].front() == 0);
+  CHECK(data["node_ids"].back() == 9'000);
 }
 
 TEST_CASE("No text from the model can end the page's data") {
@@ -150,20 +171,22 @@ TEST_CASE("the page lists reasons by count, and those of one count in the order 
   CHECK(text == "no_rule 3\nnon_tensor_input 1\nnon_tensor_output 1\n");
 }
 
-TEST_CASE("The larger the model, the fewer views are drawn") {
+TEST_CASE("Of more than 10,000 nodes the whole alone is drawn, in groups, and the page says so") {
   const auto drawn = [](std::size_t nodes) {
-    std::string text = "input x: float32[1]\n";
-    for (std::size_t i = 0; i < nodes; ++i) {
-      text += "n" + std::to_string(i) + ": float32[1] = Relu(" +
-              (i == 0 ? "x" : "n" + std::to_string(i - 1)) + ")\n";
-    }
-    const ReportCase made = make_case(text + "output n" + std::to_string(nodes - 1));
-    const Json data = Json::parse(split_data(made.report(), {.seconds = 0}, {}).text);
+    const ReportCase made = make_case(chain_of(nodes, nodes));
+    const HtmlPage page = split_data(made.report(), {.seconds = 0}, {});
+    const Json data = Json::parse(page.text);
     const auto has_drawing = [](const Json& view) { return view["svg"] != ""; };
-    return std::count_if(data["views"].begin(), data["views"].end(), has_drawing);
+    const auto says_so = [](const Json& note) {
+      return note.get<std::string>().starts_with("the page draws the model in groups");
+    };
+    CHECK(data["node_ids"].size() == (nodes > 10'000 ? 5'000 : nodes));
+    return std::pair(std::count_if(data["views"].begin(), data["views"].end(), has_drawing),
+                     std::any_of(data["notes"].begin(), data["notes"].end(), says_so));
   };
-  CHECK(drawn(50'000) == 400);
-  CHECK(drawn(80'000) == 250);
+  CHECK(drawn(10'000).first > 100);
+  CHECK_FALSE(drawn(10'000).second);
+  CHECK(drawn(10'001) == std::pair(std::ptrdiff_t{1}, true));
 }
 
 }  // namespace

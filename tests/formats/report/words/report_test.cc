@@ -111,13 +111,13 @@ TEST_CASE("the text report begins with the conclusion and ends with the notes") 
   CHECK(fits(text));
   CHECK(
       text ==
-      R"(m: 4 of 6 nodes (66.7%) and 100% of the known 608 FLOP on the accelerator, in 2 accelerator partitions, with 1 on the CPU; not known: bytes of 1 value between partitions (give --dim batch=SIZE)
+      R"(m: 4 of 6 nodes (66.7%) and 100% of the known 608 FLOP on the accelerator, in 2 accelerator partitions, with 1 partition on the CPU; not known: bytes of 1 value between partitions (give --dim batch=SIZE)
 worth it: MAYBE: 66.7% of the nodes are on the accelerator; 2 round trips to the accelerator for 4 nodes, less than a call costs (50 nodes): --costs decides
 
 support list    npu (npu.txt)
 subgraphs       3 (2 accelerator, 1 CPU)
 parameters      256 B, 100% of them read on the accelerator
-link            none was given: --pcie-bw states yours
+link            100GiB/s is assumed, as none was given: --pcie-bw states yours
 
 partition      on   nodes      in    out  parameters      work  QPS at 100GiB/s
 _run_on_acc_0  acc      3  128 B+  128 B       256 B  576 FLOP                ?

@@ -210,6 +210,21 @@ TEST_CASE("a conclusion stands at the end as well if the report is longer than t
             .starts_with("FAILED: 1 of\n  2 gates\n  fails\n"));
 }
 
+TEST_CASE("a table that is wider than the terminal is shown in parts, each with the first column") {
+  const std::string report =
+      "partition  on   nodes  work\n_run_cpu   CPU      1   2 F\n      a note\n"
+      "_run_acc   acc     20  30 F\n@: at N=1\n\nno  table\n";
+  CHECK(shown_on(report, {}) == report);
+  CHECK(shown_on(report, {.columns = 27, .rows = 50}) == report);
+  CHECK(shown_on(report, {.columns = 22, .rows = 50}) ==
+        "partition  on   nodes\n_run_cpu   CPU      1\n      a note\n_run_acc   acc     20\n\n"
+        "partition  work\n_run_cpu    2 F\n_run_acc   30 F\n@: at N=1\n\nno  table\n");
+  CHECK(shown_on(report, {.columns = 16, .rows = 50}) ==
+        "partition  on\n_run_cpu   CPU\n      a note\n_run_acc   acc\n\n"
+        "partition  nodes\n_run_cpu       1\n_run_acc      20\n\n"
+        "partition  work\n_run_cpu    2 F\n_run_acc   30 F\n@: at N=1\n\nno  table\n");
+}
+
 TEST_CASE("a table has notes below its rows, cut to the columns that they may take") {
   TextTable table({"op", "nodes"}, {Align::left, Align::right});
   table.add_row({"Conv", "3"});
