@@ -72,12 +72,12 @@ class CheckCommand : public Command {
       return "--update-baseline needs --baseline FILE, the file to write";
     }
     if (baseline_path_.empty() && (limits.new_cpu_nodes || limits.regression)) {
-      return std::string(limits.new_cpu_nodes ? "--max-new-cpu-nodes" : "--allow-regression") +
+      return std::string(limits.new_cpu_nodes ? "--max new-cpu-nodes" : "--max regression") +
              " compares with a baseline: give --baseline FILE";
     }
     if (table_ && json_) return "--table and --json are two forms of the report: give one";
     if (!asks_anything(gates_) && baseline_path_.empty() && !table_) {
-      return "there is no gate to check: give one such as --min-coverage 95%, or --baseline FILE";
+      return "there is no gate to check: give one such as --min coverage=95%, or --baseline FILE";
     }
     if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
       return "standard input can be the only model, not one of several";

@@ -363,10 +363,10 @@ struct CommandLine::Parser {
     return cleave::refuse(faults);
   }
 
-  // The key whose value an error message is about: it begins with the option's name. For example
-  // "check.min-coverage"; empty: the option is on the command line, or in no file.
+  // The key whose value an error message is about: it begins with the option's name, perhaps with a word behind that.
+  // For example "check.min"; empty: the option is on the command line, or in no file.
   std::string key_of_value(const CLI::App& command, std::string_view message) const {
-    const std::string_view name = message.substr(0, message.find(':'));
+    const std::string_view name = message.substr(0, message.find_first_of(": "));
     if (config_path().empty() || !name.starts_with("--")) return {};
     const auto names_it = [&](const std::string& argument) {
       return argument == name || argument.starts_with(std::string(name) + "=");

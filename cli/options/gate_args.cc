@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/quantity.h"
@@ -10,45 +11,107 @@
 namespace cleave {
 namespace {
 
-double share_of(const std::string& text) {
-  if (const auto share = parse_share(text)) return *share;
-  refuse_option("--min-coverage", in_quotes(text) + share_refusal(text));
+std::string_view option_of(GateSide side) { return side == GateSide::least ? "--min" : "--max"; }
+
+// "coverage=95%": the word's row, one of several targets where it is "npu:coverage=95%", and the value.
+struct Wanted {
+  const GateRow* row;
+  std::string target;
+  std::string word, value;
+};
+
+[[noreturn]] void refuse_word(GateSide side, const std::string& word) {
+  std::vector<std::string_view> words;
+  for (const GateRow& row : kGates) {
+    if (row.word.empty()) continue;
+    if (row.side == side) words.push_back(row.word);
+    if (row.side == side || row.word != word) continue;
+    const std::string other(option_of(row.side));
+    refuse_option(
+        std::string(option_of(side)),
+        in_quotes(word) + " is of the other option: write " + other + " " + word + "=...");
+  }
+  const std::string near = nearest_name(word, words);
+  refuse_option(std::string(option_of(side)),
+                in_quotes(word) + " is none of " + joined(words, ", ") +
+                    (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
-void add_coverage(GateLimits& limits, const std::string& text,
-                  const std::vector<std::string>& targets) {
+Wanted wanted_of(GateSide side, const std::string& text, const std::vector<std::string>& targets) {
   const std::size_t equals = text.find('=');
-  std::string what = equals == std::string::npos ? "nodes" : text.substr(0, equals);
-  const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
-  // "npu", "npu:flops": of a target.
-  const std::string written = what;
-  const std::size_t colon = what.find(':');
-  std::string target = what.substr(0, colon);
-  const bool is_of_target = std::find(targets.begin(), targets.end(), target) != targets.end();
-  if (!is_of_target) {
-    target.clear();
-  } else {
-    what = colon == std::string::npos ? "nodes" : what.substr(colon + 1);
+  if (equals == text.npos) {
+    refuse_option(std::string(option_of(side)),
+                  in_quotes(text) + " is not WHAT=N: write " +
+                      (side == GateSide::least ? "coverage=95%" : "cpu-nodes=4"));
   }
-  const std::optional<GateKind> kind =
-      what == "nodes"    ? std::optional(GateKind::min_node_coverage)
-      : what == "flops"  ? std::optional(GateKind::min_flops_coverage)
-      : what == "params" ? std::optional(GateKind::min_parameter_coverage)
-                         : std::nullopt;
-  if (!kind) {
-    std::string why = in_quotes(written) + " is not nodes, flops or params";
-    for (std::size_t i = 0; i < targets.size() && targets.size() > 1; ++i) {
-      why += (i == 0 ? ", nor a target: " : ", ") + targets[i];
-    }
-    refuse_option("--min-coverage", why);
+  Wanted wanted{nullptr, "", lower_case(text.substr(0, equals)), text.substr(equals + 1)};
+  const std::size_t colon = wanted.word.find(':');
+  if (colon != text.npos) {
+    wanted.target = text.substr(0, colon);
+    wanted.word.erase(0, colon + 1);
   }
-  const double least = share_of(share);
-  if (is_of_target && targets.size() > 1) {
-    limits.target_coverage.push_back({target, *kind, least});
-  } else {
-    (*kind == GateKind::min_node_coverage    ? limits.node_coverage
-     : *kind == GateKind::min_flops_coverage ? limits.flops_coverage
-                                             : limits.parameter_coverage) = least;
+  const auto row = std::ranges::find_if(kGates, [&](const GateRow& one) {
+    return one.side == side && !one.word.empty() && one.word == wanted.word;
+  });
+  if (row == kGates.end()) refuse_word(side, wanted.word);
+  wanted.row = &*row;
+  if (wanted.target.empty()) return wanted;
+  if (row->name.find("coverage") == std::string_view::npos) {
+    refuse_option(std::string(option_of(side)), in_quotes(text.substr(0, equals)) +
+                                                    ": only coverage is of one target; write " +
+                                                    std::string(row->word) + "=" + wanted.value);
+  }
+  if (std::ranges::find(targets, wanted.target) == targets.end()) {
+    refuse_option(std::string(option_of(side)),
+                  in_quotes(wanted.target) + " is no target: " + joined(targets, ", "));
+  }
+  if (targets.size() == 1) wanted.target.clear();
+  return wanted;
+}
+
+// The number, in the unit of the limits. Throws OptionRefused.
+double number_of(const Wanted& wanted) {
+  const std::string option =
+      std::string(option_of(wanted.row->side)) + " " + std::string(wanted.row->word);
+  if (wanted.row->unit == GateUnit::time) {
+    const double us = parse_duration(wanted.value).value_or(0) * 1e6;
+    if (us > 0) return us;
+    refuse_option(option, in_quotes(wanted.value) +
+                              " is not a time above 0: write 20ms, 20s or 5min, or cpu");
+  }
+  const GateUnit unit = wanted.row->unit;
+  const Option number{OptionGroup::output,
+                      option,
+                      "N",
+                      of::check,
+                      "",
+                      {.form = unit == GateUnit::share   ? ValueForm::share
+                               : unit == GateUnit::bytes ? ValueForm::bytes
+                               : unit == GateUnit::rate  ? ValueForm::number
+                                                         : ValueForm::count}};
+  const std::string value = checked_value(number, wanted.value);
+  return unit == GateUnit::share   ? *parse_share(value)
+         : unit == GateUnit::bytes ? static_cast<double>(*parse_bytes(value))
+                                   : std::stod(value);
+}
+
+void add_limit(GateLimits& limits, const Wanted& wanted) {
+  const GateRow& row = *wanted.row;
+  const auto twice = [&] {
+    refuse_option(std::string(option_of(row.side)), in_quotes(row.word) + " is given twice");
+  };
+  if (row.unit == GateUnit::time && lower_case(wanted.value) == "cpu") {
+    if (std::exchange(limits.faster_than_cpu, true)) twice();
+    return;
+  }
+  const double number = number_of(wanted);
+  if (!wanted.target.empty()) {
+    const auto kind = static_cast<GateKind>(&row - kGates.data());
+    limits.target_coverage.push_back({wanted.target, kind, number});
+  } else if (row.number != nullptr) {
+    if (std::exchange(limits.*row.number, number)) twice();
+  } else if (std::exchange(limits.*row.count, static_cast<std::uint64_t>(number))) {
+    twice();
   }
 }
 
@@ -56,38 +119,21 @@ void add_coverage(GateLimits& limits, const std::string& text,
 
 CheckRequest gates_of(const Given& given) {
   CheckRequest gates{.limits = {}, .require = given.split.require};
-  GateLimits& limits = gates.limits;
-  for (const std::string& text : given.texts("--min-coverage")) {
-    add_coverage(limits, text, given.split.lists.targets());
-  }
-  limits.acc_subgraphs = given.if_count("--max-acc-subgraphs");
-  limits.cpu_nodes = given.if_count("--max-cpu-nodes");
-  limits.unchecked = given.if_count("--max-unchecked");
-  limits.boundary_bytes = given.if_bytes("--max-boundary-bytes");
-  limits.qps = given.if_number("--min-qps");
-  for (const std::string& text : given.texts("--max-latency")) {
-    const double us = parse_duration(text).value_or(0) * 1e6;
-    if (us > 0) {
-      limits.latency_us = us;
-    } else if (lower_case(text) == "cpu") {
-      limits.faster_than_cpu = true;
-    } else {
-      refuse_option("--max-latency",
-                    in_quotes(text) + " is not a time above 0: write 20ms, 20s or 5min, or cpu");
+  for (const GateSide side : {GateSide::least, GateSide::most}) {
+    for (const std::string& text : given.texts(option_of(side))) {
+      add_limit(gates.limits, wanted_of(side, text, given.split.lists.targets()));
     }
   }
-  limits.no_unknown_shapes = given.flag("--no-unknown-shapes");
-  limits.new_cpu_nodes = given.if_count("--max-new-cpu-nodes");
-  limits.regression = given.if_share("--allow-regression");
   return gates;
 }
 
 bool asks_anything(const CheckRequest& gates) {
   const GateLimits& limits = gates.limits;
-  return limits.node_coverage || limits.flops_coverage || limits.parameter_coverage ||
-         !limits.target_coverage.empty() || limits.acc_subgraphs || limits.cpu_nodes ||
-         limits.unchecked || limits.boundary_bytes || limits.qps || limits.latency_us ||
-         limits.faster_than_cpu || limits.no_unknown_shapes || !gates.require.empty();
+  return limits.faster_than_cpu || !limits.target_coverage.empty() || !gates.require.empty() ||
+         std::ranges::any_of(kGates, [&](const GateRow& row) {
+           return (row.number != nullptr && limits.*row.number) ||
+                  (row.count != nullptr && limits.*row.count);
+         });
 }
 
 CheckRequest with_default_gate(CheckRequest gates) {

@@ -21,6 +21,17 @@ std::vector<std::string_view> choices_of(const Option& option) {
   return is_one_of_words ? option.words() : std::vector<std::string_view>();
 }
 
+// Whether values begin with a word: "coverage=" of coverage=95%.
+bool begins_with_word(const Option& option) {
+  return option.value.find('=') != option.value.npos && !option.more.words.empty();
+}
+
+// What completions offer, with a blank between: "cpu acc", "coverage= qps="; "": files.
+std::string offered_by(const Option& option) {
+  if (!begins_with_word(option)) return joined(choices_of(option), " ");
+  return joined(option.more.words, "= ") + "=";
+}
+
 }  // namespace
 
 std::vector<CommandTable> option_tables(Commands built) {
@@ -183,12 +194,12 @@ void add_bash_values(const CommandTable& table, std::string& script) {
     for (const std::string_view name : split_names(option->names)) {
       patterns.push_back("'" + table.name + " " + std::string(name) + "'");
     }
-    const auto choices = choices_of(*option);
+    const std::string offered = offered_by(*option);
     script += "    " + joined(patterns, "|") + ")\n";
-    script += choices.empty()
-                  ? "      return ;;\n"
-                  : "      COMPREPLY=($(compgen -W " + quoted_for_shell(joined(choices, " ")) +
-                        " -- \"$word\"))\n" + "      return ;;\n";
+    if (begins_with_word(*option)) script += "      compopt -o nospace 2> /dev/null\n";
+    script += offered.empty() ? "      return ;;\n"
+                              : "      COMPREPLY=($(compgen -W " + quoted_for_shell(offered) +
+                                    " -- \"$word\"))\n" + "      return ;;\n";
   }
 }
 
@@ -238,9 +249,10 @@ std::string zsh_help(std::string_view help) {
 
 std::string zsh_value(const Option& option) {
   if (!takes_value(option)) return {};
-  const auto choices = choices_of(option);
-  if (choices.empty()) return ":" + zsh_help(option.value) + ":_files";
-  return ":value:(" + joined(choices, " ") + ")";
+  const std::string offered = offered_by(option);
+  if (offered.empty()) return ":" + zsh_help(option.value) + ":_files";
+  if (begins_with_word(option)) return ":value:{compadd -S \"\" -- " + offered + "}";
+  return ":value:(" + offered + ")";
 }
 
 void add_zsh_options(const CommandTable& table, std::string& script) {
@@ -296,9 +308,8 @@ void add_fish_options(const CommandTable& table, const std::string& when, std::s
       script += (is_long ? " -l " : " -s ") + std::string(name.substr(is_long ? 2 : 1));
     }
     script += " -d " + quoted_for_shell(option->help);
-    const auto choices = choices_of(*option);
-    if (!choices.empty()) {
-      script += " -x -a " + quoted_for_shell(joined(choices, " "));
+    if (const std::string offered = offered_by(*option); !offered.empty()) {
+      script += " -x -a " + quoted_for_shell(offered);
     } else if (takes_value(*option)) {
       script += " -r";
     }

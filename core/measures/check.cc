@@ -308,9 +308,7 @@ class Evaluator {
     add_qps();
     if (limits_.latency_us) add_time(GateKind::max_latency, limits_.latency_us);
     if (limits_.faster_than_cpu) add_faster_than_cpu();
-    if (limits_.no_unknown_shapes) {
-      add_most(GateKind::no_unknown_shapes, 0, facts_.unknown_shapes);
-    }
+    add_most(GateKind::no_unknown_shapes, limits_.unknown_shapes, facts_.unknown_shapes);
     if (facts_.before) add_comparisons(*facts_.before);
     return std::move(gates_);
   }
@@ -487,31 +485,6 @@ class Evaluator {
 };
 
 }  // namespace
-
-std::string_view gate_kind_name(GateKind kind) {
-  // In the order of the enumerators.
-  static constexpr std::array<std::string_view, kGateKindCount> kNames = {
-      "min-coverage-nodes",
-      "min-coverage-flops",
-      "min-coverage-params",
-      "max-acc-subgraphs",
-      "max-cpu-nodes",
-      "max-unchecked",
-      "max-boundary-bytes",
-      "min-qps",
-      "max-latency",
-      "faster-than-cpu",
-      "require",
-      "no-unknown-shapes",
-      "max-new-cpu-nodes",
-      "regression-coverage-nodes",
-      "regression-coverage-flops",
-      "regression-coverage-params",
-      "regression-qps",
-      "regression-latency",
-  };
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 std::string_view gate_verdict_name(GateVerdict verdict) {
   static constexpr std::array<std::string_view, 4> kNames = {"holds", "fails", "not_known",

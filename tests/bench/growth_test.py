@@ -192,12 +192,12 @@ def diff(folder, n):
     (folder / "l2.txt").write_text("g\n")
 
 
-@case("check against a list", "check m.json -s l.txt --min-coverage 1%", 125)
+@case("check against a list", "check m.json -s l.txt --min coverage=1%", 125)
 def check(folder, n):
     many_parts(folder, n)
 
 
-@case("check of many models", "check MODELS -s l.txt --min-coverage 1%", 10)
+@case("check of many models", "check MODELS -s l.txt --min coverage=1%", 10)
 def matrix(folder, n):
     for i in range(n):
         (folder / f"m{i}.json").write_text(graph(chain(20, alternating)))

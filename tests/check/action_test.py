@@ -54,22 +54,22 @@ def main(project, cleave):
         for step in runner.steps["runs"]["steps"]:
             assert step["shell"] == "bash" and "${{" not in step["run"], step["name"]  # inputs are no code
 
-        code, out, summary = runner.run(models="[rd]*.json", lists="npu.json", options="--min-coverage 1%")
+        code, out, summary = runner.run(models="[rd]*.json", lists="npu.json", options="--min coverage=1%")
         assert code == 0, out
         assert "resnet18" in summary and "dlrm" in summary, summary
         assert "FAILED" not in summary, summary
 
-        code, out, summary = runner.run(models="resnet18.json", lists="npu.json", options="--max-cpu-nodes 0")
+        code, out, summary = runner.run(models="resnet18.json", lists="npu.json", options="--max cpu-nodes=0")
         assert code == 1, out
         assert "::error" in out, out
         assert "FAILED" in summary and "conv1" in summary, summary
         assert (Path(checkout) / "check.xml").exists() and (Path(checkout) / "check.sarif").exists()
 
-        code, out, summary = runner.run(models="resnet18.json", lists="nowhere.json", options="--max-cpu-nodes 9")
+        code, out, summary = runner.run(models="resnet18.json", lists="nowhere.json", options="--max cpu-nodes=9")
         assert code == 3 and "nowhere.json" in out, (code, out)
 
         # An input is words, not commands.
-        code, out, _ = runner.run(models="resnet18.json", lists="npu.json", options="--max-cpu-nodes 9 ; touch broken")
+        code, out, _ = runner.run(models="resnet18.json", lists="npu.json", options="--max cpu-nodes=9 ; touch broken")
         assert code == 3 and not (Path(checkout) / "broken").exists(), (code, out)
     print("the action's steps do what they say")
 

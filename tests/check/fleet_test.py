@@ -36,7 +36,7 @@ def main():
             return subprocess.run([cleave, "check", "models", *lists, *arguments], cwd=folder, capture_output=True,
                                   check=False)
 
-        done = run("--min-coverage", "50%", "--json", "--junit", "junit.xml", "--markdown", "fleet.md")
+        done = run("--min", "coverage=50%", "--json", "--junit", "junit.xml", "--markdown", "fleet.md")
         assert done.returncode == 3, done.returncode
         report = json.loads(done.stdout)
         models = [run["model"] for run in report["runs"]]
@@ -46,7 +46,7 @@ def main():
         suites = ElementTree.parse(folder / "junit.xml").getroot()
         assert suites.get("errors") == "1" and len(suites) == 2 * count + 1, suites.attrib
         assert "broken.onnx" in (folder / "fleet.md").read_text()
-        text = run("--min-coverage", "50%").stdout.decode()
+        text = run("--min", "coverage=50%").stdout.decode()
         assert text.startswith("FAILED: 1 model not checked; "), text[:200]
         marks = [line.split()[0] for line in text.splitlines() if line.startswith(("  FAIL  models", "  ok    models"))]
         assert marks == sorted(marks) and marks[0] == "FAIL", marks[:5]  # FAIL before ok
@@ -54,9 +54,9 @@ def main():
         table = run("--table").stdout.decode().splitlines()
         assert table[0].split()[0] == "model" and len(table) >= count + 1, table[:3]
         assert sum(line.startswith("models/") for line in table) == count, table[:3]
-        assert run("--min-coverage", "50%", "--json").stdout == done.stdout  # the same bytes again
+        assert run("--min", "coverage=50%", "--json").stdout == done.stdout  # the same bytes again
         broken.unlink()
-        assert run("--min-coverage", "0%").returncode == 0
+        assert run("--min", "coverage=0%").returncode == 0
     print(f"{count} models with 2 lists are checked in one run")
 
 

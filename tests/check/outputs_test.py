@@ -210,10 +210,10 @@ def main():
         folder = Path(folder)
         test = Test(project, cleave, folder)
         npu = "samples/npu.json"
-        test.check("passing", "samples/resnet18.json", "-s", npu, "--min-coverage=0.9", code=0)
+        test.check("passing", "samples/resnet18.json", "-s", npu, "--min", "coverage=0.9", code=0)
         test.check("failing", "samples/resnet18.json", "samples/dlrm.json", "-s", npu,
-                   "-s", "samples/tiny_npu.txt", "--min-coverage=0.9", "--max-cpu-nodes=1",
-                   "--require=conv1", "--require=nonesuch", "--min-qps=1", code=1)
+                   "-s", "samples/tiny_npu.txt", "--min", "coverage=0.9", "--max", "cpu-nodes=1",
+                   "--require=conv1", "--require=nonesuch", "--min", "qps=1", code=1)
 
         model, rules, base = folder / "m <&> %.json", folder / "l |`.txt", folder / "base.json"
         rules.write_text("f\n")
@@ -222,7 +222,7 @@ def main():
                        check=True, capture_output=True)
         rules.write_text("g\n")
         report = test.check("hostile", str(model), "-s", str(rules), "--baseline", str(base),
-                            "--require=*", "--max-cpu-nodes=0", code=1)
+                            "--require=*", "--max", "cpu-nodes=0", code=1)
         test.expect(len(report["regressions"]) == len(HOSTILE), "every node is new on the CPU")
         model.write_text(json.dumps(hostile_model(HOSTILE, "<op> & \"|`\n::error::")))
         rules.write_text("f\n")
@@ -231,7 +231,7 @@ def main():
         many = folder / "many.json"
         many.write_text(json.dumps(hostile_model([f"n{i}" for i in range(6000)], "f")))
         rules.write_text("g\n")
-        test.check("many", str(many), "-s", str(rules), "--max-cpu-nodes=0", code=1)
+        test.check("many", str(many), "-s", str(rules), "--max", "cpu-nodes=0", code=1)
     print(f"{test.checks} checks, {test.faults} faults")
     sys.exit(1 if test.faults or not test.checks else 0)
 

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "hostile"))
 import protobuf as pb
 
 WORKLOAD = ROOT.parent / "samples" / "workloads" / "residual_training.json"
-GATE = "--min-coverage 1%"
+GATE = "--min coverage=1%"
 SPLIT = {"model": "m.onnx", "data": "w.bin", "list": "l.txt", "config": "c.toml"}
 STAGES = {"model": "m.onnx", "data": "w.bin", "config": "c.toml"}
 CHECK = dict(SPLIT, **{"second list": "l2.txt"})

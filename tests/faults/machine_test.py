@@ -204,7 +204,7 @@ REPORTS = ("draw resnet18.json -s npu.json", "inspect resnet18.json --nodes", "c
            "diff resnet18.json -s npu.json to --min-acc-module-size 2", "lists lint npu.json",
            "stage resnet18.json --stages 2", "preview resnet18.json --map resnet18_parts.csv",
            "--help", "split --help", "--version", "--completion bash", "--man-page",
-           "check resnet18.json -s npu.json --min-coverage 10%")
+           "check resnet18.json -s npu.json --min coverage=10%")
 
 
 def left_reader():
@@ -243,7 +243,7 @@ def run_closed(cleave, arguments, folder, redirection):
 # A gate that does not hold does not hold for want of a reader either.
 def check_verdict(cleave, folder):
     pipe = left_reader()
-    code, _, _ = run(cleave, "check resnet18.json -s npu.json --min-coverage 99%", folder, stdout=pipe)
+    code, _, _ = run(cleave, "check resnet18.json -s npu.json --min coverage=99%", folder, stdout=pipe)
     os.close(pipe)
     expect(code == 1, f"check that fails, reader left: exit code {code}")
 

@@ -42,7 +42,7 @@ COMMANDS = (
             f"preview {JSON} --force --html p.html --netron n.json --model-explorer explorer",
             ("p.html", "n.json", "explorer")),
     Command("check, all files",
-            f"check {JSON} --force --min-coverage 10% --junit c.xml --sarif c.sarif --markdown c.md",
+            f"check {JSON} --force --min coverage=10% --junit c.xml --sarif c.sarif --markdown c.md",
             ("c.xml", "c.sarif", "c.md")),
     Command("check --update-baseline", f"check {JSON} --baseline b.json --update-baseline",
             ("b.json",), f"check {JSON} --baseline b.json --update-baseline --min-acc-module-size 2"),

@@ -54,7 +54,7 @@ RUNS = [
     ("split resnet18.json --map resnet18_parts.csv -o out", ("out",)),
     ("stage mobile_block.onnx --dim N=1 --stages 4 -o out", ("out",)),
     ("convert mobile_block.onnx -o m.json", ("m.json",)),
-    (f"check {JSON} --min-coverage 1% --junit c.xml --sarif c.sarif --baseline b.json --update-baseline",
+    (f"check {JSON} --min coverage=1% --junit c.xml --sarif c.sarif --baseline b.json --update-baseline",
      ("c.xml", "c.sarif", "b.json")),
     (f"diff {JSON} to --deny Conv", ()),
     (f"advise {JSON}", ()),

@@ -219,14 +219,9 @@ def workload_seeds(source):
 
 CONFIG = """# gates
 [check]
-min-coverage = ["95%", "flops=0.9", "params=0.99"]
-max-acc-subgraphs = 4
-max-cpu-nodes = 7
-max-boundary-bytes = "64MiB"
-min-qps = 1e3
+min = ["coverage=95%", "coverage-flops=0.9", "coverage-params=0.99", "qps=1e3"]
+max = ["acc-subgraphs=4", "cpu-nodes=7", "boundary-bytes=64MiB", "unknown-shapes=0", "latency=cpu", "regression=0.5%"]
 require = ["conv*", 'Relu']
-no-unknown-shapes = true
-allow-regression = "0.5%"
 min-acc-module-size = 2
 start = "fewest"
 extend = "auto"
@@ -235,8 +230,8 @@ keep-acc-subgraphs = "unlimited"
 dim = ["N=8"]
 input-shape = ["x=1,3,?,8"]
 """
-CONFIGS = {"all.toml": CONFIG, "dotted.toml": 'check.min-coverage = "0.5"\ncheck.max-cpu-nodes=3\n',
-           "text.toml": '[check]\nmin-coverage = """9\\u0035%"""\nkeep-nodes = \'a.b\'\n',
+CONFIGS = {"all.toml": CONFIG, "dotted.toml": 'check.min = "coverage=0.5"\ncheck.max=["cpu-nodes=3"]\n',
+           "text.toml": '[check]\nmin = """coverage=9\\u0035%"""\nkeep-nodes = \'a.b\'\n',
            "lists.toml": "[check]\nrequire = [\n 'a',\n 'b'\n]\n"}
 TABLES = {"times.csv": 'node,time_us\nconv,120.5\n"relu",3\nnone,1\n', "times.tsv": "conv\t1e3\nfc\t0\n",
           "devices.csv": "name,memory,speed,link\nbig,24GiB,1,gen4x16\nsmall,8GiB,0.5,\n",

@@ -55,7 +55,7 @@ void demand_good_check(const Report& report) {
   CheckRequest request;
   request.limits.node_coverage = 1;
   request.limits.boundary_bytes = 1;
-  request.limits.no_unknown_shapes = true;
+  request.limits.unknown_shapes = 0;
   request.require = {"*"};
   Check check;
   check.runs.push_back(check_report(report, request, nullptr));

@@ -22,8 +22,8 @@ COMMANDS = ["inspect {m} --nodes", "preview {m} -s {l} --nodes", "preview {m} -s
             "advise {m} -s {l} --json", "convert {m}", "draw {m} -s {l}",
             "diff {m} -s {l} to --min-acc-module-size 3", "diff {m} -s {l} to --min-acc-module-size 3 --json",
             "lists lint {l} {m}", "lists lint {l} {m} --json", "stage {m} --stages 2",
-            "stage {m} --stages 2 --json", "check {m} -s {l} --min-coverage 99%",
-            "check {m} -s {l} --min-coverage 99% --json", "check {m} -s {l} --max-cpu-nodes 0 --github",
+            "stage {m} --stages 2 --json", "check {m} -s {l} --min coverage=99%",
+            "check {m} -s {l} --min coverage=99% --json", "check {m} -s {l} --max cpu-nodes=0 --github",
             "inspect {broken} --nodes", "preview {m} -s {broken}", "preview {m} -s ::nonesuch"]
 COMMAND = re.compile(r"^\s*\ufeff?\s*::|##\[")
 MEANT = re.compile(r"^::error [a-z]+=")

@@ -457,7 +457,7 @@ EVIL = ["\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "a\nb\r\nc", 'quo"te\'s', "<sc
         "]]>&amp;&lt;", "back\\slash\\n", "\u202etxt.exe", "\u2066iso\u2069", "\u061c\u200f\u200b", "\u2028\u2029", "\u009b31m",
         "|pipe|`tick`*star*_under_[l](javascript:alert(1))", "${HOME}$(id)`id`", "%s%n%999999d", "tab\there", "\ufffe\uffff",
         "../../etc/passwd", "\U000e0041\U0001f600", "::error file=x::y", "#", "-", "=1+1", "a,b;c"]
-OTHER_OPTIONS = {"check": ["--force", "--min-coverage", "99%", "--junit", "check.xml", "--sarif", "check.sarif", "--markdown", "check.md",
+OTHER_OPTIONS = {"check": ["--force", "--min", "coverage=99%", "--junit", "check.xml", "--sarif", "check.sarif", "--markdown", "check.md",
                            "--github", "--exit-zero"]}
 
 
@@ -562,7 +562,7 @@ def names_that_attack_their_reader(bench):
         for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["advise", *base],
                         ["lists", "lint", "evil.json", name],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
-                        ["check", *base, "--max-cpu-nodes", "0"]):
+                        ["check", *base, "--max", "cpu-nodes=0"]):
             run = bench.run(*command, "--json")
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             is_json(run.out, run.what)

@@ -76,7 +76,7 @@ COMMANDS = {
     "draw": ("draw m.onnx -s list.txt --what preview", {}),
     "preview --nodes": ("preview m.onnx -s list.txt --nodes", {}),
     "advise": ("advise m.onnx -s list.txt --json", NO_NAMES),
-    "check": ("check m.onnx -s list.txt --combine any --min-coverage 1% --max-boundary-bytes 1 --exit-zero --json",
+    "check": ("check m.onnx -s list.txt --combine any --min coverage=1% --max boundary-bytes=1 --exit-zero --json",
               {**NO_NAMES, "--start": "no gate counts partitions of the CPU"}),
     "diff": ("diff m.onnx -s list.txt --json to -s list.txt", NO_NAMES),
     "tune": (f"tune m.onnx -s list.txt --run ./time.sh -o tuned.json {RATES} {{gain}}",

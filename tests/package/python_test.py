@@ -76,8 +76,8 @@ class PackageTest(unittest.TestCase):
         self.assertGreater(stages.stages[0].cost.in_ + stages.stages[0].cost.out, 0)
 
     def test_a_check_that_fails_is_no_error(self):
-        self.assertTrue(cleave.check(MODEL, LIST, min_coverage={"nodes": 0.5}).passed)
-        failed = cleave.check([MODEL], [LIST], min_coverage=["nodes=0.99", "flops=0.1"], dim={"N": 1})
+        self.assertTrue(cleave.check(MODEL, LIST, min={"coverage": 0.5}).passed)
+        failed = cleave.check([MODEL], [LIST], min=["coverage=0.99", "coverage-flops=0.1"], dim={"N": 1})
         self.assertFalse(failed.passed)
         self.assertEqual([gate.verdict for gate in failed.gates], ["fails", "holds"])
 

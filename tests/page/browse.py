@@ -438,7 +438,7 @@ def content_pages(cleave: str, samples: pathlib.Path, folder: pathlib.Path) -> l
     commands = [
         ("diff", ["diff", resnet, "-s", npu, "to", "-s", wider], check_diff),
         ("fleet", ["check", resnet, samples / "mobile_block.onnx", samples / "attention.onnx", "-s", npu, "-s",
-                   samples / "tiny_npu.txt", "--min-coverage", "90%", "--exit-zero"], check_fleet),
+                   samples / "tiny_npu.txt", "--min", "coverage=90%", "--exit-zero"], check_fleet),
         ("stages", ["stage", resnet, "--stages", "3", "--schedule", "gpipe:microbatches=4"], check_stages),
         ("markers", ["stage", samples / "pipeline.json"], check_markers),
         ("targets", ["preview", resnet, "-s", f"npu={npu}", "-s", f"gpu={samples / 'gpu.json'}", "--place", "cost",

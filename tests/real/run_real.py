@@ -130,7 +130,7 @@ class Runner:
             "preview --ops": ["preview", *common, *lists, "--ops"],
             "advise": ["advise", *common, *lists],
             "advise --json": ["advise", *common, *lists, "--json"],
-            "check": ["check", *common, *lists, "--min-coverage", "1%"],
+            "check": ["check", *common, *lists, "--min", "coverage=1%"],
             "explain": ["explain", *common, *lists],
             "preview --nodes": ["preview", *common, *lists, "--nodes"],
             "lists lint": ["lists", "lint", str(support), *common],

@@ -40,9 +40,9 @@ def documents(project, cleave, tmp):
         printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--update-baseline", "-q")
         yield "baseline", f"baseline of {model}", base.read_bytes()
         yield ("check", f"check {model}",
-               printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--allow-regression=0",
-                          "--max-new-cpu-nodes=3", "--min-qps=1", "--max-boundary-bytes=1", "--json",
-                          "--no-unknown-shapes", "--require=nonesuch", "--min-coverage=flops=1",
+               printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--max", "regression=0",
+                          "--max", "new-cpu-nodes=3", "--min", "qps=1", "--max", "boundary-bytes=1", "--json",
+                          "--max", "unknown-shapes=0", "--require=nonesuch", "--min", "coverage-flops=1",
                           "--min-acc-module-size=9", "--exit-zero"))
         yield ("diff", f"diff {model}",
                printed_by(cleave, "diff", path, "-s", rules, "--json", "to", "-s", samples / "npu.json",

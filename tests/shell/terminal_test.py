@@ -62,7 +62,7 @@ def widest(text):
 
 def faults_of(cleave):
     preview = [cleave, "preview", *MODEL]
-    check = [cleave, "check", *MODEL, "--min-coverage", "95%", "--max-cpu-nodes", "2"]
+    check = [cleave, "check", *MODEL, "--min", "coverage=95%", "--max", "cpu-nodes=2"]
     for words in ([cleave, "mobile_block.onnx"], preview, check, [cleave, "--help"], [cleave, "split", "--help"],
                   [cleave, "help", "split"], [cleave, "advise", *MODEL]):
         plain = piped(words)

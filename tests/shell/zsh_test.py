@@ -20,7 +20,8 @@ CASES = [
     ("cleave prev\t", "cleave preview "),
     ("cleave advise --go\t", "cleave advise --goal "),
     ("cleave preview m.onnx --start f\t", "--start fewest "),
-    ("cleave check m.onnx --min-cov\t", "--min-coverage "),
+    ("cleave check m.onnx --min-acc\t", "--min-acc-module-size "),
+    ("cleave check m.onnx --max cpu\t", "--max cpu-nodes="),
     ("cleave \t\t", "show, begin or lint support lists"),
     ("cleave preview mod\t", "cleave preview model.onnx "),
 ]

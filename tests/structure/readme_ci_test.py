@@ -41,7 +41,7 @@ class Test:
         rules = (self.project / "samples" / "tiny_npu.txt").read_text()
         support = self.folder / "npu.json"
         support.write_text(rules)
-        (self.folder / "cleave.toml").write_text('[check]\nmin-coverage = "50%"\n')
+        (self.folder / "cleave.toml").write_text('[check]\nmin = "coverage=50%"\n')
         made = self.run("cleave", "check", "models/mobile_block.onnx", "-s", "npu.json",
                         "--baseline", "main.json", "--update-baseline")
         self.expect(made.returncode == 0, made.stderr)

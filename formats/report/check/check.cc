@@ -292,7 +292,7 @@ std::string regression_words(const Gate& gate) {
 }  // namespace
 
 std::string gate_name(const Gate& gate) {
-  const std::string name(gate_kind_name(gate.kind));
+  const std::string name(row_of(gate.kind).name);
   return gate.subject.empty() ? name : name + " " + gate.subject;
 }
 
@@ -333,60 +333,15 @@ std::string required_target(const CheckRun& run, const Gate& gate) {
   return {};
 }
 
-std::string kind_title(const Gate& gate);
-
 }  // namespace
 
 std::string gate_title(const Gate& gate) {
-  const bool is_of_target = gate.kind != GateKind::require && !gate.subject.empty();
-  return kind_title(gate) + (is_of_target ? " of " + gate.subject : "");
-}
-
-namespace {
-
-std::string kind_title(const Gate& gate) {
-  switch (gate.kind) {
-    case GateKind::min_node_coverage:
-      return "node coverage";
-    case GateKind::min_flops_coverage:
-      return "FLOPs coverage";
-    case GateKind::min_parameter_coverage:
-      return "parameter coverage";
-    case GateKind::max_acc_subgraphs:
-      return "accelerator subgraphs";
-    case GateKind::max_cpu_nodes:
-      return "CPU nodes";
-    case GateKind::max_unchecked:
-      return "unchecked nodes";
-    case GateKind::max_boundary_bytes:
-      return "boundary bytes";
-    case GateKind::min_qps:
-      return "link-bound QPS";
-    case GateKind::max_latency:
-      return "latency";
-    case GateKind::faster_than_cpu:
-      return "faster than the CPU";
-    case GateKind::latency_regression:
-      return "latency kept";
-    case GateKind::require:
-      return "require " + fitted(escaped_in_quotes(gate.subject), 60);
-    case GateKind::no_unknown_shapes:
-      return "unknown shapes";
-    case GateKind::max_new_cpu_nodes:
-      return "new CPU nodes";
-    case GateKind::node_coverage_regression:
-      return "node coverage kept";
-    case GateKind::flops_coverage_regression:
-      return "FLOPs coverage kept";
-    case GateKind::parameter_coverage_regression:
-      return "parameter coverage kept";
-    case GateKind::qps_regression:
-      return "link-bound QPS kept";
+  const std::string title(row_of(gate.kind).title);
+  if (gate.kind == GateKind::require) {
+    return title + " " + fitted(escaped_in_quotes(gate.subject), 60);
   }
-  return {};
+  return title + (gate.subject.empty() ? "" : " of " + gate.subject);
 }
-
-}  // namespace
 
 std::string gate_actual(const CheckRun& run, const Gate& gate) {
   if (gate.kind == GateKind::require) {
@@ -424,34 +379,21 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
 }
 
 std::string gate_limit(const CheckRun& run, const Gate& gate) {
-  switch (gate.kind) {
-    case GateKind::require: {
-      const std::string target = required_target(run, gate);
-      return target.empty() ? "on the accelerator" : "on " + target;
-    }
-    case GateKind::min_node_coverage:
-    case GateKind::min_flops_coverage:
-    case GateKind::min_parameter_coverage:
-      return "at least " + share_of(gate, gate.limit);
-    case GateKind::min_qps:
-      return "at least " + rate_text(gate.limit);
-    case GateKind::max_latency:
-      return "at most " + duration_text(gate.limit);
-    case GateKind::faster_than_cpu:
-      return gate.limit > 0 ? "below " + duration_text(gate.limit) : "below that of the CPU";
-    case GateKind::latency_regression:
-      return "at most " + duration_text(gate.limit);
-    case GateKind::max_boundary_bytes:
-      return "at most " + bytes_text(whole(gate.limit));
-    case GateKind::node_coverage_regression:
-    case GateKind::flops_coverage_regression:
-    case GateKind::parameter_coverage_regression:
-      return gate.baseline ? "at least " + share_of(gate, gate.limit) : std::string();
-    case GateKind::qps_regression:
-      return gate.baseline ? "at least " + rate_text(gate.limit) : std::string();
-    default:
-      return "at most " + count_text(whole(gate.limit));
+  if (gate.kind == GateKind::require) {
+    const std::string target = required_target(run, gate);
+    return target.empty() ? "on the accelerator" : "on " + target;
   }
+  if (gate.kind == GateKind::faster_than_cpu) {
+    return gate.limit > 0 ? "below " + duration_text(gate.limit) : "below that of the CPU";
+  }
+  if (is_regression(gate.kind) && !gate.baseline) return {};
+  const GateRow& row = row_of(gate.kind);
+  return (row.side == GateSide::least ? "at least " : "at most ") +
+         (row.unit == GateUnit::share   ? share_of(gate, gate.limit)
+          : row.unit == GateUnit::rate  ? rate_text(gate.limit)
+          : row.unit == GateUnit::time  ? duration_text(gate.limit)
+          : row.unit == GateUnit::bytes ? bytes_text(whole(gate.limit))
+                                        : count_text(whole(gate.limit)));
 }
 
 std::string gate_outcome(const CheckRun& run, const Gate& gate) {

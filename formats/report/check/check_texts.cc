@@ -211,7 +211,7 @@ CiCase case_of(const CheckRun& run, const CheckedGate& checked) {
     test.message = gate_actual(run, gate);
   } else if (!gate.passed()) {
     test.outcome = CiCase::Outcome::failure;
-    test.type = gate_kind_name(gate.kind);
+    test.type = row_of(gate.kind).name;
     test.message = gate_title(gate) + ": " + gate_outcome(run, gate);
     test.details = broken_by(run, checked);
   }
@@ -956,7 +956,7 @@ std::string risen_latency_text(const CheckRun& run) {
   constexpr double kRounding = 1e-9;
   if (is <= was * (1 + kRounding)) return {};
   return as_line("latency " + duration_text(is) + ", was " + duration_text(was) +
-                     ": no gate holds it (--allow-regression 0 does)",
+                     ": no gate holds it (--max regression=0 does)",
                  2);
 }
 

@@ -482,17 +482,9 @@ def check(
     sarif: Path | None = None,
     markdown: Path | None = None,
     github: bool = False,
-    min_coverage: Option = None,
-    max_acc_subgraphs: Number | None = None,
-    max_cpu_nodes: Number | None = None,
-    max_unchecked: Number | None = None,
-    max_boundary_bytes: Option = None,
-    min_qps: Option = None,
-    max_latency: Option = None,
-    no_unknown_shapes: bool = False,
+    min: Option = None,
+    max: Option = None,
     baseline: Path | None = None,
-    max_new_cpu_nodes: Number | None = None,
-    allow_regression: Option = None,
     update_baseline: bool = False,
     exit_zero: bool = False,
     config: Path | None = None,
@@ -561,20 +553,11 @@ def check(
     sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
     markdown: write Markdown, for a step summary or a pull request
     github: print annotations for GitHub Actions as well
-    min_coverage: minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); of one of several
-        targets npu=90% or npu:flops=90%; repeatable
-    max_acc_subgraphs: maximum number of accelerator subgraphs
-    max_cpu_nodes: maximum number of nodes on the CPU
-    max_unchecked: maximum number of nodes accepted by rules that leave a condition unchecked
-    max_boundary_bytes: maximum bytes into and out of accelerator subgraphs, e.g. 64MiB
-    min_qps: minimum QPS that the link allows
-    max_latency: longest time of an inference, such as 20ms; cpu: it must take less than on the CPU alone; repeatable
-        (see --costs, --target)
-    no_unknown_shapes: the shape of every tensor must be known (--dim binds symbolic dims)
+    min: at least: coverage=95%, coverage-flops=95%, coverage-params=95%, qps; npu:coverage of one of several targets;
+        repeatable
+    max: at most: acc-subgraphs, cpu-nodes, unchecked, boundary-bytes=1MiB, latency=20ms|cpu, unknown-shapes,
+        new-cpu-nodes, regression=1%; repeatable
     baseline: earlier results: a baseline, or one report; without other limits no node may be new on the CPU
-    max_new_cpu_nodes: maximum number of nodes on the CPU that were not there in the baseline
-    allow_regression: coverage and QPS may fall below the baseline's by this share of them, and latency may rise, e.g.
-        0.5%
     update_baseline: write the results to the baseline instead of comparing with it
     exit_zero: exit 0 even when a gate fails
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
@@ -583,18 +566,16 @@ def check(
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "no_unknown_shapes": no_unknown_shapes, "update_baseline": update_baseline,
-        "exit_zero": exit_zero}
+        "github": github, "update_baseline": update_baseline, "exit_zero": exit_zero}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
-        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
-        "html": html, "junit": junit, "sarif": sarif, "markdown": markdown, "min_coverage": min_coverage,
-        "max_acc_subgraphs": max_acc_subgraphs, "max_cpu_nodes": max_cpu_nodes, "max_unchecked": max_unchecked,
-        "max_boundary_bytes": max_boundary_bytes, "min_qps": min_qps, "max_latency": max_latency, "baseline": baseline,
-        "max_new_cpu_nodes": max_new_cpu_nodes, "allow_regression": allow_regression, "config": config}
+        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
+        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
+        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
+        "junit": junit, "sarif": sarif, "markdown": markdown, "min": min, "max": max, "baseline": baseline,
+        "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
 

@@ -327,7 +327,7 @@ Measures some_measures() {
 std::string describe(const std::vector<Gate>& gates) {
   std::ostringstream text;
   for (const Gate& gate : gates) {
-    text << gate_kind_name(gate.kind) << ' ' << gate_verdict_name(gate.verdict) << ": ";
+    text << row_of(gate.kind).name << ' ' << gate_verdict_name(gate.verdict) << ": ";
     if (gate.actual) text << *gate.actual << " of ";
     text << gate.limit << '\n';
   }
@@ -394,7 +394,7 @@ TEST_CASE("a limit that is met exactly holds") {
                           .cpu_nodes = 1,
                           .boundary_bytes = 1000,
                           .qps = 50,
-                          .no_unknown_shapes = true};
+                          .unknown_shapes = 0};
   CHECK(evaluated(limits, {.now = some_measures()}) ==
         "min-coverage-nodes holds: 0.95 of 0.95\n"
         "min-coverage-flops holds: 0.75 of 0.75\n"
@@ -414,7 +414,7 @@ TEST_CASE("a limit that is missed by little fails") {
                           .cpu_nodes = 0,
                           .boundary_bytes = 999,
                           .qps = 50.001,
-                          .no_unknown_shapes = true};
+                          .unknown_shapes = 0};
   for (const Gate& gate : evaluate_gates(limits, {.now = some_measures(), .unknown_shapes = 1})) {
     CHECK(gate.verdict == GateVerdict::fails);
   }

@@ -172,7 +172,7 @@ class Trial {
     REQUIRE(run.gates.size() == expected.size());
     bool all = true;
     for (const CheckedGate& checked : run.gates) {
-      const std::string kind(gate_kind_name(checked.gate.kind));
+      const std::string kind(row_of(checked.gate.kind).name);
       INFO(kind);
       CHECK(checked.gate.passed() == expected.at(kind));
       all = all && expected.at(kind);
