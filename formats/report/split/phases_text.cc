@@ -223,9 +223,10 @@ std::string phases_text(const PhasesReport& report) {
   for (const DeviceMemory& memory : report.memory) {
     if (memory.weights == 0 && memory.values.value_or(0) == 0) continue;
     page.fact(memory.device + " memory",
-              bytes_text(memory.weights) + " of weights, once for all phases; values " +
-                  (memory.values ? "at most " + bytes_text(*memory.values) + " (estimated)"
-                                 : std::string("unknown")),
+              bytes_text(memory.weights) + " of weights, once for all phases" +
+                  (memory.values ? "; values at most " + bytes_text(*memory.values) + " (estimated)"
+                   : memory.device == "cpu" ? std::string()
+                                            : "; values unknown"),
               kColumn);
   }
   page.add(notes_text(report.notes));
