@@ -487,7 +487,16 @@ class SplitJobMaker {
     if (read_.lists == nullptr) append(job_.warnings_, idle_request_warnings(request_));
     if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {
-      if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
+      if (list.role != ListRole::verdicts) continue;
+      const auto overruled = settle_verdicts(job_.graph(), list);
+      if (overruled.empty()) continue;
+      job_.warnings_.push_back(
+          {.severity = Severity::warning,
+           .file = list.path,
+           .message = counted(overruled.size(), "verdict decides", "verdicts decide") +
+                      " nothing, since later ones fit the same nodes: " +
+                      capped_list(overruled, 3, escaped_in_quotes, " ..."),
+           .notes = {"the last that fits a node decides on it: wide ones come first"}});
     }
     const SplitInput input{.graph = job_.graph(),
                            .lists = job_.lists_,

@@ -869,6 +869,9 @@ class StageTargetsMaker {
     auto lists = read_lists(request_.lists);
     if (!lists) return input_fault(std::move(lists).error());
     lists_ = *std::move(lists);
+    for (SupportList& list : lists_.lists) {
+      if (list.role == ListRole::verdicts) settle_verdicts(graph_, list);
+    }
     if (lists_.targets.empty()) {
       lists_.targets = {{.name = request_.lists.targets().front(),
                          .first_list = 0,
