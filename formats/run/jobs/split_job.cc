@@ -359,6 +359,10 @@ class SplitJobMaker {
       return fault_of(FaultCause::request, "--phase makes several splits, and this is one",
                       {"give its sizes as --dim, or run cleave split --phase"});
     }
+    if (request_.range) {
+      return fault_of(FaultCause::request, "--dim: a range of sizes makes several splits",
+                      {"give one size, or run cleave preview"});
+    }
     return read_.model == nullptr ? with_own_model() : with_model_read();
   }
 
