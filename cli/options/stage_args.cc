@@ -147,6 +147,7 @@ BalanceRequest balance_request(const Given& given) {
     request.options.time_limit_seconds = *seconds;
   }
   request.devices_path = given.text("--devices");
+  request.costs.keeps_blocks = given.text("--cut-at") == "scopes";
   return request;
 }
 
@@ -155,31 +156,19 @@ constexpr std::string_view kNotForSchedule[] = {
     "--exact-stages", "--target-latency", "--devices",  "--effort",  "--seed", "--time-limit"};
 constexpr std::string_view kForTimes[] = {"--support", "--verdicts", "--target",
                                           "--comm",    "--pcie-bw",  "--costs"};
-constexpr std::string_view kOfModels[] = {"--split-at",
-                                          "--map",
-                                          "--balance",
-                                          "--costs",
-                                          "--max-parameters",
-                                          "--support",
-                                          "--deny",
-                                          "--verdicts",
-                                          "--combine",
-                                          "--target",
-                                          "--pcie-bw",
-                                          "--devices",
-                                          "--optimizer-factor",
-                                          "--dim",
-                                          "--input-shape",
-                                          "--set-input",
-                                          "--infer",
-                                          "--fold",
-                                          "--shared-params",
-                                          "--relay",
-                                          "--device-map",
-                                          "--loss-output",
-                                          "--stage",
-                                          "--weights",
-                                          "--annotate",
+constexpr std::string_view kOfModels[] = {"--split-at",    "--cut-at",
+                                          "--map",         "--balance",
+                                          "--costs",       "--max-parameters",
+                                          "--support",     "--deny",
+                                          "--verdicts",    "--combine",
+                                          "--target",      "--pcie-bw",
+                                          "--devices",     "--optimizer-factor",
+                                          "--dim",         "--input-shape",
+                                          "--set-input",   "--infer",
+                                          "--fold",        "--shared-params",
+                                          "--relay",       "--device-map",
+                                          "--loss-output", "--stage",
+                                          "--weights",     "--annotate",
                                           "--schedule"};
 
 // The first given option of balanced stages; "": none.
@@ -292,17 +281,19 @@ std::optional<Error> idle_stage_option(const Given& given, const StagePlanReques
   const bool has_schedule = given.has("--schedule");
   const std::string idle = has_schedule ? given.first_of(kNotForSchedule) : first_of_balance(given);
   if (!asked.has_policy()) {
-    if (idle.empty() && !given.has("--balance")) return std::nullopt;
+    const std::string_view own = given.has("--cut-at") ? "--cut-at" : "--balance";
+    if (idle.empty() && !given.has(own)) return std::nullopt;
     return Error{
-        .message = (idle.empty() ? "--balance" : idle) + " only applies to balanced stages",
+        .message = (idle.empty() ? std::string(own) : idle) + " only applies to balanced stages",
         .notes = {"give --stages, --devices, --max-parameters or --target-latency"}};
   }
   const bool is_cut = !asked.cuts.at.empty() || !asked.cuts.at_nodes.empty() ||
                       asked.cuts.between || !asked.map_path.empty();
   if (is_cut) return std::nullopt;  // the plan refuses that
   if (asked.policy == StagePolicy::params_greedy) {
-    if (idle.empty()) return std::nullopt;
-    return Error{idle + " cannot be used with --balance params-greedy"};
+    if (idle.empty() && !given.has("--cut-at")) return std::nullopt;
+    return Error{(idle.empty() ? "--cut-at" : idle) +
+                 " cannot be used with --balance params-greedy"};
   }
   return idle_balance_option(given, asked.balance, has_schedule ? StagePolicy::time : asked.policy);
 }

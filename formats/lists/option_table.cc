@@ -834,6 +834,10 @@ constexpr Option kOptions[] = {
         "what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as "
         "FairScale cuts",
         {.by_default = "time", .rank = 7}),
+    row(G::split, "--cut-at", "{nodes,scopes}", of::stage,
+        "where balanced stages may end: at any node, or only where a block ends (model.layers.N of "
+        "names)",
+        {.by_default = "nodes", .excludes = "--split-at,--map"}),
     row(G::split, "--shared-params", "[NAME=]replicate|transmit", of::stage,
         "parameters that several stages use: replicate (default; each holds a copy) or transmit "
         "(the first holds it and passes it on); NAME=... for one of them; repeatable",

@@ -355,6 +355,7 @@ def stage(
     default: Option = None,
     split_at: Option = None,
     balance: Literal["time", "flops", "params", "bytes", "nodes", "params-greedy"] | None = None,
+    cut_at: Literal["nodes", "scopes"] | None = None,
     shared_params: Option = None,
     relay: bool = False,
     device_map: Option = None,
@@ -413,6 +414,7 @@ def stage(
         node:/Add_7=end; layers=each: each module directly inside is one; . is the model
     balance: what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as FairScale cuts
         [time]
+    cut_at: where balanced stages may end: at any node, or only where a block ends (model.layers.N of names) [nodes]
     shared_params: parameters that several stages use: replicate (default; each holds a copy) or transmit (the first
         holds it and passes it on); NAME=... for one of them; repeatable
     relay: pass values that skip stages through the stages in between
@@ -464,11 +466,11 @@ def stage(
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "support": support, "deny": deny, "verdicts": verdicts,
         "combine": combine, "as_": as_, "map": map, "default": default, "split_at": split_at, "balance": balance,
-        "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output, "schedule": schedule,
-        "target": target, "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm, "memory": memory,
-        "max_parameters": max_parameters, "optimizer_factor": optimizer_factor, "target_latency": target_latency,
-        "effort": effort, "time_limit": time_limit, "seed": seed, "html": html, "layout_timeout": layout_timeout,
-        "weights": weights, "config": config}
+        "cut_at": cut_at, "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output,
+        "schedule": schedule, "target": target, "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm,
+        "memory": memory, "max_parameters": max_parameters, "optimizer_factor": optimizer_factor,
+        "target_latency": target_latency, "effort": effort, "time_limit": time_limit, "seed": seed, "html": html,
+        "layout_timeout": layout_timeout, "weights": weights, "config": config}
     return Stages.from_json(run("stage", [model], flags, options))
 
 
