@@ -54,6 +54,10 @@ class Phase:
         self.tokens = tokens
         if self.steps.ids is None:
             raise CannotRun("has no input of token ids, or no logits: --phase is for models that make tokens")
+        batch = self.steps.declared[self.steps.ids].shape[0]
+        batch = self.steps.dims.get(batch, 1) if isinstance(batch, str) else batch
+        if batch != 1:
+            raise CannotRun(f"phases are run with one prompt, and these are for a batch of {batch}: split with a batch of 1 to run them")
         self.steps.begin(ONE_TOKEN, False)
         for state in states:
             for name, value in self.steps.first().items():
@@ -131,6 +135,9 @@ def prompt_of(options, reader, path, room):
     ids = given.plain()
     if ids.ndim != 2 or len(ids) != 1 or not ids.size:
         raise WrongUsage(f'--inputs: "{steps.ids}" must have one row of ids')
+    if not 0 <= ids.min() <= ids.max() < steps.vocabulary:
+        wrong = ids.max() if ids.min() >= 0 else ids.min()
+        raise WrongUsage(f'--inputs: "{steps.ids}" has the id {wrong}, and the model has {counted(steps.vocabulary, "id")}, from 0')
     if ids.size % size:
         raise WrongUsage(f'--inputs: "{steps.ids}" has {counted(ids.size, "id")}, and must have a multiple of {size}: that many are read '
                          "at a time, and the model has no mask and positions, by which padding is told from tokens")  # fmt: skip

@@ -23,6 +23,7 @@ class PreviewCommand : public Command {
         nodes_(given.flag("--nodes")) {}
 
   ExitCode run() override {
+    if (given_.split.range) return print_growth();
 #if CLEAVE_WITH_STAGES
     if (given_.has("--map")) {
       return split_by_map(given_, {{"--netron", "--model-explorer", "--ops"}}, nodes_);
@@ -54,6 +55,20 @@ class PreviewCommand : public Command {
   }
 
  private:
+  ExitCode print_growth() const {
+    constexpr std::string_view kOthers[] = {"--map",    "--phase",          "--html", "--ops",
+                                            "--netron", "--model-explorer", "--nodes"};
+    if (const std::string other = given_.first_of(kOthers); !other.empty()) {
+      print_error("--dim with a range excludes " + other, {"give one size, or leave it out"});
+      return ExitCode::usage;
+    }
+    const auto jobs = phases_with_progress(given_.split, run_growth);
+    if (!jobs) return jobs.error();
+    const FullGrowth full = full_growth(*given_.split.range, *jobs);
+    write_stdout(json_ ? growth_json(full.report) : growth_text(full.report), {});
+    return ExitCode::done;
+  }
+
   const Given& given_;
   ReportFiles files_;
   bool json_, ops_, nodes_;

@@ -359,10 +359,12 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, cons
   return *std::move(job);
 }
 
-Result<PhaseJobs, ExitCode> phases_with_progress(const SplitRequest& request) {
+Result<PhaseJobs, ExitCode> phases_with_progress(
+    const SplitRequest& request,
+    Result<PhaseJobs, Fault> (*run)(const SplitRequest&, const Progress&)) {
   auto phases = [&] {
     ProgressBar bar(subject_of(request.model.path));
-    return run_phases(request, bar.observer());
+    return run(request, bar.observer());
   }();
   if (!phases) return refuse(phases.error());
   Diagnostics told;

@@ -41,8 +41,10 @@ Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
                                                const InputsRead& read = {},
                                                const Diagnostics& told = {});
 
-// The same of run_phases(): prints each warning once.
-Result<PhaseJobs, ExitCode> phases_with_progress(const SplitRequest& request);
+// The same of run_phases() or run_growth(): prints each warning once.
+Result<PhaseJobs, ExitCode> phases_with_progress(
+    const SplitRequest& request,
+    Result<PhaseJobs, Fault> (*run)(const SplitRequest&, const Progress&) = run_phases);
 
 // The warnings that do not read as one of those that were printed before.
 Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told);

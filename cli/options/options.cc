@@ -199,6 +199,10 @@ void Given::take(const Option& option, std::vector<std::string> texts) {
     };
     if (option.is_flag()) set(option.is_setting() ? SettingValue(true) : SettingValue(""));
     for (const std::string& text : texts) set(text);
+    if (split.range && command_ != of::preview) {
+      refuse_option(name, "a range of sizes, as of " + in_quotes(split.range->name) +
+                              ", is for preview; give one size");
+    }
   }
   if (name == "MODEL" && option.more.repeat == Repeat::never) split.model.path = texts.back();
   options_.push_back({&option, std::move(texts)});

@@ -172,6 +172,7 @@ BalanceRequest balance_request(const Given& given) {
   if (given.has("--target-latency")) set_target(request, given.text("--target-latency"));
   if (const auto seconds = given.limit("time")) request.options.time_limit_seconds = *seconds;
   request.devices_path = given.text("--devices");
+  request.costs.keeps_blocks = given.text("--cut-at") == "scopes";
   return request;
 }
 
@@ -181,10 +182,11 @@ constexpr std::string_view kNotForSchedule[] = {
 constexpr std::string_view kForTimes[] = {"--support", "--verdicts", "--target",
                                           "--comm",    "--pcie-bw",  "--costs"};
 constexpr std::string_view kOfModels[] = {
-    "--split-at",    "--map",         "--balance", "--costs",   "--support",       "--deny",
-    "--verdicts",    "--combine",     "--target",  "--pcie-bw", "--devices",       "--dim",
-    "--input-shape", "--set-input",   "--infer",   "--fold",    "--shared-params", "--relay",
-    "--device-map",  "--loss-output", "--stage",   "--weights", "--annotate",      "--schedule"};
+    "--split-at",    "--cut-at",  "--map",           "--balance",     "--costs",
+    "--support",     "--deny",    "--verdicts",      "--combine",     "--target",
+    "--pcie-bw",     "--devices", "--dim",           "--input-shape", "--set-input",
+    "--infer",       "--fold",    "--shared-params", "--relay",       "--device-map",
+    "--loss-output", "--stage",   "--weights",       "--annotate",    "--schedule"};
 
 // The first given option of balanced stages; "": none.
 std::string first_of_balance(const Given& given) {
@@ -302,17 +304,19 @@ std::optional<Error> idle_stage_option(const Given& given, const StagePlanReques
   const bool is_greedy = asked.policy == StagePolicy::params_greedy;
   if (idle.empty() && is_exact && (has_schedule || is_greedy)) idle = "--stages exactly:N";
   if (!asked.has_policy()) {
-    if (idle.empty() && !given.has("--balance")) return std::nullopt;
+    const std::string_view own = given.has("--cut-at") ? "--cut-at" : "--balance";
+    if (idle.empty() && !given.has(own)) return std::nullopt;
     return Error{
-        .message = (idle.empty() ? "--balance" : idle) + " only applies to balanced stages",
+        .message = (idle.empty() ? std::string(own) : idle) + " only applies to balanced stages",
         .notes = {"give --stages, --devices, --memory params=BYTES or --target-latency"}};
   }
   const bool is_cut = !asked.cuts.at.empty() || !asked.cuts.at_nodes.empty() ||
                       asked.cuts.between || !asked.map_path.empty();
   if (is_cut) return std::nullopt;  // the plan refuses that
   if (is_greedy) {
-    if (idle.empty()) return std::nullopt;
-    return Error{idle + " cannot be used with --balance params-greedy"};
+    if (idle.empty() && !given.has("--cut-at")) return std::nullopt;
+    return Error{(idle.empty() ? "--cut-at" : idle) +
+                 " cannot be used with --balance params-greedy"};
   }
   return idle_balance_option(given, asked.balance, has_schedule ? StagePolicy::time : asked.policy);
 }

@@ -59,8 +59,13 @@ class PhasesPlacer {
       }
       take(all);
     }
-    if (problem_.phases.front().device_count() == 2) improve(joint_cut());
+    if (problem_.phases.front().device_count() == 2) {
+      improve(joint_cut());
+    } else {
+      for (const double share : {0.0, 1.0}) improve(placed_as_one(share));
+    }
     improve(devices_of(best_.phases));
+    if (move_ends_together()) improve(devices_of(best_.phases));
     return std::move(best_);
   }
 
@@ -138,6 +143,112 @@ class PhasesPlacer {
       best_.phases = std::move(placements);
     }
     return total;
+  }
+
+  // All phases as one problem, in which states that are handed over are values. Parts of different phases are one there,
+  // where they run on one device, so a launch costs this share of its mean.
+  std::vector<Devices> placed_as_one(double share) const {
+    DeviceProblem one;
+    const DeviceProblem& first = problem_.phases.front();
+    one.targets = first.targets;
+    one.links = first.links;
+    one.residency = first.residency;
+    for (std::size_t i = 0; i < one.targets.size(); ++i) {
+      DeviceTarget& target = one.targets[i];
+      target.most_parts = std::numeric_limits<std::size_t>::max();
+      target.memory.reset();
+      target.launch_cost = 0;
+      for (std::size_t p = 0; p < problem_.phases.size(); ++p) {
+        target.launch_cost += problem_.runs[p] * problem_.phases[p].targets[i].launch_cost * share /
+                              static_cast<double>(problem_.phases.size());
+      }
+    }
+    std::vector<std::uint32_t> begin;  // by phase
+    std::uint32_t units = 0;
+    for (const DeviceProblem& phase : problem_.phases) {
+      begin.push_back(units);
+      units += static_cast<std::uint32_t>(phase.unit_count());
+    }
+    const auto add_value = [&](std::uint32_t producer, double bytes, std::uint8_t host_reads) {
+      one.readers.end_list();
+      one.producer.push_back(producer);
+      one.bytes.push_back(bytes);
+      one.host_reads.push_back(host_reads);
+      one.later_readers.push_back(-1);
+    };
+    for (std::size_t p = 0; p < begin.size(); ++p) {
+      const DeviceProblem& phase = problem_.phases[p];
+      for (const double cost : phase.unit_costs) {
+        one.unit_costs.push_back(cost < 0 ? cost : cost * problem_.runs[p]);
+      }
+      for (std::uint32_t unit = 0; unit < phase.unit_count(); ++unit) {
+        one.stays_with.push_back(begin[p] +
+                                 (phase.stays_with.empty() ? unit : phase.stays_with[unit]));
+      }
+      for (std::uint32_t value = 0; value < phase.value_count(); ++value) {
+        const std::uint32_t maker = phase.producer[value];
+        for (const std::uint32_t reader : phase.readers.of(value)) {
+          one.readers.add(begin[p] + reader);
+        }
+        add_value(maker == DeviceProblem::kHost ? maker : begin[p] + maker,
+                  phase.bytes[value] * problem_.runs[p], phase.host_reads[value]);
+        if (phase.is_state(value)) one.later_readers.back() = phase.later_readers[value];
+      }
+    }
+    for (const Handover& state : problem_.handovers) {
+      one.readers.add(begin[state.to_phase] + state.to_unit);
+      add_value(begin[state.from_phase] + state.from_unit, state.bytes, 0);
+    }
+    const Devices found = find_placement(one, effort_).devices;
+    std::vector<Devices> devices;
+    for (std::size_t p = 0; p < begin.size(); ++p) {
+      const auto from = found.begin() + begin[p];
+      devices.emplace_back(from,
+                           from + static_cast<std::ptrdiff_t>(problem_.phases[p].unit_count()));
+    }
+    return devices;
+  }
+
+  // Writer and reader of a state on another device at once, which no phase gains from by itself. Whether one was
+  // better; until none is, or the effort is spent.
+  bool move_ends_together() {
+    std::uint64_t size = 0;
+    for (const DeviceProblem& phase : problem_.phases) {
+      size += phase.unit_count() + phase.readers.items.size();
+    }
+    std::uint64_t left = effort_.steps / 8;  // a trial scores anew
+    bool is_any_better = false;
+    for (bool is_better = true; std::exchange(is_better, false);) {
+      for (const Handover& state : problem_.handovers) {
+        for (DeviceIndex device = 0; device <= problem_.phases.front().host(); ++device) {
+          if (left < size) return is_any_better;
+          std::vector<Devices> devices = devices_of(best_.phases);
+          if (!put(devices, state.from_phase, state.from_unit, device)) continue;
+          if (!put(devices, state.to_phase, state.to_unit, device)) continue;
+          left -= size;
+          const double before = best_.total;
+          take(devices);
+          is_better = is_better || best_.total < before;
+        }
+      }
+      is_any_better = is_any_better || is_better;
+    }
+    return is_any_better;
+  }
+
+  // The unit and those that stay with it; false where one of them cannot be there.
+  bool put(std::vector<Devices>& devices, std::size_t p, std::uint32_t unit,
+           DeviceIndex device) const {
+    const DeviceProblem& phase = problem_.phases[p];
+    const auto group_of = [&](std::uint32_t one) {
+      return phase.stays_with.empty() ? one : phase.stays_with[one];
+    };
+    for (std::uint32_t one = 0; one < phase.unit_count(); ++one) {
+      if (group_of(one) != group_of(unit)) continue;
+      if (!phase.accepts(device, one)) return false;
+      devices[p][one] = device;
+    }
+    return true;
   }
 
   // Both devices of all phases by one minimum cut; the source is the target. A launch is an arc from a unit to the

@@ -17,6 +17,7 @@
 #include "core/base/min_cut.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
+#include "core/graph/state.h"
 #include "core/lists/support.h"
 #include "core/split/groups.h"
 #include "core/split/split.h"
@@ -512,6 +513,27 @@ void PartCounts::move(NodeId node, PartId to) {
 
 namespace {
 
+// Whether the input of a pair is there in each step, since a node that `is_acc` writes it, or none does.
+bool is_state_there(const Graph& graph, ValueId value, const auto& is_acc) {
+  const StatePair* const pair = graph.state_of(value);
+  if (pair == nullptr || value != pair->input) return false;
+  return !is_written(graph, *pair) || is_acc(graph.value(pair->output).producer);
+}
+
+// Whether an output of the model leaves the device of its maker although nothing else there reads it: it is more than
+// state, or is read elsewhere in the next step.
+bool is_taken(const Graph& graph, ValueId value, const auto& is_acc) {
+  const StatePair* const pair = graph.state_of(value);
+  if (!graph.is_graph_output(value) || pair == nullptr || value != pair->output) {
+    return graph.is_graph_output(value);
+  }
+  const auto readers = graph.users(pair->input);
+  return pair->is_result || std::ranges::any_of(readers, [&](NodeId reader) {
+           return index(reader) < graph.node_count() && !reads_shape_alone(graph, reader) &&
+                  !is_acc(reader);
+         });
+}
+
 // LinkTraffic: the bytes of the tensors that enter or leave accelerator subgraphs, updated while
 // nodes move from one subgraph to another. A value counts once for each accelerator subgraph that
 // reads it from outside, and once when it leaves the one that makes it.
@@ -532,6 +554,8 @@ class LinkTraffic {
   void add_read(ValueId value, PartId part);
   void remove_read(ValueId value, PartId part);
   std::uint64_t bytes_of(ValueId value) const;
+  // With the other value of its pair, whose bytes follow from where this one is read and made.
+  std::uint64_t bytes_of_pair(ValueId value) const;
 
   const Graph& graph_;
   const std::vector<Device> devices_;
@@ -585,26 +609,47 @@ void LinkTraffic::remove_read(ValueId value, PartId part) {
 // The value's share of bytes_; 0 for a parameter.
 std::uint64_t LinkTraffic::bytes_of(ValueId id) const {
   const Value& value = graph_.value(id);
+  const auto is_node_acc = [&](NodeId node) { return is_acc(part_of_[node]); };
+  if (is_state_there(graph_, id, is_node_acc)) return 0;
   std::uint64_t crossings = reading_acc_parts_[id];
   if (value.kind == ValueKind::node_output && is_acc(part_of_[value.producer])) {
     const std::uint32_t at_home = reads_in(id, part_of_[value.producer]) != 0 ? 1 : 0;
     crossings -= at_home;
-    if (reading_parts_[id] != at_home || graph_.is_graph_output(id)) ++crossings;
+    if (reading_parts_[id] != at_home || is_taken(graph_, id, is_node_acc)) ++crossings;
   }
   return crossings == 0 ? 0 : crossings * value_bytes(graph_, id).value_or(0);
+}
+
+std::uint64_t LinkTraffic::bytes_of_pair(ValueId value) const {
+  const StatePair* const pair = graph_.state_of(value);
+  if (pair == nullptr || pair->output == kNone<ValueId> || pair->input == pair->output) {
+    return bytes_of(value);
+  }
+  return bytes_of(pair->input) + bytes_of(pair->output);
 }
 
 void LinkTraffic::move(NodeId node, PartId to) {
   const PartId from = part_of_[node];
   for (const Operand& operand : graph_.operands(node)) {
-    bytes_ -= bytes_of(operand.value);
+    bytes_ -= bytes_of_pair(operand.value);
     remove_read(operand.value, from);
     add_read(operand.value, to);
-    bytes_ += bytes_of(operand.value);
+    bytes_ += bytes_of_pair(operand.value);
   }
-  for (const ValueId value : graph_.outputs(node)) bytes_ -= bytes_of(value);
+  // Who reads a state and who writes it count for both of its values.
+  std::vector<ValueId> values;
+  const auto add = [&](ValueId value) {
+    const StatePair* const pair = graph_.state_of(value);
+    const ValueId first = pair == nullptr ? value : pair->input;
+    if (std::ranges::find(values, first) == values.end()) values.push_back(first);
+  };
+  for (const ValueId value : graph_.outputs(node)) add(value);
+  for (const Operand& operand : graph_.operands(node)) {
+    if (graph_.state_of(operand.value) != nullptr) add(operand.value);
+  }
+  for (const ValueId value : values) bytes_ -= bytes_of_pair(value);
   part_of_[node] = to;
-  for (const ValueId value : graph_.outputs(node)) bytes_ += bytes_of(value);
+  for (const ValueId value : values) bytes_ += bytes_of_pair(value);
 }
 
 struct Move {
@@ -1204,6 +1249,7 @@ class Packing {
   }
 
   bool is_acc(std::uint32_t part) const { return subgraphs_.devices[part] == Device::acc; }
+  bool is_node_acc(NodeId node) const { return is_acc(index(subgraphs_.subgraph_of[node])); }
   std::uint32_t part_of(std::uint32_t unit) const {
     return index(subgraphs_.subgraph_of[units_.first(unit)]);
   }
@@ -1286,7 +1332,7 @@ class Packing {
 
   Reads reads_of(ValueId value) const {
     Reads reads;
-    reads.leaves = graph_.is_graph_output(value);
+    reads.leaves = is_taken(graph_, value, [&](NodeId node) { return is_node_acc(node); });
     for (const NodeId reader : graph_.users(value)) {
       const std::uint32_t at = place_[units_.unit_of(reader)];
       if (at == kNoUnit) {
@@ -1352,6 +1398,7 @@ class Packing {
     for (const ValueId value : values) {
       const auto bytes = value_bytes(graph_, value);
       if (!bytes || *bytes == 0) continue;
+      if (is_state_there(graph_, value, [&](NodeId node) { return is_node_acc(node); })) continue;
       const auto cost = static_cast<double>(*bytes);
       const auto& list = readers[index(value)];
       costs_.push_back({cost, kNoUnit, list});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -1006,9 +1007,11 @@ class GraphBalanceMaker {
     add_costs();
     tie_markers();
     tie_sets();
+    if (options_.keeps_blocks) tie_blocks();
     add_colours();
     add_parameters();
     add_nets();
+    add_state_nets();
     made_.problem.successors = with_ties(successors_of_nets(made_.problem));
     const Graph& graph = graph_;
     made_.problem.item_name = [&graph](std::uint32_t item) {
@@ -1088,6 +1091,24 @@ class GraphBalanceMaker {
     if (options_.ties == nullptr) return;
     for (const std::vector<NodeId>& nodes : options_.ties->whole) {
       for (const NodeId node : nodes) join(nodes.front(), node);
+    }
+  }
+
+  // A scope without a number that has others within it, such as "model", is no block.
+  void tie_blocks() {
+    std::map<std::string_view, NodeId> first;
+    for (const NodeId node : graph_.nodes()) first.emplace(block_of(scope_of(graph_, node)), node);
+    const auto has_inner = [&](std::string_view block) {
+      const auto next = first.upper_bound(std::string(block) + ".");
+      return next != first.end() && next->first.starts_with(std::string(block) + ".");
+    };
+    std::map<std::string_view, NodeId> whole;
+    for (const auto& [block, node] : first) {
+      if (!block.empty() && !has_inner(block)) whole.emplace(block, node);
+    }
+    for (const NodeId node : graph_.nodes()) {
+      const auto found = whole.find(block_of(scope_of(graph_, node)));
+      if (found != whole.end()) join(found->second, node);
     }
   }
 
@@ -1231,6 +1252,32 @@ class GraphBalanceMaker {
     made_.problem.consumers.end_list();
   }
 
+  // State goes back to who reads it in the next step, which costs a transfer where that is another stage. Its nets
+  // run from the earlier node to the later one, as stages do, for a border costs the same either way. They hold
+  // no memory: the state is held where it is read and where it is written.
+  void add_state_nets() {
+    if (options_.by != BalanceBy::time) return;
+    for (const StatePair& pair : graph_.state().pairs) {
+      if (!is_written(graph_, pair)) continue;
+      const NodeId writer = graph_.value(pair.output).producer;
+      std::vector<NodeId> ends = {writer};
+      for (const NodeId reader : graph_.users(pair.input)) {
+        if (index(reader) < graph_.node_count() && !reads_shape_alone(graph_, reader)) {
+          ends.push_back(reader);
+        }
+      }
+      std::ranges::sort(ends);
+      if (ends.front() == ends.back()) continue;
+      const auto bytes = static_cast<double>(state_bytes(graph_, pair).value_or(0));
+      const double us = std::min(bytes / options_.link_bandwidth * kMicroseconds, kMostCost);
+      made_.problem.nets.push_back({.producer = index(ends.front()), .cost = us});
+      for (const NodeId end : ends) {
+        if (end != ends.front()) made_.problem.consumers.add(index(end));
+      }
+      made_.problem.consumers.end_list();
+    }
+  }
+
   const Graph& graph_;
   const GraphCostOptions& options_;
   GraphBalance made_;
@@ -1245,6 +1292,20 @@ class GraphBalanceMaker {
 };
 
 }  // namespace
+
+std::string_view block_of(std::string_view scope) {
+  std::size_t numbered = scope.npos;
+  for (std::size_t begin = 0; begin < scope.size();) {
+    const std::size_t end = std::min(scope.find('.', begin), scope.size());
+    const std::string_view name = scope.substr(begin, end - begin);
+    const std::size_t digits =
+        name.size() - 1 - std::min(name.find_last_not_of("0123456789"), name.size() - 1);
+    if (name.find_first_not_of("0123456789") == name.npos) return scope.substr(0, end);
+    if (digits > 0 && numbered == scope.npos) numbered = end;
+    begin = end + 1;
+  }
+  return scope.substr(0, numbered);
+}
 
 GraphBalance balance_problem_of(const Graph& graph, const GraphCostOptions& options) {
   return GraphBalanceMaker(graph, options).make();

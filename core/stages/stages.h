@@ -213,7 +213,12 @@ struct GraphCostOptions {
   // file's own.
   const PerNode<double>* measured = nullptr;
   const NodeTies* ties = nullptr;  // null: data alone orders the nodes
+  bool keeps_blocks = false;       // nodes of one block_of() stay together
 };
+
+// The block of a node's scope: up to the first number, "model.layers.3" of "model.layers.3.mlp.up", or else up to the
+// first name that ends in one, "layer1" of "layer1.conv". A scope without both is itself one; "": the model's own.
+std::string_view block_of(std::string_view scope);
 
 struct GraphBalance {
   BalanceProblem problem;         // without devices; refers to the graph for names

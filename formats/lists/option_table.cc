@@ -327,16 +327,42 @@ std::optional<std::int64_t> size_of(std::string_view text) {
   return static_cast<std::int64_t>(*size);
 }
 
+Status<> set_range(SplitRequest& request, DimRange range) {
+  if (range.first >= range.last) {
+    return Error{"a range ends above its start, and " + std::to_string(range.first) + ".." +
+                 std::to_string(range.last) + " does not"};
+  }
+  if (request.range) {
+    return Error{in_quotes(request.range->name) + " and " + in_quotes(range.name) +
+                 " have ranges: numbers are said over one dim, so give the other a size"};
+  }
+  request.range = std::move(range);
+  return Done{};
+}
+
+// The sizes of "0..4096"; nullopt for any other text.
+std::optional<std::pair<std::int64_t, std::int64_t>> range_of(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == text.npos) return std::nullopt;
+  const auto first = size_of(text.substr(0, dots)), last = size_of(text.substr(dots + 2));
+  if (!first || !last) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
 // Also "N=8,T=16", as no size has a comma.
 Status<> add_dim(SplitRequest& request, const std::string& text) {
   const std::size_t comma = text.find(',');
   const std::size_t size_at = text.substr(0, comma).rfind('=') + 1;
-  if (comma != text.npos && size_at > 0 && whole_number(text.substr(size_at, comma - size_at))) {
+  const std::string until_comma = text.substr(size_at, comma - size_at);
+  if (comma != text.npos && size_at > 0 && (whole_number(until_comma) || range_of(until_comma))) {
     const auto first = add_dim(request, text.substr(0, comma));
     return first ? add_dim(request, text.substr(comma + 1)) : first;
   }
   const auto binding = binding_of(text, "N=8");
   if (!binding) return binding.error();
+  if (const auto range = range_of(binding->second)) {
+    return set_range(request, {binding->first, range->first, range->second});
+  }
   const auto size = size_of(binding->second);
   if (!size) return Error{in_quotes(binding->second) + " is not a size: give a whole number"};
   request.model.bindings.dims.emplace_back(binding->first, *size);
@@ -658,7 +684,8 @@ constexpr Option kOptions[] = {
         "a chapter of the guide, words of its title, a command, or the code of a reason",
         {.repeat = Repeat::spread}),
     row(G::model, "--dim", "NAME=SIZE", kReads | kRuns,
-        "bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable",
+        "bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, "
+        "P=0..4096; repeatable",
         ranked(2, adds(add_dim))),
     row(G::model, "--input-shape", "NAME=DIMS", kReads,
         "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open",
@@ -897,6 +924,10 @@ constexpr Option kOptions[] = {
         "what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as "
         "FairScale cuts",
         {.by_default = "time", .rank = 7}),
+    row(G::split, "--cut-at", "{nodes,scopes}", of::stage,
+        "where balanced stages may end: at any node, or only where a block ends (model.layers.N of "
+        "names)",
+        {.by_default = "nodes", .excludes = "--split-at,--map"}),
     row(G::split, "--shared-params", "[NAME=]replicate|transmit", of::stage,
         "parameters that several stages use: replicate (default; each holds a copy) or transmit "
         "(the first holds it and passes it on); NAME=... for one of them; repeatable",

@@ -94,6 +94,12 @@ struct PhaseSpec {
   std::vector<std::string> targets = {};  // "cpu": none; empty: all
 };
 
+// --dim P=0..4096: how the numbers grow from one size to the other.
+struct DimRange {
+  std::string name;
+  std::int64_t first = 0, last = 0;  // first < last
+};
+
 // --tokens 1024+128: of the prompt, and new ones.
 struct TokenCounts {
   std::uint64_t prompt = 1024;
@@ -116,6 +122,7 @@ struct SplitRequest {
   bool overlap = false;  // the report has the time in which parts of different devices overlap
   std::vector<PhaseSpec> phases = {};  // in the order in which they run; empty: one split
   TokenCounts tokens = {};             // of phases
+  std::optional<DimRange> range = {};  // run_growth() alone takes it
 };
 
 // The split of each phase as a request of its own, with what all have in common. The error names a target that

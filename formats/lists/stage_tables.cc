@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +28,8 @@
 #include "formats/base/json.h"
 #include "formats/base/text.h"
 #include "formats/lists/support_file.h"
+#include "formats/models/models.h"
+#include "formats/onnx/index/index.h"
 
 namespace cleave {
 
@@ -195,6 +199,10 @@ constexpr std::size_t kMostNamed = 10;
 
 using Entries = std::vector<PartitionMapEntry>;
 
+// A key with this is Olive's: a module, as names of nodes have it.
+const std::string kModule = "module:";
+constexpr std::string_view kOlive = "split_assignments";
+
 // ---- JSON ----
 
 void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, PartitionMap& map) {
@@ -214,6 +222,17 @@ void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, Pa
     if (part) map.entries.push_back({map.kept.keep(node), map.kept.keep(*part), at});
   } else {
     json.refuse(what, "a whole number or a name");
+  }
+}
+
+// Olive's "layers.0=0;layers.1=1", of which the keys are modules.
+void read_olive_text(std::string_view text, std::size_t at, PartitionMap& map) {
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(';'));
+    const std::size_t equals = std::min(entry.rfind('='), entry.size());
+    map.entries.push_back({map.kept.keep(kModule + std::string(entry.substr(0, equals))),
+                           map.kept.keep(entry.substr(std::min(equals + 1, entry.size()))), at});
+    text.remove_prefix(std::min(entry.size() + 1, text.size()));
   }
 }
 
@@ -237,6 +256,15 @@ class JsonMapReader {
   void read_field(const std::string& key, std::size_t at) {
     if (map_.has_own_names) return read_report_field(key);
     const bool is_first = std::exchange(is_first_, false);
+    if (is_first && key == kOlive && json_.type() == JsonType::object) {
+      return json_.each_field(kOlive.data(), "an object {\"module\": part, ...}",
+                              [&](const std::string& module, std::size_t place) {
+                                read_json_entry(json_, kModule + module, place, map_);
+                              });
+    }
+    if (is_first && key == kOlive && json_.type() == JsonType::string) {
+      return read_olive_text(json_.take_text("the assignments").value_or(""), at, map_);
+    }
     if (!is_first || key != "format" || json_.type() != JsonType::string) {
       return read_json_entry(json_, key, at, map_);
     }
@@ -328,6 +356,7 @@ class MapResolver {
   Loaded<Assignment> resolve() {
     find_nodes();
     if (!patterns_.empty()) apply_patterns();
+    if (!modules_.empty()) apply_modules();
     if (!options_.fallback) name_missing();
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     return assign();
@@ -347,6 +376,8 @@ class MapResolver {
       if (node == NameTable::kAbsent) {
         if (is_pattern(name)) {
           patterns_.push_back(i);
+        } else if (name.starts_with(kModule)) {
+          modules_.emplace(name.substr(kModule.size()), i);
         } else {
           unknown(entries_[i]);
         }
@@ -396,6 +427,53 @@ class MapResolver {
     }
   }
 
+  // "/layers.0/attn/MatMul" is of the module layers.0, the longest that is named. As Olive has it, a node between modules
+  // goes with the last that it reads from. Olive leaves out those before all and after all; here they go with the first
+  // and the last.
+  void apply_modules() {
+    std::vector<bool> is_met(entries_.size());
+    for (const NodeId node : graph_.nodes()) {
+      std::string module(graph_.node(node).name);
+      std::ranges::replace(module, '/', '.');
+      if (module.starts_with('.')) module.erase(0, 1);
+      auto found = modules_.end();
+      for (std::size_t end = module.size();
+           found == modules_.end() && end > 0 && end != module.npos;
+           end = module.rfind('.', end - 1)) {
+        found = modules_.find(std::string_view(module).substr(0, end));
+      }
+      if (found == modules_.end()) continue;
+      is_met[found->second] = true;
+      entry_of_[node] = found->second;
+    }
+    for (const auto& [module, i] : modules_) {
+      if (is_met[i] || !unknown_.shows_next()) continue;
+      faults_.error(entries_[i].offset,
+                    "no node's name is in the module " + escaped_in_quotes(module));
+    }
+    const auto is_before = [&](std::uint32_t one, std::uint32_t other) {
+      const auto number = [&](std::uint32_t i) {
+        std::uint64_t read = 0;  // of a name 0
+        const std::string_view text = entries_[i].part;
+        std::from_chars(text.data(), text.data() + text.size(), read);
+        return read;
+      };
+      return number(one) < number(other);
+    };
+    std::uint32_t first = modules_.begin()->second;
+    for (const auto& [module, i] : modules_) first = is_before(i, first) ? i : first;
+    for (const NodeId node : graph_.nodes()) {
+      if (entry_of_[node] != kUnmapped) continue;
+      std::uint32_t last = first;
+      for (const Operand& operand : graph_.operands(node)) {
+        const NodeId maker = graph_.value(operand.value).producer;
+        if (maker == kNone<NodeId> || !graph_.nodes().contains(maker)) continue;
+        if (is_before(last, entry_of_[maker])) last = entry_of_[maker];
+      }
+      entry_of_[node] = last;
+    }
+  }
+
   std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }
 
   // A node or constant.
@@ -430,6 +508,7 @@ class MapResolver {
     faults_.errors().push_back(
         diagnostic_of(path_, counted(missing.size(), "node has", "nodes have") +
                                  " no partition: " + capped_list(missing, kMostNamed, name)));
+    faults_.errors().back().notes.emplace_back("--default NAME is one for all of them");
   }
 
   // Parts are numbered in model order.
@@ -472,8 +551,9 @@ class MapResolver {
   const std::string& path_;
   TextFaults faults_;
   PerNode<std::uint32_t> entry_of_;
-  std::vector<std::uint32_t> patterns_;  // entries with globs and scopes
-  NameTable table_;                      // over nodes and constants; made when first needed
+  std::vector<std::uint32_t> patterns_;                // entries with globs and scopes
+  std::map<std::string_view, std::uint32_t> modules_;  // entries of Olive's
+  NameTable table_;  // over nodes and constants; made when first needed
   bool has_table_ = false;
   CappedList unknown_{kMostNamed};
 };
@@ -496,11 +576,73 @@ Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_vi
   return map;
 }
 
+namespace {
+
+// The stage that a NodeProto names; "" where it names none.
+std::string stage_of_node(std::string_view payload) {
+  constexpr std::uint32_t kStageOfConfiguration = 3;
+  std::string stage;
+  OnnxWalk walk;
+  for (OnnxFields field(payload, "a node", walk); field.next();) {
+    if (field.key() == bytes_field(node_field::kMetadataProps)) {
+      const OnnxKeyValue entry = index_onnx_key_value(field.text(), walk);
+      if (entry.key == "pipeline_stage") stage = entry.value;
+    } else if (field.key() == bytes_field(node_field::kDeviceConfigurations)) {
+      for (OnnxFields own(field.text(), "a device configuration", walk); own.next();) {
+        if (own.key() != varint_field(kStageOfConfiguration)) {
+          own.skip();
+        } else if (const std::int64_t number = own.number(); stage.empty()) {
+          stage = std::to_string(number);
+        }
+      }
+    } else {
+      field.skip();
+    }
+  }
+  return stage;
+}
+
+bool is_onnx(std::string_view bytes) { return bytes.starts_with('\x08'); }
+
+// The stages that an ONNX model carries: of its nodes, or else Olive's.
+Loaded<PartitionMap> map_of_onnx(const std::string& path) {
+  const auto model = read_model(path, {.dims = {}, .inputs = {}});
+  if (!model) return model.error();
+  if (model->onnx() == nullptr) return Diagnostics{diagnostic_of(path, "is no ONNX model")};
+  PartitionMap map;
+  for (const NodeId node : model->graph.nodes()) {
+    const SourceSpan span = model->graph.node(node).source;
+    OnnxWalk walk;
+    OnnxFields field(model->source.bytes().substr(span.offset, span.length), "a node", walk);
+    if (span.length == 0 || !field.next() || !field.has_bytes()) continue;
+    const std::string stage = stage_of_node(field.text());
+    if (stage.empty()) continue;
+    map.entries.push_back({map.kept.keep(model->graph.node(node).name), map.kept.keep(stage), 0});
+  }
+  for (const OnnxRecord& record : model->onnx()->metadata_props) {
+    OnnxWalk walk;
+    const OnnxKeyValue entry = index_onnx_key_value(record.payload, walk);
+    if (map.entries.empty() && entry.key == kOlive) read_olive_text(entry.value, 0, map);
+  }
+  TextFaults faults(path, {});
+  refuse_bad_part_names(map.entries, faults);
+  if (!faults.errors().empty()) return std::move(faults.errors());
+  if (!map.entries.empty()) return map;
+  Diagnostic fault = diagnostic_of(path, "is a model whose nodes name no stage");
+  fault.notes.emplace_back(
+      "a map is in pipeline_stage of nodes' metadata or device configurations, or in the model's "
+      "split_assignments");
+  return Diagnostics{std::move(fault)};
+}
+
+}  // namespace
+
 Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph,
                                       const PartitionMapOptions& options) {
   const auto source = open_side_file(path);
   if (!source) return source.error();
-  const auto map = parse_partition_map(source->path(), source->bytes());
+  const auto map = is_onnx(source->bytes()) ? map_of_onnx(path)
+                                            : parse_partition_map(source->path(), source->bytes());
   if (!map) return map.error();
   return MapResolver(graph, *source, *map, options).resolve();
 }

@@ -42,7 +42,10 @@ Result<ValueId> find_loss(const LoadedModel& model, const std::optional<std::str
 //
 // A key may be a node's name, a glob on names ("layer1.*"), or "scope:encoder.layer.0" for the
 // nodes of a module. A name wins over globs and scopes; of these, the first one that fits wins. A
-// JSON report of cleave can be used as a map, too: its `node_map` is read.
+// JSON report of cleave can be used as a map, too: its `node_map` is read. So can an ONNX model whose nodes name their
+// stages, in metadata `pipeline_stage` or in device configurations (IR version 11), and what Olive splits by,
+// {"split_assignments": {"layers.0": 0}} or the same text as metadata of the model: keys are modules there, and a node
+// between two goes with the last that it reads from.
 
 struct PartitionMapEntry {
   std::string_view node;

@@ -173,7 +173,7 @@ struct VerdictTarget {
   std::size_t which = 0;
 };
 
-// The verdicts as a list with the role `verdicts`: a rule for each node, by its exact name. Its
+// The verdicts as a list with the role `verdicts`: a rule for each node, by its exact name, or by a glob with a device. Its
 // text is a native list, which reports keep. Refuses a node that is given twice, and, of several
 // targets, a device that is none of them. Linear.
 Loaded<SupportList> read_verdict_file(const std::string& path, const VerdictTarget& target = {});
@@ -182,8 +182,10 @@ Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view byt
                                    const VerdictTarget& target = {});
 
 // Verdicts whose names are outputs of the graph, and of no node, become verdicts on the nodes that make
-// these: OpenVINO calls such a node by its output. One on the node itself is kept instead. Linear.
-void name_nodes_of_outputs(const Graph& graph, SupportList& list);
+// these: OpenVINO calls such a node by its output. One on the node itself is kept instead. Globs become verdicts on the
+// nodes that they fit; of several the last in the file decides. Returns the names of those that later ones overrule.
+// Linear, but for each glob once.
+std::vector<std::string> settle_verdicts(const Graph& graph, SupportList& list);
 
 // Reads the object at the cursor into the list, whose role becomes `verdicts`.
 void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,

@@ -35,32 +35,49 @@ struct NodeVerdict {
   std::string_view why;
 };
 
+constexpr std::string_view kAssignedTo = "assigned to ";
+
+// Names of device verdicts may be globs; those of others hold no more than they say.
 void add(const NodeVerdict& verdict, std::size_t offset, PlaceCounter& places, SupportList& list) {
   Rule& rule = (verdict.is_supported ? list.allow : list.deny).emplace_back();
   rule.node_name = verdict.node;
-  rule.is_exact_name = true;
+  rule.is_exact_name = !(verdict.why.starts_with(kAssignedTo) && is_glob(verdict.node));
   rule.why = verdict.why;
   places.mark(rule, offset);
 }
-
-enum class Verdict { refused, supported };
 
 // True for the names that OpenVINO and ONNX Runtime give the CPU, and for "".
 bool is_cpu_device(std::string_view device) {
   return device.empty() || device == "CPU" || device == "cpu" || device == "CPUExecutionProvider";
 }
 
-void write_verdicts(JsonText& json, const std::vector<Rule>& rules, Verdict verdict) {
-  const bool is_supported = verdict == Verdict::supported;
-  for (const Rule& rule : rules) {
-    json.text_key(rule.node_name);
-    if (rule.why.empty()) {
+// A rule of a verdict, and whether it supports.
+using RuleVerdict = std::pair<const Rule*, bool>;
+
+// Those that support first; where there are globs in the order of the file, which decides.
+std::vector<RuleVerdict> rule_verdicts(const SupportList& list) {
+  std::vector<RuleVerdict> verdicts;
+  for (const Rule& rule : list.allow) verdicts.emplace_back(&rule, true);
+  for (const Rule& rule : list.deny) verdicts.emplace_back(&rule, false);
+  const auto is_glob_rule = [](const RuleVerdict& one) { return !one.first->is_exact_name; };
+  if (std::ranges::any_of(verdicts, is_glob_rule)) {
+    std::ranges::stable_sort(verdicts, {}, [](const RuleVerdict& one) {
+      return std::pair(one.first->line, one.first->column);
+    });
+  }
+  return verdicts;
+}
+
+void write_verdicts(JsonText& json, const SupportList& list) {
+  for (const auto& [rule, is_supported] : rule_verdicts(list)) {
+    json.text_key(rule->node_name);
+    if (rule->why.empty()) {
       json.flag(is_supported);
       continue;
     }
     json.begin_object(JsonText::Layout::one_line);
     json.flag("supported", is_supported);
-    json.text("why", rule.why);
+    json.text("why", rule->why);
     json.end_object();
   }
 }
@@ -97,7 +114,7 @@ bool are_equal_but_for_case(std::string_view a, std::string_view b) {
 ReadVerdict read_device(JsonWalk& json, const VerdictTarget& target, std::size_t at) {
   const auto device = json.take_text("a device");
   if (!device) return {};
-  const std::string why = "assigned to " + *device;
+  const std::string why = std::string(kAssignedTo) + *device;
   if (is_cpu_device(*device)) return {false, why};
   if (target.names.size() < 2) return {true, why};
   std::string known;
@@ -156,16 +173,67 @@ std::string verdicts_text(const SupportList& list) {
   json.text("format", "cleave.support");
   json.number("version", 1);
   json.begin_object("verdicts");
-  write_verdicts(json, list.allow, Verdict::supported);
-  write_verdicts(json, list.deny, Verdict::refused);
+  write_verdicts(json, list);
   json.end_object();
   json.end_object();
   return std::move(json).finish();
 }
 
+// The last verdict whose name fits a node decides on it: each becomes one on the nodes on which it decides. A glob that
+// fits none stays, as a name that no node has. Returns the names of those that later ones overrule.
+std::vector<std::string> settle_globs(const Graph& graph, SupportList& list) {
+  const std::vector<RuleVerdict> verdicts = rule_verdicts(list);
+  std::vector<std::size_t> globs;  // in `verdicts`
+  std::unordered_map<std::string_view, std::size_t> named;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const Rule& rule = *verdicts[i].first;
+    rule.is_exact_name ? static_cast<void>(named.emplace(rule.node_name, i)) : globs.push_back(i);
+  }
+  if (globs.empty()) return {};
+  SupportList settled;
+  std::vector<bool> fits(verdicts.size(), false), decides(verdicts.size(), false);
+  std::unordered_set<std::string_view> names;
+  const auto settle = [&](NodeId node) {
+    const std::string_view name = graph.node(node).name;
+    if (!names.insert(name).second) return;
+    std::optional<std::size_t> last;
+    for (const std::size_t i : globs) {
+      if (!glob_match(verdicts[i].first->node_name, name)) continue;
+      fits[i] = true;
+      last = i;
+    }
+    if (const auto own = named.find(name); own != named.end()) {
+      fits[own->second] = true;
+      if (!last || own->second > *last) last = own->second;
+    }
+    if (!last) return;
+    decides[*last] = true;
+    const auto [rule, is_supported] = verdicts[*last];
+    Rule& added = (is_supported ? settled.allow : settled.deny).emplace_back(*rule);
+    added.node_name = name;
+    added.is_exact_name = true;
+  };
+  for (const NodeId node : graph.nodes()) {
+    settle(node);
+    for (const NodeId inner : graph.body_nodes(node)) settle(inner);
+  }
+  for (const NodeId node : graph.constants()) settle(node);
+  std::vector<std::string> overruled;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (fits[i] && !decides[i]) overruled.push_back(verdicts[i].first->node_name);
+    if (fits[i]) continue;
+    Rule& kept =
+        (verdicts[i].second ? settled.allow : settled.deny).emplace_back(*verdicts[i].first);
+    kept.is_exact_name = true;
+  }
+  list.allow = std::move(settled.allow);
+  list.deny = std::move(settled.deny);
+  return overruled;
+}
+
 }  // namespace
 
-void name_nodes_of_outputs(const Graph& graph, SupportList& list) {
+std::vector<std::string> settle_verdicts(const Graph& graph, SupportList& list) {
   std::unordered_set<std::string_view> names;
   for (const NodeId node : graph.nodes()) {
     names.insert(graph.node(node).name);
@@ -189,6 +257,7 @@ void name_nodes_of_outputs(const Graph& graph, SupportList& list) {
       if (settled.insert(name).second) rule.node_name = name;
     }
   }
+  return settle_globs(graph, list);
 }
 
 void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,

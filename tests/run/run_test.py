@@ -624,6 +624,16 @@ def test_onnx_prompts_are_padded_only_where_a_mask_tells(folder):
         expect(got, status, "has no mask and positions" if length == 5 else "")
     np.savez(folder / "in.npz", logits=np.zeros((1, 8)))
     expect(run("run", place, "--inputs", folder / "in.npz"), 3, 'the model has no input "logits"')
+    for wrong in (9, -1):
+        np.savez(folder / "in.npz", input_ids=np.full((1, 8), wrong))
+        expect(run("run", place, "--inputs", folder / "in.npz"), 3, f'has the id {wrong}, and the model has 9 ids, from 0')
+
+
+def test_onnx_phases_of_a_batch_are_refused(folder):
+    model, place = SAMPLES / "decoder.onnx", folder / "batch"
+    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--dim", "B=2", "--phase", "prompt:T=4,P=4", "--phase", "token:T=1,P=7")
+    expect(run("run", place), 3, "phases are run with one prompt, and these are for a batch of 2")
+    expect(run("verify", model, place), 3, "a batch of 2")
 
 
 def test_onnx_faults_of_a_phase_are_told(folder):

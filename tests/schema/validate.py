@@ -63,6 +63,7 @@ def phases_documents(project, cleave, tmp):
              "--phase=token:T=1")
     texts = [printed_by(cleave, "preview", *words, "--json"), printed_by(cleave, "split", *words, "--json", "-o", folder, "-q"),
              (folder / "manifest.json").read_bytes()]
+    yield "growth", "growth of decoder.onnx", printed_by(cleave, "preview", *words[:-2], "--dim", "T=1,P=0..9", "--json")
     for text in texts:
         yield "phases", "phases of decoder.onnx", text
         for phase in json.loads(text)["phases"]:

@@ -223,15 +223,121 @@ std::string phases_text(const PhasesReport& report) {
   for (const DeviceMemory& memory : report.memory) {
     if (memory.weights == 0 && memory.values.value_or(0) == 0) continue;
     page.fact(memory.device + " memory",
-              bytes_text(memory.weights) + " of weights, once for all phases; values " +
-                  (memory.values ? "at most " + bytes_text(*memory.values) + " (estimated)"
-                                 : std::string("unknown")),
+              bytes_text(memory.weights) + " of weights, once for all phases" +
+                  (memory.values ? "; values at most " + bytes_text(*memory.values) + " (estimated)"
+                   : memory.device == "cpu" ? std::string()
+                                            : "; values unknown"),
               kColumn);
   }
   page.add(notes_text(report.notes));
   for (const Report& one : report.phases) {
     page.heading(phase_title(*one.phase));
     page.add(report_text(one));
+  }
+  return page.take();
+}
+
+// ---- growth ----
+
+namespace {
+
+GrowthRow growth_row(std::int64_t size, const Report& report) {
+  GrowthRow row{.size = static_cast<std::uint64_t>(size)};
+  if (report.time != nullptr) {
+    const Latency& latency = report.time->asked();
+    row.us = latency.total_us;
+    row.all_cpu_us = latency.all_cpu_us;
+  }
+  const Measures measures = measure(report.split.partition, report.preview);
+  if (measures.is_boundary_known) {
+    row.link_bytes = static_cast<double>(measures.boundary_bytes);
+  }
+  const auto& pairs = report.graph.state().pairs;
+  if (!pairs.empty()) row.state_bytes = 0;
+  for (const StatePair& pair : pairs) {
+    const auto own = state_bytes(report.graph, pair);
+    if (!own) row.state_bytes.reset();
+    if (row.state_bytes) *row.state_bytes += static_cast<double>(*own);
+  }
+  if (const auto said = verdict_of(report)) row.answer = answer_name(said->verdict.answer);
+  return row;
+}
+
+using GrowthNumber = std::optional<double> GrowthRow::*;
+constexpr GrowthNumber kGrowthNumbers[] = {&GrowthRow::link_bytes, &GrowthRow::state_bytes,
+                                           &GrowthRow::us, &GrowthRow::all_cpu_us};
+
+// "YES at P=0 to 1,024, NO at P=2,048 to 4,096"
+std::string answers_text(const GrowthReport& report) {
+  std::string text;
+  const auto& rows = report.rows;
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t last = first;
+    while (last + 1 < rows.size() && rows[last + 1].answer == rows[first].answer) ++last;
+    std::string word(rows[first].answer.value_or("not known"));
+    for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    text += (text.empty() ? "" : ", ") + word + " at " + escaped(report.range.name) + "=" +
+            count_text(*rows[first].size);
+    if (last > first) text += " to " + count_text(*rows[last].size);
+    first = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+GrowthReport growth_report(const DimRange& range, std::span<const std::int64_t> sizes,
+                           std::span<const Report> reports) {
+  GrowthReport growth{.range = range, .rows = {}, .mean = {}, .ends = {}};
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    growth.rows.push_back(growth_row(sizes[i], reports[i]));
+  }
+  growth.ends.push_back(reports.front());
+  growth.ends.push_back(reports.back());
+  const auto whole = static_cast<double>(range.last - range.first);
+  for (const GrowthNumber number : kGrowthNumbers) {
+    growth.mean.*number = 0;
+    for (std::size_t i = 0; i + 1 < growth.rows.size(); ++i) {
+      const auto &one = growth.rows[i].*number, &next = growth.rows[i + 1].*number;
+      if (!one || !next) growth.mean.*number = std::nullopt;
+      if (!(growth.mean.*number)) break;
+      const auto share = static_cast<double>(sizes[i + 1] - sizes[i]) / whole;
+      *(growth.mean.*number) += (*one + *next) / 2 * share;
+    }
+  }
+  return growth;
+}
+
+std::string growth_text(const GrowthReport& report) {
+  const auto time = [](const std::optional<double>& us) { return us ? duration_text(*us) : "?"; };
+  const auto bytes = [](const std::optional<double>& count) {
+    return count ? bytes_text(static_cast<std::uint64_t>(*count + .5)) : "?";
+  };
+  Page page;
+  page.line(model_name(report.ends.front().model) + ": worth it: " + answers_text(report));
+  const GrowthRow& mean = report.mean;
+  if (mean.us && mean.all_cpu_us) {
+    page.line("mean latency " + time(mean.us) + ", on the CPU alone " + time(mean.all_cpu_us));
+  }
+  const bool has_state = !report.ends.front().graph.state().pairs.empty();
+  std::vector<std::string> headings = {escaped(report.range.name), "time", "CPU alone", "crosses"};
+  if (has_state) headings.emplace_back("state");
+  headings.emplace_back("worth it");
+  TextTable table(headings, std::vector<Align>(headings.size(), Align::right));
+  std::vector<GrowthRow> rows = report.rows;
+  rows.push_back(mean);
+  for (const GrowthRow& row : rows) {
+    std::vector<std::string> cells = {row.size ? count_text(*row.size) : std::string("mean"),
+                                      time(row.us), time(row.all_cpu_us), bytes(row.link_bytes)};
+    if (has_state) cells.push_back(bytes(row.state_bytes));
+    cells.emplace_back(row.answer.value_or(""));
+    table.add_row(std::move(cells));
+  }
+  page.table(table);
+  for (std::size_t i = 0; i < report.ends.size(); ++i) {
+    const std::int64_t size = i == 0 ? report.range.first : report.range.last;
+    page.heading(escaped(report.range.name) + "=" + count_text(static_cast<std::uint64_t>(size)));
+    page.add(report_text(report.ends[i]));
   }
   return page.take();
 }

@@ -939,13 +939,16 @@ std::string text_of(const Report& report, const TakeText& take) {
   return document_text("report", kReportFields, Said{report}, take);
 }
 
-void write_phases(JsonText& json, const PhasesReport& report) {
+void write_reports(JsonText& json, std::span<const Report> reports) {
   json.begin_list();
-  for (const Report& phase : report.phases) {
-    write_as_document(json, "report", kReportFields, Said{phase});
-  }
+  for (const Report& one : reports) write_as_document(json, "report", kReportFields, Said{one});
   json.end_list();
 }
+
+void write_phases(JsonText& json, const PhasesReport& report) {
+  write_reports(json, report.phases);
+}
+void write_ends(JsonText& json, const GrowthReport& report) { write_reports(json, report.ends); }
 
 std::string phases_schema() {
   return R"({"description": "In the order in which they run: of each a document of report.schema.json, with its name, sizes and root.",
@@ -982,7 +985,39 @@ const Fields<PhasesReport> kPhasesFields = {
      {"phases", the<write_phases>, FieldForm{.schema = phases_schema}},
      {[](auto&) { return ManifestFiles{}; }, kManifestFields}}};
 
+const Fields<GrowthRow> kGrowthRowFields = {
+    kOneLine,
+    {{"size", the<&GrowthRow::size>, "null: the mean."},
+     {"crossing_bytes", the<&GrowthRow::link_bytes>, "In and out of accelerator partitions."},
+     {"state_bytes", the<&GrowthRow::state_bytes>},
+     {"us", the<&GrowthRow::us>, "Of one inference."},
+     {"all_cpu_us", the<&GrowthRow::all_cpu_us>, "On the CPU alone."},
+     {"answer", [](auto& row) { return row.answer.value_or("unknown"); },
+      words("yes maybe no unknown")}}};
+
+std::string ends_schema() {
+  return R"({"description": "At the first and the last size: of each a document of report.schema.json.",
+  "type": "array", "items": {"type": "object"}})";
+}
+
+const Fields<GrowthReport> kGrowthFields = {
+    kLines,
+    {{"dim", the<&GrowthReport::range, &DimRange::name>},
+     {"sizes", the<&GrowthReport::rows>, "Numbers that are not known are null.", kGrowthRowFields},
+     {"mean", the<&GrowthReport::mean>, "Of lines from each size to the next.", kGrowthRowFields},
+     {"ends", the<write_ends>, FieldForm{.schema = ends_schema}}}};
+
 }  // namespace
+
+std::string growth_json(const GrowthReport& report) {
+  return document_text("growth", kGrowthFields, report);
+}
+
+Document growth_document() {
+  return {"growth",
+          "How the numbers of a split grow with one dim: `preview --dim P=0..4096 --json`.",
+          kGrowthFields.table()};
+}
 
 std::string phases_json(const PhasesReport& report) {
   return document_text("phases", kPhasesFields, report);

@@ -38,7 +38,11 @@ class TextReport {
   std::string write() {
     write_headline();
     write_bottleneck();
-    if (const std::string verdict = worth_text(report_); !verdict.empty()) page_.line(verdict);
+    if (is_asked_on_cpu()) {
+      page_.line("on the CPU, as its on=cpu asks");
+    } else if (const std::string verdict = worth_text(report_); !verdict.empty()) {
+      page_.line(verdict);
+    }
     page_.blank();
     write_facts();
     write_partitions();
@@ -486,7 +490,14 @@ class TextReport {
     page_.fact("", "also " + names_of(others, kTextColumns - indent - 5), indent);
   }
 
+  // A phase that may use no target: no verdict on a split, and no reason of a node, says more.
+  bool is_asked_on_cpu() const {
+    return report_.phase != nullptr &&
+           report_.phase->spec.targets == std::vector<std::string>{"cpu"};
+  }
+
   void write_causes() {
+    if (is_asked_on_cpu()) return;
     if (!has_targets()) return write_causes(reasons_, split_.reasons, "on the CPU");
     for (std::size_t i = 0; i < report_.targets.size(); ++i) write_causes_of(id_at<TargetId>(i));
   }

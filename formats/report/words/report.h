@@ -119,6 +119,35 @@ std::string phases_json(const PhasesReport& report);
 void phases_json(const PhasesReport& report, const TakeText& take);
 Document phases_document();
 
+// ---- growth ----
+//
+// How the numbers of a split grow over the sizes of one dim.
+
+// Numbers at one size, or their mean; nullopt: not known.
+struct GrowthRow {
+  std::optional<std::uint64_t> size = {};       // nullopt: the mean
+  std::optional<double> link_bytes = {};        // into and out of accelerator partitions
+  std::optional<double> state_bytes = {};       // also nullopt where there is none
+  std::optional<double> us = {};                // of one inference
+  std::optional<double> all_cpu_us = {};        // on the CPU alone
+  std::optional<std::string_view> answer = {};  // whether the split is worth it
+};
+
+struct GrowthReport {
+  DimRange range;
+  std::vector<GrowthRow> rows;  // by size, ascending
+  GrowthRow mean;               // of lines from each size to the next
+  std::vector<Report> ends;     // at the first and the last size
+};
+
+// `reports` are at the sizes, two or more.
+GrowthReport growth_report(const DimRange& range, std::span<const std::int64_t> sizes,
+                           std::span<const Report> reports);
+std::string growth_text(const GrowthReport& report);
+// cleave.growth version 1. Each end is a cleave.report.
+std::string growth_json(const GrowthReport& report);
+Document growth_document();
+
 // The report for people, at most 100 columns, conclusion first. No colour.
 std::string report_text(const Report& report);
 

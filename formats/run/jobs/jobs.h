@@ -327,6 +327,18 @@ struct FullPhases {
 };
 FullPhases full_phases(const PhaseJobs& jobs);
 
+// ---- growth ----
+
+// The split at five sizes of the request's range: its ends and three between. Refuses where another size stays open.
+Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress& progress = {});
+
+// Refers to the jobs, which are those of run_growth().
+struct FullGrowth {
+  std::vector<FullReport> full;
+  GrowthReport report;
+};
+FullGrowth full_growth(const DimRange& range, const PhaseJobs& jobs);
+
 struct PhasesWritten {
   FullPhases full;
   std::vector<std::string> warnings;  // what the user may not expect of the files

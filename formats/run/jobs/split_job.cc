@@ -365,6 +365,10 @@ class SplitJobMaker {
       return fault_of(FaultCause::request, "--phase makes several splits, and this is one",
                       {"give its sizes as --dim, or run cleave split --phase"});
     }
+    if (request_.range) {
+      return fault_of(FaultCause::request, "--dim: a range of sizes makes several splits",
+                      {"give one size, or run cleave preview"});
+    }
     return read_.model == nullptr ? with_own_model() : with_model_read();
   }
 
@@ -489,7 +493,16 @@ class SplitJobMaker {
     if (read_.lists == nullptr) append(job_.warnings_, idle_request_warnings(request_));
     if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {
-      if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
+      if (list.role != ListRole::verdicts) continue;
+      const auto overruled = settle_verdicts(job_.graph(), list);
+      if (overruled.empty()) continue;
+      job_.warnings_.push_back(
+          {.severity = Severity::warning,
+           .file = list.path,
+           .message = counted(overruled.size(), "verdict decides", "verdicts decide") +
+                      " nothing, since later ones fit the same nodes: " +
+                      capped_list(overruled, 3, escaped_in_quotes, " ..."),
+           .notes = {"the last that fits a node decides on it: wide ones come first"}});
     }
     const SplitInput input{.graph = job_.graph(),
                            .lists = job_.lists_,

@@ -577,6 +577,17 @@ std::optional<Fault> nothing_known(const Graph& graph, const BalanceRun& run) {
                   std::move(notes));
 }
 
+// What it costs that stages end at the borders of blocks.
+std::string price_of_blocks(const StageBalance& whole, const StageBalance& free) {
+  const std::string than = amount_text(whole, whole.objective) + ", and cuts anywhere " +
+                           amount_text(free, free.objective);
+  const double times = free.objective > 0 ? whole.objective / free.objective : 1;
+  return "whole blocks: the slowest of " + counted(whole.loads.size(), "stage") + " takes " + than +
+         (free.loads.size() == whole.loads.size() ? ""
+                                                  : " in " + counted(free.loads.size(), "stage")) +
+         ", so they cost " + fixed_text(times, 2) + " times as much";
+}
+
 Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequest& request,
                                          const Progress& progress) {
   const bool has_number = request.stages > 0 || !request.balance.devices_path.empty();
@@ -585,6 +596,13 @@ Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequ
   balance.costs.ties = &request.ties;
   const std::uint32_t stages =
       has_number || balance.asks_fewest() ? request.stages : kMostForTarget;
+  const auto nodes = graph.nodes();
+  if (balance.costs.keeps_blocks && std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+        return block_of(scope_of(graph, node)).empty();
+      })) {
+    return fault_of(FaultCause::request, "--cut-at scopes: the nodes of the model have no scopes",
+                    {"leave it out, or name the cuts: --split-at node:NAME=end"});
+  }
   auto run = balance_model(graph, stages, balance, progress);
   if (!run) return std::move(run).error();
   if (stages > 1 || (!balance.devices_path.empty() && run->problem.devices.size() > 1)) {
@@ -597,6 +615,12 @@ Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequ
                  .warnings = std::move(run->warnings)};
   for (const NodeId node : graph.nodes()) plan.stage_of[node] = run->result.stage_of[index(node)];
   leave_out_markers(graph, plan);
+  if (balance.costs.keeps_blocks) {
+    balance.costs.keeps_blocks = false;
+    if (const auto free = balance_model(graph, stages, balance, progress)) {
+      plan.notes.push_back(price_of_blocks(*plan.balance, free->balance));
+    }
+  }
   if (std::string note = order_note(run->problem, plan.devices); !note.empty()) {
     plan.notes.push_back(std::move(note));
   }
@@ -869,6 +893,9 @@ class StageTargetsMaker {
     auto lists = read_lists(request_.lists);
     if (!lists) return input_fault(std::move(lists).error());
     lists_ = *std::move(lists);
+    for (SupportList& list : lists_.lists) {
+      if (list.role == ListRole::verdicts) settle_verdicts(graph_, list);
+    }
     if (lists_.targets.empty()) {
       lists_.targets = {{.name = request_.lists.targets().front(),
                          .first_list = 0,

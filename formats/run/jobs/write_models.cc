@@ -1,8 +1,10 @@
 #include "formats/run/jobs/jobs.h"
 
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/words.h"
@@ -416,7 +418,160 @@ Status<Fault> place_together(const std::vector<SplitRequest>& requests, PhaseJob
   return Done{};
 }
 
+// A size that follows from others: of a state that grows from [B,4,P,32] to [B,4,S,32], and of its mask, S is what the
+// operators make of P and of the new tokens.
+struct StateSize {
+  std::string name;
+  StatePair pair;  // where it shows
+  bool is_of_input = false;
+};
+
+std::vector<StateSize> state_sizes(const Graph& open) {
+  std::set<std::string_view> others, of_masks;  // names of sizes
+  std::vector<Dim> masks;
+  for (const ValueId input : open.inputs()) {
+    const bool is_mask = open.value(input).name.find("mask") != std::string_view::npos;
+    const Shape shape = open.shape(input);
+    if (is_mask && shape.size() == 2) masks.push_back(shape[1]);
+    for (const Dim dim : shape) {
+      if (dim.is_symbol()) (is_mask ? of_masks : others).insert(open.text(dim.name()));
+    }
+  }
+  std::vector<StateSize> sizes;
+  const auto add = [&](Dim dim, const StatePair& pair) {
+    if (!dim.is_symbol()) return;
+    std::string name(open.text(dim.name()));
+    if (others.contains(name) || std::ranges::count(sizes, name, &StateSize::name) > 0) return;
+    const bool is_of_input = of_masks.contains(name);
+    sizes.push_back({std::move(name), pair, is_of_input});
+  };
+  for (const StatePair& pair : open.state().pairs) {
+    const Shape to = is_written(open, pair) ? open.shape(pair.output) : Shape();
+    if (pair.kind != StateKind::grows || pair.axis >= to.size()) continue;
+    add(to[pair.axis], pair);
+    for (const Dim dim : masks) add(dim, pair);
+  }
+  return sizes;
+}
+
+// Gives the request the sizes that follow from those that it has, and refuses one that contradicts them.
+Status<Fault> settle_sizes(ModelRequest& request) {
+  auto& dims = request.bindings.dims;
+  const auto given = dims;
+  if (given.empty()) return Done{};
+  ShapeBindings bindings = request.bindings;
+  bindings.dims.clear();
+  const auto open = read_model(request.path, bindings, request.limits);
+  if (!open || open->onnx() == nullptr) return Done{};  // the split says why
+  const std::vector<StateSize> sizes = state_sizes(open->graph);
+  if (sizes.empty()) return Done{};
+  std::string others;
+  for (const auto& [name, size] : given) {
+    if (std::ranges::find(sizes, name, &StateSize::name) != sizes.end()) continue;
+    bindings.dims.emplace_back(name, size);
+    others += (others.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
+  }
+  const auto bound = read_model(request.path, bindings, request.limits);
+  if (!bound) return Done{};
+  for (const StateSize& size : sizes) {
+    const std::string_view name = open->graph.value(size.pair.output).name;
+    const Graph& graph = bound->graph;
+    const auto outputs = graph.outputs();
+    const auto output = std::ranges::find_if(
+        outputs, [&](ValueId value) { return graph.value(value).name == name; });
+    if (output == outputs.end() || size.pair.axis >= graph.shape(*output).size()) continue;
+    const Dim made = graph.shape(*output)[size.pair.axis];
+    if (!made.is_fixed()) continue;
+    const auto own =
+        std::ranges::find(given, size.name, &std::pair<std::string, std::int64_t>::first);
+    if (own == given.end()) {
+      if (size.is_of_input) dims.emplace_back(size.name, made.size());
+    } else if (own->second != made.size()) {
+      return input_fault(
+          {{.file = open->source.path(),
+            .message = escaped(size.name) + "=" + std::to_string(own->second) + " contradicts " +
+                       others + ", which make state " + escaped_in_quotes(name) + " " +
+                       std::to_string(made.size()) + " long",
+            .notes = {"leave " + escaped(size.name) + " out: it follows from the others"}}});
+    }
+  }
+  return Done{};
+}
+
+// The split of each phase. `check`: whether the model fits it.
+Result<PhaseJobs, Fault> run_each(
+    const SplitRequest& request, std::vector<SplitRequest>& requests, const Progress& progress,
+    const std::function<Status<Fault>(const LoadedModel&, const PhaseSpec&)>& check) {
+  PhaseJobs all{.phases = {}, .jobs = {}, .tokens = request.tokens};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto in_phase = [&](Fault fault) {
+      if (!fault.faults.empty() && !request.phases[i].name.empty()) {
+        fault.faults.back().notes.push_back("in phase " + request.phases[i].name);
+      }
+      return fault;
+    };
+    if (auto done = settle_sizes(requests[i].model); !done) {
+      return in_phase(std::move(done).error());
+    }
+    const InputsRead read{
+        .check = [&](const LoadedModel& model) { return check(model, request.phases[i]); }};
+    auto job = run_split(requests[i], progress, read);
+    if (!job) return in_phase(std::move(job).error());
+    all.jobs.push_back(*std::move(job));
+    all.phases.push_back({.spec = request.phases[i]});
+  }
+  return all;
+}
+
 }  // namespace
+
+Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress& progress) {
+  constexpr std::int64_t kSteps = 4;
+  const DimRange& range = *request.range;
+  if (!request.phases.empty()) {
+    return fault_of(FaultCause::request, "--phase has one size of each dim, and --dim gives " +
+                                             in_quotes(range.name) + " a range");
+  }
+  if (request.model.path == "-") {
+    return fault_of(FaultCause::request, "--dim with a range reads the model once for each size",
+                    {"write it to a file, which standard input is not"});
+  }
+  SplitRequest at_sizes = request;
+  at_sizes.range.reset();
+  for (std::int64_t step = 0; step <= kSteps; ++step) {
+    const std::int64_t whole = range.last - range.first;
+    const std::int64_t size = range.first + whole / kSteps * step + whole % kSteps * step / kSteps;
+    auto& phases = at_sizes.phases;
+    if (!phases.empty() && phases.back().dims.front().second == size) continue;
+    phases.push_back(
+        {.name = range.name + "=" + std::to_string(size), .dims = {{range.name, size}}});
+  }
+  auto requests = phase_requests(at_sizes);
+  if (!requests) return fault_of(FaultCause::request, requests.error());
+  for (PhaseSpec& phase : at_sizes.phases) phase.name.clear();
+  return run_each(
+      at_sizes, *requests, progress,
+      [](const LoadedModel& model, const PhaseSpec&) -> Status<Fault> {
+        if (open_inputs(model.graph).empty()) return Done{};
+        std::string sizes = size_options_text(model, model.graph);
+        return input_fault({{.file = model.source.path(),
+                             .message = "--dim with a range needs the sizes of all other dims",
+                             .notes = {sizes.empty() ? "give --input-shape" : "give " + sizes}}});
+      });
+}
+
+FullGrowth full_growth(const DimRange& range, const PhaseJobs& jobs) {
+  FullGrowth made;
+  std::vector<std::int64_t> sizes;
+  std::vector<Report> reports;
+  for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
+    made.full.push_back(full_report(jobs.jobs[i]));
+    reports.push_back(made.full.back().report);
+    sizes.push_back(jobs.phases[i].spec.dims.front().second);
+  }
+  made.report = growth_report(range, sizes, reports);
+  return made;
+}
 
 Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress& progress) {
   auto requests = phase_requests(request);
@@ -425,30 +580,22 @@ Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress&
     return fault_of(FaultCause::request, "--phase reads the model once for each phase",
                     {"write it to a file, which standard input is not"});
   }
-  PhaseJobs all{.phases = {}, .jobs = {}, .tokens = request.tokens};
+  auto all = run_each(request, *requests, progress,
+                      [](const LoadedModel& model, const PhaseSpec& phase) -> Status<Fault> {
+                        if (auto fit = check_options(model, {{"--phase", true}}); !fit) return fit;
+                        return check_padding(model, phase);
+                      });
+  if (!all) return all;
   std::vector<std::optional<std::uint64_t>> tokens;
-  for (std::size_t i = 0; i < requests->size(); ++i) {
-    const InputsRead read{.check = [&](const LoadedModel& model) -> Status<Fault> {
-      if (auto fit = check_options(model, {{"--phase", true}}); !fit) return fit;
-      return check_padding(model, request.phases[i]);
-    }};
-    auto job = run_split((*requests)[i], progress, read);
-    if (!job) {
-      Fault fault = std::move(job).error();
-      if (!fault.faults.empty()) {
-        fault.faults.back().notes.push_back("in phase " + request.phases[i].name);
-      }
-      return fault;
-    }
-    tokens.push_back(tokens_of_run(job->graph()));
-    all.jobs.push_back(*std::move(job));
-  }
+  for (const SplitJob& job : all->jobs) tokens.push_back(tokens_of_run(job.graph()));
   const auto runs = runs_of_phases(tokens, request.tokens);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    all.phases.push_back({.spec = request.phases[i], .tokens = tokens[i], .runs = runs[i]});
+    all->phases[i].tokens = tokens[i];
+    all->phases[i].runs = runs[i];
   }
-  if (request.options.place == PlaceBy::cost && all.jobs.size() > 1) {
-    if (auto done = place_together(*requests, all, progress); !done) return std::move(done).error();
+  if (request.options.place == PlaceBy::cost && all->jobs.size() > 1) {
+    if (auto done = place_together(*requests, *all, progress); !done)
+      return std::move(done).error();
   }
   return all;
 }

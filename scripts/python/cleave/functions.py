@@ -71,7 +71,7 @@ def preview(
 ) -> Report:
     """How the model would be split by one or more support lists.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -211,7 +211,7 @@ def split(
     """Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of
     the result has its `file` in that folder.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -335,6 +335,7 @@ def stage(
     map_option: Option = None,
     split_at: Option = None,
     balance: Literal["time", "flops", "params", "bytes", "nodes", "params-greedy"] | None = None,
+    cut_at: Literal["nodes", "scopes"] | None = None,
     shared_params: Option = None,
     relay: bool = False,
     device_map: Option = None,
@@ -359,7 +360,7 @@ def stage(
 ) -> Stages:
     """Cuts the model into the stages of a pipeline; with `output` it writes them to that folder.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -388,6 +389,7 @@ def stage(
         node:/Add_7=end; layers=each: each module directly inside is one; . is the model
     balance: what to balance over the stages: time, flops, params, bytes, nodes; or params-greedy, as FairScale cuts
         [time]
+    cut_at: where balanced stages may end: at any node, or only where a block ends (model.layers.N of names) [nodes]
     shared_params: parameters that several stages use: replicate (default; each holds a copy) or transmit (the first
         holds it and passes it on); NAME=... for one of them; repeatable
     relay: pass values that skip stages through the stages in between
@@ -491,7 +493,7 @@ def check(
 ) -> Check:
     """Holds models against limits or a baseline. A gate that does not hold is no error: look at `passed`.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -606,7 +608,7 @@ def partition(
 ) -> Stages:
     """Divides the model as a map of nodes says; with `output` it writes the partitions to that folder.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -665,7 +667,7 @@ def inspect(
 ) -> Inspect:
     """What the model is made of, and how much of it each known list accepts.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -734,7 +736,7 @@ def explain(
 ) -> Explain:
     """Why nodes are where they are: those named, by name or pattern, else all on the CPU.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -854,7 +856,7 @@ def ops(
 ) -> SupportReport:
     """Which operators of the model the lists accept.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -980,7 +982,7 @@ def advise(
 ) -> Advice:
     """What to support next: `models` is one or a list of them.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1104,7 +1106,7 @@ def diff(
     """The nodes that moved between two splits, and the change to blame: of another model, or under other options, which
     are those of `to`: {"support": "new.json"}.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1240,7 +1242,7 @@ def lower(
 ) -> Lowering:
     """Has a compiler try each partition. One that is refused is no error: look at `clean`.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1400,7 +1402,7 @@ def reduce(
 ) -> Reduction:
     """Finds the fewest nodes of the model that a compiler refuses.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1514,7 +1516,7 @@ def lint(
 ) -> Lint:
     """What is wrong with a support list, by itself and for models. Errors of the list are no error: look at `errors`.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known
@@ -1604,7 +1606,7 @@ def split_module(
     torch.export.export() is taken as it is. `support`: lists, or the content of one as a dict. `output`: a folder for
     the partitions, which else go with the module.
 
-    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; repeatable
+    dim: bind symbolic dims, e.g. --dim N=8, or --dim N=8,T=16; of preview also a range, P=0..4096; repeatable
     input_shape: set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open
     set_input: set the value of an input with one element, e.g. --set-input sr=16000, so that an If or a shape which it
         decides is known

@@ -1,7 +1,9 @@
 #include "tests/core/graph/random_graph.h"
 
 #include <array>
+#include <iterator>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -115,6 +117,25 @@ RandomGraph random_graph(std::uint32_t seed, std::size_t most_nodes) {
 
 RandomGraph random_graph(std::function<std::size_t(std::size_t)> below, std::size_t most_nodes) {
   return Writer(std::move(below), most_nodes).write();
+}
+
+Graph with_some_state(const Graph& graph, std::uint32_t seed) {
+  FoundState found;
+  std::set<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  std::erase_if(outputs, [&](ValueId output) {
+    const Value& value = graph.value(output);
+    return value.kind != ValueKind::node_output || !value.is_tensor() ||
+           !graph.nodes().contains(value.producer);
+  });
+  for (const ValueId input : graph.inputs()) {
+    if (outputs.empty()) break;
+    if (!graph.value(input).is_tensor()) continue;
+    const auto output =
+        std::next(outputs.begin(), static_cast<std::ptrdiff_t>(seed % outputs.size()));
+    found.pairs.push_back({.input = input, .output = *output, .is_result = seed % 5 == 0});
+    outputs.erase(output);
+  }
+  return graph.with_state(std::move(found));
 }
 
 }  // namespace cleave

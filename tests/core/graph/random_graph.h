@@ -25,4 +25,7 @@ RandomGraph random_graph(std::uint32_t seed, std::size_t most_nodes);
 // The same with choices from `below`: below(n) is any number from 0 to n-1.
 RandomGraph random_graph(std::function<std::size_t(std::size_t)> below, std::size_t most_nodes);
 
+// The graph with state: inputs that outputs are the next values of, whatever their types.
+Graph with_some_state(const Graph& graph, std::uint32_t seed);
+
 }  // namespace cleave

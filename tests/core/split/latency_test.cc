@@ -1,5 +1,3 @@
-#include <set>
-
 #include "core/cost/cost.h"
 #include "core/split/split.h"
 #include "tests/catch2.h"
@@ -147,26 +145,6 @@ TEST_CASE("What devices draw is known where each has numbers") {
   CHECK(use.energy_mj[0] == Approx(1 + 1e-9 * (10 * (400 + 200 + 400) + 40 * 800)));
   CHECK(use.energy_mj[1] == Approx(2 + 1e-9 * (20 * (400 + 200 + 800) + 50 * (400 + 800))));
   CHECK(*use.total_mj() == Approx(use.energy_mj[0] + use.energy_mj[1] + use.energy_mj[2]));
-}
-
-// Inputs that outputs of the graph are the next values of, whatever their types.
-Graph with_some_state(const Graph& graph, std::uint32_t seed) {
-  FoundState found;
-  std::set<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  std::erase_if(outputs, [&](ValueId output) {
-    const Value& value = graph.value(output);
-    return value.kind != ValueKind::node_output || !value.is_tensor() ||
-           !graph.nodes().contains(value.producer);
-  });
-  for (const ValueId input : graph.inputs()) {
-    if (outputs.empty()) break;
-    if (!graph.value(input).is_tensor()) continue;
-    const auto output =
-        std::next(outputs.begin(), static_cast<std::ptrdiff_t>(seed % outputs.size()));
-    found.pairs.push_back({.input = input, .output = *output, .is_result = seed % 5 == 0});
-    outputs.erase(output);
-  }
-  return graph.with_state(std::move(found));
 }
 
 // Two ways to count the same: the latency of a report, and the cost that the placement makes small.

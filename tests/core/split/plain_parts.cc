@@ -128,12 +128,29 @@ std::vector<Boundary> find_boundaries(const Graph& graph, const std::vector<Subg
 
 std::uint64_t link_bytes(const Graph& graph, const std::vector<Subgraph>& subgraphs) {
   const std::vector<Boundary> boundaries = find_boundaries(graph, subgraphs);
+  const auto at = subgraph_of(subgraphs);
+  const auto is_acc = [&](NodeId node) { return subgraphs[at.at(node)].device == Device::acc; };
+  const auto is_elsewhere = [&](ValueId value, const auto& is_there) {
+    const auto readers = graph.users(value);
+    return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+      return graph.nodes().contains(reader) && !is_there(reader);
+    });
+  };
+  // State stays where it is written, for readers there in the next step.
+  const auto stays = [&](ValueId value) {
+    const StatePair* const pair = graph.state_of(value);
+    if (pair == nullptr) return false;
+    const NodeId writer = graph.value(pair->output).producer;
+    if (value == pair->input) return is_acc(writer);
+    const auto is_home = [&](NodeId reader) { return at.at(reader) == at.at(writer); };
+    return !pair->is_result && !is_elsewhere(pair->input, is_acc) && !is_elsewhere(value, is_home);
+  };
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < subgraphs.size(); ++i) {
     if (subgraphs[i].device != Device::acc) continue;
     for (const auto* values : {&boundaries[i].inputs, &boundaries[i].outputs}) {
       for (const ValueId value : *values) {
-        if (!graph.value(value).is_tensor() || !graph.has_rank(value)) continue;
+        if (!graph.value(value).is_tensor() || !graph.has_rank(value) || stays(value)) continue;
         bytes += tensor_bytes(graph.value(value).dtype, graph.shape(value)).value_or(0);
       }
     }

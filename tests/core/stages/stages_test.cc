@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/graph/graph_builder.h"
+#include "core/graph/state.h"
 #include "core/stages/balance.h"
 #include "core/stages/stages.h"
 #include "tests/catch2.h"
@@ -365,6 +366,38 @@ TEST_CASE("a graph is cut where it is cheap; memory holds weights and activation
   CHECK(result.stages[0].activation_bytes == 4000 + 4040);
   CHECK(result.stages[1].activation_bytes == 40 + 8000);
   CHECK(result.gap == 0);
+}
+
+TEST_CASE("state that another stage writes than reads crosses the link in each step") {
+  // As described above: by 0.4 GB/s, 40 bytes take 0.1 us.
+  const Graph graph = graph_from_text(R"(
+    input x: float32[10]
+    input past_k: float32[10]
+    input past_v: float32[10]
+    a: float32[10] = f(x, past_k)
+    n: int64[1] = Shape(past_v)
+    b: float32[10] = f(a, n)
+    present_k: float32[10] = f(b)
+    present_v: float32[10] = f(past_v, b)
+    output present_k, present_v)");
+  const Graph with_state = graph.with_state(*find_state(graph, {}));
+  REQUIRE(with_state.state().pairs.size() == 2);
+  const GraphCostOptions options{.link_bandwidth = 4e8};
+  std::string more = described(with_state, options);
+  const std::string plain = described(graph, options);
+  REQUIRE(more.starts_with(plain));
+  // What writes past_v reads it, too, and its shape is read elsewhere at no cost.
+  CHECK(more.substr(plain.size()) == "a>present_k 0.1 0\n");
+}
+
+TEST_CASE("a block is what a scope names up to its first number") {
+  CHECK(block_of("model.layers.3.mlp.up") == "model.layers.3");
+  CHECK(block_of("features.features.2.block.0") == "features.features.2");
+  CHECK(block_of("layer1.0.conv1") == "layer1.0");
+  CHECK(block_of("layer1.conv") == "layer1");
+  CHECK(block_of("head.norm") == "head.norm");
+  CHECK(block_of("7") == "7");
+  CHECK(block_of("").empty());
 }
 
 TEST_CASE("markers cost nothing, and stay with the node before them or with the first") {

@@ -40,11 +40,35 @@ TEST_CASE("a verdict on an output of the model is one on the node that makes it"
       graph_from_text("input x\nn1@ a = Relu(x)\nn2@ b = Neg(a)\nn3@ c = Abs(a)\noutput b, c\n");
   auto list = parse_verdicts("v", "b,true\na,true\nn3,true\nc,false\n");
   REQUIRE(list);
-  name_nodes_of_outputs(graph, *list);
+  settle_verdicts(graph, *list);
   std::string names;
   for (const Rule& rule : list->allow) names += rule.node_name + " ";
   CHECK(names == "n2 a n3 ");             // "a" is no output
   CHECK(list->deny[0].node_name == "c");  // n3 has a verdict of its own
+}
+
+TEST_CASE("globs of device verdicts are verdicts on nodes, of which the last decides") {
+  const Graph graph = graph_from_text(
+      "input x\nl1/a@ a = Relu(x)\nl1/b@ b = Neg(a)\nl2/a@ c = Abs(b)\nt@ d = Abs(c)\noutput d\n");
+  const auto settled = [&](const std::string& text) {
+    auto list = parse_verdicts("v", text);
+    REQUIRE(list);
+    std::string said;
+    for (const std::string& name : settle_verdicts(graph, *list)) said += name + " overruled ";
+    for (const Rule& rule : list->allow) said += "+" + rule.node_name + " ";
+    for (const Rule& rule : list->deny) said += "-" + rule.node_name + " ";
+    // A report keeps the text, from which the same verdicts follow.
+    auto again = parse_verdicts("v", list->text);
+    REQUIRE(again);
+    settle_verdicts(graph, *again);
+    CHECK(again->allow.size() == list->allow.size());
+    CHECK(again->deny.size() == list->deny.size());
+    return said;
+  };
+  CHECK(settled(R"({"*": "CPU", "l1/*": "NPU", "l1/b": "CPU"})") == "+l1/a -l1/b -l2/a -t ");
+  CHECK(settled(R"({"l1/*": "NPU", "l2/a": "NPU", "*": "CPU", "x*": "CPU"})") ==
+        "l1/* overruled l2/a overruled -l1/a -l1/b -l2/a -t -x* ");
+  CHECK(settled(R"({"l1/*": false, "t": true})") == "+t -l1/* ");  // no devices: names as they are
 }
 
 TEST_CASE("a native list of verdicts is read, and one without is refused") {

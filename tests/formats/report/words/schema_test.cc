@@ -22,9 +22,10 @@ namespace {
 // CLEAVE_UPDATE_SCHEMA=1 writes the files; then scripts/python/make_results.py writes the Python classes.
 TEST_CASE("the schema of each report is that of its rows") {
   for (const Document& document :
-       {report_document(), phases_document(), support_report_document(), inspect_document(),
-        explain_document(), lowering_document(), reduction_document(), evidence_document(),
-        stages_document(), advice_document(), lint_document(), check_document(), diff_document()}) {
+       {report_document(), phases_document(), growth_document(), support_report_document(),
+        inspect_document(), explain_document(), lowering_document(), reduction_document(),
+        evidence_document(), stages_document(), advice_document(), lint_document(),
+        check_document(), diff_document()}) {
     const std::string path =
         CLEAVE_PROJECT_DIR "/formats/report/schema/" + std::string(document.name) + ".schema.json";
     if (std::getenv("CLEAVE_UPDATE_SCHEMA") != nullptr) {
