@@ -192,7 +192,7 @@ enum class ValueForm : std::uint8_t { text, count, number, share, time, bytes };
 enum class Repeat : std::uint8_t {
   never,
   often,   // --deny a --deny b
-  spread,  // --models a b
+  spread,  // check MODEL MODEL
 };
 
 // What an option does with the file that it names.

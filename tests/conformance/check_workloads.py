@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares `cleave stage --workload` with the known optima of public workloads, and checks every answer
+"""Compares `cleave stage` with the known optima of public workloads, and checks every answer
 by the definition of the problem, computed here from the file alone: loads, order, colour classes,
 memory.
 

@@ -278,7 +278,7 @@ def test_the_first_part_that_drifts_is_named(folder, mobile):
     says = run("verify", model, drifting)
     expect(says, 1, f'{part["name"]} is the first to differ: its "{name}"')
     wanted = "bit for bit, from root.onnx; within rtol 0.1, atol 0.1, from the"
-    expect(run("verify", model, drifting, "--rtol", "0.1", "--atol", "0.1"), 0, wanted)
+    expect(run("verify", model, drifting, "--tolerance", "rtol=0.1,atol=0.1"), 0, wanted)
 
 
 def test_capture_refuses_what_is_no_split(folder, mobile):

@@ -100,7 +100,7 @@ def stages_documents(project, cleave, tmp):
                       "--relay", "--device-map", "1=cuda:1", "--loss-output")
     samples = project / "samples"
     yield from pieces(cleave, tmp / "balanced", "stage", samples / "resnet18.json",
-                      "--devices", samples / "devices.csv", "--optimizer-factor", "2")
+                      "--devices", samples / "devices.csv", "--memory", "optimizer=2")
     yield from pieces(cleave, tmp / "counted", "stage", samples / "mobile_block.onnx",
                       "--stages", "3", "--balance", "params")
     yield from pieces(cleave, tmp / "workload", "stage",
