@@ -7,6 +7,7 @@
 #include "cli/terminal/terminal.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/report.h"
+#include "formats/report/words/words.h"
 #include "formats/run/jobs/jobs.h"
 
 namespace cleave {

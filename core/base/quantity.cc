@@ -394,9 +394,12 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
       }
       out.items_.push_back(item);
       is_operand_next = false;
-    } else if (is_operand_next && c == '-') {
-      out.items_.push_back({.op = '1'});  // 0 - what follows
-      is_operand_next = false;
+    } else if (is_operand_next && c == '-') {  // -1 times what follows
+      out.items_.push_back({.op = '1', .number = -1});
+      close(rank_of('*'));
+      open.push_back('*');
+      has_operator = true;
+      ++at;
     } else if (!is_operand_next && c == ')') {
       close(1);
       if (open.empty()) return std::nullopt;

@@ -707,48 +707,6 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
 //    the items fail together.
 // 3. Narrow the limit down, at a number that the message has, else by bisection.
 
-PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
-  PieceSizes sizes = {};
-  const auto size = [&sizes](SizeOf of) -> std::uint64_t& {
-    return sizes[static_cast<std::size_t>(of)];
-  };
-  const auto is_within = [&](NodeId node) {
-    return std::binary_search(nodes.begin(), nodes.end(), node);
-  };
-  const auto measure = [&](ValueId value) {
-    const std::uint64_t bytes = value_bytes(graph, value).value_or(0);
-    size(SizeOf::tensor_bytes) = std::max(size(SizeOf::tensor_bytes), bytes);
-    if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return bytes;
-    for (const Dim dim : graph.shape(value)) {
-      const auto length = static_cast<std::uint64_t>(dim.is_fixed() ? dim.size() : 0);
-      size(SizeOf::axis_elements) = std::max(size(SizeOf::axis_elements), length);
-    }
-    return bytes;
-  };
-  std::unordered_set<ValueId> read;
-  for (const NodeId node : nodes) {
-    for (const Operand& operand : graph.operands(node)) {
-      if (!read.insert(operand.value).second) continue;
-      const std::uint64_t bytes = measure(operand.value);
-      const NodeId maker = graph.value(operand.value).producer;
-      if (graph.is_parameter(operand.value)) {
-        size(SizeOf::parameter_bytes) += bytes;
-      } else if (maker == kNone<NodeId> || !is_within(maker)) {
-        ++size(SizeOf::inputs);
-      }
-    }
-    for (const ValueId output : graph.outputs(node)) {
-      measure(output);
-      const auto users = graph.users(output);
-      const bool leaves = graph.is_graph_output(output) || !std::ranges::all_of(users, is_within);
-      size(SizeOf::outputs) += leaves ? 1U : 0U;
-    }
-  }
-  size(SizeOf::nodes) = nodes.size();
-  size(SizeOf::activation_bytes) = activation_peak(graph, nodes);
-  return sizes;
-}
-
 namespace {
 
 // The numbers of a message that tells of a limit, but for those that are part of a word.

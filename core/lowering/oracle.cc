@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/words.h"
+#include "core/cost/cost.h"
 #include "core/graph/graph.h"
 #include "core/lowering/lowering.h"
 
@@ -686,6 +688,50 @@ class ValueSearch {
 AllWrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
                                  const AskingLimits& limits, const FiniteTest& is_finite) {
   return ValueSearch(failed, oracle, limits, is_finite).run();
+}
+
+// ---- piece sizes ----
+
+PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
+  PieceSizes sizes = {};
+  const auto size = [&sizes](SizeOf of) -> std::uint64_t& {
+    return sizes[static_cast<std::size_t>(of)];
+  };
+  const auto is_within = [&](NodeId node) {
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  };
+  const auto measure = [&](ValueId value) {
+    const std::uint64_t bytes = value_bytes(graph, value).value_or(0);
+    size(SizeOf::tensor_bytes) = std::max(size(SizeOf::tensor_bytes), bytes);
+    if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return bytes;
+    for (const Dim dim : graph.shape(value)) {
+      const auto length = static_cast<std::uint64_t>(dim.is_fixed() ? dim.size() : 0);
+      size(SizeOf::axis_elements) = std::max(size(SizeOf::axis_elements), length);
+    }
+    return bytes;
+  };
+  std::unordered_set<ValueId> read;
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) {
+      if (!read.insert(operand.value).second) continue;
+      const std::uint64_t bytes = measure(operand.value);
+      const NodeId maker = graph.value(operand.value).producer;
+      if (graph.is_parameter(operand.value)) {
+        size(SizeOf::parameter_bytes) += bytes;
+      } else if (maker == kNone<NodeId> || !is_within(maker)) {
+        ++size(SizeOf::inputs);
+      }
+    }
+    for (const ValueId output : graph.outputs(node)) {
+      measure(output);
+      const auto users = graph.users(output);
+      const bool leaves = graph.is_graph_output(output) || !std::ranges::all_of(users, is_within);
+      size(SizeOf::outputs) += leaves ? 1U : 0U;
+    }
+  }
+  size(SizeOf::nodes) = nodes.size();
+  size(SizeOf::activation_bytes) = activation_peak(graph, nodes);
+  return sizes;
 }
 
 }  // namespace cleave

@@ -47,6 +47,14 @@ class Splitter:
 
     def __init__(self, cleave, models, options):
         self.cleave, self.models, self.options = cleave, models, options
+        self.sizes = {}  # of open dims, by model: those at which advice counts
+
+    def count_at(self, text):
+        """`text`: "N=1, T=16"; of several models "mobile_block: N=1; ..."."""
+        for one in text.split("; ") if text else []:
+            name, _, sizes = one.rpartition(": ")
+            options = [word for size in sizes.split(", ") for word in ("--dim", size)]
+            self.sizes |= {model: options for model in self.models if name in ("", model.stem)}
 
     def output(self, *arguments):
         command = [self.cleave, *arguments, "-q", "--json"]
@@ -57,7 +65,8 @@ class Splitter:
                               "nodes", "flops", "unknown"), 0)
         for model in self.models:
             supports = [text for path in lists for text in ("-s", path)]
-            report = self.output("preview", model, *supports, *self.options, *settings)
+            report = self.output("preview", model, *supports, *self.options, *self.sizes.get(model, []),
+                                 *settings)
             on_acc = [part for part in report["partitions"] if part["is_acc"]]
             sums["acc_subgraphs"] += len(on_acc)
             sums["subgraphs"] += len(report["partitions"])
@@ -141,6 +150,7 @@ def check_case(project, cleave, case, tmp):
     splitter = Splitter(cleave, models, model_options)
     advice = splitter.output("advise", *models, *supports, *model_options, *split_options,
                              *advice_options)
+    splitter.count_at(advice.get("at_sizes", ""))
     rows = [("now", advice["now"], Lists(paths, tmp), split_options)]
     for remedy in advice["each"]:
         rows.append((f"{remedy['kind']} {remedy['op']}", remedy["then"],

@@ -56,6 +56,15 @@ def joined(text):
     return "".join(ESCAPE.sub("", text).split())
 
 
+def are_same_words(shown, plain):
+    """Whether all words of each are in the other: a table wider than the terminal comes in parts, of which each has the first
+    column again; nothing else is in another order."""
+    if joined(shown) == joined(plain):
+        return True
+    is_within = lambda one, other: all(word in joined(other) for word in ESCAPE.sub("", one).split())
+    return is_within(plain, shown) and is_within(shown, plain)
+
+
 def widest(text):
     return max(len(line) for line in ESCAPE.sub("", text).splitlines())
 
@@ -73,7 +82,8 @@ def faults_of(cleave):
             shown = on_terminal(words, columns, rows=1000)
             if widest(shown) > columns:
                 yield f"{name}: a line of {widest(shown)} columns on a terminal of {columns}"
-            if words[1] != "help" and joined(shown) != joined(plain):
+            is_same = joined(shown) == joined(plain) if columns == 160 else are_same_words(shown, plain)
+            if words[1] != "help" and not is_same:
                 yield f"{name}: other words on a terminal of {columns} columns than in a pipe"
         if on_terminal(words, 80, rows=1000, COLUMNS="50") != on_terminal(words, 50, rows=1000):
             yield f"{name}: COLUMNS is not obeyed"

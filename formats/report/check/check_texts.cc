@@ -876,7 +876,11 @@ HtmlPage diff_page(const Diff& diff, const Report& before, const Report& after,
        {std::pair("before", &was.notes), std::pair("after", &is.notes)}) {
     for (const std::string& note : *notes) page.notes.push_back(std::string(when) + ": " + note);
   }
-  return {.text = content_page(page), .notes = page.notes};
+  const std::vector<std::string> faults = page.notes;
+  for (const auto& [when, side] : {std::pair("before", &was), std::pair("after", &is)}) {
+    if (!side->left_out.empty()) page.notes.push_back(std::string(when) + ": " + side->left_out);
+  }
+  return {.text = content_page(page), .notes = faults};
 }
 
 std::string check_page(const Check& check) {

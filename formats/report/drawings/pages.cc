@@ -320,17 +320,19 @@ DrawnViews draw_views(const Report& report, const LayoutLimits& limits, const Pr
 
 namespace {
 
-// The report with what a page says of its drawings. That a large model is drawn in groups is no fault, of which
-// the program would warn.
+// What the page of a large model does not have; "" for others.
+std::string left_out_of(const Graph& graph) {
+  if (is_in_detail(graph)) return {};
+  return "the page draws the model in groups, which do not open, and lists " +
+         count_text(kMostListed) + " nodes, those on the CPU first, as it has more than " +
+         count_text(kMostInDetail) +
+         " nodes: cleave draw --what PARTITION draws one partition, --json has every node";
+}
+
 Report with_notes_of(const Report& report, const DrawnViews& drawings) {
   Report out = report;
-  if (!is_in_detail(report.graph)) {
-    out.notes.push_back(
-        "the page draws the model in groups, which do not open, and lists " +
-        count_text(kMostListed) + " nodes, those on the CPU first, as it has more than " +
-        count_text(kMostInDetail) +
-        " nodes: cleave draw --what PARTITION draws one partition, --json has every node");
-  }
+  if (std::string text = left_out_of(report.graph); !text.empty())
+    out.notes.push_back(std::move(text));
   out.notes.insert(out.notes.end(), drawings.notes.begin(), drawings.notes.end());
   return out;
 }
@@ -351,7 +353,8 @@ HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Pro
 HtmlPage split_data(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   DrawnViews drawings = draw_views(report, limits, progress);
   return {.text = html_data(with_notes_of(report, drawings), drawings.views, drawings.svgs),
-          .notes = std::move(drawings.notes)};
+          .notes = std::move(drawings.notes),
+          .left_out = left_out_of(report.graph)};
 }
 
 namespace {

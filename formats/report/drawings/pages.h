@@ -122,6 +122,7 @@ extern const std::string_view kContentScript;  // content.js
 struct HtmlPage {
   std::string text;                // an HTML document
   std::vector<std::string> notes;  // drawings that Graphviz could not lay out, and why
+  std::string left_out = {};       // what a page of a large model does not have, which is no fault
 };
 
 // A large model is drawn as a tree of views (core/measures/measures.h), laid out by Graphviz; the page

@@ -974,7 +974,7 @@ TEST_CASE("A compiler may leave constants that nodes compute out of the weights 
     param z: float32[10]
     param v: float32[100]
     param w: float32[1000]
-    k: float32[10] = Neg(z)
+    const k: float32[10] = Neg(z)
     a: float32[10] = Small(x, v)
     b: float32[10] = Big(a, w, k)
     c: float32[10] = Small(b, v)

@@ -52,6 +52,8 @@ class CheckRun:
     settings_changed: list[str]
     # What one step of the model hands to the next, in words.
     state: str | None = None
+    # Nodes that the list refuses for the model's opset alone: whether the device takes them was not measured.
+    other_opset: int | None = None
     # Nodes of the baseline that the model no longer has.
     removed_nodes: int
 
@@ -73,6 +75,7 @@ class CheckRun:
             baseline=data["baseline"],
             settings_changed=data["settings_changed"],
             state=data.get("state"),
+            other_opset=data.get("other_opset"),
             removed_nodes=data["removed_nodes"],
         )
 
