@@ -45,7 +45,7 @@ class LowerCommand : public Command {
         deny_out_(given.text("--deny-out")),
         force_(given.flag("--force")),
         json_(given.flag("--json")),
-        reports_(given.flag("--report")),
+        reports_(given.has("--show")),
         no_artefacts_(given.flag("--no-artefacts")),
         deploy_(given.flag("--deploy")),
         embeds_(given.flag("--embed")) {
@@ -257,7 +257,7 @@ class LowerCommand : public Command {
   std::optional<OutputFolder> folder_;
   bool force_, json_, reports_, no_artefacts_, deploy_, embeds_;
   std::vector<std::string> notes_;  // on the split
-  std::string split_report_;        // of --report --json
+  std::string split_report_;        // of --show preview --json
   bool is_folded_ = false;          // though the user did not say so
 };
 

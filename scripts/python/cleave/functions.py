@@ -68,8 +68,7 @@ def preview(
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     layout_timeout: Option = None,
     config: Path | None = None,
 ) -> Report:
@@ -138,8 +137,8 @@ def preview(
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
         made coarser or left out, and the report says which
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
@@ -155,8 +154,7 @@ def preview(
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
         "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "layout_timeout": layout_timeout, "config": config}
+        "costs": costs, "html": html, "viewer": viewer, "layout_timeout": layout_timeout, "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -209,8 +207,7 @@ def split(
     seed: Number | None = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     layout_timeout: Option = None,
     drawings: Literal["none", "summary", "all"] | None = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
@@ -292,8 +289,8 @@ def split(
     seed: seed of random numbers: of a search, or of inputs that are drawn
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
         made coarser or left out, and the report says which
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
@@ -327,8 +324,8 @@ def split(
         "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
         "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai,
         "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed,
-        "html": html, "netron": netron, "model_explorer": model_explorer, "layout_timeout": layout_timeout,
-        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+        "html": html, "viewer": viewer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
+        "opset": opset, "inputs": inputs, "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
@@ -513,16 +510,13 @@ def check(
     link: Option = None,
     overlap: Literal["off", "on"] | None = None,
     costs: Option = None,
+    output: Path | None = None,
     force: bool = False,
     html: Path | None = None,
-    junit: Path | None = None,
-    sarif: Path | None = None,
-    markdown: Path | None = None,
-    github: bool = False,
+    ci: Option = None,
     min: Option = None,
     max: Option = None,
     baseline: Path | None = None,
-    update_baseline: bool = False,
     exit_zero: bool = False,
     config: Path | None = None,
 ) -> Check:
@@ -586,18 +580,16 @@ def check(
     overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    output: file to write: the results, for --baseline later; gzip compresses FILE.gz
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    junit: write a JUnit file: a case for each gate, or for each partition and backend
-    sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
-    markdown: write Markdown, for a step summary or a pull request
-    github: print annotations for GitHub Actions as well
+    ci: what CI servers read, by the ending: .xml JUnit, .sarif SARIF, .md Markdown; github: annotations and the step
+        summary of GitHub Actions; repeatable
     min: at least: coverage=95%, coverage-flops=95%, coverage-params=95%, qps; npu:coverage of one of several targets;
         repeatable
     max: at most: acc-subgraphs, cpu-nodes, unchecked, boundary-bytes=1MiB, latency=20ms|cpu, unknown-shapes,
         new-cpu-nodes, regression=1%; repeatable
     baseline: earlier results: a baseline, or one report; without other limits no node may be new on the CPU
-    update_baseline: write the results to the baseline instead of comparing with it
     exit_zero: exit 0 even when a gate fails
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
@@ -605,16 +597,15 @@ def check(
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "update_baseline": update_baseline, "exit_zero": exit_zero}
+        "exit_zero": exit_zero}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
-        "junit": junit, "sarif": sarif, "markdown": markdown, "min": min, "max": max, "baseline": baseline,
-        "config": config}
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "output": output,
+        "html": html, "ci": ci, "min": min, "max": max, "baseline": baseline, "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
 
@@ -905,8 +896,7 @@ def ops(
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     layout_timeout: Option = None,
     config: Path | None = None,
 ) -> SupportReport:
@@ -975,8 +965,8 @@ def ops(
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
         made coarser or left out, and the report says which
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
@@ -992,9 +982,8 @@ def ops(
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
         "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "layout_timeout": layout_timeout, "config": config}
-    return SupportReport.from_json(run("preview --ops", [model], flags, options))
+        "costs": costs, "html": html, "viewer": viewer, "layout_timeout": layout_timeout, "config": config}
+    return SupportReport.from_json(run("preview --show ops", [model], flags, options))
 
 
 def advise(
@@ -1306,10 +1295,7 @@ def lower(
     output: Path | None = None,
     force: bool = False,
     inputs: Option = None,
-    junit: Path | None = None,
-    sarif: Path | None = None,
-    markdown: Path | None = None,
-    github: bool = False,
+    ci: Option = None,
     reference: Option = None,
     launcher: Option = None,
     jobs: Number | None = None,
@@ -1398,10 +1384,8 @@ def lower(
     force: replace files that exist, and a folder that cleave wrote
     inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
         random, or those that a torch.export archive has
-    junit: write a JUnit file: a case for each gate, or for each partition and backend
-    sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
-    markdown: write Markdown, for a step summary or a pull request
-    github: print annotations for GitHub Actions as well
+    ci: what CI servers read, by the ending: .xml JUnit, .sarif SARIF, .md Markdown; github: annotations and the step
+        summary of GitHub Actions; repeatable
     reference: the backend whose values and shapes are right: onnxruntime, litert, torch; the default where shapes are
         open, none turns it off; runs the whole model once
     launcher: command that starts each command of a backend: 'srun --ntasks=1'
@@ -1429,9 +1413,8 @@ def lower(
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "no_cache": no_cache, "trust_failures": trust_failures, "compare": compare,
-        "strict_ties": strict_ties, "until_clean": until_clean, "no_artefacts": no_artefacts, "deploy": deploy,
-        "embed": embed}
+        "no_cache": no_cache, "trust_failures": trust_failures, "compare": compare, "strict_ties": strict_ties,
+        "until_clean": until_clean, "no_artefacts": no_artefacts, "deploy": deploy, "embed": embed}
     options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
@@ -1439,10 +1422,10 @@ def lower(
         "residency": residency, "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs,
         "keep_by": keep_by, "extend": extend, "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix,
         "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs, "junit": junit,
-        "sarif": sarif, "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs,
-        "cache": cache, "culprit": culprit, "search_runs": search_runs, "pin_shapes": pin_shapes,
-        "int_tolerance": int_tolerance, "rounds": rounds, "deny_out": deny_out, "config": config}
+        "costs": costs, "time_limit": time_limit, "seed": seed, "output": output, "inputs": inputs, "ci": ci,
+        "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit,
+        "search_runs": search_runs, "pin_shapes": pin_shapes, "int_tolerance": int_tolerance, "rounds": rounds,
+        "deny_out": deny_out, "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1710,8 +1693,7 @@ def split_module(
     seed: Number | None = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     layout_timeout: Option = None,
     drawings: Literal["none", "summary", "all"] | None = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
@@ -1795,8 +1777,8 @@ def split_module(
     seed: seed of random numbers: of a search, or of inputs that are drawn
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     layout_timeout: how much processor time Graphviz may take to lay out the drawings [20s]; unfinished drawings are
         made coarser or left out, and the report says which
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
@@ -1827,7 +1809,7 @@ def split_module(
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
         "phase": phase, "tokens": tokens, "pipeline": pipeline, "genai": genai, "target": target, "pcie_bw": pcie_bw,
-        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights,
-        "opset": opset, "inputs": inputs, "config": config}
+        "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html, "viewer": viewer,
+        "layout_timeout": layout_timeout, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
+        "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})
