@@ -28,15 +28,12 @@ std::string help_of(Commands command, Commands built, bool is_brief) {
 }
 
 // What an option prints that ends the program.
-std::string answer_of(Commands command, const Option& option, const std::string& text,
-                      Commands built) {
+std::string answer_of(Commands command, const Option& option, Commands built) {
   if (option.name() == "--version") {
     return "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES;
   }
   if (option.name() == "-h") return help_of(command, built, true);
-  if (option.name() == "--help") return help_of(command, built, false);
-  if (option.name() == "--man-page") return man_page(option_tables(built), CLEAVE_VERSION);
-  return completion_script(*shell_named(text), option_tables(built));
+  return help_of(command, built, false);
 }
 
 TerminalOptions terminal_of(const Given& given) {
@@ -52,10 +49,9 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   set_up_terminal({});
   Commands built = 0;
   for (const CommandEntry& entry : commands()) built |= entry.command;
-  CommandLine line(arguments, built,
-                   [built](Commands command, const Option& option, const std::string& text) {
-                     return answer_of(command, option, text, built);
-                   });
+  CommandLine line(arguments, built, [built](Commands command, const Option& option) {
+    return answer_of(command, option, built);
+  });
   const auto parsed = line.parse();
   if (!parsed) return parsed.error();
   const Given& given = **parsed;

@@ -1,6 +1,5 @@
 // cleave check: checks models and lists against gates and a baseline, for CI.
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 
 #include "cli/commands/command.h"
@@ -26,9 +25,9 @@ class CheckCommand : public Command {
         models_(given.texts("MODEL")),
         gates_(gates_of(given)),
         baseline_path_(given.text("--baseline")),
-        updates_(given.flag("--update-baseline")),
+        output_(given.text("--output")),
         json_(given.flag("--json")),
-        table_(given.flag("--table")) {}
+        table_(given.has("--show")) {}
 
   ExitCode run() override {
     auto found = models_of(models_);
@@ -45,14 +44,14 @@ class CheckCommand : public Command {
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    if (!baseline_path_.empty() && !updates_) {
+    if (!baseline_path_.empty()) {
       auto read = read_baseline_file(baseline_path_);
       if (!read) return refuse(read.error());
       baseline_ = *std::move(read);
       if (baseline_->is_single && models_.size() * columns_.size() > 1) {
         print_error(escaped_in_quotes(baseline_path_) +
-                    " is one report, for one model and one list; --update-baseline makes a "
-                    "baseline for several");
+                    " is one report, for one model and one list; cleave check -o FILE "
+                    "writes a baseline for several");
         return ExitCode::bad_input;
       }
     }
@@ -68,16 +67,13 @@ class CheckCommand : public Command {
  private:
   std::string usage_fault() const {
     const GateLimits& limits = gates_.limits;
-    if (baseline_path_.empty() && updates_) {
-      return "--update-baseline needs --baseline FILE, the file to write";
-    }
     if (baseline_path_.empty() && (limits.new_cpu_nodes || limits.regression)) {
       return std::string(limits.new_cpu_nodes ? "--max new-cpu-nodes" : "--max regression") +
              " compares with a baseline: give --baseline FILE";
     }
-    if (table_ && json_) return "--table and --json are two forms of the report: give one";
-    if (!asks_anything(gates_) && baseline_path_.empty() && !table_) {
-      return "there is no gate to check: give one such as --min coverage=95%, or --baseline FILE";
+    if (!asks_anything(gates_) && baseline_path_.empty() && output_.empty() && !table_) {
+      return "there is no gate to check: give one such as --min coverage=95%, or --baseline FILE; "
+             "-o FILE writes a baseline";
     }
     if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
       return "standard input can be the only model, not one of several";
@@ -86,23 +82,11 @@ class CheckCommand : public Command {
   }
 
   Status<Diagnostics> check_outputs() const {
-    if (updates_) {
-      if (auto done = may_update_baseline(); !done) return done;
+    if (!output_.empty()) {
+      if (auto done = check_may_write(output_, page_.is_forced()); !done) return done;
     }
     if (auto done = files_.check(); !done) return done;
     return page_.check();
-  }
-
-  // --update-baseline replaces a baseline, as it says, and anything else only with --force. What cannot be read
-  // may be anything.
-  Status<Diagnostics> may_update_baseline() const {
-    if (page_.is_forced()) return check_may_write(baseline_path_, true);
-    errno = 0;
-    const std::string bytes = unrecorded_text(baseline_path_, kMostSideBytes);
-    const int failed = errno;
-    auto done = check_may_write(baseline_path_, parse_baseline(baseline_path_, bytes).has_value());
-    if (done || failed == 0) return done;
-    return Diagnostics{diagnostic_of(baseline_path_, "cannot be read: " + system_words(failed))};
   }
 
   ExitCode check() {
@@ -112,7 +96,7 @@ class CheckCommand : public Command {
                         .split = given_.split,
                         .gates = baseline_path_.empty() ? gates_ : with_default_gate(gates_),
                         .baseline = baseline_ ? &*baseline_ : nullptr,
-                        .makes_baseline = updates_};
+                        .makes_baseline = !output_.empty()};
     for (const std::string& model : models_) request.models.push_back(bound.request_for(model));
     for (CheckColumn& column : request.columns) {
       ListsRequest lists = given_.split.lists;
@@ -139,7 +123,7 @@ class CheckCommand : public Command {
   ExitCode take(const std::string& model, CheckedModel checked) {
     print_diagnostics(checked.messages);
     if (checked.fault) {
-      if (models_.size() == 1 || updates_ || checked.fault->cause != FaultCause::input) {
+      if (models_.size() == 1 || !output_.empty() || checked.fault->cause != FaultCause::input) {
         return cleave::refuse(*checked.fault);
       }
       print_diagnostics(checked.fault->faults);
@@ -163,7 +147,7 @@ class CheckCommand : public Command {
       }
       notes.emplace_back(
           "a result is found by its paths as they are typed: those of another folder are others");
-      notes.emplace_back("--update-baseline writes one for the models and lists given");
+      notes.emplace_back("cleave check -o FILE writes one for the models and lists given");
     }
     is_whole_ = false;
     print_error("the baseline " + escaped_in_quotes(baseline_path_) + " has no result for " +
@@ -173,14 +157,12 @@ class CheckCommand : public Command {
 
   ExitCode write_outputs() const {
     std::vector<std::string> complete;
-    if (updates_) {
-      if (auto done = may_update_baseline(); !done) {
-        return refuse(done.error(), ExitCode::cannot_write);
-      }
-      const auto written = write_file(baseline_path_, baseline_bytes(baseline_path_, items_), true);
+    if (!output_.empty()) {
+      const std::string bytes = baseline_bytes(output_, items_);
+      const auto written = write_file(output_, bytes, page_.is_forced());
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
-      print_info("wrote " + baseline_path_);
-      complete.push_back(baseline_path_);
+      print_info("wrote " + output_);
+      complete.push_back(output_);
     }
     if (const ExitCode code = files_.write(ci_report(check_)); code != ExitCode::done) return code;
     complete.insert(complete.end(), files_.written().begin(), files_.written().end());
@@ -203,8 +185,8 @@ class CheckCommand : public Command {
   std::vector<std::string> models_;
   std::vector<CheckColumn> columns_;
   CheckRequest gates_;
-  std::string baseline_path_;  // empty: none
-  bool updates_, json_, table_;
+  std::string baseline_path_, output_;  // empty: none
+  bool json_, table_;
   std::optional<Baseline> baseline_;
   bool is_whole_ = true;  // every model could be read and compared
   std::vector<BaselineItem> items_;

@@ -25,7 +25,7 @@ class DrawCommand : public Command {
         layout_(layout_limits(given)),
         output_(given.file("--output")),
         force_(given.flag("--force")),
-        what_(given.text("--what")),
+        what_(given.text("--show")),
         color_by_(given.word<ColorBy>("--color-by")),
         collapse_above_(static_cast<std::size_t>(given.limit("drawn-nodes").value_or(2000))) {}
 
@@ -97,7 +97,7 @@ class DrawCommand : public Command {
   ExitCode no_such_part(const std::vector<std::string>& names) const {
     const std::string near =
         nearest_name(what_, std::vector<std::string_view>(names.begin(), names.end()));
-    std::string hint = "--what takes support, preview or a partition's name";
+    std::string hint = "--show takes support, preview or a partition's name";
     if (!near.empty()) hint += "; did you mean " + escaped_in_quotes(near) + "?";
     print_error("there is no partition " + escaped_in_quotes(what_), {hint});
     return ExitCode::usage;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/commands/command.h"
+#include "cli/shell/shell_files.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/words.h"
 #include "formats/report/split/split_texts.h"
@@ -29,6 +30,10 @@ class HelpCommand : public Command {
     }
     const std::vector<GuideSection> sections = guide_sections(kGuide);
     if (words_.empty()) return print_chapters(sections);
+    if (std::string file = shell_file(); !file.empty()) {
+      write_stdout(file);
+      return ExitCode::done;
+    }
     const std::vector<std::size_t> found = find_sections(sections, words_);
     if (found.size() == 1) {
       write_stdout(plain_text(sections[found[0]].text, stdout_columns()));
@@ -38,10 +43,21 @@ class HelpCommand : public Command {
   }
 
  private:
+  // What a shell or `man` reads; "": the words name none.
+  std::string shell_file() const {
+    if (words_.size() != 1) return {};
+    Commands built = 0;
+    for (const CommandEntry& entry : commands()) built |= entry.command;
+    if (words_[0] == "man") return man_page(option_tables(built), CLEAVE_VERSION);
+    const auto shell = shell_named(words_[0]);
+    return shell ? completion_script(*shell, option_tables(built)) : std::string();
+  }
+
   static ExitCode print_chapters(const std::vector<GuideSection>& sections) {
     Page page;
     page.line(
         "cleave help TOPIC prints a chapter of the guide, cleave COMMAND --help the options.");
+    page.line("cleave help man prints the man page; help bash, zsh or fish, completions.");
     page.blank();
     std::size_t column = 0;
     for (const GuideSection& section : sections) {

@@ -20,7 +20,7 @@ class InspectCommand : public Command {
   ExitCode run() override {
     const auto model = load_model(given_.split.model);
     if (!model) return ExitCode::bad_input;
-    if (given_.flag("--nodes")) {
+    if (given_.has("--show")) {
       write_stdout(print_model(model->graph, output_notes(*model)));
       return ExitCode::done;
     }

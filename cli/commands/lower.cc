@@ -48,7 +48,7 @@ class LowerCommand : public Command {
         deny_out_(given.text("--deny-out")),
         force_(given.flag("--force")),
         json_(given.flag("--json")),
-        reports_(given.flag("--report")),
+        reports_(given.has("--show")),
         bundle_(given.word<Bundle>("--bundle")) {
     options_.until_clean = given.flag("--until-clean");
     options_.most_rounds = static_cast<std::size_t>(given.limit("rounds").value_or(20));
@@ -254,7 +254,7 @@ class LowerCommand : public Command {
   bool force_, json_, reports_;
   Bundle bundle_;
   std::vector<std::string> notes_;  // on the split
-  std::string split_report_;        // of --report --json
+  std::string split_report_;        // of --show preview --json
   bool is_folded_ = false;          // though the user did not say so
 };
 

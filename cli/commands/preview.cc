@@ -19,14 +19,20 @@ class PreviewCommand : public Command {
       : given_(given),
         files_(given),
         json_(given.flag("--json")),
-        ops_(given.flag("--ops")),
-        nodes_(given.flag("--nodes")) {}
+        ops_(given.text("--show") == "ops"),
+        nodes_(given.text("--show") == "nodes") {}
 
   ExitCode run() override {
+    if (nodes_ && json_) {
+      print_error("--show nodes and --json are two forms of the report: give one",
+                  {"try: cleave preview --help"});
+      return ExitCode::usage;
+    }
     if (given_.split.range) return print_growth();
 #if CLEAVE_WITH_STAGES
     if (given_.has("--map")) {
-      return split_by_map(given_, {{"--netron", "--model-explorer", "--ops"}}, nodes_);
+      constexpr std::string_view kIdle[] = {"--viewer", "--show"};
+      return split_by_map(given_, std::span(kIdle).first(ops_ ? 2 : 1), nodes_);
     }
 #endif
     if (!given_.split.phases.empty()) {

@@ -38,8 +38,7 @@ class SplitCommand : public Command {
   ExitCode run() override {
 #if CLEAVE_WITH_STAGES
     if (given_.has("--map")) {
-      return split_by_map(
-          given_, {{"--netron", "--model-explorer", "--opset", "--capture", "--drawings"}}, false);
+      return split_by_map(given_, {{"--viewer", "--opset", "--capture", "--drawings"}}, false);
     }
 #endif
     if (const auto fault = files_.check(output_); !fault) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -192,14 +193,24 @@ std::vector<std::string> PageFile::written() const {
   return path_.empty() ? std::vector<std::string>{} : std::vector<std::string>{path_};
 }
 
-CiFiles::CiFiles(const Given& given)
-    : files_{{ci_junit, given.text("--junit")},
-             {ci_sarif, given.text("--sarif")},
-             {ci_markdown, given.text("--markdown")}},
-      force_(given.flag("--force")),
-      github_(given.flag("--github")) {
-  std::erase_if(files_, [](const auto& file) { return file.second.empty(); });
-  for (const auto& [make, path] : files_) written_.push_back(path);
+CiFiles::CiFiles(const Given& given) : force_(given.flag("--force")) {
+  constexpr std::pair<std::string_view, Make> kKinds[] = {
+      {".xml", ci_junit}, {".sarif", ci_sarif}, {".sarif.json", ci_sarif}, {".md", ci_markdown}};
+  for (const std::string& path : given.texts("--ci")) {
+    if (path == "github") {
+      github_ = true;
+      continue;
+    }
+    const auto* const kind =
+        std::ranges::find_if(kKinds, [&](const auto& one) { return path.ends_with(one.first); });
+    if (kind == std::end(kKinds)) {
+      refuse_option("--ci", in_quotes(path) +
+                                " does not say what it is: end it in .xml (JUnit), .sarif or "
+                                ".sarif.json (SARIF) or .md (Markdown), or write github");
+    }
+    files_.emplace_back(kind->second, path);
+    written_.push_back(path);
+  }
 }
 
 Status<Diagnostics> CiFiles::check() const {
@@ -219,6 +230,14 @@ ExitCode CiFiles::write(const CiReport& report) const {
 
 void CiFiles::annotate(const CiReport& report, bool has_json) const {
   if (!github_) return;
+  const char* const summary_path = std::getenv("GITHUB_STEP_SUMMARY");
+  if (summary_path != nullptr && *summary_path != '\0') {  // all steps of a job add to this file
+    std::ofstream summary(summary_path, std::ios::app);
+    summary << ci_markdown(report) << std::flush;
+    if (!summary) {
+      print_warning("the step summary " + escaped_in_quotes(summary_path) + " cannot be written");
+    }
+  }
   const std::string text = ci_annotations(report);
   if (has_json) {
     std::fputs(text.c_str(), stderr);
@@ -227,32 +246,36 @@ void CiFiles::annotate(const CiReport& report, bool has_json) const {
   }
 }
 
-ReportFiles::ReportFiles(const Given& given)
-    : page_(given),
-      netron_(given.text("--netron")),
-      model_explorer_(given.text("--model-explorer")) {
-  if (netron_.empty() || netron_.ends_with(".json")) return;
-  refuse_option("--netron", "Netron takes only files that end in .json");
+ReportFiles::ReportFiles(const Given& given) : page_(given) {
+  for (const std::string& path : given.texts("--viewer")) {
+    (path.ends_with(".json") ? netron_ : model_explorer_).push_back(path);
+  }
 }
 
 Status<Diagnostics> ReportFiles::check(const std::string& made) const {
-  for (const std::string& file : {page_.path(), netron_}) {
+  std::vector<std::string> files = netron_;
+  files.push_back(page_.path());
+  for (const std::string& file : files) {
     if (file.empty() || lies_in(file, made)) continue;
     if (auto done = check_may_write(file, is_forced()); !done) return done;
   }
-  if (model_explorer_.empty() || lies_in(model_explorer_, made)) return Done{};
-  if (!is_folder(model_explorer_)) return check_may_write(model_explorer_, false);
-  for (const std::string& name : model_explorer_file_names()) {
-    if (auto done = check_may_write(model_explorer_ + "/" + name, is_forced()); !done) return done;
+  for (const std::string& folder : model_explorer_) {
+    if (lies_in(folder, made)) continue;
+    if (!is_folder(folder)) {
+      if (auto done = check_may_write(folder, false); !done) return done;
+      continue;
+    }
+    for (const std::string& name : model_explorer_file_names()) {
+      if (auto done = check_may_write(folder + "/" + name, is_forced()); !done) return done;
+    }
   }
   return Done{};
 }
 
 std::vector<std::string> ReportFiles::written() const {
-  std::vector<std::string> paths;
-  for (const std::string& path : {page_.path(), netron_, model_explorer_}) {
-    if (!path.empty()) paths.push_back(path);
-  }
+  std::vector<std::string> paths = page_.written();
+  paths.insert(paths.end(), netron_.begin(), netron_.end());
+  paths.insert(paths.end(), model_explorer_.begin(), model_explorer_.end());
   return paths;
 }
 
@@ -265,8 +288,9 @@ Status<Fault> ReportFiles::write_inside(const Report& report, const OutputFolder
     for (const std::string& note : page.notes) print_warning(note);
     written = folder.write(name_of(page_.path()), page.text);
   }
-  if (written && is_child(netron_, folder.final_path())) {
-    written = folder.write(name_of(netron_), netron_attachment(report));
+  for (const std::string& file : netron_) {
+    if (!written || !is_child(file, folder.final_path())) continue;
+    written = folder.write(name_of(file), netron_attachment(report));
   }
   if (!written) return output_fault(std::move(written).error());
   return Done{};
@@ -277,18 +301,20 @@ ExitCode ReportFiles::write(const Report& report, const std::string& made) const
   if (page_.is_asked() && !is_child(page_.path(), made)) {
     code = page_.write(html_with_progress(report, page_.path(), page_.limits()));
   }
-  if (code == ExitCode::done && !netron_.empty() && !is_child(netron_, made)) {
-    code = write_text(netron_, netron_attachment(report), is_forced());
+  for (const std::string& file : netron_) {
+    if (code != ExitCode::done || is_child(file, made)) continue;
+    code = write_text(file, netron_attachment(report), is_forced());
   }
-  return code == ExitCode::done ? write_model_explorer(report) : code;
+  for (const std::string& folder : model_explorer_) {
+    if (code == ExitCode::done) code = write_model_explorer(report, folder);
+  }
+  return code;
 }
 
 // Writes into the folder, which may exist already; all files or none.
-ExitCode ReportFiles::write_model_explorer(const Report& report) const {
-  if (model_explorer_.empty()) return ExitCode::done;
-  auto folder = is_folder(model_explorer_)
-                    ? OutputFolder::beside(model_explorer_ + "/partition.json", is_forced())
-                    : OutputFolder::create(model_explorer_, false);
+ExitCode ReportFiles::write_model_explorer(const Report& report, const std::string& to) const {
+  auto folder = is_folder(to) ? OutputFolder::beside(to + "/partition.json", is_forced())
+                              : OutputFolder::create(to, false);
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
   const std::vector<NamedText> files = model_explorer_files(report);
   Status<Diagnostics> written = Done{};
@@ -297,7 +323,7 @@ ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   }
   if (written) written = folder->commit();
   if (!written) return refuse(written.error(), ExitCode::cannot_write);
-  for (const NamedText& file : files) print_info("wrote " + model_explorer_ + "/" + file.name);
+  for (const NamedText& file : files) print_info("wrote " + to + "/" + file.name);
   return ExitCode::done;
 }
 

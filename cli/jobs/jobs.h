@@ -144,7 +144,7 @@ class PageFile {
   LayoutLimits limits_;
 };
 
-// What CI servers read: the files of --junit, --sarif and --markdown, and the annotations of --github.
+// What CI servers read: the files of --ci, and the annotations and the step summary of --ci github.
 class CiFiles {
  public:
   explicit CiFiles(const Given& given);
@@ -152,7 +152,8 @@ class CiFiles {
   Status<Diagnostics> check() const;
   // Prints what is wrong.
   ExitCode write(const CiReport& report) const;
-  // Annotations go to standard error when standard output has JSON; GitHub reads both.
+  // Annotations go to standard error when standard output has JSON; GitHub reads both. The summary is added to
+  // $GITHUB_STEP_SUMMARY.
   void annotate(const CiReport& report, bool has_json) const;
   // Paths of the files asked for.
   const std::vector<std::string>& written() const { return written_; }
@@ -161,10 +162,10 @@ class CiFiles {
   using Make = std::string (*)(const CiReport&);
   std::vector<std::pair<Make, std::string>> files_;
   std::vector<std::string> written_;
-  bool force_, github_;
+  bool force_, github_ = false;
 };
 
-// --html, --netron, --model-explorer, and --force.
+// --html, --viewer, and --force.
 class ReportFiles {
  public:
   explicit ReportFiles(const Given& given);
@@ -183,11 +184,11 @@ class ReportFiles {
   std::vector<std::string> written() const;
 
  private:
-  ExitCode write_model_explorer(const Report& report) const;
+  ExitCode write_model_explorer(const Report& report, const std::string& to) const;
 
   PageFile page_;
-  std::string netron_;
-  std::string model_explorer_;  // a folder
+  std::vector<std::string> netron_;          // files
+  std::vector<std::string> model_explorer_;  // folders
 };
 
 }  // namespace cleave

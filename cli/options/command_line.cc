@@ -228,9 +228,7 @@ struct CommandLine::Parser {
 
   void take(CLI::App& to, Given& given, const Option& row, std::vector<std::string> texts) const {
     if (row.more.ends) {  // CLI11 stops at this exception and prints its text
-      for (std::string& text : texts) text = checked_value(row, text);
-      throw CLI::CallForVersion(
-          answer(given.command(), row, texts.empty() ? std::string() : texts.back()), 0);
+      throw CLI::CallForVersion(answer(given.command(), row), 0);
     }
     for (const Option& other : option_table()) {
       if (other.more.unless.empty() || (other.in & given.command()) == 0) continue;
@@ -267,7 +265,7 @@ struct CommandLine::Parser {
     if (row.more.may_be_bare) option->expected(0, 1);
     if (!row.value_text().empty()) option->type_name(row.value_text());
     option->required((row.more.required & given.command()) != 0);
-    return row.more.ends ? option->trigger_on_parse() : option;
+    return option;
   }
 
   void declare_all(CLI::App& to, Given& given) {

@@ -353,35 +353,30 @@ struct NamedFiles {
   std::vector<NamedFile> inputs, outputs;
 };
 
-// The baseline is an output if it is updated, and otherwise an input.
-FileRole role_now(const Option& option, const Given& given) {
-  if (option.more.role != FileRole::updated) return option.more.role;
-  return given.has("--update-baseline") ? FileRole::output : FileRole::input;
-}
-
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
 
-// The file of a value: --costs [TARGET=]FILE, -s [NAME=]LIST.
+// The file of a value: --costs [TARGET=]FILE, -s [NAME=]LIST; "-" of --ci github.
 std::string path_of(const Option& option, const std::string& text, const Given& given) {
   if (option.name() == "--costs") return cost_source_of(text, given.split.lists.targets()).path;
   if (option.name() == "--support") return list_source_of(text).path;
+  if (option.name() == "--ci" && text == "github") return "-";
   return text;
 }
 
 NamedFiles files_of(const Given& given) {
   NamedFiles files;
   for (const auto& [option, texts] : given.options()) {
-    const FileRole role = role_now(*option, given);
+    const FileRole role = option->more.role;
     if (role == FileRole::none) continue;
     const std::string name(option->name());
     for (const std::string& text : texts) {
       const std::string path = path_of(*option, text, given);
       if (path == "-") continue;  // a standard stream
       (role == FileRole::input ? files.inputs : files.outputs).push_back({name, path});
-      if (name == "--model-explorer") {
+      if (name == "--viewer" && !path.ends_with(".json")) {
         for (const std::string& file : model_explorer_file_names()) {
           files.outputs.push_back({name, path + "/" + file});
         }

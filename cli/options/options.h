@@ -160,8 +160,7 @@ std::vector<std::string> missing_models(const Given& given);
 // ---- command line ----
 
 // The text that an option that `ends` prints, of a command or of the program.
-using OptionAnswer =
-    std::function<std::string(Commands command, const Option& option, const std::string& text)>;
+using OptionAnswer = std::function<std::string(Commands command, const Option& option)>;
 
 // The arguments, and the file of --config, parsed for one command.
 class CommandLine {

@@ -202,7 +202,6 @@ enum class FileRole : std::uint8_t {
   output,         // written
   report,         // written; "-" is standard output
   output_folder,  // a folder that is made, or that files are written into
-  updated,        // read, or written if the command has --update-baseline
 };
 
 struct OptionMore {
@@ -212,7 +211,7 @@ struct OptionMore {
   double least = 0, most = 1e18;     // of a number
   std::string_view by_default = {};  // as help shows it
   std::string_view needs = {};       // another option that must be given, in commands that have it
-  std::string_view excludes = {};    // options that must not be given, too: "--json,--ops"
+  std::string_view excludes = {};    // options that must not be given, too: "--json,--html"
   Commands required = 0;             // by these commands
   std::string_view unless = {};      // it is not, where one of these is given: "--map,--learn"
   Commands shelf = 0;                // a command: without it there is no such option

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ENTRY = re.compile(r"  (\S+)(?: (\S+))?(?:  +(\S.*))?$")
 NUMBERS = {"N", "M", "R", "I", "X", "TIMES", "SECONDS"}
 # Those of the command line alone: what is printed is JSON, and messages are warnings and errors of Python.
-NOT_HERE = {"help", "json", "nodes", "ops", "report", "table", "stage", "code"}
+NOT_HERE = {"help", "json", "show", "stage", "code"}
 BY_MAP = {"map", "map-option"}
 
 
@@ -104,12 +104,12 @@ FUNCTIONS = (
     Function("partition", "stages", "model: Model, map: Path, *, output: Path | None = None",
              "Divides the model as a map of nodes says; with `output` it writes the partitions to that folder.",
              command='"preview" if output is None else "split"', asked="split",
-             left_out=frozenset({"netron", "model-explorer", "drawings", "capture"}), headings=("Model", "Output")),
+             left_out=frozenset({"viewer", "drawings", "capture"}), headings=("Model", "Output")),
     Function("inspect", "inspect", "model: Model", "What the model is made of, and how much of it each known list accepts."),
     Function("explain", "explain", "model: Model, nodes: str | Iterable[str] = (), *, support: Paths",
              "Why nodes are where they are: those named, by name or pattern, else all on the CPU.", more="words=named(nodes)"),
     Function("ops", "support_report", "model: Model, support: Paths", "Which operators of the model the lists accept.",
-             command='"preview --ops"', asked="preview"),
+             command='"preview --show ops"', asked="preview"),
     Function("advise", "advice", "models: Any, support: Paths", "What to support next: `models` is one or a list of them.",
              models="models_of(models)"),
     Function("diff", "diff", "model: Model, other: Model | None = None, *, support: Paths, to: Mapping[str, Option] | None = None",
@@ -155,7 +155,7 @@ def entries_of(cleave, command):
 def options_of(cleave, function):
     """The entries that become keywords, and those that the head has."""
     command = function.asked or function.name
-    hidden = function.left_out | (NOT_HERE - {"nodes"} if command == "reduce" else NOT_HERE)
+    hidden = function.left_out | (NOT_HERE)
     entries = [one for one in entries_of(cleave, command) if one.name not in hidden and one.heading != "Terminal"]
     if function.headings:
         entries = [one for one in entries if one.heading in function.headings or one.name in BY_MAP]

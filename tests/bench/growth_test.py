@@ -85,32 +85,32 @@ def alternating(i):
     return "fg"[i % 2]
 
 
-@case("near misses of long names", "preview m.json -s l.txt --ops", 1000)
+@case("near misses of long names", "preview m.json -s l.txt --show ops", 1000)
 def long_names(folder, n):
     base = "A" * n
     write(folder, m_json=graph([node(f"n{i}", base + c * 30, ["x"]) for i, c in enumerate("bcdefgh")]),
           l_txt="\n".join(base + c * 30 for c in "pqrstuv") + "\n")
 
 
-@case("many ops, many names near them", "preview m.json -s l.txt --ops", 200)
+@case("many ops, many names near them", "preview m.json -s l.txt --show ops", 200)
 def plain_rules(folder, n):
     write(folder, m_json=graph(chain(n, lambda i: f"op{i}")),
           l_txt="\n".join(f"Op{i}x" for i in range(5 * n)) + "\n")
 
 
-@case("many ops, many globs", "preview m.json -s l.txt --ops", 50)
+@case("many ops, many globs", "preview m.json -s l.txt --show ops", 50)
 def globs(folder, n):
     write(folder, m_json=graph(chain(n, lambda i: f"op{i}")),
           l_txt="\n".join(f"*q{i}*" for i in range(5 * n)) + "\n")
 
 
 # Beyond a thousand rules of an op, the nearest one is searched among the first thousand.
-@case("many rules of one op, many nodes", "preview m.json -s l.json --ops", 500)
+@case("many rules of one op, many nodes", "preview m.json -s l.json --show ops", 500)
 def rules_of_one_op(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=support([{"op": "f", "attributes": {"a": i}} for i in range(2 * n)]))
 
 
-@case("many deny globs of names, many nodes", "preview m.json -s l.json --ops", 50)
+@case("many deny globs of names, many nodes", "preview m.json -s l.json --show ops", 50)
 def deny_names(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=support(["f"], [{"name": f"*q{i}"} for i in range(2 * n)]))
 
@@ -145,7 +145,7 @@ def edges(folder, n):
     write(folder, m_json=graph(nodes), l_txt="f\n")
 
 
-@case("print of constants copied into each part", "preview m.onnx -s l.txt --nodes", 20)
+@case("print of constants copied into each part", "preview m.onnx -s l.txt --show nodes", 20)
 def constants(folder, n):
     nodes = [pb.node("Identity", ["w" if i == 0 else f"c{i - 1}"], [f"c{i}"]) for i in range(2 * n)]
     last = "x"
@@ -346,7 +346,7 @@ def new_list(folder, n):
     inspect_ops(folder, n)
 
 
-@case("devices of many nodes", "preview m.json -s l.txt --verdicts devices.csv --ops", 200)
+@case("devices of many nodes", "preview m.json -s l.txt --verdicts devices.csv --show ops", 200)
 def devices(folder, n):
     write(folder, m_json=graph(chain(n, alternating)), l_txt="g\n")
     (folder / "devices.csv").write_text("".join(f"n{i},true\n" for i in range(0, n, 2)))
@@ -376,14 +376,14 @@ def deep_tables(folder, n):
     (folder / "c.toml").write_text("[" + ".".join(["a"] * n) + "]\n" + "b = " + "[" * n + "]" * n + "\n")
 
 
-@case("many patterns", "preview m.json -s l.json --ops", 50)
+@case("many patterns", "preview m.json -s l.json --show ops", 50)
 def many_patterns(folder, n):
     chains = [{"name": f"p{i}", "ops": ["f"] * 3 + [f"g{i}"], "edges": [[0, 1], [1, 2], [2, 3]]} for i in range(n)]
     write(folder, m_json=graph(chain(n)), l_json=json.dumps(
         {"format": "cleave.support", "version": 1, "name": "l", "allow": [], "patterns": chains}))
 
 
-@case("a pattern that fails late, everywhere", "preview m.json -s l.json --ops", 50)
+@case("a pattern that fails late, everywhere", "preview m.json -s l.json --show ops", 50)
 def patterns(folder, n):
     chains = {"format": "cleave.support", "version": 1, "name": "l", "allow": [],
               "patterns": [{"name": "p", "ops": ["f"] * 8 + ["g"], "edges": [[i, i + 1] for i in range(8)]}]}

@@ -121,7 +121,7 @@ def workloads(make_graph, folder):
         "split of a chain of 5,000 nodes": ["split", split_chain, "-s", support, "-o", str(folder / "chain_split")],
         "placement of 1,000 nodes by cost": ["preview", *placed, "-s", support, "--target", f"acc:{npu}"],
         "placement of 1,000 nodes on two targets": ["preview", *placed, *on_two],
-        "support of a chain of 20,000 nodes": ["preview", chain, "-s", support, "--ops"],
+        "support of a chain of 20,000 nodes": ["preview", chain, "-s", support, "--show", "ops"],
         "preview of 10,000 nodes in branches": ["preview", wide, "-s", support],
         "split of an ONNX model": ["split", *onnx, "-o", str(folder / "split")],
         "8 balanced stages of 500 nodes": ["stage", layers, "--stages", "8"],

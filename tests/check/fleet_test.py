@@ -36,7 +36,7 @@ def main():
             return subprocess.run([cleave, "check", "models", *lists, *arguments], cwd=folder, capture_output=True,
                                   check=False)
 
-        done = run("--min", "coverage=50%", "--json", "--junit", "junit.xml", "--markdown", "fleet.md")
+        done = run("--min", "coverage=50%", "--json", "--ci", "junit.xml", "--ci", "fleet.md")
         assert done.returncode == 3, done.returncode
         report = json.loads(done.stdout)
         models = [run["model"] for run in report["runs"]]
@@ -51,7 +51,7 @@ def main():
         marks = [line.split()[0] for line in text.splitlines() if line.startswith(("  FAIL  models", "  ok    models"))]
         assert marks == sorted(marks) and marks[0] == "FAIL", marks[:5]  # FAIL before ok
         assert "the list does not have op" in text
-        table = run("--table").stdout.decode().splitlines()
+        table = run("--show", "table").stdout.decode().splitlines()
         assert table[0].split()[0] == "model" and len(table) >= count + 1, table[:3]
         assert sum(line.startswith("models/") for line in table) == count, table[:3]
         assert run("--min", "coverage=50%", "--json").stdout == done.stdout  # the same bytes again

@@ -73,16 +73,16 @@ class Test:
     def check(self, name, *arguments, code):
         """The check's report as JSON; its other outputs are in the folder under `name`."""
         base = self.folder / name
-        outputs = [f"--{kind}={base}.{kind}" for kind in ("junit", "sarif", "markdown")]
+        outputs = [f"--ci={base}.{kind}" for kind in ("xml", "sarif", "md")]
         done = subprocess.run(
-            [self.cleave, "check", *arguments, *outputs, "--json", "--github"], check=False,
+            [self.cleave, "check", *arguments, *outputs, "--json", "--ci", "github"], check=False,
             cwd=self.project, capture_output=True, timeout=120)
         self.expect(done.returncode == code, f"{name}: exit {done.returncode}, {done.stderr[-500:]!r}")
         report = json.loads(done.stdout)
         lines = done.stderr.decode().splitlines()
-        self.junit(base.with_name(name + ".junit"), report)
+        self.junit(base.with_name(name + ".xml"), report)
         self.sarif(base.with_name(name + ".sarif"), report)
-        self.markdown(base.with_name(name + ".markdown"), report)
+        self.markdown(base.with_name(name + ".md"), report)
         self.annotations([line for line in lines if line.startswith("::")], report)
         return report
 
@@ -218,7 +218,7 @@ def main():
         model, rules, base = folder / "m <&> %.json", folder / "l |`.txt", folder / "base.json"
         rules.write_text("f\n")
         model.write_text(json.dumps(hostile_model(HOSTILE, "f")))
-        subprocess.run([cleave, "check", model, "-s", rules, "--baseline", base, "--update-baseline"],
+        subprocess.run([cleave, "check", model, "-s", rules, "-o", base],
                        check=True, capture_output=True)
         rules.write_text("g\n")
         report = test.check("hostile", str(model), "-s", str(rules), "--baseline", str(base),

@@ -66,7 +66,7 @@ def main():
             continue
         for support in ("npu.json", "fused_npu.json", "tiny_npu.txt", "ort_ops.config"):
             report = checker.output("preview", model, "-s", samples / support, "--json")
-            checker.output("preview", model, "-s", samples / support, "--json", "--ops")
+            checker.output("preview", model, "-s", samples / support, "--json", "--show", "ops")
         checker.check_required(report)
         checker.check_required(checker.output("inspect", model, "--json"))
         checker.output("convert", model)

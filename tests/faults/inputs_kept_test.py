@@ -53,8 +53,7 @@ COMMANDS = {
     "diff": ("--config c.toml diff m.onnx -s l.txt to -s l2.txt", CHECK),
     "lower": ("--config c.toml lower m.onnx -s l.txt --backend x=false --inputs i.npz",
               dict(SPLIT, inputs="i.npz")),
-    "check to update": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --update-baseline",
-                        CHECK),
+    "check to write": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE}", CHECK),
     "split of inputs": ("split m.onnx -s l.txt --capture --inputs inp",
                         {"file of inputs": "inp/input_0.pb", "deep file of inputs": "inp/deep/input_1.pb"}),
     "lower of inputs": ("lower m.onnx -s l.txt --backend x=false --inputs inp",
@@ -70,23 +69,23 @@ COMMANDS = {
     "lists new": ("lists new m.onnx", {"model": "m.onnx", "data": "w.bin"}),
 }
 FILES = {
-    "split": ["--html", "--netron"],
-    "preview": ["--html", "--netron"],
+    "split": ["--html", "--viewer"],
+    "preview": ["--html", "--viewer"],
     "draw": ["-o"],
     "convert": ["-o"],
     "cut": ["-o"],
     "convert to ONNX": ["-o"],
-    "lower": ["--deny-out", "--junit", "--sarif", "--markdown"],
+    "lower": ["--deny-out", "--ci"],
     "advise": ["--html"],
     "diff": ["--html"],
-    "check": ["--junit", "--sarif", "--markdown", "--html"],
+    "check": ["--ci", "--html"],
     "preview by a map": ["--html"],
     "stage": ["--html"],
     "stage of a workload": ["--html"],
-    "check to update": ["--baseline"],
-    "split of inputs": ["--html", "--netron"],
-    "lower of inputs": ["--deny-out", "--junit"],
-    "lower by programs": ["--deny-out", "--junit"],
+    "check to write": ["-o"],
+    "split of inputs": ["--html", "--viewer"],
+    "lower of inputs": ["--deny-out", "--ci"],
+    "lower by programs": ["--deny-out", "--ci"],
     "probe": ["-o"],
     "tune": ["-o", "-o x.json --plan"],
     "tune to learn": ["-o"],
@@ -97,8 +96,8 @@ PARTS = ["root.onnx", "report.txt", "manifest.json"]
 FOLDERS = {
     "split": {"-o": PARTS + ["preview.dot", "node_support.dot"],
               "--weights reference -o": PARTS + ["preview.dot", "_run_on_acc_0.onnx"],
-              "--model-explorer": ["partition.json", "flops.json"]},
-    "preview": {"--model-explorer": ["reason.json", "partition.json"]},
+              "--viewer": ["partition.json", "flops.json"]},
+    "preview": {"--viewer": ["reason.json", "partition.json"]},
     "split by a map": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage on targets": {"-o": PARTS + ["stages.dot"]},
@@ -136,8 +135,7 @@ def make_inputs(folder, cleave):
         (folder / name).write_text("exit 1\n")
     (folder / "back.json").write_text(json.dumps(
         {"format": "cleave.backend", "version": 1, "name": "x", "compile": {"argv": ["sh", "{here}/run.sh"]}}))
-    made = subprocess.run([cleave, *f"check m.onnx -s l.txt -s l2.txt {GATE}".split(), "--baseline",
-                           "b.json", "--update-baseline"], cwd=folder, capture_output=True, check=False)
+    made = subprocess.run([cleave, *f"check m.onnx -s l.txt -s l2.txt {GATE}".split(), "-o", "b.json"], cwd=folder, capture_output=True, check=False)
     assert made.returncode in (0, 1) and (folder / "b.json").exists(), made.stderr
 
 
@@ -175,8 +173,8 @@ class Matrix:
 
     # A name for an output; what it ends in may say what is written.
     @staticmethod
-    def named(name, command):
-        return name + (".onnx" if command == "convert to ONNX" else ".json")
+    def named(name, command, option):
+        return name + (".onnx" if command == "convert to ONNX" else ".md" if option == "--ci" else ".json")
 
     # ---- files ----
 
@@ -186,14 +184,14 @@ class Matrix:
             folder = Path(name)
             path = folder / inputs[kind]
             aliases = [inputs[kind]]
-            hard, soft = self.named("hard", command), self.named("soft", command)
+            hard, soft = self.named("hard", command, option), self.named("soft", command, option)
             os.link(path, folder / hard)
             os.symlink(inputs[kind], folder / soft)
             (folder / "sub").mkdir()
             aliases += [hard, soft, f"sub/../{inputs[kind]}"]
             before = {folder / file: (folder / file).read_bytes() for file in inputs.values()}
             for alias in aliases:
-                if option == "--netron" and not alias.endswith(".json"):
+                if option in ("--viewer", "--ci") and not alias.endswith(self.named("", command, option)):
                     continue
                 more = self.more(command, option)
                 self.expect_kept(folder, f"{arguments}{more} {option} {alias} --force", before)
@@ -202,7 +200,7 @@ class Matrix:
     def try_mine(self, command, option):
         with self.copy() as name:
             folder = Path(name)
-            mine, soft = self.named("mine", command), self.named("soft", command)
+            mine, soft = self.named("mine", command, option), self.named("soft", command, option)
             (folder / mine).write_text("made by hand")
             os.symlink(mine, folder / soft)
             arguments = COMMANDS[command][0] + self.more(command, option)
@@ -291,7 +289,7 @@ class Matrix:
             for name in ("models/.cleave-1-0", "inp/.cleave-1-0", "samples/backends", "scripts"):
                 (folder / name).mkdir(parents=True)
             (folder / "models/.cleave-1-0/m.onnx").write_bytes(b"half")
-            done = self.run(folder, "check models -s l.txt --table")
+            done = self.run(folder, "check models -s l.txt --show table")
             if b"has no .onnx" not in done.stderr:
                 self.found.append(f"a temporary is taken for a model: {done}")
             bad = "import pathlib\npathlib.Path('ran').touch()\n"
@@ -346,14 +344,15 @@ class Matrix:
                     for second in options:
                         if first == second or "-o" in first:
                             continue
-                        done = self.run(name, f"{arguments} {first} same.json {second} ./same.json" +
+                        same = "same.md" if "--ci" in (first, second) else "same.json"
+                        done = self.run(name, f"{arguments} {first} {same} {second} ./{same}" +
                                         (" -o out" if command == "split" else ""))
                         if done.returncode != 2:
                             self.found.append(f"{command} {first} {second}, one file: {done}")
         with self.copy() as name:
-            done = self.run(name, "preview m.onnx -s l.txt --model-explorer d --html d/partition.json")
+            done = self.run(name, "preview m.onnx -s l.txt --viewer d --html d/partition.json")
             if done.returncode != 2:
-                self.found.append(f"--html into --model-explorer: {done}")
+                self.found.append(f"--html into --viewer: {done}")
 
 
 def main():

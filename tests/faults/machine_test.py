@@ -198,12 +198,12 @@ def with_inputs():
     return folder
 
 
-REPORTS = ("draw resnet18.json -s npu.json", "inspect resnet18.json --nodes", "convert attention.onnx",
-           "preview resnet18.json -s npu.json --json", "preview resnet18.json -s npu.json --ops",
+REPORTS = ("draw resnet18.json -s npu.json", "inspect resnet18.json --show nodes", "convert attention.onnx",
+           "preview resnet18.json -s npu.json --json", "preview resnet18.json -s npu.json --show ops",
            "explain resnet18.json conv1 -s npu.json", "advise resnet18.json -s npu.json",
            "diff resnet18.json -s npu.json to --min-acc-module-size 2", "lists lint npu.json",
            "stage resnet18.json --stages 2", "preview resnet18.json --map resnet18_parts.csv",
-           "--help", "split --help", "--version", "--completion bash", "--man-page",
+           "--help", "split --help", "--version", "help bash", "help man",
            "check resnet18.json -s npu.json --min coverage=10%")
 
 

@@ -37,15 +37,15 @@ COMMANDS = (
     Command("split --map", "split resnet18.json --map resnet18_parts.csv -o out", ("out",)),
     Command("stage", "stage mobile_block.onnx --dim N=1 --stages 2 -o out", ("out",)),
     Command("convert", "convert attention.onnx -o out.json", ("out.json",)),
-    Command("draw", f"draw {JSON} -o out.dot --force", ("out.dot",), f"draw {JSON} --what preview -o out.dot"),
+    Command("draw", f"draw {JSON} -o out.dot --force", ("out.dot",), f"draw {JSON} --show preview -o out.dot"),
     Command("preview, all files",
-            f"preview {JSON} --force --html p.html --netron n.json --model-explorer explorer",
+            f"preview {JSON} --force --html p.html --viewer n.json --viewer explorer",
             ("p.html", "n.json", "explorer")),
     Command("check, all files",
-            f"check {JSON} --force --min coverage=10% --junit c.xml --sarif c.sarif --markdown c.md",
+            f"check {JSON} --force --min coverage=10% --ci c.xml --ci c.sarif --ci c.md",
             ("c.xml", "c.sarif", "c.md")),
-    Command("check --update-baseline", f"check {JSON} --baseline b.json --update-baseline",
-            ("b.json",), f"check {JSON} --baseline b.json --update-baseline --min-acc-module-size 2"),
+    Command("check -o --force", f"check {JSON} -o b.json --force",
+            ("b.json",), f"check {JSON} -o b.json --min-acc-module-size 2"),
 )
 
 

@@ -200,7 +200,7 @@ def baseline_seeds(source, cleave):
         support.write_text("Conv\nRelu\n")
         report = subprocess.run([cleave, "preview", "m.json", "-s", "npu.txt", "--json"], cwd=folder, check=True,
                                 capture_output=True, text=True).stdout
-        subprocess.run([cleave, "check", "m.json", "-s", "npu.txt", "--baseline", main, "--update-baseline"],
+        subprocess.run([cleave, "check", "m.json", "-s", "npu.txt", "-o", main],
                        cwd=folder, check=True, capture_output=True)
         return {"report.json": report, "baseline.json": main.read_text()}
 

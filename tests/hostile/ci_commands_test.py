@@ -16,15 +16,15 @@ from pathlib import Path
 
 NAMES = ["::error::x", "::set-env name=PATH::/tmp", "##[error]x", " ::stop-commands::t", "a ##[debug]",
          "::add-mask::secret", "\u00a0::notice::x", "\u2003::warning::x", "::group::", "##[set-env name=a]b"]
-COMMANDS = ["inspect {m} --nodes", "preview {m} -s {l} --nodes", "preview {m} -s {l}", "preview {m} -s {l} --json",
-            "preview {m} -s {l} --ops", "preview {m} -s {l} --ops --json", "explain {m} -s {l}",
+COMMANDS = ["inspect {m} --show nodes", "preview {m} -s {l} --show nodes", "preview {m} -s {l}", "preview {m} -s {l} --json",
+            "preview {m} -s {l} --show ops", "preview {m} -s {l} --show ops --json", "explain {m} -s {l}",
             "explain {m} -s {l} --json", "explain {m} -s {l} ::nonesuch", "advise {m} -s {l}",
             "advise {m} -s {l} --json", "convert {m}", "draw {m} -s {l}",
             "diff {m} -s {l} to --min-acc-module-size 3", "diff {m} -s {l} to --min-acc-module-size 3 --json",
             "lists lint {l} {m}", "lists lint {l} {m} --json", "stage {m} --stages 2",
             "stage {m} --stages 2 --json", "check {m} -s {l} --min coverage=99%",
-            "check {m} -s {l} --min coverage=99% --json", "check {m} -s {l} --max cpu-nodes=0 --github",
-            "inspect {broken} --nodes", "preview {m} -s {broken}", "preview {m} -s ::nonesuch"]
+            "check {m} -s {l} --min coverage=99% --json", "check {m} -s {l} --max cpu-nodes=0 --ci github",
+            "inspect {broken} --show nodes", "preview {m} -s {broken}", "preview {m} -s ::nonesuch"]
 COMMAND = re.compile(r"^\s*\ufeff?\s*::|##\[")
 MEANT = re.compile(r"^::error [a-z]+=")
 
@@ -60,7 +60,7 @@ def main():
             for stream in (on_ci.stdout, on_ci.stderr):
                 for line in re.split(r"\r\n|\n|\r", stream.decode()):
                     lines += 1
-                    if COMMAND.search(line) and not ("--github" in command and MEANT.match(line)):
+                    if COMMAND.search(line) and not ("--ci github" in command and MEANT.match(line)):
                         found.append(f"{command}: {line!r}")
             if "--json" in command or command.startswith("convert"):
                 if json.loads(plain.stdout) != json.loads(on_ci.stdout):

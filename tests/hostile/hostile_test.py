@@ -457,8 +457,8 @@ EVIL = ["\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "a\nb\r\nc", 'quo"te\'s', "<sc
         "]]>&amp;&lt;", "back\\slash\\n", "\u202etxt.exe", "\u2066iso\u2069", "\u061c\u200f\u200b", "\u2028\u2029", "\u009b31m",
         "|pipe|`tick`*star*_under_[l](javascript:alert(1))", "${HOME}$(id)`id`", "%s%n%999999d", "tab\there", "\ufffe\uffff",
         "../../etc/passwd", "\U000e0041\U0001f600", "::error file=x::y", "#", "-", "=1+1", "a,b;c"]
-OTHER_OPTIONS = {"check": ["--force", "--min", "coverage=99%", "--junit", "check.xml", "--sarif", "check.sarif", "--markdown", "check.md",
-                           "--github", "--exit-zero"]}
+OTHER_OPTIONS = {"check": ["--force", "--min", "coverage=99%", "--ci", "check.xml", "--ci", "check.sarif", "--ci", "check.md",
+                           "--ci", "github", "--exit-zero"]}
 
 
 def evil_json():
@@ -551,15 +551,15 @@ def names_that_attack_their_reader(bench):
         bench.file("evil.json", evil_list())
         base = (name, "-s", "evil.json")
         node = EVIL[3] + ("3" if name == "m.json" else "")
-        for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
-                        ["preview", "--nodes", *base], ["inspect", "--nodes", name], ["lists", "lint", "evil.json", name],
+        for command in (["preview", *base], ["preview", "--show", "ops", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
+                        ["preview", "--show", "nodes", *base], ["inspect", "--show", "nodes", name], ["lists", "lint", "evil.json", name],
                         ["advise", *base],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, *OTHER_OPTIONS["check"]]):
             run = bench.run(*command)
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             fits_terminal(run.out, run.what)
-        for command in (["preview", *base], ["preview", "--ops", *base], ["explain", *base], ["advise", *base],
+        for command in (["preview", *base], ["preview", "--show", "ops", *base], ["explain", *base], ["advise", *base],
                         ["lists", "lint", "evil.json", name],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],
                         ["check", *base, "--max", "cpu-nodes=0"]):
@@ -570,7 +570,7 @@ def names_that_attack_their_reader(bench):
         is_json((bench.folder / "check.sarif").read_bytes(), "SARIF")
         fits_terminal((bench.folder / "check.md").read_bytes(), "Markdown")
         has_no_script((bench.folder / "check.md").read_bytes(), "Markdown", 0)
-        bench.run("preview", *base, "--force", "--html", "page.html", "--netron", "netron.json", "--model-explorer", "explorer").is_done()
+        bench.run("preview", *base, "--force", "--html", "page.html", "--viewer", "netron.json", "--viewer", "explorer").is_done()
         has_no_script((bench.folder / "page.html").read_bytes(), "the page", 2)
         for path in [bench.folder / "netron.json", *sorted((bench.folder / "explorer").iterdir())]:
             is_json(path.read_bytes(), path.name)

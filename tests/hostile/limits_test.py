@@ -63,7 +63,7 @@ def check(cleave, folder, name, words, kind, limit, model, enough):
     faults = []
     for how, arguments, stdin in (("file", [path], None), ("standard input", ["-"], model)):
         for number, wanted in ((limit, 3), (enough, 0)):
-            command = [cleave, "inspect", "--nodes", *arguments, "--limit", f"{name}={number}"]
+            command = [cleave, "inspect", "--show", "nodes", *arguments, "--limit", f"{name}={number}"]
             run = subprocess.run(command, input=stdin, capture_output=True)
             errors = run.stderr.decode()
             if run.returncode != wanted:
@@ -111,7 +111,7 @@ def check_usage(cleave):
                         ("nodes=-1", "give a whole number"), ("nodes=1e3", "give a whole number"),
                         ("depth=1001", "above the most"), ("nodes=99999999999999999999", "give a whole number"),
                         ("zzz=1", "there are nodes, values")):
-        run = subprocess.run([cleave, "inspect", "--nodes", "none.json", "--limit", text], capture_output=True, text=True)
+        run = subprocess.run([cleave, "inspect", "--show", "nodes", "none.json", "--limit", text], capture_output=True, text=True)
         if run.returncode != 2 or words not in run.stderr:
             faults.append(f"--limit {text}: exit {run.returncode}, {run.stderr!r} without {words!r}")
     return faults

@@ -379,7 +379,7 @@ def test_what_is_lowered_is_the_split_of_preview(place):
         assert done.returncode == 0, (options, done.stderr)
         parts = json.loads(done.stdout)["partitions"]
         wants = {part["name"]: len(part["nodes"]) for part in parts if part["is_acc"]}
-        for form in ([], ["--report"]):
+        for form in ([], ["--show", "preview"]):
             done = place.run("lower", model, *options, "--backend", values_backend(place), *form, "--json", "-q", env=env)
             assert done.returncode == 0, (options, form, done.returncode, done.stderr)
             result = json.loads(done.stdout)
@@ -735,7 +735,7 @@ def test_pinned_shapes_are_said_with_the_split_that_has_them(place):
     model = open_chain(place.folder / "m.onnx", ["Relu", "Sin", "Exp"])
     backend = place.backend(["open", "op=Sin"], serve=True)
     done, result = place.lower(model, backend, "--reference", "onnxruntime", "--until-clean", "--host-shapes",
-                               "--deny-out", "learned list.json", "--markdown", "report.md", env=env)
+                               "--deny-out", "learned list.json", "--ci", "report.md", env=env)
     equal((done.returncode, result["rules"], len(result["parts"])), (0, 1, 2))
     pinned = result["parts"][0]["remedies"]["pinned"]
     equal([(one["input"], one["type"]) for one in pinned], [("v0", "float32[n, 3]")])
@@ -1226,7 +1226,7 @@ def test_onnxruntime_is_the_reference_where_shapes_are_open(place):
     equal((result["reference"], result["size_options"]), (None, ["--dim", "n=1"]))
     _, result = place.lower(chain(place.folder / "f.onnx", ["Relu"]), backend, env=env)
     equal(result["reference"], None)
-    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--compare", "--report", env=env)
+    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--compare", "--show", "preview", env=env)
     assert done.returncode == 0 and "lowered 3 of 3 nodes" in done.stdout, done.stdout
     # One that cannot be imported is no fault, since nobody asked for it.
     (place.folder / "bin" / "python3").write_text('#!/bin/sh\necho no module named onnxruntime >&2\nexit 1\n')
@@ -1548,7 +1548,7 @@ def test_names_of_a_hostile_model_are_escaped_in_a_finding(place):
 def test_reports_for_others_hold_what_was_found(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Sin", "Abs"])
     done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(["op=Sin"], serve=True),
-                     "--junit", "l.xml", "--sarif", "l.sarif", "--markdown", "l.md", "--github")
+                     "--ci", "l.xml", "--ci", "l.sarif", "--ci", "l.md", "--ci", "github")
     equal(done.returncode, 1)
     suite = xml.etree.ElementTree.parse(place.folder / "l.xml").getroot()[0]
     equal((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", "1", "0"))
@@ -1761,7 +1761,7 @@ def test_no_file_of_the_user_is_lost(place):
     equal(sorted(file.name for file in place.folder.glob("*") if file.name in ("parts", "other", "list.json")), [])
 
 
-REPORT = ["-s", "all.json", "--compare", "--report", "--backend"]
+REPORT = ["-s", "all.json", "--compare", "--show", "preview", "--backend"]
 
 
 def test_the_report_ends_with_what_the_compiler_says(place):

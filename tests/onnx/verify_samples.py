@@ -21,7 +21,7 @@ def alternating_list(cleave, model, path):
     """Writes a support list of every other op type of the model."""
     nothing = path.with_name("nothing.txt")
     nothing.write_text("")
-    report = subprocess.run([cleave, "preview", model, "-s", nothing, "--ops", "--json"], check=True,
+    report = subprocess.run([cleave, "preview", model, "-s", nothing, "--show", "ops", "--json"], check=True,
                             capture_output=True)
     ops = sorted((op["domain"], op["op"]) for op in json.loads(report.stdout)["unsupported"])
     lines = [(f"{domain}::" if domain else "") + op for domain, op in ops[::2]]

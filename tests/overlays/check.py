@@ -22,8 +22,8 @@ def made_by(cleave, model, support, tmp):
     """(report, graph, Netron's attachment, Model Explorer's files by name) of one split."""
     netron, folder = tmp / "attachment.json", tmp / "explorer"
     printed = subprocess.run(
-        [cleave, "preview", model, "-s", support, "-q", "--json", "--netron", netron,
-         "--model-explorer", folder, "--force"], check=True, capture_output=True).stdout
+        [cleave, "preview", model, "-s", support, "-q", "--json", "--viewer", netron,
+         "--viewer", folder, "--force"], check=True, capture_output=True).stdout
     graph = subprocess.run([cleave, "convert", model, "-q"], check=True, capture_output=True).stdout
     files = {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
     return json.loads(printed), json.loads(graph), json.loads(netron.read_text()), files

@@ -62,7 +62,7 @@ class Test:
     def no_layout(self, program):
         """As on a machine without Graphviz's library: the program asks for it by this name."""
         program.write_bytes(program.read_bytes().replace(b"libgvc.so.", b"libgvX.so."))
-        draw = ["draw", *SPLIT[1:-1], "--what", "preview"]
+        draw = ["draw", *SPLIT[1:-1], "--show", "preview"]
         said = self.run(program, *draw, "-o", "x.svg", code=5)
         self.expect("Graphviz, which lays drawings out, is not installed" in said, said)
         self.expect("digraph" in self.run(program, *draw), "draw of dot")

@@ -171,8 +171,7 @@ class PackageTest(unittest.TestCase):
             text = text.partition("\nTerminal\n")[0]
             options = dict(re.findall(r"^  (?:-\w,)?--([a-z-]+) ?(\S*)", text, re.MULTILINE))
             options = {name.replace("-", "_"): value for name, value in options.items()}
-            others = others | {"json", "ops", "report", "table", "stage"}
-            others |= {"nodes"} if not options.get("nodes") else set()
+            others = others | {"json", "show", "stage"}
             parameters = signature(function).parameters
             known = {name.rstrip("_"): one for name, one in parameters.items() if name not in ("model", "models", "config")}
             self.assertEqual(set(options) - others, set(known), function)

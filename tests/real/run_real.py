@@ -127,16 +127,16 @@ class Runner:
         return {
             "preview": ["preview", *common, *lists],
             "preview --html": ["preview", *common, *lists, "--html", str(page), "--force"],
-            "preview --ops": ["preview", *common, *lists, "--ops"],
+            "preview --show ops": ["preview", *common, *lists, "--show", "ops"],
             "advise": ["advise", *common, *lists],
             "advise --json": ["advise", *common, *lists, "--json"],
             "check": ["check", *common, *lists, "--min", "coverage=1%"],
             "explain": ["explain", *common, *lists],
-            "preview --nodes": ["preview", *common, *lists, "--nodes"],
+            "preview --show nodes": ["preview", *common, *lists, "--show", "nodes"],
             "lists lint": ["lists", "lint", str(support), *common],
             "diff": ["diff", *common, *lists, "to", "--min-acc-module-size", "3"],
-            "draw --what preview": ["draw", *common, *lists, "--what", "preview", "-o", str(drawing), "--force"],
-            "draw --what support": ["draw", *common, *lists, "--what", "support", "-o", str(drawing), "--force"],
+            "draw --show preview": ["draw", *common, *lists, "--show", "preview", "-o", str(drawing), "--force"],
+            "draw --show support": ["draw", *common, *lists, "--show", "support", "-o", str(drawing), "--force"],
         }
 
     def run_model(self, model, lists):

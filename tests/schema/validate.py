@@ -30,14 +30,14 @@ def documents(project, cleave, tmp):
         path, rules = samples / model, samples / support
         yield "graph", f"convert {model}", printed_by(cleave, "convert", path)
         yield "report", f"preview {model}", printed_by(cleave, "preview", path, "-s", rules, "--json")
-        yield ("support_report", f"preview --ops {model}",
-               printed_by(cleave, "preview", path, "-s", rules, "--ops", "--json"))
+        yield ("support_report", f"preview --show ops {model}",
+               printed_by(cleave, "preview", path, "-s", rules, "--show", "ops", "--json"))
         yield ("explain", f"explain {model}",
                printed_by(cleave, "explain", path, "-s", rules, "--json"))
         yield ("advice", f"advise {model}",
                printed_by(cleave, "advise", path, "-s", rules, "--json"))
         base = tmp / f"{path.stem}_base.json"
-        printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--update-baseline", "-q")
+        printed_by(cleave, "check", path, "-s", rules, "-o", base, "-q")
         yield "baseline", f"baseline of {model}", base.read_bytes()
         yield ("check", f"check {model}",
                printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--max", "regression=0",

@@ -20,10 +20,10 @@ expect() {  # line, words that must be offered
 # shellcheck disable=SC2317  # the script that is sourced calls it
 complete() { :; }
 # shellcheck disable=SC1090  # there is no file to follow
-source <("$cleave" --completion bash)
+source <("$cleave" help bash)
 expect 'cleave prev' 'preview'
 expect 'cleave --vers' '--version'
-expect 'cleave --completion ' 'bash zsh fish'
+expect 'cleave preview --log-level ' 'error warning info debug'
 expect 'cleave preview m.onnx --start ' 'reference cpu acc fewest'
 expect 'cleave preview m.onnx --start f' 'fewest'
 expect 'cleave advise m.onnx --go' '--goal'
@@ -35,7 +35,7 @@ expect 'cleave nonsense --' ''
 
 expect_in_fish() {  # line, words that must be offered
   local offered
-  offered=$("$cleave" --completion fish | fish --no-config -c "source; complete -C '$1'" | cut -f1)
+  offered=$("$cleave" help fish | fish --no-config -c "source; complete -C '$1'" | cut -f1)
   if [[ $(xargs <<<"$offered") != "$2" ]]; then
     echo "fish, after \"$1\": offered \"$offered\", not \"$2\""
     failed=1
@@ -46,10 +46,10 @@ if command -v fish >/dev/null; then
   expect_in_fish 'cleave prev' 'preview'
   expect_in_fish 'cleave advise --go' '--goal'
   expect_in_fish 'cleave preview m.onnx --start ' 'acc cpu fewest reference'
-  expect_in_fish 'cleave --comp' '--completion'
+  expect_in_fish 'cleave --conf' '--config'
 fi
 if command -v groff >/dev/null; then
-  warnings=$("$cleave" --man-page | groff -man -ww -Tutf8 2>&1 >/dev/null)
+  warnings=$("$cleave" help man | groff -man -ww -Tutf8 2>&1 >/dev/null)
   [[ -z $warnings ]] || { echo "$warnings"; failed=1; }
 fi
 exit $failed

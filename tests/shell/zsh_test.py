@@ -70,7 +70,7 @@ def main():
         folder = Path(folder)
         functions = folder / "functions"
         functions.mkdir()
-        script = subprocess.run([cleave, "--completion", "zsh"], check=True, capture_output=True)
+        script = subprocess.run([cleave, "help", "zsh"], check=True, capture_output=True)
         (functions / "_cleave").write_bytes(script.stdout)
         (folder / "model.onnx").touch()
         (folder / ".zshrc").write_text(

@@ -964,7 +964,7 @@ const EarlierResult* Baseline::find(const std::string& model, const std::string&
 
 Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes) {
   const auto refuse = [&](Diagnostic fault) {
-    fault.notes.emplace_back("--update-baseline makes a new one");
+    fault.notes.emplace_back("cleave check -o FILE writes a new one");
     return Diagnostics{std::move(fault)};
   };
   if (is_gzipped(bytes)) {
@@ -1000,7 +1000,7 @@ Loaded<Baseline> read_baseline_file(const std::string& path) {
   const auto source = open_side_file(path);
   if (source) return parse_baseline(source->path(), source->bytes());
   Diagnostics faults = source.error();
-  faults.front().notes.emplace_back("--update-baseline makes a new one");
+  faults.front().notes.emplace_back("cleave check -o FILE writes a new one");
   return faults;
 }
 

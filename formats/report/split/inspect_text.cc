@@ -395,7 +395,7 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
 
 // ---- support report ----
 //
-// `preview --ops`: the op types of a model with their dtypes, as the lists judge them, before any pass
+// `preview --show ops`: the op types of a model with their dtypes, as the lists judge them, before any pass
 // keeps an accepted node on the CPU.
 
 namespace {
@@ -547,12 +547,12 @@ void add_ops(Page& page, const std::string& title, const std::vector<OpCount>& o
 }  // namespace
 
 Document support_report_document() {
-  return {
-      "support_report",
-      "`preview --ops --json`: the op types of a model with the dtypes that they occur with, and "
-      "whether the list supports them, before any pass moves an accepted node to the CPU. In "
-      "order of first use.",
-      kSupportFields.table()};
+  return {"support_report",
+          "`preview --show ops --json`: the op types of a model with the dtypes that they occur "
+          "with, and "
+          "whether the list supports them, before any pass moves an accepted node to the CPU. In "
+          "order of first use.",
+          kSupportFields.table()};
 }
 
 std::string support_report_json(const Report& report) {

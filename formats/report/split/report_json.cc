@@ -919,7 +919,7 @@ const Fields<Said> kReportFields = {
       FieldForm{.left_out = true, .schema = chain_schema}},
      {"notes", [](auto& s) { return s.report.notes; }},
      {"lowering", WrittenElsewhere{},
-      "Only of `lower --report`: a document of lowering.schema.json."},
+      "Only of `lower --show preview`: a document of lowering.schema.json."},
      {[](auto&) { return ManifestFiles{}; }, kManifestFields}}};
 
 }  // namespace

@@ -151,7 +151,7 @@ Document growth_document();
 // The report for people, at most 100 columns, conclusion first. No colour.
 std::string report_text(const Report& report);
 
-// `preview --ops`: op types with their dtypes, supported and not, and coverage.
+// `preview --show ops`: op types with their dtypes, supported and not, and coverage.
 std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
 Document support_report_document();

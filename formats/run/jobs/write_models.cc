@@ -229,7 +229,7 @@ Status<Diagnostics> write_drawings(SplitWritten& split, std::optional<Drawings> 
   const std::size_t count = partition.count();
   if (wanted != Drawings::all && count > kMostDrawn) {
     split.told.push_back("did not draw each of " + count_text(count) +
-                         " partitions: --drawings all does, and cleave draw --what PARTITION "
+                         " partitions: --drawings all does, and cleave draw --show PARTITION "
                          "draws one");
     return Done{};
   }

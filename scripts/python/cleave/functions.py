@@ -478,16 +478,13 @@ def check(
     link: Option = None,
     overlap: Literal["off", "on"] | None = None,
     costs: Option = None,
+    output: Path | None = None,
     force: bool = False,
     html: Path | None = None,
-    junit: Path | None = None,
-    sarif: Path | None = None,
-    markdown: Path | None = None,
-    github: bool = False,
+    ci: Option = None,
     min: Option = None,
     max: Option = None,
     baseline: Path | None = None,
-    update_baseline: bool = False,
     exit_zero: bool = False,
     config: Path | None = None,
 ) -> Check:
@@ -549,18 +546,16 @@ def check(
     overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
+    output: file to write: the results, for --baseline later; gzip compresses FILE.gz
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    junit: write a JUnit file: a case for each gate, or for each partition and backend
-    sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
-    markdown: write Markdown, for a step summary or a pull request
-    github: print annotations for GitHub Actions as well
+    ci: what CI servers read, by the ending: .xml JUnit, .sarif SARIF, .md Markdown; github: annotations and the step
+        summary of GitHub Actions; repeatable
     min: at least: coverage=95%, coverage-flops=95%, coverage-params=95%, qps; npu:coverage of one of several targets;
         repeatable
     max: at most: acc-subgraphs, cpu-nodes, unchecked, boundary-bytes=1MiB, latency=20ms|cpu, unknown-shapes,
         new-cpu-nodes, regression=1%; repeatable
     baseline: earlier results: a baseline, or one report; without other limits no node may be new on the CPU
-    update_baseline: write the results to the baseline instead of comparing with it
     exit_zero: exit 0 even when a gate fails
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
@@ -568,16 +563,15 @@ def check(
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "update_baseline": update_baseline, "exit_zero": exit_zero}
+        "exit_zero": exit_zero}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
         "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "html": html,
-        "junit": junit, "sarif": sarif, "markdown": markdown, "min": min, "max": max, "baseline": baseline,
-        "config": config}
+        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "output": output,
+        "html": html, "ci": ci, "min": min, "max": max, "baseline": baseline, "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
 
@@ -1224,10 +1218,7 @@ def lower(
     force: bool = False,
     bundle: Literal["none", "files", "ep", "ep-embedded"] | None = None,
     inputs: Option = None,
-    junit: Path | None = None,
-    sarif: Path | None = None,
-    markdown: Path | None = None,
-    github: bool = False,
+    ci: Option = None,
     reference: Option = None,
     launcher: Option = None,
     jobs: Number | None = None,
@@ -1306,10 +1297,8 @@ def lower(
         Runtime with EPContext nodes that name these (ep) or hold them (ep-embedded) [files]
     inputs: inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable where compilers run; without it
         random, or those that a torch.export archive has
-    junit: write a JUnit file: a case for each gate, or for each partition and backend
-    sarif: write a SARIF file: what keeps nodes on the CPU, or what compilers refuse
-    markdown: write Markdown, for a step summary or a pull request
-    github: print annotations for GitHub Actions as well
+    ci: what CI servers read, by the ending: .xml JUnit, .sarif SARIF, .md Markdown; github: annotations and the step
+        summary of GitHub Actions; repeatable
     reference: the backend whose values and shapes are right: onnxruntime, litert, torch; the default where shapes are
         open, none turns it off; runs the whole model once
     launcher: command that starts each command of a backend: 'srun --ntasks=1'

@@ -1072,7 +1072,7 @@ class Report:
     # How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.
     chain: ReportChain | None = None
     notes: list[str]
-    # Only of `lower --report`: a document of lowering.schema.json.
+    # Only of `lower --show preview`: a document of lowering.schema.json.
     lowering: Any = None
     # Only in manifest.json: the other files in its folder. --force removes only files that are listed here, by name and
     # size.

@@ -87,7 +87,7 @@ class SupportReportCoverage:
 
 @dataclass(frozen=True, kw_only=True)
 class SupportReport:
-    """`preview --ops --json`: the op types of a model with the dtypes that they occur with, and whether the list
+    """`preview --show ops --json`: the op types of a model with the dtypes that they occur with, and whether the list
     supports them, before any pass moves an accepted node to the CPU. In order of first use."""
 
     format: Literal["cleave.support_report"]

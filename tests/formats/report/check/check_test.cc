@@ -126,7 +126,7 @@ TEST_CASE("an invalid baseline is refused with the field at fault") {
     const auto baseline = parse_baseline("main.json", text);
     if (baseline) return std::string("none");
     const Diagnostic& one = baseline.error().front();
-    CHECK(one.notes == std::vector<std::string>{"--update-baseline makes a new one"});
+    CHECK(one.notes == std::vector<std::string>{"cleave check -o FILE writes a new one"});
     return one.file + ":" + std::to_string(one.line) + ":" + std::to_string(one.column) + ": " +
            one.message;
   };
