@@ -197,7 +197,7 @@ void Given::take(const Option& option, std::vector<std::string> texts) {
       const auto done = set_in_request(split, option, value);
       if (!done) refuse_option(name, done.error().message);
     };
-    if (option.is_flag()) set(option.is_setting() ? SettingValue(true) : SettingValue(""));
+    if (option.is_flag()) set(true);
     for (const std::string& text : texts) set(text);
     if (split.range && command_ != of::preview) {
       refuse_option(name, "a range of sizes, as of " + in_quotes(split.range->name) +

@@ -576,8 +576,8 @@ Status<> set_tokens(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
-Status<> set_overlap(SplitRequest& request, const std::string& text) {
-  request.overlap = text == "on";
+Status<> set_overlap(SplitRequest& request, const std::string& /*text*/) {
+  request.overlap = true;
   return Done{};
 }
 
@@ -959,9 +959,8 @@ constexpr Option kOptions[] = {
         "a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared "
         "where they share their memory; repeatable",
         adds(add_link)),
-    row(G::devices, "--overlap", "{off,on}", kSplits,
-        "also report the time in which partitions of several targets run at the same time: off "
-        "(default) or on",
+    row(G::devices, "--overlap", "", kSplits,
+        "of several targets: also report the time in which their partitions run at the same time",
         {.rank = 13, .put = set_overlap}),
     row(G::devices, "--costs", "[TARGET=]FILE", kListed,
         "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV "

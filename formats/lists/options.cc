@@ -381,6 +381,11 @@ std::vector<CostSource> costs_of(const SplitRequest& request) {
 
 Status<> set_in_request(SplitRequest& request, const Option& option, const SettingValue& value) {
   const std::string* const text = std::get_if<std::string>(&value);
+  if (option.more.put != nullptr && option.is_flag()) {
+    const bool* const flag = std::get_if<bool>(&value);
+    if (flag == nullptr) return Error{as_written(value) + " " + refusal_of(option)};
+    return *flag ? option.more.put(request, "") : Status<>(Done{});
+  }
   if (option.more.put != nullptr) {
     if (text == nullptr) return Error{as_written(value) + " is not a string"};
     const auto words = option.words();

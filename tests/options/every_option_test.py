@@ -53,7 +53,7 @@ OPTIONS = {
     "--extend": ("--extend all", "--min-acc-module-size 3"),
     "--prefix": ("--prefix npu_", ""),
     "--link": ("--link acc-gpu=16GB/s", ""),
-    "--overlap": ("--overlap on", ""),
+    "--overlap": ("--overlap", ""),
     "--target": ("--target acc:launch=1s", COST),
     "--pcie-bw": ("--pcie-bw 1kB/s", COST),
     "--min-gain": ("--min-gain 0%", f"--place cost {RATES}"),

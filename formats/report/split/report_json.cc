@@ -790,7 +790,7 @@ const Fields<Said> kTargetsTimeFields = {
       "Several targets: links between two of them.", kDirectLinkFields},
      {"schedule",
       [](auto& s) { return s.time->is_overlap_asked && s.time->asked().total_us ? &s : nullptr; },
-      "With --overlap on: partitions of different devices run at the same time.", kScheduleFields,
+      "With --overlap: partitions of different devices run at the same time.", kScheduleFields,
       kLeftOut}}};
 
 const Fields<Phase> kPhaseFields = {

@@ -61,7 +61,7 @@ def preview(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
@@ -127,7 +127,7 @@ def preview(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
@@ -139,15 +139,15 @@ def preview(
     from .results.report import Report
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
         "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
-        "overlap": overlap, "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "config": config}
+        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer, "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -191,7 +191,7 @@ def split(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     seed: Number | None = None,
     force: bool = False,
@@ -269,7 +269,7 @@ def split(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     seed: seed of random numbers: of a search, or of inputs that are drawn
@@ -298,17 +298,17 @@ def split(
     from .results.report import Report
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force, "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"support": support, "output": output, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
         "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
-        "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html,
-        "netron": netron, "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset,
-        "inputs": inputs, "config": config}
+        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
+        "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
@@ -476,7 +476,7 @@ def check(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     output: Path | None = None,
     force: bool = False,
@@ -543,7 +543,7 @@ def check(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     output: file to write: the results, for --baseline later; gzip compresses FILE.gz
@@ -724,7 +724,7 @@ def explain(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     config: Path | None = None,
 ) -> Explain:
@@ -783,7 +783,7 @@ def explain(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
@@ -791,14 +791,13 @@ def explain(
     from .results.explain import Explain
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
-        "config": config}
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "config": config}
     return Explain.from_json(run("explain", [model], flags, options, words=named(nodes)))
 
 
@@ -840,7 +839,7 @@ def ops(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
@@ -906,7 +905,7 @@ def ops(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
@@ -918,15 +917,15 @@ def ops(
     from .results.support_report import SupportReport
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
         "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
-        "overlap": overlap, "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer,
-        "config": config}
+        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer, "config": config}
     return SupportReport.from_json(run("preview --ops", [model], flags, options))
 
 
@@ -966,7 +965,7 @@ def advise(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     goal: Literal["subgraphs", "bytes", "qps", "flops", "latency"] | None = None,
     for_: Option = None,
@@ -1028,7 +1027,7 @@ def advise(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     goal: what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS that it bounds, more FLOPs
@@ -1042,14 +1041,15 @@ def advise(
     from .results.advice import Advice
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
-        "goal": goal, "for_": for_, "html": html, "config": config}
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "goal": goal,
+        "for_": for_, "html": html, "config": config}
     return Advice.from_json(run("advise", models_of(models), flags, options))
 
 
@@ -1091,7 +1091,7 @@ def diff(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
@@ -1153,7 +1153,7 @@ def diff(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
@@ -1163,14 +1163,15 @@ def diff(
     from .results.diff import Diff
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
-        "html": html, "config": config}
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "html": html,
+        "config": config}
     return Diff.from_json(run("diff", [model] if other is None else [model, other], flags, options, to=to))
 
 
@@ -1211,7 +1212,7 @@ def lower(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     seed: Number | None = None,
     output: Path | None = None,
@@ -1246,8 +1247,8 @@ def lower(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: search-runs=N and time=5min: of the search for one cause; lower: rounds=20 splits with --until-clean; of the
-        model's size nodes=5000 (cleave help limits); repeatable
+    limit: rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for one cause; of the model's
+        size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
     combine: a node must be accepted by any of several lists, or by all of them; without it by any, and check takes each
@@ -1286,7 +1287,7 @@ def lower(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     seed: seed of random numbers: of a search, or of inputs that are drawn
@@ -1319,18 +1320,17 @@ def lower(
     from .results.lowering import Lowering
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "github": github, "compare": compare, "until_clean": until_clean}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force, "github": github, "compare": compare, "until_clean": until_clean}
     options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
         "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap,
-        "costs": costs, "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "junit": junit,
-        "sarif": sarif, "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs,
-        "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "deny_out": deny_out,
-        "config": config}
+        "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs,
+        "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "junit": junit, "sarif": sarif,
+        "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
+        "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "deny_out": deny_out, "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1373,7 +1373,7 @@ def reduce(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     seed: Number | None = None,
     output: Path | None = None,
@@ -1404,8 +1404,8 @@ def reduce(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: search-runs=N and time=5min: of the search for one cause; lower: rounds=20 splits with --until-clean; of the
-        model's size nodes=5000 (cleave help limits); repeatable
+    limit: search-runs=N and time=5min: of the search for the cause; of the model's size nodes=5000 (cleave help
+        limits); repeatable
     nodes: which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes all if not given
     partition: which nodes: those of this partition of the split by --support
     support: support list: JSON, plain text or ONNX Runtime config; repeatable: any list may accept a node (check takes
@@ -1448,7 +1448,7 @@ def reduce(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     seed: seed of random numbers: of a search, or of inputs that are drawn
@@ -1474,17 +1474,17 @@ def reduce(
     from .results.reduction import Reduction
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "compare": compare}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force, "compare": compare}
     options: dict[str, Option] = {"backend": backend, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "nodes": nodes, "partition": partition, "support": support, "deny": deny, "verdicts": verdicts,
         "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
         "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs,
-        "seed": seed, "output": output, "inputs": inputs, "reference": reference, "launcher": launcher, "jobs": jobs,
-        "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "config": config}
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed,
+        "output": output, "inputs": inputs, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
+        "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "config": config}
     return Reduction.from_json(run("reduce", [model], flags, options, may_fail=True))
 
 
@@ -1573,7 +1573,7 @@ def split_module(
     target: Option = None,
     pcie_bw: Option = None,
     link: Option = None,
-    overlap: Literal["off", "on"] | None = None,
+    overlap: bool = False,
     costs: Option = None,
     seed: Number | None = None,
     force: bool = False,
@@ -1653,7 +1653,7 @@ def split_module(
         without a link of their own
     link: a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared where they share their
         memory; repeatable
-    overlap: also report the time in which partitions of several targets run at the same time: off (default) or on
+    overlap: of several targets: also report the time in which their partitions run at the same time
     costs: times and shapes of a run: a profile of ONNX Runtime, OpenVINO or TensorRT, CSV node,time_us, or
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     seed: seed of random numbers: of a search, or of inputs that are drawn
@@ -1680,15 +1680,15 @@ def split_module(
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force, "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
         "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit, "deny": deny,
         "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
         "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
-        "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "seed": seed, "html": html,
-        "netron": netron, "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset,
-        "inputs": inputs, "config": config}
+        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "netron": netron,
+        "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
+        "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})

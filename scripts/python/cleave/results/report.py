@@ -810,7 +810,7 @@ class ReportSchedulePartition:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSchedule:
-    """With --overlap on: partitions of different devices run at the same time."""
+    """With --overlap: partitions of different devices run at the same time."""
 
     # Microseconds.
     total_us: float
@@ -1059,7 +1059,7 @@ class Report:
     energy: ReportEnergy | None = None
     # Several targets: links between two of them.
     direct_links: list[ReportDirectLink] | None = None
-    # With --overlap on: partitions of different devices run at the same time.
+    # With --overlap: partitions of different devices run at the same time.
     schedule: ReportSchedule | None = None
     # The files of --costs.
     costs: list[ReportCost] | None = None
