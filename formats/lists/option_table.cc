@@ -666,16 +666,14 @@ constexpr Option kOptions[] = {
     row(G::model, "MODEL", "", of::to, "the model to compare with", {.role = FileRole::input}),
     row(G::model, "ACTION", "{show,new,lint}", of::lists,
         "show the lists that are known, or what those named FILE have; begin a new one from "
-        "models; "
-        "lint one: find its faults",
+        "models; lint one: find its faults",
         {.by_default = "show"}),
     row(G::model, "FILE", "", of::lists,
         "lists to show, models for a new list, or a list to lint and then models",
         {.role = FileRole::input, .repeat = Repeat::spread}),
     row(G::model, "ACTION", "{check,list}", of::backend,
         "list the known backends, or check one: that it takes models, computes them right, and "
-        "refuses "
-        "what is no model",
+        "refuses what is no model",
         {.by_default = "list"}),
     row(G::model, "BACKEND", "", of::backend,
         "what to check: a backend file, the name of a known backend, or NAME='program {model} -o "
@@ -709,8 +707,7 @@ constexpr Option kOptions[] = {
         {.put = set_signature}),
     row(G::model, "--state", "IN=OUT", kReads & ~(of::lists | of::cut),
         "the output OUT of one step is the input IN of the next, e.g. past.*=present.*; "
-        "repeatable; "
-        "without it found by names; IN= never changes; off: no state",
+        "repeatable; without it found by names; IN= never changes; off: no state",
         adds(add_state)),
     row(G::model, "--op-schemas", "FILE", kReads,
         "what operators of your own write, as torch prints their schemas, one a line (torch.export "
@@ -722,8 +719,7 @@ constexpr Option kOptions[] = {
         adds(add_limit)),
     row(G::model, "--limit", "WHAT=N", of::preview | of::split | of::diff,
         "layout-time=20s: processor time for laying out drawings, which are made coarser or left "
-        "out "
-        "then; of the model's size nodes=5000 (cleave help limits); repeatable",
+        "out then; of the model's size nodes=5000 (cleave help limits); repeatable",
         adds(add_limit)),
     row(G::model, "--limit", "WHAT=N", of::draw,
         "layout-time=20s: processor time for laying out; drawn-nodes=2000: above, partitions are "
@@ -731,8 +727,7 @@ constexpr Option kOptions[] = {
         ranked(7, adds(add_limit))),
     row(G::model, "--limit", "WHAT=N", of::stage,
         "time=5min: of the search, whose result may then differ from run to run; layout-time=20s: "
-        "of "
-        "drawings; of the model's size nodes=5000 (cleave help limits); repeatable",
+        "of drawings; of the model's size nodes=5000 (cleave help limits); repeatable",
         ranked(13, adds(add_limit))),
     row(G::model, "--limit", "WHAT=N", of::advise,
         "steps=5: that are shown in the best order; of the model's size nodes=5000 (cleave help "
@@ -740,8 +735,7 @@ constexpr Option kOptions[] = {
         ranked(4, adds(add_limit))),
     row(G::model, "--limit", "WHAT=N", of::tune,
         "time=5min: no command starts later; command-time=600s: of one command; of the model's "
-        "size "
-        "nodes=5000 (cleave help limits); repeatable",
+        "size nodes=5000 (cleave help limits); repeatable",
         ranked(13, adds(add_limit))),
     row(G::model, "--limit", "WHAT=N", of::probe,
         "search-runs=N: compiler runs of one search; of the model's size nodes=5000 (cleave help "
@@ -749,8 +743,7 @@ constexpr Option kOptions[] = {
         adds(add_limit)),
     row(G::model, "--limit", "WHAT=N", of::lower,
         "rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for one "
-        "cause; "
-        "of the model's size nodes=5000 (cleave help limits); repeatable",
+        "cause; of the model's size nodes=5000 (cleave help limits); repeatable",
         ranked(13, adds(add_limit))),
     row(G::model, "--limit", "WHAT=N", of::reduce,
         "search-runs=N and time=5min: of the search for the cause; of the model's size nodes=5000 "
@@ -795,8 +788,7 @@ constexpr Option kOptions[] = {
         adds(add_verdicts, FileRole::input)),
     row(G::list, "--combine", "{any,all}", kListed,
         "a node must be accepted by any of several lists, or by all of them; without it by any, "
-        "and "
-        "check takes each list alone",
+        "and check takes each list alone",
         {.put = set_combination}),
     row(G::list, "--as", "{model,onnxruntime}", kListed,
         "judge the nodes of the model, or the graph that ONNX Runtime makes of it before it asks a "
@@ -843,8 +835,7 @@ constexpr Option kOptions[] = {
          .setting = {.get = place, .set = set_place}}),
     row(G::split, "--min-gain", "PERCENT", kSplits,
         "with --place cost or energy: move nodes to the CPU only if an inference takes at least "
-        "this "
-        "much less; auto: 3%, and 0% where all times are measured",
+        "this much less; auto: 3%, and 0% where all times are measured",
         {.setting = {.refusal = "is not a share: write 3% or 0.03",
                      .get = min_gain,
                      .set = set_min_gain}}),
@@ -881,8 +872,7 @@ constexpr Option kOptions[] = {
                      .set = set_extended}}),
     row(G::split, "--prefix", "[NAME=]TEXT", kSplits,
         "what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the "
-        "CPU "
-        "[_run_on_cpu_]; of one of several targets npu=_npu_; repeatable",
+        "CPU [_run_on_cpu_]; of one of several targets npu=_npu_; repeatable",
         adds(add_prefix)),
     row(G::split, "--require", "NODE|OP", kSplits,
         "node (a name or glob) or op that --place cost leaves on the accelerator, and that check "
@@ -903,8 +893,8 @@ constexpr Option kOptions[] = {
         "split the model at these sizes, on these targets, with others of --phase into one folder "
         "with its weights once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)",
         {.repeat = Repeat::often,
-         .excludes = "--map,--html,--viewer,--show,--drawings,--opset,"
-                     "--capture,--annotate,--weights",
+         .excludes =
+             "--map,--html,--viewer,--show,--drawings,--opset,--capture,--annotate,--weights",
          .put = add_phase}),
     row(G::split, "--tokens", "PROMPT+NEW", kMapped,
         "with --phase: for how many tokens the report says times",
@@ -915,8 +905,7 @@ constexpr Option kOptions[] = {
         {.needs = "--phase"}),
     row(G::split, "--split-at", "SCOPE=begin|end|each", of::stage,
         "end a stage before or after a module, layers.3=begin (of one call: layers.3=end@last), or "
-        "a "
-        "node, node:/Add_7=end; layers=each: each module directly inside is one; . is the model",
+        "a node, node:/Add_7=end; layers=each: each module directly inside is one; . is the model",
         {.repeat = Repeat::often, .rank = 2}),
     row(G::split, "--stages", "N|exactly:N", of::stage,
         "cut into at most this many stages; exactly:N: into no fewer, even if they are as good",
@@ -1063,8 +1052,8 @@ constexpr Option kOptions[] = {
         "partition; without it each of up to 200 partitions is drawn"),
     row(G::output, "--weights", "{external,inline,shared,reference}", kWrites,
         "where the root has its weights: external (in the partitions' files beside it; ONNX), "
-        "inline (torch.export), "
-        "shared (once, in weights.bin) or reference (in the model's files; DIR is its folder)",
+        "inline (torch.export), shared (once, in weights.bin) or reference (in the model's files; "
+        "DIR is its folder)",
         {.needs = "--output", .rank = 12}),
     row(G::output, "--weights", "{inline,reference}", of::cut,
         "whether weights are copied, or stay where they are and are referred to",
@@ -1079,8 +1068,7 @@ constexpr Option kOptions[] = {
         {.needs = "--output"}),
     row(G::output, "--bundle", "{none,files,ep,ep-embedded}", of::lower,
         "what is kept of what was compiled: none, its files in DIR/artefacts, also root_ep.onnx, "
-        "one "
-        "model for ONNX Runtime with EPContext nodes that name these (ep) or hold them "
+        "one model for ONNX Runtime with EPContext nodes that name these (ep) or hold them "
         "(ep-embedded)",
         {.by_default = "files", .needs = "--output", .rank = 8}),
     row(G::output, "--lift-state", "", kWrites,
@@ -1126,12 +1114,10 @@ constexpr Option kOptions[] = {
         {.rank = 13}),
     row(G::output, "--tolerance", "KEY=NUMBER,...", kRuns,
         "how far numbers may be apart: rtol=R,atol=A allows atol + rtol x |the model's|; without "
-        "it "
-        "every bit counts",
+        "it every bit counts",
         {.repeat = Repeat::often, .rank = 4}),
     row(G::output, "--ep", "NAME", kRuns,
-        "an execution provider of ONNX Runtime for accelerator partitions; such as openvino "
-        "(ONNX)",
+        "an execution provider of ONNX Runtime for accelerator partitions; such as openvino (ONNX)",
         {.rank = 7}),
     row(G::output, "--import", "MODULE", kRuns,
         "a Python module that registers operators or classes of your own (torch.export); "
@@ -1172,8 +1158,7 @@ constexpr Option kOptions[] = {
         "also run the partitions, and compare with the reference", {.rank = 6}),
     row(G::compilers, "--tolerance", "KEY=VALUE,...", kCompiles,
         "of --compare: int=N, by how much 8-bit integers may differ, for quantised outputs, else "
-        "as "
-        "the backend's file says; ties=strict: equal values in another order are wrong",
+        "as the backend's file says; ties=strict: equal values in another order are wrong",
         {.repeat = Repeat::often, .needs = "--compare"}),
     row(G::compilers, "--until-clean", "", of::lower,
         "deny what is refused and split again until everything lowers", {.rank = 3}),
@@ -1181,12 +1166,11 @@ constexpr Option kOptions[] = {
         {.role = FileRole::output, .rank = 4}),
     row(G::compilers, "--run", "COMMAND", of::tune,
         "/bin/sh command that runs the partition {model} and prints milliseconds last; once more "
-        "for "
-        "the folder {split} of a whole split: times plan, all that lists accept, and CPU alone",
+        "for the folder {split} of a whole split: times plan, all that lists accept, and CPU alone",
         {.repeat = Repeat::often, .required = of::tune, .unless = "--learn", .rank = 1}),
     row(G::compilers, "--plan", "FILE", of::tune,
-        "file to write: the fastest placement, as verdicts for --verdicts; of whole "
-        "splits that were timed, else the one that the times lead to",
+        "file to write: the fastest placement, as verdicts for --verdicts; of whole splits that "
+        "were timed, else the one that the times lead to",
         {.role = FileRole::output}),
 
     // ---- terminal ----
