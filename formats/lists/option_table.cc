@@ -13,7 +13,7 @@
 
 #include "core/base/quantity.h"
 #include "core/base/words.h"
-#include "core/measures/check.h"
+#include "core/measures/gates.h"
 #include "formats/base/text.h"
 #include "formats/lists/options.h"
 #include "formats/lists/support_file.h"

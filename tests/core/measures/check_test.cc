@@ -1,6 +1,8 @@
 #include <array>
 #include <random>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "core/graph/graph.h"
 #include "core/measures/check.h"
@@ -384,6 +386,20 @@ TEST_CASE("coverage of one of several targets is that target's share of the whol
   CHECK(gates("npu", GateKind::min_parameter_coverage, 0.5) ==
         "min-coverage-params fails: 0 of 0.5\n");
   CHECK(gates("dsp", GateKind::min_node_coverage, 0) == "min-coverage-nodes not_known: 0\n");
+}
+
+TEST_CASE("rows of gates stand in the order of their kinds, and each word sets one limit") {
+  CHECK(row_of(GateKind::min_node_coverage).name == "min-coverage-nodes");
+  CHECK(row_of(GateKind::require).name == "require");
+  CHECK(row_of(GateKind::max_new_cpu_nodes).name == "max-new-cpu-nodes");
+  CHECK(row_of(GateKind::latency_regression).name == "regression-latency");
+  std::set<std::string_view> words;
+  for (const GateRow& row : kGates) {
+    CHECK(row.word.empty() == (row.number == nullptr && row.count == nullptr));
+    CHECK((row.number == nullptr || row.count == nullptr));
+    if (!row.word.empty()) CHECK(words.insert(row.word).second);
+  }
+  CHECK(words.size() == 12);
 }
 
 TEST_CASE("a limit that is met exactly holds") {
