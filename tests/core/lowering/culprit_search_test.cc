@@ -973,10 +973,11 @@ TEST_CASE("A compiler may leave constants that nodes compute out of the weights 
     input x: float32[10]
     param z: float32[10]
     param v: float32[100]
-    param w: float32[1000]
+    param u: float32[500]
+    param w: float32[500]
     const k: float32[10] = Neg(z)
     a: float32[10] = Small(x, v)
-    b: float32[10] = Big(a, w, k)
+    b: float32[10] = Big(a, u, w, k)
     c: float32[10] = Small(b, v)
     output c)");
   const NodeId big = all_nodes(graph)[1];
