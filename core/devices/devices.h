@@ -352,8 +352,8 @@ struct PhasesPlacement {
 
 // Starts are those of each phase by itself; of two devices one minimum cut of all phases, weighted by their runs, in
 // which handovers are edges and launches are arcs; of several all phases as one problem; and all on one device. The best
-// is searched further, each phase beside the others, then both ends of a state at once. Exact for two devices where
-// units are a chain. As find_placement(), a few times.
+// is searched further, each phase beside the others. Exact for two devices where units are a chain. As
+// find_placement(), a few times.
 PhasesPlacement find_phases_placement(const PhasesProblem& problem,
                                       const DeviceEffort& effort = {});
 

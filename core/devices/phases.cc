@@ -59,13 +59,9 @@ class PhasesPlacer {
       }
       take(all);
     }
-    if (problem_.phases.front().device_count() == 2) {
-      improve(joint_cut());
-    } else {
-      for (const double share : {0.0, 1.0}) improve(placed_as_one(share));
-    }
+    const bool is_of_two = problem_.phases.front().device_count() == 2;
+    improve(is_of_two ? joint_cut() : placed_as_one());
     improve(devices_of(best_.phases));
-    if (move_ends_together()) improve(devices_of(best_.phases));
     return std::move(best_);
   }
 
@@ -146,8 +142,8 @@ class PhasesPlacer {
   }
 
   // All phases as one problem, in which states that are handed over are values. Parts of different phases are one there,
-  // where they run on one device, so a launch costs this share of its mean.
-  std::vector<Devices> placed_as_one(double share) const {
+  // where they run on one device, so a launch costs its mean.
+  std::vector<Devices> placed_as_one() const {
     DeviceProblem one;
     const DeviceProblem& first = problem_.phases.front();
     one.targets = first.targets;
@@ -159,7 +155,7 @@ class PhasesPlacer {
       target.memory.reset();
       target.launch_cost = 0;
       for (std::size_t p = 0; p < problem_.phases.size(); ++p) {
-        target.launch_cost += problem_.runs[p] * problem_.phases[p].targets[i].launch_cost * share /
+        target.launch_cost += problem_.runs[p] * problem_.phases[p].targets[i].launch_cost /
                               static_cast<double>(problem_.phases.size());
       }
     }
@@ -207,48 +203,6 @@ class PhasesPlacer {
                            from + static_cast<std::ptrdiff_t>(problem_.phases[p].unit_count()));
     }
     return devices;
-  }
-
-  // Writer and reader of a state on another device at once, which no phase gains from by itself. Whether one was
-  // better; until none is, or the effort is spent.
-  bool move_ends_together() {
-    std::uint64_t size = 0;
-    for (const DeviceProblem& phase : problem_.phases) {
-      size += phase.unit_count() + phase.readers.items.size();
-    }
-    std::uint64_t left = effort_.steps / 8;  // a trial scores anew
-    bool is_any_better = false;
-    for (bool is_better = true; std::exchange(is_better, false);) {
-      for (const Handover& state : problem_.handovers) {
-        for (DeviceIndex device = 0; device <= problem_.phases.front().host(); ++device) {
-          if (left < size) return is_any_better;
-          std::vector<Devices> devices = devices_of(best_.phases);
-          if (!put(devices, state.from_phase, state.from_unit, device)) continue;
-          if (!put(devices, state.to_phase, state.to_unit, device)) continue;
-          left -= size;
-          const double before = best_.total;
-          take(devices);
-          is_better = is_better || best_.total < before;
-        }
-      }
-      is_any_better = is_any_better || is_better;
-    }
-    return is_any_better;
-  }
-
-  // The unit and those that stay with it; false where one of them cannot be there.
-  bool put(std::vector<Devices>& devices, std::size_t p, std::uint32_t unit,
-           DeviceIndex device) const {
-    const DeviceProblem& phase = problem_.phases[p];
-    const auto group_of = [&](std::uint32_t one) {
-      return phase.stays_with.empty() ? one : phase.stays_with[one];
-    };
-    for (std::uint32_t one = 0; one < phase.unit_count(); ++one) {
-      if (group_of(one) != group_of(unit)) continue;
-      if (!phase.accepts(device, one)) return false;
-      devices[p][one] = device;
-    }
-    return true;
   }
 
   // Both devices of all phases by one minimum cut; the source is the target. A launch is an arc from a unit to the
