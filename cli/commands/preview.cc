@@ -62,8 +62,7 @@ class PreviewCommand : public Command {
 
  private:
   ExitCode print_growth() const {
-    constexpr std::string_view kOthers[] = {"--map",    "--phase",          "--html", "--ops",
-                                            "--netron", "--model-explorer", "--nodes"};
+    constexpr std::string_view kOthers[] = {"--map", "--phase", "--html", "--show", "--viewer"};
     if (const std::string other = given_.first_of(kOthers); !other.empty()) {
       print_error("--dim with a range excludes " + other, {"give one size, or leave it out"});
       return ExitCode::usage;

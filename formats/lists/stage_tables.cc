@@ -508,7 +508,7 @@ class MapResolver {
     faults_.errors().push_back(
         diagnostic_of(path_, counted(missing.size(), "node has", "nodes have") +
                                  " no partition: " + capped_list(missing, kMostNamed, name)));
-    faults_.errors().back().notes.emplace_back("--default NAME is one for all of them");
+    faults_.errors().back().notes.emplace_back("--map-option default=NAME is one for all of them");
   }
 
   // Parts are numbered in model order.

@@ -556,7 +556,9 @@ Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress&
         std::string sizes = size_options_text(model, model.graph);
         return input_fault({{.file = model.source.path(),
                              .message = "--dim with a range needs the sizes of all other dims",
-                             .notes = {sizes.empty() ? "give --input-shape" : "give " + sizes}}});
+                             .notes = {sizes.empty() ? "give --input-shape" : "give " + sizes,
+                                       "a size that follows from others, as a mask's from past and "
+                                       "new tokens, is filled in: leave it out"}}});
       });
 }
 

@@ -65,8 +65,7 @@ def preview(
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     config: Path | None = None,
 ) -> Report:
     """How the model would be split by one or more support lists.
@@ -132,8 +131,8 @@ def preview(
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.report import Report
@@ -147,7 +146,7 @@ def preview(
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
         "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
-        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer, "config": config}
+        "costs": costs, "html": html, "viewer": viewer, "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -196,8 +195,7 @@ def split(
     seed: Number | None = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     drawings: Literal["none", "summary", "all"] | None = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
     annotate: bool = False,
@@ -275,8 +273,8 @@ def split(
     seed: seed of random numbers: of a search, or of inputs that are drawn
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
         each of up to 200 partitions is drawn
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
@@ -306,9 +304,8 @@ def split(
         "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
         "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
-        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
-        "config": config}
+        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "viewer": viewer,
+        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
@@ -433,10 +430,10 @@ def stage(
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "support": support, "deny": deny, "verdicts": verdicts,
         "combine": combine, "as_": as_, "map": map, "map_option": map_option, "split_at": split_at, "balance": balance,
-        "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output, "schedule": schedule,
-        "target": target, "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm, "memory": memory,
-        "target_latency": target_latency, "effort": effort, "seed": seed, "html": html, "weights": weights,
-        "config": config}
+        "cut_at": cut_at, "shared_params": shared_params, "device_map": device_map, "loss_output": loss_output,
+        "schedule": schedule, "target": target, "pcie_bw": pcie_bw, "costs": costs, "devices": devices, "comm": comm,
+        "memory": memory, "target_latency": target_latency, "effort": effort, "seed": seed, "html": html,
+        "weights": weights, "config": config}
     return Stages.from_json(run("stage", [model], flags, options))
 
 
@@ -562,15 +559,14 @@ def check(
     from .results.check import Check
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "force": force,
-        "exit_zero": exit_zero}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
+        "force": force, "exit_zero": exit_zero}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
-        "place": place, "place_goal": place_goal, "min_gain": min_gain, "residency": residency, "start": start,
-        "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "acc_prefix": acc_prefix, "non_acc_prefix": non_acc_prefix, "prefix": prefix, "require": require,
-        "target": target, "pcie_bw": pcie_bw, "link": link, "overlap": overlap, "costs": costs, "output": output,
+        "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
+        "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
+        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "output": output,
         "html": html, "ci": ci, "min": min, "max": max, "baseline": baseline, "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
@@ -843,8 +839,7 @@ def ops(
     costs: Option = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     config: Path | None = None,
 ) -> SupportReport:
     """Which operators of the model the lists accept.
@@ -910,8 +905,8 @@ def ops(
         cleave.costs; of the CPU, or acc=FILE of the accelerator; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     from .results.support_report import SupportReport
@@ -925,8 +920,8 @@ def ops(
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
         "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
-        "costs": costs, "html": html, "netron": netron, "model_explorer": model_explorer, "config": config}
-    return SupportReport.from_json(run("preview --ops", [model], flags, options))
+        "costs": costs, "html": html, "viewer": viewer, "config": config}
+    return SupportReport.from_json(run("preview --show ops", [model], flags, options))
 
 
 def advise(
@@ -1321,16 +1316,16 @@ def lower(
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
         "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
-        "force": force, "github": github, "compare": compare, "until_clean": until_clean}
+        "force": force, "compare": compare, "until_clean": until_clean}
     options: dict[str, Option] = {"support": support, "backend": backend, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
         "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
         "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs,
-        "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "junit": junit, "sarif": sarif,
-        "markdown": markdown, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
-        "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "deny_out": deny_out, "config": config}
+        "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "ci": ci, "reference": reference,
+        "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes,
+        "tolerance": tolerance, "deny_out": deny_out, "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1578,8 +1573,7 @@ def split_module(
     seed: Number | None = None,
     force: bool = False,
     html: Path | None = None,
-    netron: Path | None = None,
-    model_explorer: Path | None = None,
+    viewer: Option = None,
     drawings: Literal["none", "summary", "all"] | None = None,
     weights: Literal["external", "inline", "shared", "reference"] | None = None,
     annotate: bool = False,
@@ -1659,8 +1653,8 @@ def split_module(
     seed: seed of random numbers: of a search, or of inputs that are drawn
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
-    netron: also write an attachment for Netron: open the model there, then this .json file
-    model_explorer: also write node data for Model Explorer: partitions, reasons, FLOPs
+    viewer: also write what a viewer shows beside the model: FILE.json an attachment for Netron, DIR node data for Model
+        Explorer; repeatable
     drawings: which drawings to write: none, of the model and of the split only, or also of each partition; without it
         each of up to 200 partitions is drawn
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
@@ -1688,7 +1682,6 @@ def split_module(
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
         "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
-        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "netron": netron,
-        "model_explorer": model_explorer, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
-        "config": config}
+        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "viewer": viewer,
+        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})

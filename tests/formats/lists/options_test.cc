@@ -108,7 +108,8 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK(refusal_of(option_of("extend")) == "is not a subgraph's number or name, all or auto");
 }
 
-TEST_CASE("--prefix names the accelerator's, the CPU's or a target's partitions, in UTF-8") {
+TEST_CASE(
+    "The option --prefix names the accelerator's, the CPU's or a target's partitions, in UTF-8") {
   SplitRequest request;
   const Option& option = *find_option("--prefix", of::split);
   for (const char* const text : {"npu_", "cpu=host_", "gpu=g", "X=y"}) {

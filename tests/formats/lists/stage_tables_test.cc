@@ -219,7 +219,7 @@ TEST_CASE("Constants may be in the map") {
 TEST_CASE("Unknown names and nodes without a part are all reported at once") {
   CHECK(resolved("input x\n conv1 = f(x)\n relu = f(conv1)\n output relu", "conv11,0\nrelu,1\n") ==
         "the model has no node \"conv11\"\n  did you mean \"conv1\"?\n1 node has no partition: "
-        "\"conv1\"\n");
+        "\"conv1\"\n  --map-option default=NAME is one for all of them\n");
 }
 
 TEST_CASE("The first ten unknown and the first ten missing are named") {
