@@ -135,7 +135,8 @@ def make_inputs(folder, cleave):
         (folder / name).write_text("exit 1\n")
     (folder / "back.json").write_text(json.dumps(
         {"format": "cleave.backend", "version": 1, "name": "x", "compile": {"argv": ["sh", "{here}/run.sh"]}}))
-    made = subprocess.run([cleave, *f"check m.onnx -s l.txt -s l2.txt {GATE}".split(), "-o", "b.json"], cwd=folder, capture_output=True, check=False)
+    command = f"check m.onnx -s l.txt -s l2.txt {GATE} -o b.json".split()
+    made = subprocess.run([cleave, *command], cwd=folder, capture_output=True, check=False)
     assert made.returncode in (0, 1) and (folder / "b.json").exists(), made.stderr
 
 

@@ -551,7 +551,8 @@ def names_that_attack_their_reader(bench):
         bench.file("evil.json", evil_list())
         base = (name, "-s", "evil.json")
         node = EVIL[3] + ("3" if name == "m.json" else "")
-        for command in (["preview", *base], ["preview", "--show", "ops", *base], ["explain", *base], ["explain", name, node, "-s", "evil.json"],
+        for command in (["preview", *base], ["preview", "--show", "ops", *base], ["explain", *base],
+                        ["explain", name, node, "-s", "evil.json"],
                         ["preview", "--show", "nodes", *base], ["inspect", "--show", "nodes", name], ["lists", "lint", "evil.json", name],
                         ["advise", *base],
                         ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2", "--balance", "nodes"],

@@ -53,7 +53,8 @@ def stages_of_nodes(folder):
 
 
 def assignments_of_olive(folder):
-    """A module is what names begin with, so layers.10 is not in layers.1; a node between two goes with the first, and the ends with theirs."""
+    """A module is what names begin with, so layers.10 is not in layers.1; a node between two goes with the first, and the
+    ends with theirs."""
     carrier = model()
     helper.set_model_props(carrier, {"split_assignments": OLIVE})
     onnx.save(carrier, folder / "olive.onnx")

@@ -631,7 +631,8 @@ def test_onnx_prompts_are_padded_only_where_a_mask_tells(folder):
 
 def test_onnx_phases_of_a_batch_are_refused(folder):
     model, place = SAMPLES / "decoder.onnx", folder / "batch"
-    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--dim", "B=2", "--phase", "prompt:T=4,P=4", "--phase", "token:T=1,P=7")
+    phases = ["--phase", "prompt:T=4,P=4", "--phase", "token:T=1,P=7"]
+    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--dim", "B=2", *phases)
     expect(run("run", place), 3, "phases are run with one prompt, and these are for a batch of 2")
     expect(run("verify", model, place), 3, "a batch of 2")
 
