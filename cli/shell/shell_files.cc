@@ -85,6 +85,22 @@ std::string brief(std::string_view text) {
   return comma == first.npos || comma < kLeast ? fitted(first, kMost) : first.substr(0, comma);
 }
 
+// Words that do not fit beside the name begin the text: cut, they would hide some.
+void add_brief_entry(Page& page, const Option& option) {
+  const std::string label = label_of(option);
+  const std::string words = option.is_flag() ? "" : std::string(option.value_text());
+  if (label.size() <= kHelpColumn - 4 || !words.starts_with('{')) {
+    add_entry(page, fitted(label, kHelpColumn - 4), brief(option.help));
+    return;
+  }
+  std::string text;
+  for (const char letter : words.substr(1, words.size() - 2)) {
+    text += letter == ',' ? ", " : std::string(1, letter);
+  }
+  text += ": " + brief(option.help);
+  add_entry(page, std::string(option.names) + " WORD", fitted(text, kTextColumns - kHelpColumn));
+}
+
 std::string text_of(const Option& option, Commands command) {
   std::string text(option.help);
   if (!option.more.by_default.empty()) text += " [" + std::string(option.more.by_default) + "]";
@@ -117,9 +133,7 @@ std::string brief_help(const CommandTable& table) {
   Page page;
   add_examples(page, table);
   page.blank();
-  for (const Option* const option : most_used) {
-    add_entry(page, fitted(label_of(*option), kHelpColumn - 4), brief(option->help));
-  }
+  for (const Option* const option : most_used) add_brief_entry(page, *option);
   page.blank();
   page.line("--help: all " + std::to_string(table.options.size()) +
             " options. cleave help: the guide.");
