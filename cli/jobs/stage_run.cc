@@ -147,22 +147,17 @@ ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_
   const auto refused =
       refuse_idle(given, for_lists, "is for a split by lists, and --map splits", "leave --map out");
   if (refused) return *refused;
-  constexpr std::string_view kOfMap[] = {"default", "affix", "order", "parameters"};
+  constexpr std::string_view kOfMap[] = {"default", "affix", "parameters"};
   const NamedTexts asked = named_texts(given, "--map-option", kOfMap);
   const auto text_of = [&](std::string_view key) {
     const auto found = asked.find(key);
     return found == asked.end() ? std::string() : found->second;
   };
-  // Whether the key has its second word, of two.
-  const auto is_second = [&](std::string_view key, std::string_view first,
-                             std::string_view second) {
-    const std::string text = text_of(key);
-    if (text.empty() || text == first || text == second) return text == second;
-    refuse_option("--map-option", in_quotes(text) + " is no " + std::string(key) + ": write " +
-                                      std::string(first) + " or " + std::string(second));
-  };
-  const bool is_in_order = is_second("order", "calls", "model");
-  const bool are_copied = is_second("parameters", "root", "copy");
+  const std::string parameters = text_of("parameters");
+  const bool are_copied = parameters == "copy";
+  if (asked.contains("parameters") && !are_copied && parameters != "root") {
+    refuse_option("--map-option", in_quotes(parameters) + " is no parameters: write root or copy");
+  }
   const StagesOutput output(given);
   auto folder = output.create_folder();
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
@@ -174,8 +169,9 @@ ExitCode split_by_map(const Given& given, std::span<const std::string_view> for_
   if (asked.contains("default")) names.fallback = text_of("default");
   const auto assignment = read_partition_map(path, model->graph, names);
   if (!assignment) return refuse(assignment.error());
-  const auto partition = order_parts(model->graph, *assignment,
-                                     {.keep_original_order = is_in_order}, model_ties(*model));
+  const auto partition =
+      order_parts(model->graph, *assignment,
+                  {.keep_original_order = given.flag("--keep-original-order")}, model_ties(*model));
   if (!partition) {
     Diagnostic fault = diagnostic_of(path, partition.error().message);
     fault.notes = partition.error().notes;

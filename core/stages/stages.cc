@@ -886,7 +886,7 @@ class PartOrder {
             edge.reader,
             {node_text(edge.reader) + " of " + part_text(edge.to) + " reads " +
                  node_text(edge.producer) + " of " + part_text(edge.from),
-             "without order=model there is an order that runs"}};
+             "without --keep-original-order there is an order that runs"}};
   }
 
   const Graph& graph_;

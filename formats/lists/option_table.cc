@@ -501,15 +501,16 @@ Status<> add_costs(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> check_prefix(const std::string& text) {
+  if (first_invalid_utf8(text) == std::string::npos) return Done{};
+  return Error{in_quotes(text) + " is not UTF-8 text, as names of partitions must be"};
+}
+
 Status<> add_prefix(SplitRequest& request, const std::string& text) {
   ListSource named = list_source_of(text);
-  if (first_invalid_utf8(named.path) != std::string::npos) {
-    return Error{in_quotes(text) + " is not UTF-8 text, as names of partitions must be"};
-  }
+  if (auto fine = check_prefix(text); !fine) return fine;
   if (named.target.empty()) {
     request.options.acc_prefix = std::move(named.path);
-  } else if (named.target == "cpu") {
-    request.options.non_acc_prefix = std::move(named.path);
   } else {
     request.target_settings.push_back({named.target, "--prefix", std::move(named.path)});
   }
@@ -573,6 +574,12 @@ Status<> set_tokens(SplitRequest& request, const std::string& text) {
     return Error{in_quotes(text) + " is not a prompt and new tokens: write 1024+128"};
   }
   request.tokens = {*prompt, *more};
+  return Done{};
+}
+
+Status<> set_non_acc_prefix(SplitRequest& request, const std::string& text) {
+  if (auto fine = check_prefix(text); !fine) return fine;
+  request.options.non_acc_prefix = text;
   return Done{};
 }
 
@@ -870,10 +877,12 @@ constexpr Option kOptions[] = {
         {.setting = {.refusal = "is not a subgraph's number or name, all or auto",
                      .get = extended,
                      .set = set_extended}}),
-    row(G::split, "--prefix", "[NAME=]TEXT", kSplits,
-        "what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the "
-        "CPU [_run_on_cpu_]; of one of several targets npu=_npu_; repeatable",
+    row(G::split, "--prefix", "[TARGET=]TEXT", kSplits,
+        "what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets "
+        "npu=_npu_; repeatable",
         adds(add_prefix)),
+    row(G::split, "--non-acc-prefix", "TEXT", kSplits, "what names of CPU partitions begin with",
+        {.by_default = "_run_on_cpu_", .put = set_non_acc_prefix}),
     row(G::split, "--require", "NODE|OP", kSplits,
         "node (a name or glob) or op that --place cost leaves on the accelerator, and that check "
         "wants there, or with npu: on that one of several targets; repeatable",
@@ -884,8 +893,11 @@ constexpr Option kOptions[] = {
         {.role = FileRole::input, .shelf = of::stage, .rank = 4}),
     row(G::split, "--map-option", "KEY=VALUE", kMapped,
         "with --map: default=NAME, of nodes that it does not name; affix=TEXT: submod_TEXT_<id>; "
-        "order=model, not that of calls; parameters=copy: each partition has its own; repeatable",
+        "parameters=copy: each partition has its own; repeatable",
         {.repeat = Repeat::often, .needs = "--map", .shelf = of::stage}),
+    row(G::split, "--keep-original-order", "", kMapped,
+        "with --map: call partitions in the order in which they first appear in the model",
+        {.needs = "--map", .shelf = of::stage}),
     row(G::split, "--map-option", "KEY=VALUE", of::stage,
         "with --map: default=NAME, the stage of nodes that the map does not name",
         {.repeat = Repeat::often, .needs = "--map"}),

@@ -582,7 +582,7 @@ def names_that_attack_their_reader(bench):
         is_xml(svg, "the SVG")
         has_no_script(svg, "the SVG", 0)
         out = bench.folder / ("out_" + name)
-        bench.run("split", *base, "-o", out, "--prefix", "../\x1b[31m<b>", "--prefix", "cpu=..").is_done()
+        bench.run("split", *base, "-o", out, "--prefix", "../\x1b[31m<b>", "--non-acc-prefix", "..").is_done()
         holds(not [p for p in bench.folder.parent.iterdir() if p.name.startswith("\x1b")], "a part is written outside")
         for path in sorted(out.iterdir()):
             holds(not UNSAFE.search(path.name), f"a file is called {path.name!r}")

@@ -52,6 +52,7 @@ OPTIONS = {
     "--keep-by": ("--keep-by nodes", KEEP),
     "--extend": ("--extend all", "--min-acc-module-size 3"),
     "--prefix": ("--prefix npu_", ""),
+    "--non-acc-prefix": ("--non-acc-prefix host_", ""),
     "--link": ("--link acc-gpu=16GB/s", ""),
     "--overlap": ("--overlap", ""),
     "--target": ("--target acc:launch=1s", COST),
@@ -62,11 +63,12 @@ OPTIONS = {
 }
 
 # They say nothing to a split by lists, or make several.
-OF_OTHERS = ("--map", "--map-option", "--phase", "--tokens",
+OF_OTHERS = ("--map", "--map-option", "--keep-original-order", "--phase", "--tokens",
              "--pipeline")
 
 LOWER = "--backend fake.json --json --cache off --fold report"
-NO_NAMES = {"--prefix": "it prints no names of partitions"}
+NO_NAMES = dict.fromkeys(("--prefix", "--non-acc-prefix"), "it prints no names of partitions")
+NO_CPU_NAMES = {"--non-acc-prefix": "it names partitions of the accelerator only"}
 # command -> (its words, the options that say nothing to it and why); {partition}: any of the accelerator's;
 # {gain}: unless the option is about it, any gain counts
 COMMANDS = {
@@ -83,8 +85,8 @@ COMMANDS = {
              {**NO_NAMES, "--place": "it always places by cost", "--start": "which side is first costs no time here",
               "--host-shapes": "a Shape and its user are placed by cost",
               "--as": "an Identity that is accepted is placed by cost: it gains no time on the accelerator"}),
-    "lower": (f"lower m.onnx -s list.txt {LOWER}", {}),
-    "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --fold report --partition {partition}", {}),
+    "lower": (f"lower m.onnx -s list.txt {LOWER}", NO_CPU_NAMES),
+    "reduce": ("reduce m.onnx -s list.txt --backend fake.json --json --fold report --partition {partition}", NO_CPU_NAMES),
 }
 
 

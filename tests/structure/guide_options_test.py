@@ -26,7 +26,7 @@ FOREIGN = {
     "exportProfile",  # trtexec
     "ntasks",  # srun
 }
-MOST_OPTIONS = 110
+MOST_OPTIONS = 112
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
 OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)")
 IN_HELP = re.compile(r"^ +(?:-\w,)?--([a-z][a-z-]*)", re.M)

@@ -55,7 +55,9 @@ def preview(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
+    keep_original_order: bool = False,
     phase: Option = None,
     tokens: Option = None,
     target: Option = None,
@@ -113,10 +115,12 @@ def preview(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
+    keep_original_order: with --map: call partitions in the order in which they first appear in the model
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
         once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
     tokens: with --phase: for how many tokens the report says times [1024+128]
@@ -138,15 +142,15 @@ def preview(
     from .results.report import Report
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
-        "force": force}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes,
+        "keep_original_order": keep_original_order, "overlap": overlap, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
-        "costs": costs, "html": html, "viewer": viewer, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "phase": phase, "tokens": tokens, "target": target,
+        "pcie_bw": pcie_bw, "link": link, "costs": costs, "html": html, "viewer": viewer, "config": config}
     return with_page(Report.from_json(run("preview", [model], flags, options)), model, flags, options)
 
 
@@ -183,7 +187,9 @@ def split(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
+    keep_original_order: bool = False,
     phase: Option = None,
     tokens: Option = None,
     pipeline: Option = None,
@@ -252,10 +258,12 @@ def split(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
+    keep_original_order: with --map: call partitions in the order in which they first appear in the model
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
         once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
     tokens: with --phase: for how many tokens the report says times [1024+128]
@@ -296,16 +304,18 @@ def split(
     from .results.report import Report
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
-        "force": force, "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes,
+        "keep_original_order": keep_original_order, "overlap": overlap, "force": force, "annotate": annotate,
+        "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"support": support, "output": output, "dim": dim, "input_shape": input_shape,
         "set_input": set_input, "infer": infer, "fold": fold, "signature": signature, "state": state,
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
         "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "prefix": prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
-        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "viewer": viewer,
-        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+        "prefix": prefix, "non_acc_prefix": non_acc_prefix, "require": require, "phase": phase, "tokens": tokens,
+        "pipeline": pipeline, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed,
+        "html": html, "viewer": viewer, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs,
+        "config": config}
     return with_page(Report.from_json(run("split", [model], flags, options)), model, flags, options)
 
 
@@ -469,6 +479,7 @@ def check(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
@@ -530,8 +541,9 @@ def check(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -566,8 +578,9 @@ def check(
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "output": output,
-        "html": html, "ci": ci, "min": min, "max": max, "baseline": baseline, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "costs": costs, "output": output, "html": html, "ci": ci, "min": min, "max": max, "baseline": baseline,
+        "config": config}
     return Check.from_json(run("check", listed(models), flags, options, may_fail=True))
 
 
@@ -613,8 +626,8 @@ def partition(
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
     limit: layout-time=20s: processor time for laying out drawings, which are made coarser or left out then; of the
         model's size nodes=5000 (cleave help limits); repeatable
-    map_option: with --map: default=NAME, of nodes that it does not name; affix=TEXT: submod_TEXT_<id>; order=model, not
-        that of calls; parameters=copy: each partition has its own; repeatable
+    map_option: with --map: default=NAME, of nodes that it does not name; affix=TEXT: submod_TEXT_<id>; parameters=copy:
+        each partition has its own; repeatable
     force: replace files that exist, and a folder that cleave wrote
     html: also write the report as one page for a browser
     weights: where the root has its weights: external (in the partitions' files beside it; ONNX), inline (torch.export),
@@ -716,6 +729,7 @@ def explain(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
@@ -769,8 +783,9 @@ def explain(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -793,7 +808,8 @@ def explain(
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "costs": costs, "config": config}
     return Explain.from_json(run("explain", [model], flags, options, words=named(nodes)))
 
 
@@ -829,7 +845,9 @@ def ops(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
+    keep_original_order: bool = False,
     phase: Option = None,
     tokens: Option = None,
     target: Option = None,
@@ -887,10 +905,12 @@ def ops(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
+    keep_original_order: with --map: call partitions in the order in which they first appear in the model
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
         once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
     tokens: with --phase: for how many tokens the report says times [1024+128]
@@ -912,15 +932,15 @@ def ops(
     from .results.support_report import SupportReport
 
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
-        "force": force}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes,
+        "keep_original_order": keep_original_order, "overlap": overlap, "force": force}
     options: dict[str, Option] = {"support": support, "dim": dim, "input_shape": input_shape, "set_input": set_input,
         "infer": infer, "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit,
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "phase": phase, "tokens": tokens, "target": target, "pcie_bw": pcie_bw, "link": link,
-        "costs": costs, "html": html, "viewer": viewer, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "phase": phase, "tokens": tokens, "target": target,
+        "pcie_bw": pcie_bw, "link": link, "costs": costs, "html": html, "viewer": viewer, "config": config}
     return SupportReport.from_json(run("preview --show ops", [model], flags, options))
 
 
@@ -956,6 +976,7 @@ def advise(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
@@ -1012,8 +1033,9 @@ def advise(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1043,8 +1065,8 @@ def advise(
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "goal": goal,
-        "for_": for_, "html": html, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "costs": costs, "goal": goal, "for_": for_, "html": html, "config": config}
     return Advice.from_json(run("advise", models_of(models), flags, options))
 
 
@@ -1082,6 +1104,7 @@ def diff(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
@@ -1138,8 +1161,9 @@ def diff(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1165,8 +1189,8 @@ def diff(
         "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "html": html,
-        "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "costs": costs, "html": html, "config": config}
     return Diff.from_json(run("diff", [model] if other is None else [model, other], flags, options, to=to))
 
 
@@ -1203,6 +1227,7 @@ def lower(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
@@ -1272,8 +1297,9 @@ def lower(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1322,10 +1348,10 @@ def lower(
         "op_schemas": op_schemas, "limit": limit, "deny": deny, "verdicts": verdicts, "combine": combine, "as_": as_,
         "min_acc_module_size": min_acc_module_size, "place": place, "min_gain": min_gain, "residency": residency,
         "start": start, "pack": pack, "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend,
-        "prefix": prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs,
-        "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "ci": ci, "reference": reference,
-        "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes,
-        "tolerance": tolerance, "deny_out": deny_out, "config": config}
+        "prefix": prefix, "non_acc_prefix": non_acc_prefix, "require": require, "target": target, "pcie_bw": pcie_bw,
+        "link": link, "costs": costs, "seed": seed, "output": output, "bundle": bundle, "inputs": inputs, "ci": ci,
+        "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache, "culprit": culprit,
+        "pin_shapes": pin_shapes, "tolerance": tolerance, "deny_out": deny_out, "config": config}
     return Lowering.from_json(run("lower", [model], flags, options, may_fail=True))
 
 
@@ -1364,6 +1390,7 @@ def reduce(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
     target: Option = None,
     pcie_bw: Option = None,
@@ -1433,8 +1460,9 @@ def reduce(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
     target: numbers of a device, such as acc:launch=100us,flops=4TFLOP/s; or cpu:bandwidth=50GB/s (samples/README.md);
@@ -1477,9 +1505,10 @@ def reduce(
         "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size, "place": place,
         "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed,
-        "output": output, "inputs": inputs, "reference": reference, "launcher": launcher, "jobs": jobs, "cache": cache,
-        "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "target": target, "pcie_bw": pcie_bw, "link": link,
+        "costs": costs, "seed": seed, "output": output, "inputs": inputs, "reference": reference, "launcher": launcher,
+        "jobs": jobs, "cache": cache, "culprit": culprit, "pin_shapes": pin_shapes, "tolerance": tolerance,
+        "config": config}
     return Reduction.from_json(run("reduce", [model], flags, options, may_fail=True))
 
 
@@ -1561,7 +1590,9 @@ def split_module(
     keep_by: Literal["flops", "time", "nodes", "latency"] | None = None,
     extend: Option = None,
     prefix: Option = None,
+    non_acc_prefix: Option = None,
     require: Option = None,
+    keep_original_order: bool = False,
     phase: Option = None,
     tokens: Option = None,
     pipeline: Option = None,
@@ -1632,10 +1663,12 @@ def split_module(
         the time that an inference gains by it [flops]
     extend: extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only where fewer bytes
         cross the link)
-    prefix: what names of accelerator partitions begin with [_run_on_acc_]; cpu=TEXT: those of the CPU [_run_on_cpu_];
-        of one of several targets npu=_npu_; repeatable
+    prefix: what names of accelerator partitions begin with [_run_on_acc_]; of one of several targets npu=_npu_;
+        repeatable
+    non_acc_prefix: what names of CPU partitions begin with [_run_on_cpu_]
     require: node (a name or glob) or op that --place cost leaves on the accelerator, and that check wants there, or
         with npu: on that one of several targets; repeatable
+    keep_original_order: with --map: call partitions in the order in which they first appear in the model
     phase: split the model at these sizes, on these targets, with others of --phase into one folder with its weights
         once: prompt:T=64,P=0,on=npu; repeatable (ONNX models)
     tokens: with --phase: for how many tokens the report says times [1024+128]
@@ -1674,14 +1707,15 @@ def split_module(
     config: TOML file of options: a table for each command, [check]; [[model]] for a model's shapes
     """
     flags: dict[str, bool] = {"skip_fusion": skip_fusion, "allow_non_tensor": allow_non_tensor,
-        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes, "overlap": overlap,
-        "force": force, "annotate": annotate, "bundle": bundle, "lift_state": lift_state, "capture": capture}
+        "move_non_tensor": move_non_tensor, "keep_qdq": keep_qdq, "host_shapes": host_shapes,
+        "keep_original_order": keep_original_order, "overlap": overlap, "force": force, "annotate": annotate,
+        "bundle": bundle, "lift_state": lift_state, "capture": capture}
     options: dict[str, Option] = {"dim": dim, "input_shape": input_shape, "set_input": set_input, "infer": infer,
         "fold": fold, "signature": signature, "state": state, "op_schemas": op_schemas, "limit": limit, "deny": deny,
         "verdicts": verdicts, "combine": combine, "as_": as_, "min_acc_module_size": min_acc_module_size,
         "place": place, "min_gain": min_gain, "residency": residency, "start": start, "pack": pack,
         "keep_acc_subgraphs": keep_acc_subgraphs, "keep_by": keep_by, "extend": extend, "prefix": prefix,
-        "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline, "target": target,
-        "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html, "viewer": viewer,
-        "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
+        "non_acc_prefix": non_acc_prefix, "require": require, "phase": phase, "tokens": tokens, "pipeline": pipeline,
+        "target": target, "pcie_bw": pcie_bw, "link": link, "costs": costs, "seed": seed, "html": html,
+        "viewer": viewer, "drawings": drawings, "weights": weights, "opset": opset, "inputs": inputs, "config": config}
     return library("torch_module").split_module(split, module, args, kwargs, support, output, dynamic_shapes, {**flags, **options})

@@ -196,7 +196,7 @@ TEST_CASE("Refusals of an order name the node that reads, and the way out") {
   const auto result = order_parts(graph, assigned(graph, "010"), {.keep_original_order = true});
   REQUIRE(!result.has_value());
   CHECK(result.error().node == node_named(graph, "c"));
-  CHECK(result.error().notes.back() == "without order=model there is an order that runs");
+  CHECK(result.error().notes.back() == "without --keep-original-order there is an order that runs");
 }
 
 }  // namespace

@@ -108,20 +108,21 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK(refusal_of(option_of("extend")) == "is not a subgraph's number or name, all or auto");
 }
 
-TEST_CASE(
-    "The option --prefix names the accelerator's, the CPU's or a target's partitions, in UTF-8") {
+TEST_CASE("The option --prefix is for the accelerator or a target, --non-acc-prefix for the CPU") {
   SplitRequest request;
   const Option& option = *find_option("--prefix", of::split);
-  for (const char* const text : {"npu_", "cpu=host_", "gpu=g", "X=y"}) {
+  const Option& of_cpu = *find_option("--non-acc-prefix", of::split);
+  for (const char* const text : {"npu_", "gpu=g", "X=y"}) {
     CHECK(set_in_request(request, option, text));
   }
+  CHECK(set_in_request(request, of_cpu, "host_"));
   CHECK(request.options.acc_prefix == "X=y");
   CHECK(request.options.non_acc_prefix == "host_");
   REQUIRE(request.target_settings.size() == 1);
   CHECK(request.target_settings[0].target == "gpu");
   CHECK(request.target_settings[0].value == "g");
-  for (const char* const text : {"\xff", "cpu=\xff"}) {
-    const auto set = set_in_request(request, option, text);
+  for (const Option* const one : {&option, &of_cpu}) {
+    const auto set = set_in_request(request, *one, "gpu=\xff");
     REQUIRE_FALSE(set);
     CHECK(set.error().message.ends_with("is not UTF-8 text, as names of partitions must be"));
   }
