@@ -926,7 +926,7 @@ class WorthJudge {
     for (const WorthCriterion& criterion : verdict_.criteria) {
       verdict_.answer = std::max(verdict_.answer, criterion.answer);
     }
-    if (verdict_.answer == Worth::no) count_other_opset();
+    if (verdict_.answer == Worth::no) count_unmeasured();
     if (verdict_.answer != Worth::yes && acc_parts_ > 1) find_blamed();
     return std::move(verdict_);
   }
@@ -992,19 +992,34 @@ class WorthJudge {
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
 
-  // A list without rules for the opset says nothing of its nodes. That is the reason where it has half of the CPU's.
-  void count_other_opset() {
-    std::size_t on_cpu = 0, refused = 0;
+  // A list without rules for the opset says nothing of its nodes, and a rule that asks for a size says nothing of an
+  // open one. That is the reason where it has half of the CPU's.
+  void count_unmeasured() {
+    std::size_t on_cpu = 0, refused = 0, open = 0;
     for (const NodeId node : graph_.nodes()) {
       if (split_.partition.is_acc(split_.partition.part_of[node])) continue;
       ++on_cpu;
       const Reason& reason = split_.reasons[node];
       if (reason.list >= of_.lists.size()) continue;
-      refused += fails_on_opset_alone(graph_, node, of_.lists, reason, of_.facts) ? 1 : 0;
+      if (fails_on_opset_alone(graph_, node, of_.lists, reason, of_.facts)) {
+        ++refused;
+      } else if (reason.code == ReasonCode::rule_failed && reason.because == kNone<NodeId>) {
+        open += has_open_size(node) ? 1 : 0;
+      }
     }
-    if (refused == 0 || 2 * refused < on_cpu) return;
-    verdict_.other_opset = refused;
-    verdict_.answer = Worth::maybe;
+    if (refused > 0 && 2 * refused >= on_cpu) verdict_.other_opset = refused;
+    if (open > 0 && 2 * open >= on_cpu) verdict_.open_sizes = open;
+    if (verdict_.other_opset + verdict_.open_sizes > 0) verdict_.answer = Worth::maybe;
+  }
+
+  bool has_open_size(NodeId node) const {
+    const auto is_open = [&](ValueId value) {
+      const Shape shape = graph_.shape(value);
+      return std::ranges::any_of(shape, [](Dim dim) { return !dim.is_fixed(); });
+    };
+    return std::ranges::any_of(graph_.outputs(node), is_open) ||
+           std::ranges::any_of(graph_.operands(node),
+                               [&](const Operand& operand) { return is_open(operand.value); });
   }
 
   // The one op that keeps a CPU partition off the accelerator, and the first node that lacks it: every node that the

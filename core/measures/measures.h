@@ -526,6 +526,8 @@ struct WorthVerdict {
   // Nodes that the lists refuse for the model's opset alone, where these are half of the CPU's and the criteria say
   // no. Whether the device takes them was not measured, so the answer is a maybe; else 0.
   std::size_t other_opset = 0;
+  // The same of nodes whose rules fail while sizes of their tensors are open.
+  std::size_t open_sizes = 0;
   // The op that alone keeps most of the CPU partitions from joining the accelerator partitions around
   // them, as op_text() has it, and how many partitions; "" if there is none. Of a node that a runtime replaces
   // by its body it is the op in there.

@@ -162,6 +162,25 @@ std::string phase_title(const Phase& phase) {
   return "phase " + phase.spec.name + (text.empty() ? "" : " (" + text + ")");
 }
 
+// How many tokens a growing state of fixed size holds after a run of the phase; nullopt where a size is open.
+std::optional<std::uint64_t> capacity_of(const Report& report) {
+  std::optional<std::uint64_t> least;
+  for (const StatePair& pair : report.graph.state().pairs) {
+    const Shape shape = report.graph.shape(pair.input);
+    if (pair.kind != StateKind::grows || pair.axis >= shape.size()) continue;
+    if (!shape[pair.axis].is_fixed() || !report.phase->tokens) return std::nullopt;
+    const auto size = static_cast<std::uint64_t>(shape[pair.axis].size());
+    const std::uint64_t own = size + *report.phase->tokens;
+    if (size > 0 && (!least || own < *least)) least = own;
+  }
+  return least;
+}
+
+bool has_tokens(const PhasesReport& report) {
+  return std::ranges::any_of(report.phases,
+                             [](const Report& one) { return one.phase->tokens.has_value(); });
+}
+
 }  // namespace
 
 PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens) {
@@ -172,6 +191,16 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
   static constexpr auto kOpen = std::numeric_limits<std::uint64_t>::max();
   const auto fewest = std::ranges::min_element(
       report.phases, {}, [](const Report& one) { return one.phase->tokens.value_or(kOpen); });
+  if (!report.has_state && has_tokens(report)) {
+    report.notes.emplace_back(
+        "no state was found, so nothing is handed over: --state IN=OUT names it");
+  }
+  if (const auto capacity = capacity_of(*fewest);
+      capacity && tokens.prompt + tokens.more > *capacity) {
+    report.notes.push_back(count_text(tokens.prompt) + " tokens of the prompt and " +
+                           count_text(tokens.more) + " new do not fit in a state of " +
+                           count_text(*capacity) + ", which ends there: --tokens states others");
+  }
   report.first_us = 0;
   report.is_first_measured = true;
   for (const Report& one : report.phases) {
@@ -198,16 +227,13 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
 std::string phases_text(const PhasesReport& report) {
   constexpr std::size_t kColumn = 19;
   Page page;
-  const bool has_tokens =
-      report.has_state || std::ranges::any_of(report.phases, [](const Report& one) {
-        return one.phase->tokens.has_value();
-      });
+  const bool is_of_tokens = report.has_state || has_tokens(report);
   const std::string name = model_name(report.phases.front().model) + ": ";
-  page.line(name + (has_tokens
+  page.line(name + (is_of_tokens
                         ? rates_text(report)
                         : "split at the sizes of " + counted(report.phases.size(), "phase")));
   page.blank();
-  if (has_tokens) {
+  if (is_of_tokens) {
     page.fact("tokens",
               count_text(report.tokens.prompt) + " of the prompt, " +
                   count_text(report.tokens.more) + " new (--tokens)",

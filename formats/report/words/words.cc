@@ -722,7 +722,12 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
            opsets_text(report.graph) +
            ", which was not measured (cleave explain says which it takes)";
   }
-  const Worth said = verdict.other_opset > 0 ? Worth::no : verdict.answer;
+  if (verdict.open_sizes > 0) {
+    text += (text.empty() ? "" : "; ") + std::string("rules of ") +
+            counted(verdict.open_sizes, "node") + " on the CPU fail while sizes are open";
+  }
+  const bool is_unmeasured = verdict.other_opset + verdict.open_sizes > 0;
+  const Worth said = is_unmeasured ? Worth::no : verdict.answer;
   for (const WorthCriterion& criterion : verdict.criteria) {
     if (criterion.answer != said) continue;
     is_about_partitions |= criterion.kind == WorthCriterion::Kind::partitions ||
@@ -730,7 +735,7 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
     text +=
         (text.empty() ? "" : "; ") + criterion_text(verdict, report.preview.coverage, criterion);
   }
-  if (verdict.basis == WorkBasis::flops_at_first) {
+  if (verdict.basis == WorkBasis::flops_at_first && verdict.acc_work > 0) {
     text += " (at " + first_sizes_text(*report.open_sizes) + ")";
   }
   if (verdict.blamed_partitions > 0 && is_about_partitions) {

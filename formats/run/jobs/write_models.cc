@@ -371,12 +371,15 @@ Status<Fault> check_padding(const LoadedModel& model, const PhaseSpec& phase) {
   return Done{};
 }
 
-// The phases as one problem of placement; nullopt where a phase was not placed by cost, or leaves no state.
+// The phases as one problem of placement; nullopt where a phase was not placed by cost, or leaves no state. Also where
+// only some targets take nodes of a phase, as with on=: its problem has these alone, so that a device there is not the
+// device of that number elsewhere. Such phases keep the placements that each has by itself.
 std::optional<PhasesProblem> phases_problem(const PhaseJobs& all) {
   PhasesProblem problem;
   for (std::size_t i = 0; i < all.jobs.size(); ++i) {
     const auto* const found = all.jobs[i].found_placements()->first();
     if (found == nullptr || all.phases[i].runs.value_or(0) == 0) return std::nullopt;
+    if (found->problem.targets.size() != all.jobs[i].targets().size()) return std::nullopt;
     problem.phases.push_back(found->problem);
     problem.runs.push_back(static_cast<double>(*all.phases[i].runs));
   }
