@@ -175,6 +175,15 @@ def parse_dim(text):
     return name, int(size)
 
 
+def check_dims(asked, bound, by="the folder"):
+    """Raises WrongUsage for sizes of --dim that are not those of the split. Both by the same names; `by`: what was split."""
+    for name, size in asked.items():
+        if bound.get(name, size) != size:
+            text = name if isinstance(name, str) else f"{name[0]}:{name[1]}"
+            raise WrongUsage(f"--dim {text}={size}: {by} was split at {text}={bound[name]}, and runs with no other size: split again "
+                             "without --dim, or with yours")  # fmt: skip
+
+
 def parse_tolerance(text):
     """{"rtol": 0.01, "atol": 0.1} of rtol=0.01,atol=0.1 of a command line."""
     tolerance = {}
@@ -357,6 +366,13 @@ def read_manifest(folder, *wanted):
         Checked(path)(manifest, one)
     check_once(path, "partitions: the name", [part["name"] for part in named])
     return manifest
+
+
+def model_text(manifest):
+    """What a manifest says of the model that it is of: its name and its file."""
+    model = manifest.get("model") if isinstance(manifest.get("model"), dict) else {}
+    name, path = model.get("name"), model.get("path")
+    return " of ".join([*([f'"{name}"'] if name and name != path else []), *([str(path)] if path else [])]) or "another"
 
 
 def check_once(path, what, names):

@@ -212,9 +212,9 @@ class Verification:
         return part.get("is_acc", True)  # stages are each on a device
 
     def rows(self):
-        roots = [self.file_row("root.onnx", UNOPTIMISED, self.original.wanted)]
+        roots = [self.file_row(self.root.name, UNOPTIMISED, self.original.wanted)]
         if self.original.optimised is not None:
-            row = self.file_row("root.onnx, optimised", OPTIMISED, self.original.optimised)
+            row = self.file_row(f"{self.root.name}, optimised", OPTIMISED, self.original.optimised)
             row.source = ""  # so that the conclusion says how exact the others are
             roots.append(row)
         if self.root.exists():
@@ -484,11 +484,57 @@ def provider_of(name):
                      "onnxruntime-gpu brings others")  # fmt: skip
 
 
+def interface_of(path):
+    """The inputs of the model without those that are constants, and its outputs: by name the element type and the dims, of which
+    open ones are texts."""
+    graph = onnx.load(str(path), load_external_data=False).graph
+    held = {one.name for one in graph.initializer}
+
+    def described(values):
+        return {one.name: (one.type.tensor_type.elem_type, [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+                                                            for dim in one.type.tensor_type.shape.dim])
+                for one in values if one.name not in held}  # fmt: skip
+
+    return described(graph.input), described(graph.output)
+
+
+def clash_of(ours, theirs, sizes):
+    """What of a root, whose interface is `theirs`, the model with `ours` has not; "" where it may be its root. `sizes`: names of dims
+    that a phase was split with."""
+    for what, own, other in zip(("input", "output"), ours, theirs):
+        lacking = [name for name in other if name not in own]
+        if lacking:
+            return f"which has the {what}{'s' * (len(lacking) > 1)} {guard.listed(lacking)}; yours has {guard.listed(list(own)) or 'none'}"
+    open_dims = [{dim for _, dims in one[0].values() for dim in dims if isinstance(dim, str)} for one in (ours, theirs)]
+    lacking = [name for name in sizes if name in open_dims[1] - open_dims[0]]
+    if lacking:
+        return f"which has the open dim{'s' * (len(lacking) > 1)} {guard.listed(lacking)}; yours has {guard.listed(sorted(open_dims[0])) or 'none'}"
+    for name, (kind, dims) in theirs[0].items():
+        own_kind, own_dims = ours[0][name]
+        is_size = len(dims) != len(own_dims) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(dims, own_dims))
+        if kind != own_kind or is_size:
+            texts = [f"{onnx.TensorProto.DataType.Name(one).lower()}[{', '.join(map(str, own))}]"
+                     for one, own in ((kind, dims), (own_kind, own_dims))]  # fmt: skip
+            return f'whose input "{name}" is {texts[0]}; that of yours is {texts[1]}'
+    return ""
+
+
+def check_model(path, folder, root, manifest):
+    """Raises BadFile where the folder's root is not that of the model at `path`."""
+    try:
+        clash = clash_of(interface_of(path), interface_of(Path(folder) / root), manifest.get("dims", {}))
+    except Exception:
+        return  # what does not load is told where it is run
+    if clash:
+        raise guard.BadFile(f"{folder}: is of another model than {path}: of {guard.model_text(manifest)}, {clash}")
+
+
 def check_split(original, folder, dims=None, inputs=None, seed=0, tolerance=None, provider=None):
     """The Report on a split. `dims`: sizes of symbolic dims that the split did not bind; `inputs`: Values by input name;
     `tolerance`: None for exact, but for what is optimised. Raises CannotRun when the original does not run, WrongUsage when
     there is no split there."""
     manifest = guard.read_manifest(folder, guard.PARTS)
+    check_model(original, folder, "root.onnx", manifest)
     one = original_of(original, manifest, dims or {}, inputs or {}, seed)
     rows = Verification(one, folder, manifest, tolerance, provider).rows()
     return Report(rows, len(one.wanted))

@@ -6,9 +6,11 @@ tokens, each the id with the largest logit. A phase may have fixed sizes. Then t
 state is given by its last entries, with zeros before them, and the mask tells what is filled: so phases of different sizes hand
 state over to each other.
 
-Each phase's partitions are compared call by call with its root (`run`) or with the model on the same inputs (`verify`), which
-also runs the model as it is, without padding: it must choose the same ids, with logits that are within 1e-5,
+Each phase's partitions are compared call by call with its root (`run`), or both with the model on the same inputs (`verify`),
+which also runs the model as it is, without padding: it must choose the same ids, with logits that are within 1e-5,
 of the largest where that is more than 1: a small one is a sum of large terms, which padding rounds otherwise.
+
+Of the inputs --inputs gives the ids alone: mask, positions and state follow from them.
 """
 
 import math
@@ -24,13 +26,14 @@ from guard import CannotRun, WrongUsage, counted
 from onnx_chain import (
     OF_PROVIDER,
     Verification,
+    check_model,
     given_inputs,
     is_half,
     original_of,
     provider_of,
     settings_of,
 )
-from onnx_steps import Loop, chain_loop, whole_loop
+from onnx_steps import Loop, chain_loop, root_loop, whole_loop
 from ort_inputs import of_split, open_original
 from ort_state import ONE_TOKEN, STATE, Steps, value_of
 from reports import DIFFERS, Report, Row, time_text
@@ -46,14 +49,18 @@ class Phase:
     over."""
 
     original: Loop
-    chain: Loop
+    compared: list[Loop]  # with it: the root, for `verify`, and last the chain
 
     def __init__(self, options, session, manifest, tokens, states):
+        bound = manifest.get("dims", {})
+        check_dims(dict(options.dim), bound, manifest)
         dims, _ = of_split(session, manifest, dict(options.dim), {})
-        self.steps = Steps(session, manifest, {**dims, **manifest.get("dims", {})}, {}, options.seed)
-        self.tokens = tokens
+        self.steps = Steps(session, manifest, {**dims, **bound}, {}, options.seed)
+        self.name, self.tokens = manifest.get("name", ""), tokens
         if self.steps.ids is None:
             raise CannotRun("has no input of token ids, or no logits: --phase is for models that make tokens")
+        if (free := self.steps.declared[self.steps.ids].shape[1]) in dict(options.dim) and free not in bound:
+            raise WrongUsage(f"--dim {free}={dict(options.dim)[free]}: is not used: as many tokens are read as the prompt has (--inputs)")
         batch = self.steps.declared[self.steps.ids].shape[0]
         batch = self.steps.dims.get(batch, 1) if isinstance(batch, str) else batch
         if batch != 1:
@@ -73,6 +80,11 @@ class Phase:
         steps.begin(ONE_TOKEN, False)
         steps.seen = seen
         return steps.at(seen, pads)
+
+
+def check_dims(asked, bound, manifest):
+    """Raises WrongUsage for sizes that a phase was not split with."""
+    guard.check_dims(asked, bound, f'the phase "{manifest.get("name")}"')
 
 
 def room_of(phase):
@@ -127,12 +139,18 @@ def prompt_of(options, reader, path, room):
     unknown = [name for name in inputs if name not in steps.declared]
     if unknown:
         raise WrongUsage(f"the model has no input {guard.listed(unknown)} (it has: {', '.join(steps.declared)})")
+    unused = [name for name in inputs if name != steps.ids]
+    if unused:
+        raise WrongUsage(f'{guard.listed(unused)} cannot be given: phases are given the ids, "{steps.ids}", alone; mask, positions and state '
+                         "are made from them, and other inputs are drawn")  # fmt: skip
     given = inputs.get(steps.ids)
     if given is None:
         length = min(PROMPT, max(1, room - NEW // 2))
         length = max(size, length - length % size)
         return np.random.default_rng(options.seed).integers(0, steps.vocabulary, length).tolist()
     ids = given.plain()
+    if ids.dtype.kind not in "iu":
+        raise WrongUsage(f'--inputs: "{steps.ids}" is an array of {ids.dtype.name}, and must be one of whole numbers, as int64')
     if ids.ndim != 2 or len(ids) != 1 or not ids.size:
         raise WrongUsage(f'--inputs: "{steps.ids}" must have one row of ids')
     if not 0 <= ids.min() <= ids.max() < steps.vocabulary:
@@ -151,10 +169,14 @@ def apart(options, model, manifests):
     report = Report([], ran="" if model else f"ran: {counted(len(manifests), 'phase')}")
     for manifest in manifests:
         path = model or options.folder / manifest["root"]
+        if model:
+            check_model(model, options.folder, manifest["root"], manifest)
         dims = {**dict(options.dim), **manifest.get("dims", {})}
+        check_dims(dict(options.dim), manifest.get("dims", {}), manifest)
         original = original_of(path, manifest, dims, given_inputs(options, path), options.seed, is_root=model is None)
         tolerance, provider = chosen(options, None), provider_of(options.ep)
-        rows = Verification(original, options.folder, manifest, tolerance, provider, manifest["root"]).chain_rows()
+        split = Verification(original, options.folder, manifest, tolerance, provider, manifest["root"])
+        rows = split.rows() if model else split.chain_rows()
         for row in rows:
             row.what = f"{manifest['name']}: {row.what}"
             row.source = row.source and f"{manifest['name']}: {row.source}"
@@ -168,7 +190,7 @@ def generated(options, model):
     folder, provider = options.folder, provider_of(options.ep)
     if options.times or getattr(options, "overlap", False):
         raise WrongUsage(f"{folder}: has phases, which --times and --overlap are not for: --steps says how many tokens are made")
-    phases, whole, parts, held = [], {}, {}, {}  # states of the loops
+    phases, whole, parts, held, roots = [], {}, {}, {}, {}  # states of the loops
     manifests = guard.read_json(folder / "manifest.json", PHASES)["phases"]
     guard.check_once(folder / "manifest.json", "phases: the name", [one["name"] for one in manifests])
     if not any("state" in manifest for manifest in manifests):
@@ -177,15 +199,19 @@ def generated(options, model):
     ran = "" if model else f"ran: {counted(len(manifests), 'phase')}"
     report = Report([], ran=ran, each="token", calls=options.steps or NEW)
     for manifest in manifests:
-        path = model or folder / manifest["root"]
+        root = folder / manifest["root"]
+        path = model or root
+        if model:
+            check_model(model, folder, root.name, manifest)
         settings = settings_of(path, manifest["partitions"])
         child.tell(child.ORIGINAL)
         session = open_original(path, settings)
-        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held))
+        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held, roots))
         chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
         chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
-        phase.original, phase.chain = whole_loop(session, phase.steps, state=whole), chain
-        report.rows += [*rows, chain.row]
+        phase.original = whole_loop(session, phase.steps, state=whole)
+        phase.compared = [*([root_loop(root, phase.steps, settings, chosen(options), roots)] if model else []), chain]
+        report.rows += [*(loop.row for loop in phase.compared[:-1]), *rows, chain.row]
         report.outputs = len(phase.steps.outputs)
         phases.append(phase)
     logits, last = [], {}
@@ -193,9 +219,10 @@ def generated(options, model):
     def call(phase, feeds):
         nonlocal last
         wanted = phase.original.step(feeds)
-        made = last = phase.chain.compare(len(logits) + 1, wanted, feeds)
+        ends = [loop.compare(len(logits) + 1, wanted, feeds) for loop in phase.compared]
+        last = ends[-1]
         logits.append(wanted[phase.steps.logits])
-        return None if made is None else array_of(made[phase.steps.logits])
+        return None if None in ends else array_of(last[phase.steps.logits])
 
     room = room_of(maker_of(phases))
     of_prompt = min(room, room_of(reader_of(phases)))
@@ -209,10 +236,11 @@ def generated(options, model):
     ids = generate(phases, prompt, report.calls, call)
     report.facts.append(("prompt tokens", f"{len(prompt)}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
     for phase in phases:
-        if phase.chain.seconds:
-            report.facts.append((phase.chain.row.what.partition(":")[0], f"{time_text(statistics.median(phase.chain.seconds))} a call"))
-        else:
-            phase.chain.row.ran = "no"  # no token was left for it
+        seconds = phase.compared[-1].seconds
+        if seconds:
+            report.facts.append((phase.name, f"{time_text(statistics.median(seconds))} a call"))
+        for loop in phase.compared:
+            loop.row.ran = loop.row.ran or "no"  # no token was left for it
     if ids is not None:
         report.facts.append(("ids", " ".join(map(str, ids[:12])) + (" ..." if len(ids) > 12 else "")))
         if not model:

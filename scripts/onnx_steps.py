@@ -16,6 +16,7 @@ from guard import WrongUsage, counted, first_line
 from onnx_chain import (
     HELD,
     Verification,
+    check_model,
     given_inputs,
     outputs_of_partitions,
     provider_of,
@@ -86,9 +87,9 @@ def whole_loop(session, steps, row=None, state=None, tolerance=EXACT):
     return Loop(row, lambda values: run_session(session, values, steps.outputs), steps, state, tolerance)
 
 
-def root_loop(path, steps, settings, tolerance):
+def root_loop(path, steps, settings, tolerance, state=None):
     session, remark = open_whole(path, UNOPTIMISED, settings)
-    return whole_loop(session, steps, Row(path.name, source=path.name, remarks=[remark] if remark else []), tolerance=tolerance)
+    return whole_loop(session, steps, Row(path.name, source=path.name, remarks=[remark] if remark else []), state, tolerance)
 
 
 def chain_loop(options, manifest, steps, path, settings, provider, states=(None, None)):
@@ -125,6 +126,8 @@ def chain_loop(options, manifest, steps, path, settings, provider, states=(None,
 def stepped(options, path, is_root):
     """The Report on --steps. `path`: of the model that all is held against; `is_root`: it is the root of the split."""
     provider, manifest = provider_of(options.ep), {**read_split(options.folder), "root": "root.onnx"}
+    if not is_root:
+        check_model(path, options.folder, "root.onnx", manifest)
     settings = settings_of(path, manifest["partitions"])
     child.tell(child.ORIGINAL)
     session = open_original(path, settings)

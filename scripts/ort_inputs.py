@@ -16,7 +16,7 @@ import onnxruntime as ort
 from onnx import TensorProto
 
 import child
-from guard import CannotRun, WrongUsage, first_line, number_in, size_of_draw
+from guard import CannotRun, WrongUsage, check_dims, first_line, number_in, size_of_draw
 from ort_values import NUMPY_TYPES, UNOPTIMISED, Value, open_whole, output_names, read_value, run
 
 # Types that numpy does not have: the ONNX number, and the integers that hold their bits. Bits below
@@ -216,10 +216,12 @@ def values_of(inputs, texts):
 
 
 def of_split(session, manifest, dims, given):
-    """The sizes and the Values by name of a run of the model: those of the split (--dim, --set-input), but for those that are
-    `dims` and `given`."""
+    """The sizes and the Values by name of a run of the model: those of the split (--dim, --set-input), with `dims` and `given`.
+    Raises WrongUsage where `dims` has another size than the split."""
     inputs, texts = session.get_inputs(), manifest.get("settings", {}).get("set_inputs", {})
-    return {**bound_dims(inputs, manifest), **dims}, {**values_of(inputs, texts), **given}
+    bound = bound_dims(inputs, manifest)
+    check_dims(dims_by_place(inputs, dims), bound)
+    return {**bound, **dims}, {**values_of(inputs, texts), **given}
 
 
 def open_original(path, settings=None):

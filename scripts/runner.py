@@ -45,10 +45,34 @@ def runner_of(folder):
             return module
     if os.path.lexists(folder / "manifest.json") and "phases" in guard.read_json(folder / "manifest.json", {}):
         return "onnx_phases"
+    if os.path.lexists(folder / "root.json"):
+        raise guard.BadFile(f"{folder}: {NATIVE}")
     if os.path.lexists(folder / "lowering.json"):
         raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --bundle ep -o DIR writes one")
     raise guard.BadFile(f"{folder}: there is no root.onnx, root.pt2, root.tflite or bundle: cleave split, stage or lower --bundle ep "
                         "write such a folder")  # fmt: skip
+
+
+SIGNS = {"pt2": (0, b"PK\x03\x04"), "tflite": (4, b"TFL3"), "json": (0, b"{")}  # of formats, where in a file
+FORMATS = {"pt2": "a torch.export archive", "tflite": "a TensorFlow Lite model", "json": "a native JSON graph", "onnx": "an ONNX model"}
+NATIVE = "holds parts of a native JSON graph, which has no weights and no runtime: what was made of ONNX, .pt2 or .tflite can be run"
+
+
+def format_of(path):
+    """The format of a model that its first bytes tell, else its suffix; "" where neither does."""
+    with guard.regular(path).open("rb") as file:
+        first = file.read(16)
+    signs = [name for name, (at, sign) in SIGNS.items() if first[at:].startswith(sign)]
+    return signs[0] if signs else "onnx" if path.suffix == ".onnx" else ""
+
+
+def check_model(options, module):
+    """Raises BadFile where MODEL is of another format than what DIR was made of."""
+    if not options.model.is_file():
+        raise guard.BadFile(f"{options.model}: is no file: give the model that {options.folder} is of, and then the folder")
+    own, wanted = format_of(options.model), {"torch_chain": "pt2", "tflite_chain": "tflite"}.get(module, "onnx")
+    if own not in ("", wanted):
+        raise guard.BadFile(f"{options.folder}: is of another model than {options.model}: of {FORMATS[wanted]}, and this is {FORMATS[own]}")
 
 
 def parse_options(arguments):
@@ -161,8 +185,8 @@ def main():
         child.work(lambda: work(options, runner_of(options.folder)), about)
     with guard.told(f"cleave {options.command}", about):
         module = runner_of(options.folder)
-        if options.command == "verify" and not options.model.is_file():
-            raise guard.BadFile(f"{options.model}: is no file: give the model that {options.folder} is of, and then the folder")
+        if options.command == "verify":
+            check_model(options, module)
         if options.command == "run" and options.outputs:
             guard.check_new_file(options.outputs, options.force, guard.inputs_of_run(options))
         report = report_of(options, arguments, module)

@@ -219,6 +219,7 @@ class Inputs:
     def __init__(self, options, times):
         # Folders of `cleave split --map` and `stage` have no settings.
         settings = guard.read_manifest(options.folder, guard.CHAIN).get("settings", {})
+        guard.check_dims(dict(options.dim), bound_dims(settings))
         self.dims = bound_dims(settings) | dict(options.dim)
         self.texts = settings.get("set_inputs", {}) | dict(options.set_input)
         self.seed, self.times = options.seed, times

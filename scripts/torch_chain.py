@@ -206,10 +206,11 @@ def inputs_of(program, options=None):
     """Arguments and keywords: the given ones, else those of the archive where the sizes agree, else random."""
     request = {}
     if options is not None:
-        dims = {**guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("dims", {}), **dict(options.dim)}
+        bound = guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("dims", {})
+        guard.check_dims(dict(options.dim), bound)
         if options.inputs and not options.inputs.is_dir():
             guard.regular(options.inputs)
-        request = {"given": options.inputs, "seed": options.seed, "dims": dims,
+        request = {"given": options.inputs, "seed": options.seed, "dims": {**bound, **dict(options.dim)},
                    "texts": {name: guard.number_in(text) for name, text in options.set_input}}
         check_names(program, options)
     try:

@@ -269,6 +269,46 @@ g (float[B,T] x, float[B,T] y, float[T] scale) => (float[B,U] z) {
             assert made["logits"].shape == (2, 3, 9) and made["present_k"].shape[1] == (entries or made["present_k"].shape[1]), more
 
 
+def test_onnx_sizes_of_the_split_stay(folder):
+    model, out = SAMPLES / "mobile_block.onnx", folder / "stages"
+    cleave("stage", model, "--stages", 2, "--dim", "N=2", "-o", out)
+    for out in (out, split(folder, model, ["Conv", "Clip"], "--dim", "N=2")):
+        for words in (["run"], ["verify", model]):
+            expect(run(*words, out, "--dim", "N=3"), 3, "--dim N=3: the folder was split at N=2")
+            expect(run(*words, out, "--dim", "image:0=3"), 3, "--dim image:0=3: the folder was split at image:0=2")
+            expect(run(*words, out, "--dim", "N=2"), 0, "equal: ")
+
+
+def test_onnx_folders_of_another_model_are_told(folder):
+    model = SAMPLES / "mobile_block.onnx"
+    out = split(folder, model, ["Conv", "Clip"], "--dim", "N=1")
+    text = 'g (float[2,{0}] {1}) => (float[2,{0}] {2}) {{ {2} = Relu ({1}) }}'
+    for words, said in (((4, "x", "scores"), 'which has the input "image"; yours has "x"'), ((4, "image", "y"), 'which has the output "scores"'),
+                        ((4, "image", "scores"), 'whose input "image" is float[N, 3, 32, 32]; that of yours is float[2, 4]')):  # fmt: skip
+        other = onnx_model(folder, "other.onnx", '<ir_version: 8, opset_import: ["" : 17]>' + text.format(*words))
+        expect(run("verify", other, out), 3, f"is of another model than {other}: of ", "mobile_block.onnx", said)
+    expect(run("verify", SAMPLES / "keyword.tflite", out), 3, "of an ONNX model, and this is a TensorFlow Lite model")
+    expect(run("verify", SAMPLES / "tiny_resnet.pt2", out), 3, "this is a torch.export archive")
+    out = decoder_split(folder)
+    expect(run("verify", model, out, "--steps", 2), 3, f"is of another model than {model}")
+    _, place = phases_split(folder, FIXED)
+    expect(run("verify", model, place), 3, f"is of another model than {model}", "prompted")
+    manifest = json.loads((place / "manifest.json").read_text())
+    manifest["phases"][0]["dims"] = {"T": 4}
+    written(place, "manifest.json", json.dumps(manifest))
+    other = onnx_model(folder, "named.onnx", PROMPTED.replace("[B,T", "[B,tokens"), table=drawn(9, 4), w=drawn(4, 9))
+    expect(run("verify", other, place), 3, 'which has the open dim "T"; yours has "B", "P", "S" and 1 more')
+
+
+def test_onnx_native_graphs_are_told_apart(folder):
+    model = SAMPLES / "resnet18.json"
+    cleave("stage", model, "--stages", 4, "-o", folder / "stages")
+    cleave("split", model, "-s", SAMPLES / "npu.json", "-o", folder / "split")
+    for name in ("stages", "split"):
+        for words in (["run"], ["verify", model]):
+            expect(run(*words, folder / name), 3, f"{name}: holds parts of a native JSON graph, which has no weights")
+
+
 def test_onnx_providers_are_asked_by_name(folder):
     out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv", "Clip"], "--dim", "N=1")
     expect(run("run", out, "--ep", "cpu"), 0, "CPU: ")
@@ -558,7 +598,7 @@ def test_onnx_phases_hand_their_state_over(folder):
     """A prompt that is padded, and then tokens; without padding the model chooses the same ids."""
     for sizes, calls in ((FIXED, 6), (OPEN, 1)):
         model, place = phases_split(folder, sizes)
-        expect(run("verify", model, place), 0, "equal: 2 outputs, bit for bit, from prompt: chain of ", "token: chain of ",
+        expect(run("verify", model, place), 0, "equal: 2 outputs, bit for bit, from prompt.root.onnx, prompt: chain of ", "token: chain of ",
                "the model without padding, which chooses the same ids, 16 tokens", f"23, in {calls} call")  # fmt: skip
         expect(run("run", place, "--steps", 5), 0, "ran: 2 phases, 5 tokens; equal: 2 outputs, bit for bit, from prompt: ")
         expect(run("run", place, "--steps", 1), 0, "ran: 2 phases; NOT RUN: token: chain of ")
@@ -584,12 +624,55 @@ def test_onnx_phases_without_state_run_apart(folder):
     model, place = SAMPLES / "mobile_block.onnx", folder / "sizes"
     cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--phase", "one:N=1", "--phase", "four:N=4")
     expect(run("run", place), 0, "ran: 2 phases; equal: 1 output, bit for bit", "four: chain of 8 partitions")
-    expect(run("verify", model, place), 0, "equal: 1 output, bit for bit, from one: the chain", "four: the chain of 8 partitions")
+    expect(run("verify", model, place), 0, "equal: 1 output, bit for bit, from one: one.root.onnx, one: the chain", "four: the chain of 8 partitions")
     expect(run("run", place, "--steps", 2), 3, "--steps is for models with state")
     manifest = json.loads((place / "manifest.json").read_text())
     parts = manifest["phases"][1]["partitions"]
     (place / parts[1]["file"]).write_bytes((place / manifest["phases"][0]["partitions"][1]["file"]).read_bytes())
     assert run("verify", model, place)[0] == 1
+    expect(run("run", place, "--dim", "N=2"), 3, '--dim N=2: the phase "one" was split at N=1')
+    expect(run("verify", SAMPLES / "decoder.onnx", place), 3, 'is of another model than', 'which has the input "image"')
+
+
+def other_operator(path, old, new):
+    """Puts another operator in the place of the first of these in a root."""
+    import onnx
+
+    root = onnx.load(path, load_external_data=False)
+    node = next(node for own in [root.graph, *root.functions] for node in own.node if node.op_type == old)
+    node.op_type = new
+    onnx.save(root, path)
+
+
+def test_onnx_roots_of_phases_are_verified(folder):
+    model, place = phases_split(folder, FIXED)
+    for name in ("prompt.root.onnx", "token.root.onnx"):
+        other_operator(place / name, "Sin", "Tanh")
+        expect(run("verify", model, place), 1, "differs: ", f"fault: {name}: step ", 'output "logits": ')
+        other_operator(place / name, "Tanh", "Sin")
+    expect(run("verify", model, place), 0)
+    model, place = SAMPLES / "mobile_block.onnx", folder / "sizes"
+    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--phase", "one:N=1", "--phase", "four:N=4")
+    other_operator(place / "four.root.onnx", "Softmax", "LogSoftmax")
+    expect(run("verify", model, place), 1, "fault: four: four.root.onnx: ")
+
+
+def test_onnx_what_phases_do_not_use_is_refused(folder):
+    model, place = phases_split(folder, FIXED)
+    ids = np.array([[5, 1, 7]])
+    for given, words in (({"attention_mask": np.ones((1, 9), np.int64)}, '"attention_mask" cannot be given: phases are given the ids'),
+                         ({"position_ids": ids, "past_k": np.ones((1, 36, 4), np.float32)}, '"position_ids", "past_k" cannot be given'),
+                         ({"input_ids": np.array([[1.7, 2.9]])}, 'an array of float64, and must be one of whole numbers'),
+                         ({"input_ids": ids > 3}, 'an array of bool')):  # fmt: skip
+        np.savez(folder / "in.npz", **{"input_ids": ids, **given})
+        for words_of in (["run"], ["verify", model]):
+            expect(run(*words_of, place, "--inputs", folder / "in.npz"), 3, words)
+    expect(run("run", place, "--set-input", "attention_mask=1"), 3, '"attention_mask" cannot be given')
+    expect(run("run", place, "--dim", "T=7"), 3, "--dim T=7: the folder was split at T=4")
+    np.savez(folder / "in.npz", input_ids=ids.astype(np.uint8))
+    expect(run("run", place, "--inputs", folder / "in.npz"), 0)
+    _, place = phases_split(folder, {"prompt": (None, ["--dim", "B=1"]), "token": (1, ["--dim", "B=1", "--dim", "T=1"])})
+    expect(run("run", place, "--dim", "T=7"), 3, "--dim T=7", "T")
 
 
 def test_onnx_pipelines_of_genai_run(folder):
