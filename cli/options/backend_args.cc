@@ -137,9 +137,16 @@ BackendArgs::BackendArgs(const Given& given, CulpritSearch culprits, std::size_t
   for (const std::string& text : given.texts("--cache")) {
     if (text == "failures") {
       pool.trusts_failures = true;
-    } else {
-      cache_ = text;
+      continue;
     }
+    if (!cache_.empty() && cache_ != text) {
+      refuse_option("--cache", in_quotes(cache_) + " and " + in_quotes(text) + " cannot be both");
+    }
+    std::error_code error;
+    if (std::filesystem::is_regular_file(text, error)) {
+      refuse_option("--cache", in_quotes(text) + " is a file, and verdicts are kept in a folder");
+    }
+    cache_ = text;
   }
   pool.compares = given.flag("--compare");
   constexpr std::string_view kTolerances[] = {"int", "ties"};

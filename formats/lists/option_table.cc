@@ -1101,7 +1101,7 @@ constexpr Option kOptions[] = {
     row(G::output, "--ci", "FILE|github", of::check | of::lower,
         "what CI servers read, by the ending: .xml JUnit, .sarif SARIF, .md Markdown; github: "
         "annotations and the step summary of GitHub Actions; repeatable",
-        {.role = FileRole::output, .repeat = Repeat::often, .rank = 8}),
+        {.role = FileRole::output, .repeat = Repeat::often, .rank = 3}),
     row(G::output, "--min", "WHAT=N", of::check, kGateHelp<GateSide::least>.view(),
         {.repeat = Repeat::often, .rank = 2, .words = kGateWords<GateSide::least>}),
     row(G::output, "--max", "WHAT=N", of::check, kGateHelp<GateSide::most>.view(),
