@@ -486,7 +486,7 @@ def provider_of(name):
 
 def interface_of(path):
     """The inputs of the model without those that are constants, and its outputs: by name the element type and the dims, of which
-    open ones are texts."""
+    open ones are texts; none where the rank is open."""
     graph = onnx.load(str(path), load_external_data=False).graph
     held = {one.name for one in graph.initializer}
 
@@ -512,7 +512,8 @@ def clash_of(ours, theirs, sizes):
         return f"which has the open dim{'s' * (len(lacking) > 1)} {guard.listed(lacking)}; yours has {own}"
     for name, (kind, dims) in theirs[0].items():
         own_kind, own_dims = ours[0][name]
-        is_size = len(dims) != len(own_dims) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(dims, own_dims))
+        is_size = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(dims, own_dims))
+        is_size |= len(dims) != len(own_dims) and bool(dims and own_dims)
         if kind != own_kind or is_size:
             texts = [f"{onnx.TensorProto.DataType.Name(one).lower()}[{', '.join(map(str, own))}]"
                      for one, own in ((kind, dims), (own_kind, own_dims))]  # fmt: skip
