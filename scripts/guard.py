@@ -20,6 +20,7 @@ import stat
 import sys
 import tempfile
 import unicodedata
+import zipfile
 from pathlib import Path
 
 # ---- words: names of models come to a terminal, and to the log of a CI ----
@@ -194,7 +195,7 @@ def parse_tolerance(text):
         except ValueError:
             tolerance[key] = -1.0
         if key not in ("rtol", "atol") or not tolerance[key] >= 0:
-            raise argparse.ArgumentTypeError(f'"{entry}" is no tolerance: write rtol=0.01,atol=0.01, of 0 or more')
+            raise argparse.ArgumentTypeError(f'"{entry}" is no tolerance: write rtol=0.01,atol=0.01, each a number of 0 or more')
     return tolerance
 
 
@@ -211,6 +212,13 @@ MOST_ELEMENTS = 1 << 28  # of an input that is drawn
 
 def why(error):
     return getattr(error, "strerror", None) or first_line(error)
+
+
+def npz_file(path):
+    """The path, of a .npz file. Raises BadFile."""
+    if not zipfile.is_zipfile(regular(path)):
+        raise BadFile(f"{path}: is no .npz file: numpy.savez(FILE, NAME=ARRAY) writes one, of arrays by the names of inputs")
+    return path
 
 
 def regular(path, said_by=None):

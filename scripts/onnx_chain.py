@@ -465,7 +465,7 @@ def read_inputs(where, model):
     try:
         if Path(where).is_dir():
             return read_data_set(Path(where), model)
-        return {name: Value.of_array(array) for name, array in np.load(guard.regular(where)).items()}
+        return {name: Value.of_array(array) for name, array in np.load(guard.npz_file(where)).items()}
     except (OSError, ValueError, EOFError, BadZipFile, guard.BadFile) as error:
         text = first_line(error)
         raise WrongUsage(text if isinstance(error, guard.BadFile) else f"{where}: {text}") from error
@@ -486,7 +486,7 @@ def provider_of(name):
 
 def interface_of(path):
     """The inputs of the model without those that are constants, and its outputs: by name the element type and the dims, of which
-    open ones are texts."""
+    open ones are texts; none where the rank is open."""
     graph = onnx.load(str(path), load_external_data=False).graph
     held = {one.name for one in graph.initializer}
 
@@ -508,10 +508,12 @@ def clash_of(ours, theirs, sizes):
     open_dims = [{dim for _, dims in one[0].values() for dim in dims if isinstance(dim, str)} for one in (ours, theirs)]
     lacking = [name for name in sizes if name in open_dims[1] - open_dims[0]]
     if lacking:
-        return f"which has the open dim{'s' * (len(lacking) > 1)} {guard.listed(lacking)}; yours has {guard.listed(sorted(open_dims[0])) or 'none'}"
+        own = guard.listed(sorted(open_dims[0])) or "none"
+        return f"which has the open dim{'s' * (len(lacking) > 1)} {guard.listed(lacking)}; yours has {own}"
     for name, (kind, dims) in theirs[0].items():
         own_kind, own_dims = ours[0][name]
-        is_size = len(dims) != len(own_dims) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(dims, own_dims))
+        is_size = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(dims, own_dims))
+        is_size |= len(dims) != len(own_dims) and bool(dims and own_dims)
         if kind != own_kind or is_size:
             texts = [f"{onnx.TensorProto.DataType.Name(one).lower()}[{', '.join(map(str, own))}]"
                      for one, own in ((kind, dims), (own_kind, own_dims))]  # fmt: skip

@@ -36,12 +36,13 @@ from onnx_chain import (
 from onnx_steps import Loop, chain_loop, root_loop, whole_loop
 from ort_inputs import of_split, open_original
 from ort_state import ONE_TOKEN, STATE, Steps, value_of
-from reports import DIFFERS, Report, Row, time_text
+from reports import DIFFERS, NOT_RUN, Report, Row, time_text
 
 PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": int}, **guard.PARTS}]}
 WITH_STATE = {"phases": [STATE]}
 OF_PADDING = 1e-5  # rtol, and atol as a share of the largest logit
 NEW, PROMPT = 16, 23  # tokens, where nothing else is said
+IDS = "generated_ids"  # in the file of --outputs
 
 
 class Phase:
@@ -89,8 +90,20 @@ def check_dims(asked, bound, manifest):
 
 def room_of(phase):
     """How many entries the state holds after a call of the phase."""
-    sizes = [pair.size + (phase.tokens or 1) for pair in phase.steps.pairs if pair.is_long and pair.size is not None]
-    return min(sizes, default=math.inf)
+    return min((pair.size + (phase.tokens or 1) for pair in fixed_pairs(phase)), default=math.inf)
+
+
+def fixed_pairs(phase):
+    return [pair for pair in phase.steps.pairs if pair.is_long and pair.size is not None]
+
+
+def end_text(phase, made, asked, prompt):
+    """Why fewer tokens are made than were asked for."""
+    pair = min(fixed_pairs(phase), key=lambda one: one.size)
+    dim = phase.steps.declared[pair.input].shape[pair.axis]
+    size = f"{dim}={pair.size}" if isinstance(dim, str) else f"a size of {pair.size}"
+    return (f'{made} of {counted(asked, "token")} {"is" if made == 1 else "are"} made, since the state holds {room_of(phase)} entries: '
+            f'"{pair.input}" of the phase "{phase.name}" was split at {size}, and the prompt takes {prompt}')  # fmt: skip
 
 
 def reader_of(phases):
@@ -141,8 +154,8 @@ def prompt_of(options, reader, path, room):
         raise WrongUsage(f"the model has no input {guard.listed(unknown)} (it has: {', '.join(steps.declared)})")
     unused = [name for name in inputs if name != steps.ids]
     if unused:
-        raise WrongUsage(f'{guard.listed(unused)} cannot be given: phases are given the ids, "{steps.ids}", alone; mask, positions and state '
-                         "are made from them, and other inputs are drawn")  # fmt: skip
+        raise WrongUsage(f'{guard.listed(unused)} cannot be given: phases are given the ids, "{steps.ids}", alone; mask, positions and '
+                         "state are made from them, and other inputs are drawn")  # fmt: skip
     given = inputs.get(steps.ids)
     if given is None:
         length = min(PROMPT, max(1, room - NEW // 2))
@@ -230,21 +243,25 @@ def generated(options, model):
     if len(prompt) > of_prompt:
         raise CannotRun(f"the prompt has {counted(len(prompt), 'token')}, and the state of the phases holds {of_prompt}")
     if len(prompt) + report.calls - 1 > room:
-        report.calls = room - len(prompt) + 1
-        made = "token is" if report.calls == 1 else "tokens are"
-        report.notes.append(f"{report.calls} {made} made, since the state holds {room} entries")
+        report.calls, report.asked = room - len(prompt) + 1, report.calls
+        report.notes.append(end_text(maker_of(phases), report.calls, report.asked, len(prompt)))
     ids = generate(phases, prompt, report.calls, call)
     report.facts.append(("prompt tokens", f"{len(prompt)}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
     for phase in phases:
         seconds = phase.compared[-1].seconds
         if seconds:
             report.facts.append((phase.name, f"{time_text(statistics.median(seconds))} a call"))
-        for loop in phase.compared:
-            loop.row.ran = loop.row.ran or "no"  # no token was left for it
+        for loop in phase.compared if not seconds else []:
+            loop.row.ran = "no"
+            if model and ids is not None:
+                loop.row.fault(NOT_RUN, "no token was left for it: give a shorter prompt (--inputs), or more --steps")
+    called = sum(bool(phase.compared[-1].seconds) for phase in phases)
+    if not model and called < len(phases):
+        report.ran = f"ran: {called} of {counted(len(phases), 'phase')}"
     if ids is not None:
         report.facts.append(("ids", " ".join(map(str, ids[:12])) + (" ..." if len(ids) > 12 else "")))
         if not model:
-            tell_outputs(report, options, last)
+            tell_outputs(report, options, {IDS: content_of_array(np.array([ids])), **last})
     if model and ids is not None:
         report.rows.append(open_row(options, model, manifests[0]["state"], prompt, ids, logits[len(calls_of(phases, prompt)) - 1 :]))
     return report

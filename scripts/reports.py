@@ -51,6 +51,7 @@ class Report:
     why_alone: str = ""  # why it is compared with nothing
     facts: list = field(default_factory=list)  # pairs of a name and a text
     notes: list = field(default_factory=list)
+    asked: int = 0  # calls that were asked for, where fewer were made
 
     @staticmethod
     def of(content):
@@ -74,8 +75,8 @@ class Report:
     def conclusion(self):
         if not self.passed:
             kind = min((kind for kind, *_ in self.all_faults()), key=KINDS.index)
-            told = [f"{what}: {text}" for own, what, text in self.all_faults() if own == kind]
-            return f"{kind}: {'; '.join(told[:3])}" + (f"; and {len(told) - 3} more" if len(told) > 3 else "")
+            wrong = list(dict.fromkeys(what for own, what, _ in self.all_faults() if own == kind))
+            return f"{kind}: {joined(wrong if len(wrong) < 4 else [*wrong[:3], f'{len(wrong) - 3} more'])}"
         sources = [row for row in self.rows if row.source]
         random = sorted({name for row in sources for name in row.random})
         untested = sorted({name for row in sources for name in row.untested})
@@ -90,6 +91,8 @@ class Report:
                 ways[row.how or "bit for bit"].append(row.source)
         compared = self.outputs - len(random) - len(untested)
         calls = f", {counted(self.calls, self.each)}" if self.calls > 1 else ""
+        if self.asked:
+            calls = f", {self.calls} of {counted(self.asked, self.each)}"
         ran = f"{self.ran}{calls}"
         if self.ran and not sources:
             return f"not compared: {self.why_alone}; {ran}"
@@ -104,10 +107,10 @@ class Report:
         named = [column for column in COLUMNS if any(getattr(row, column) for row in self.rows)]
         table = [[COLUMNS[column] for column in named]] if self.rows else []
         table += [[shown(getattr(row, column)) or "-" for column in named] for row in self.rows]
-        marked = [f"fault: {what}: {text}" for _, what, text in self.all_faults()]
-        marked += [f"note: {row.what}: {text}" for row in self.rows for text in row.remarks]
+        faults = [f"fault: {what}: {text}" for _, what, text in self.all_faults()]
+        marked = [f"note: {row.what}: {text}" for row in self.rows for text in row.remarks]
         marked += [f"note: {text}" for text in self.notes]
-        blocks = [aligned(facts), aligned(table, {named.index(one) for one in RIGHT if one in named}), marked]
+        blocks = [faults, aligned(facts), aligned(table, {named.index(one) for one in RIGHT if one in named}), marked]
         lines = [self.conclusion()]
         for block in blocks:
             lines += ["", *block] if block else []

@@ -75,8 +75,15 @@ def check_model(options, module):
         raise guard.BadFile(f"{options.folder}: is of another model than {options.model}: of {FORMATS[wanted]}, and this is {FORMATS[own]}")
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        """As cleave itself says it."""
+        guard.say(f"{self.prog}: error: {message.removeprefix('argument ')}", f"note: try: {self.prog} --help", to_errors=True)
+        sys.exit(2)
+
+
 def parse_options(arguments):
-    commands = argparse.ArgumentParser(prog="cleave", description=__doc__.splitlines()[0])
+    commands = Parser(prog="cleave", description=__doc__.splitlines()[0])
     adder = commands.add_subparsers(dest="command", required=True, metavar="run|verify")
     _, _, details, way, *_ = __doc__.split("\n\n")
     for name in ("run", "verify"):
@@ -105,7 +112,9 @@ def parse_options(arguments):
                             help="rtol=R,atol=A: a number may differ by atol + rtol x |the model's| (0; 0.01 each with --ep, and "
                             "for what was compiled)")
         if name == "run":
-            parser.add_argument("--outputs", metavar="FILE", type=Path, help="write the outputs of the first call: a .npz file")
+            parser.add_argument("--outputs", metavar="FILE", type=Path,
+                                help="write the outputs of the first call: a .npz file; with --steps those of the last step; of phases "
+                                "those of the last token, and all ids that were made, as generated_ids")
             parser.add_argument("--force", action="store_true", help="replace FILE")
             parser.add_argument("--overlap", action="store_true",
                                 help="of several targets: also run partitions at the same time, a thread for each device")

@@ -227,7 +227,7 @@ class Inputs:
         if options.inputs and options.inputs.is_dir():
             raise WrongUsage(f"{options.inputs}: a folder of .pb files is for ONNX: give a .npz file")
         if options.inputs:
-            with np.load(guard.regular(options.inputs)) as arrays:
+            with np.load(guard.npz_file(options.inputs)) as arrays:
                 self.given = {name: arrays[name] for name in arrays.files}
 
     def of(self, names, details):

@@ -209,7 +209,7 @@ def inputs_of(program, options=None):
         bound = guard.read_manifest(options.folder, guard.CHAIN).get("settings", {}).get("dims", {})
         guard.check_dims(dict(options.dim), bound)
         if options.inputs and not options.inputs.is_dir():
-            guard.regular(options.inputs)
+            guard.npz_file(options.inputs)
         request = {"given": options.inputs, "seed": options.seed, "dims": {**bound, **dict(options.dim)},
                    "texts": {name: guard.number_in(text) for name, text in options.set_input}}
         check_names(program, options)

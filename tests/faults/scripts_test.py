@@ -302,7 +302,8 @@ def test_a_missing_package_is_named(folder):
         own = folder / name.replace(".", "_")
         own.mkdir()
         (own / name).touch()
-        for words in (["run"], ["verify", parts / "root.onnx"]):
+        model = {".pt2": SAMPLES / "tiny_resnet.pt2", ".tflite": SAMPLES / "keyword.tflite"}.get(Path(name).suffix, parts / "root.onnx")
+        for words in (["run"], ["verify", model]):
             got = run("runner.py", *words, own, **without)
             expect(got, 77, f"cleave {words[0]}: skipped: needs the Python module ")
             assert f"(pip install {package})" in got[1] and got[1].count("\n") == 1, got

@@ -74,7 +74,8 @@ def test_verify_tells_a_changed_part(folder, mobile):
         node.output[:] = ["was" if name == last else name for name in node.output]
     graph.node.append(onnx.helper.make_node("Neg", ["was"], [last]))
     part.write_bytes(changed.SerializeToString())
-    expect(run("verify", model, mobile), 1, 'differs: chain of 8 partitions: output "scores": 10 of 10 numbers differ')
+    expect(run("verify", model, mobile), 1, 'differs: chain of 8 partitions\n\n'
+           'fault: chain of 8 partitions: output "scores": 10 of 10 numbers differ')
     part.write_bytes(before)
 
 
@@ -90,7 +91,7 @@ def test_a_split_is_replayed_with_what_the_accelerator_keeps(folder, mobile):
     part = next(part for part in said["partitions"] if part["keep"])
     part["free"], part["keep"] = part["free"] + part["keep"], []
     manifest.write_text(json.dumps(said))
-    expect(run("run", mobile), 1, "not as the manifest says: residency: with residency on: ")
+    expect(run("run", mobile), 1, "not as the manifest says: residency\n\nfault: residency: with residency on: ")
     manifest.write_text(before)
     expect(run("run", folder), 3, "there is no root.onnx, root.pt2, root.tflite or bundle")
 
@@ -111,7 +112,7 @@ def test_what_each_of_several_targets_holds_is_replayed(folder, mobile):
     assert any(target["bytes_to"].get("gpu") for target in said["targets"]), "nothing crosses the direct link"
     said["targets"][0]["peak_bytes"] -= 1
     manifest.write_text(json.dumps(said))
-    expect(run("run", out), 1, "not as the manifest says: memory of targets: npu held")
+    expect(run("run", out), 1, "not as the manifest says: memory of targets\n\nfault: memory of targets: npu held")
 
 
 def test_sizes_that_a_split_was_made_for_are_taken(folder, mobile):

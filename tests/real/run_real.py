@@ -175,7 +175,7 @@ class Runner:
         if done.returncode == 0:
             return "equal"
         said = (done.stdout + done.stderr).strip().splitlines() or ["nothing said"]
-        return ("NOT equal: " if done.returncode == 1 else "not run: ") + said[0][:300]
+        return ("NOT equal: " if done.returncode == 1 else "not run: ") + " ".join(said[:3])[:300]  # the conclusion, and the first fault
 
 
 def table_of(rows):

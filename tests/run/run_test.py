@@ -124,8 +124,8 @@ def test_onnx_halves_are_rounded_at_cuts(folder):
         weight = part.graph.initializer[0]
         weight.raw_data = (onnx.numpy_helper.to_array(weight) * np.float16(1.01)).tobytes()
         onnx.save(part, path)
-        expect(run("verify", model, out), 1, "differs: chain of 5 partitions: ")
-        expect(run("run", out), 1, "differs: chain of 5 partitions: ")
+        expect(run("verify", model, out), 1, "differs: chain of 5 partitions\n\nfault: chain of 5 partitions: output ")
+        expect(run("run", out), 1, "differs: chain of 5 partitions\n\nfault: chain of 5 partitions: output ")
 
 
 def test_onnx_sizes_that_no_partition_reads_are_those_of_the_split(folder):
@@ -159,9 +159,10 @@ def test_onnx_what_the_runtime_refuses_is_no_difference(folder):
     onnx.save(part, path)
     got = run("verify", SAMPLES / "mobile_block.onnx", out)
     expect(got, 1)
-    assert got[1].startswith("not run: _run_on_acc_0.onnx: ONNX Runtime refuses it: ") or got[1].startswith("not valid: "), got
+    assert got[1].startswith(("not run: _run_on_acc_0.onnx", "not valid: ")), got
+    expect(got, 1, "\n\nfault: _run_on_acc_0.onnx: ")
     assert "differs" not in got[1], got
-    expect(run("run", out), 1, "not run: _run_on_acc_0.onnx: ONNX Runtime refuses it: ", "Clop")
+    expect(run("run", out), 1, "not run: _run_on_acc_0.onnx", "fault: _run_on_acc_0.onnx: ONNX Runtime refuses it: ", "Clop")
 
 
 def test_onnx_parameters_that_are_inputs_are_summed_alike(folder):
@@ -270,9 +271,9 @@ g (float[B,T] x, float[B,T] y, float[T] scale) => (float[B,U] z) {
 
 
 def test_onnx_sizes_of_the_split_stay(folder):
-    model, out = SAMPLES / "mobile_block.onnx", folder / "stages"
-    cleave("stage", model, "--stages", 2, "--dim", "N=2", "-o", out)
-    for out in (out, split(folder, model, ["Conv", "Clip"], "--dim", "N=2")):
+    model, stages = SAMPLES / "mobile_block.onnx", folder / "stages"
+    cleave("stage", model, "--stages", 2, "--dim", "N=2", "-o", stages)
+    for out in (stages, split(folder, model, ["Conv", "Clip"], "--dim", "N=2")):
         for words in (["run"], ["verify", model]):
             expect(run(*words, out, "--dim", "N=3"), 3, "--dim N=3: the folder was split at N=2")
             expect(run(*words, out, "--dim", "image:0=3"), 3, "--dim image:0=3: the folder was split at image:0=2")
@@ -283,7 +284,8 @@ def test_onnx_folders_of_another_model_are_told(folder):
     model = SAMPLES / "mobile_block.onnx"
     out = split(folder, model, ["Conv", "Clip"], "--dim", "N=1")
     text = 'g (float[2,{0}] {1}) => (float[2,{0}] {2}) {{ {2} = Relu ({1}) }}'
-    for words, said in (((4, "x", "scores"), 'which has the input "image"; yours has "x"'), ((4, "image", "y"), 'which has the output "scores"'),
+    for words, said in (((4, "x", "scores"), 'which has the input "image"; yours has "x"'),
+                        ((4, "image", "y"), 'which has the output "scores"'),
                         ((4, "image", "scores"), 'whose input "image" is float[N, 3, 32, 32]; that of yours is float[2, 4]')):  # fmt: skip
         other = onnx_model(folder, "other.onnx", '<ir_version: 8, opset_import: ["" : 17]>' + text.format(*words))
         expect(run("verify", other, out), 3, f"is of another model than {other}: of ", "mobile_block.onnx", said)
@@ -352,6 +354,16 @@ def test_onnx_folders_that_hold_no_model_are_told(folder):
     expect(run("run", folder), 3, "cleave lower --bundle ep -o DIR writes one")
     expect(run("verify", SAMPLES / "mobile_block.onnx", folder), 3, "cleave lower --bundle ep -o DIR writes one")
     expect(run("run", folder, "--times", 0), 2, "--times is 1 or more")
+    got = run("run", folder, "--tolerance", "0.01")
+    expect(got, 2, 'cleave run: error: --tolerance: "0.01" is no tolerance: write rtol=0.01,atol=0.01', "note: try: cleave run --help")
+    assert "usage" not in got[1], got
+
+
+def test_onnx_inputs_that_are_no_arrays_are_told(folder):
+    out = split(folder, SAMPLES / "mobile_block.onnx", ["Conv"], "--dim", "N=1")
+    np.save(folder / "one.npy", np.ones(3))
+    for path in (written(folder, "mine.txt", "1 2 3\n"), folder / "one.npy", written(folder, "none.npz", "")):
+        expect(run("run", out, "--inputs", path), 3, f"{path}: is no .npz file: numpy.savez(FILE, NAME=ARRAY) writes one")
 
 
 # ---- steps of an ONNX model with state ----
@@ -598,15 +610,19 @@ def test_onnx_phases_hand_their_state_over(folder):
     """A prompt that is padded, and then tokens; without padding the model chooses the same ids."""
     for sizes, calls in ((FIXED, 6), (OPEN, 1)):
         model, place = phases_split(folder, sizes)
-        expect(run("verify", model, place), 0, "equal: 2 outputs, bit for bit, from prompt.root.onnx, prompt: chain of ", "token: chain of ",
+        expect(run("verify", model, place), 0, "equal: 2 outputs, bit for bit, from prompt.root.onnx, prompt: chain of ",
+               "token.root.onnx", "token: chain of ",
                "the model without padding, which chooses the same ids, 16 tokens", f"23, in {calls} call")  # fmt: skip
         expect(run("run", place, "--steps", 5), 0, "ran: 2 phases, 5 tokens; equal: 2 outputs, bit for bit, from prompt: ")
-        expect(run("run", place, "--steps", 1), 0, "ran: 2 phases; NOT RUN: token: chain of ")
-        words = "30 tokens" if sizes == OPEN else "18 tokens are made, since the state holds 40 entries"
+        expect(run("run", place, "--steps", 1), 0, "ran: 1 of 2 phases; NOT RUN: token: chain of ")
+        expect(run("verify", model, place, "--steps", 1), 1, "not run: token.root.onnx and token: chain of ", "no token was left for it")
+        words = "30 tokens" if sizes == OPEN else ('18 of 30 tokens are made, since the state holds 40 entries: "past_k" of the phase '
+                                                   '"token" was split at P=39, and the prompt takes 23')  # fmt: skip
         expect(run("verify", model, place, "--steps", 30), 0, words)
         expect(run("run", place, "--outputs", folder / "out.npz", "--force"), 0, "output logits")
         with np.load(folder / "out.npz") as made:
             assert made["logits"].shape == (1, 1, 9), made["logits"].shape
+            assert made["generated_ids"].shape == (1, 16) and made["generated_ids"][0, -1] == made["logits"][0, -1].argmax(), made
         np.savez(folder / "in.npz", input_ids=np.array([[5, 1, 7, 3, 2]]))
         got = run("verify", model, place, "--inputs", folder / "in.npz", "--steps", 9)
         expect(got, 0, "which chooses the same ids, 9 tokens", "5, in ")
@@ -615,16 +631,17 @@ def test_onnx_phases_hand_their_state_over(folder):
 def test_onnx_small_logits_of_large_terms_may_be_rounded_by_padding(folder):
     model, place = phases_split(folder, FIXED, scale=1000)
     expect(run("verify", model, place), 0, "the model without padding, which chooses the same ids", "within rtol 1e-05, atol 0.0")
-    expect(run("verify", model, place, "--tolerance", "rtol=1e-5,atol=1e-5"), 1, "differs: the model without padding: ")
+    expect(run("verify", model, place, "--tolerance", "rtol=1e-5,atol=1e-5"), 1, "differs: the model without padding\n")
     turn_grow(place, json.loads((place / "manifest.json").read_text())["phases"][1]["partitions"])
-    expect(run("verify", model, place), 1, "differs: token: chain of ")
+    expect(run("verify", model, place), 1, "differs: token: chain of 6 partitions\n\nfault: token: chain of ")
 
 
 def test_onnx_phases_without_state_run_apart(folder):
     model, place = SAMPLES / "mobile_block.onnx", folder / "sizes"
     cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--phase", "one:N=1", "--phase", "four:N=4")
     expect(run("run", place), 0, "ran: 2 phases; equal: 1 output, bit for bit", "four: chain of 8 partitions")
-    expect(run("verify", model, place), 0, "equal: 1 output, bit for bit, from one: one.root.onnx, one: the chain", "four: the chain of 8 partitions")
+    expect(run("verify", model, place), 0, "equal: 1 output, bit for bit, from one: one.root.onnx, one: the chain",
+           "four: the chain of 8 partitions")  # fmt: skip
     expect(run("run", place, "--steps", 2), 3, "--steps is for models with state")
     manifest = json.loads((place / "manifest.json").read_text())
     parts = manifest["phases"][1]["partitions"]
@@ -878,7 +895,7 @@ def test_torch_has_a_tolerance_and_says_when_to_use_it(folder):
                 tensor.data.mul_(factor)
         torch.export.save(program, path)
         got = direct("verify", model, out)
-        expect(got, 1, "differs: chain of 3 partitions: call 1: output ", *words)
+        expect(got, 1, "differs: chain of 3 partitions\n\nfault: chain of 3 partitions: call 1: output ", *words)
         assert bool(words) == ("torch's own" in got[1]), got
         expect(direct("run", out), 1, "differs: ")
         expect(direct("verify", model, out, "--tolerance", "rtol=1e-3,atol=1e-3"), 0 if words else 1)
