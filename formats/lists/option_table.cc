@@ -1112,7 +1112,9 @@ constexpr Option kOptions[] = {
         {.role = FileRole::input, .rank = 3}),
     row(G::output, "--exit-zero", "", of::check, "exit 0 even when a gate fails"),
 
-    row(G::output, "--outputs", "FILE", of::run, "write the outputs of the first call: a .npz file",
+    row(G::output, "--outputs", "FILE", of::run,
+        "write the outputs of the first call, of phases those of the last token and all ids: a "
+        ".npz file",
         {.role = FileRole::output, .rank = 4}),
     row(G::output, "--times", "N", kRuns,
         "so many calls, one after the other: state shows, and times are medians",

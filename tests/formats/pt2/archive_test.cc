@@ -184,7 +184,8 @@ TEST_CASE("a pickled parameter is a tensor that may require a gradient") {
 std::string bytes_of(std::int64_t number, std::size_t size) {
   std::string bytes;
   for (std::size_t i = 0; i < size; ++i) {
-    bytes += static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xFFU);
+    bytes += static_cast<char>(number & 0xFF);
+    number >>= 8;  // the sign fills what is beyond 8 bytes
   }
   return bytes;
 }

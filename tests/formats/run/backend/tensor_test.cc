@@ -74,7 +74,9 @@ namespace {
 Tensor floats(const std::vector<float>& numbers) {
   Tensor tensor{.dtype = DType::float32, .dims = {static_cast<std::int64_t>(numbers.size())}};
   tensor.bytes.resize(numbers.size() * sizeof(float));
-  std::memcpy(tensor.bytes.data(), numbers.data(), tensor.bytes.size());
+  if (!numbers.empty()) {
+    std::memcpy(tensor.bytes.data(), numbers.data(), tensor.bytes.size());
+  }
   return tensor;
 }
 
