@@ -756,8 +756,7 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece,
   }
   const auto made = make(piece);
   if (!made) return std::nullopt;
-  FloatDistance distance{.most = session_.backend().tolerance.integers > 0 ? kMostOfSteps
-                                                                           : kMostNearest};
+  FloatDistance distance{.most = kMostNearest};
   std::vector<FloatDistance> squares(made->outputs.size());  // sums over the runs
   const std::size_t most_runs = has_values(*made) ? std::min(kMostRuns, limits.most_runs) : 0;
   while (distance.runs < most_runs && add_float_run(*made, distance.runs, squares)) {
@@ -774,6 +773,7 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece,
   }
   remove_piece(made->path);
   if (distance.runs == 0) return std::nullopt;
+  if (session_.backend().tolerance.integers > 0) distance.most = kMostOfSteps;
   return distance;
 }
 
