@@ -1208,10 +1208,8 @@ def test_ties_that_fell_badly_on_one_input_are_judged_on_others_near_it(place):
     # The squares' mean, of 1.6 and then 0.9 times the reference's distance, is below 1.25 squared with the third.
     equal(judged("1.6", "0.9"), (0, 9, "one quantisation step", ["in 3 runs"]))
     equal(judged("1.6"), (1, 0, "wrong values", ["in 16 runs"]))
-    # A backend that may be a step off may be further off as a whole, where that is no chance.
-    equal(judged("1.4"), (1, 0, "wrong values", ["in 16 runs"]))
-    equal(judged("1.4", steps=1), (0, 9, "one quantisation step", ["in 16 runs"]))
-    equal(judged("1.6", steps=1), (1, 0, "wrong values", ["in 16 runs"]))
+    # Also where single values may be a step off: so far as a whole is no chance.
+    equal(judged("1.4", steps=1), (1, 0, "wrong values", ["in 16 runs"]))
 
 
 def test_what_is_as_near_to_floats_as_the_reference_is_equal_but_for_ties(place):
