@@ -9,8 +9,9 @@ once with every tensor of its main graph as an output:
     <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values", "infinite_by_constants"}],
         "sizes": [{"input", "axis", "size", "why"}]}    of open dims of the inputs
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
-    -> {"op": "float", "model": M, "inputs": [{"name", "file"}], "outputs": [{"name", "file"}]}    floats of the main
-       graph as the model has them without its QuantizeLinear and DequantizeLinear
+    -> {"op": "float", "model": M, "inputs": [{"name", "file"}], "outputs": [{"name", "file"}], "moved": 0,
+        "rounded": [{"name", "file"}]}    "outputs": values of the main graph as the model has them without its
+       QuantizeLinear and DequantizeLinear; "rounded": as it is. "moved": 1, 2, ...: each time on other inputs near these
 
 "given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
 random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of
@@ -104,19 +105,44 @@ def without_rounding(path, wanted):
             onnx.numpy_helper.from_array(bound.astype(bound.dtype), name) for bound, name in zip(bounds or [], names))
         node.CopyFrom(onnx.helper.make_node("Clip" if bounds else "Identity", [maker.input[0], *names], node.output,
                                             name=node.name))
-    del graph.output[:]
-    graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in wanted)
+    return with_outputs(model, wanted)
+
+
+def with_outputs(model, wanted):
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in wanted)
     return model.SerializeToString()
 
 
+def moved(feeds, seed):
+    """The inputs, each float of them up to 2% larger or smaller: less than the noise of what is measured, and about a step of
+    8 bits, so that other values are near a tie."""
+    random, made = np.random.default_rng(seed), dict(feeds)
+    for name, value in feeds.items():
+        if is_tensor(value) and value.kept.data_type() in FLOATS:
+            array = value.plain()
+            made[name] = Value.of_array((array * random.uniform(0.98, 1.02, array.shape)).astype(array.dtype))
+    if all(made[name] is value for name, value in feeds.items()):
+        raise StageError("inputs", "no input is of floats")
+    return made
+
+
 def run_in_floats(request):
-    wanted = [one["name"] for one in request["outputs"]]
-    session = in_stage("compile", open_session, without_rounding(request["model"], wanted), UNOPTIMISED,
-                       Path(request["model"]).resolve().parent)
+    path = request["model"]
     feeds = {one["name"]: in_stage("driver", read_proto, one["file"]) for one in request["inputs"]}
-    made = in_stage("run", run_session, session, feeds, wanted)
-    for one in request["outputs"]:
-        in_stage("driver", write_value, one["file"], one["name"], made[one["name"]])
+    if request.get("moved"):
+        feeds = moved(feeds, request["moved"])
+    for key in ("outputs", "rounded"):
+        files = {one["name"]: one["file"] for one in request.get(key, [])}
+        wanted = [name for name in files if name not in feeds]
+        made = {name: value for name, value in feeds.items() if name in files}
+        if wanted:
+            model = (without_rounding(path, wanted) if key == "outputs" else
+                     with_outputs(onnx.load(path, load_external_data=False), wanted))
+            session = in_stage("compile", open_session, model, UNOPTIMISED, Path(path).resolve().parent)
+            made |= in_stage("run", run_session, session, feeds, wanted)
+        for name, file in files.items():
+            in_stage("driver", write_value, file, name, made[name])
 
 
 def given_inputs(request):

@@ -138,10 +138,36 @@ def check_reference(worker, folder):
     assert sorted(tensors) == ["a", "difference", "product", "scale"], tensors
     assert (read(tensors["difference"]) == -read(tensors["product"])).all()
     check_infinities(worker, folder)
+    check_floats(worker, folder)
     raised = str(folder / "raised.onnx")
     answer = worker.ask(op="convert", model=model, out=raised, opset=19)
     assert answer["ok"], answer
     assert onnx.load(raised).opset_import[0].version == 19
+
+
+def check_floats(worker, folder):
+    """A quantised model as it is and in floats; on inputs near those given, the same in each session."""
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    tensors = [numpy_helper.from_array(np.array(0.5, "f"), "s"), numpy_helper.from_array(np.array(0, "u1"), "z")]
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, [2])], [info("y", 1, [2])], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "quantised.onnx")
+    inputs = [tensor_file(folder, "x", np.array([1.1, -3], "f"))]
+
+    def values(moved):
+        outputs = {name: [{"name": one, "file": str(folder / f"{one}_{name}.pb")} for one in named]
+                   for name, named in (("outputs", "y"), ("rounded", "xqy"))}
+        answer = worker.ask(op="float", model=str(folder / "quantised.onnx"), moved=moved, inputs=inputs, **outputs)
+        assert answer["ok"], answer
+        return [read(one).tolist() for named in outputs.values() for one in named]
+
+    # In floats a quantiser still clips.
+    exact, given, quantised, rounded = values(0)
+    assert np.allclose(exact, [1.1, 0]) and (quantised, rounded) == ([2, 0], [1, 0]), (exact, quantised, rounded)
+    assert np.allclose(given, [1.1, -3]), given
+    moved = values(1)[1]
+    assert moved != given and np.allclose(moved, given, rtol=0.02001), moved
+    assert moved == values(1)[1] != values(2)[1], moved
 
 
 def check_infinities(worker, folder):

@@ -210,6 +210,11 @@ enum class StepDifference : std::uint8_t { none, one_step, other };
 StepDifference step_difference(const Tensor& wants, const Tensor& is,
                                const CompareTolerance& tolerance);
 
+// How far the values are apart: the root of the mean square of the differences, as a share of that of the wanted values;
+// of 8-bit integers, of what these are off their mean. nullopt where types or shapes differ, or one is not finite,
+// but for equal infinities. Linear.
+std::optional<double> share_apart(const Tensor& wants, const Tensor& is);
+
 // True when the values differ little as a whole: the mean square of the differences is at most a hundredth
 // of that of the wanted values, both as roots; of 8-bit integers, of what these are off their mean. Behind a quantisation right computations differ so, since
 // one rounds up what the other rounds down; a fault differs by more. False when one is not finite. Linear.
@@ -372,13 +377,15 @@ struct PieceResult {
 };
 
 // How far the values of what is quantised are from those of the model in floats: the roots of the mean squares, as
-// shares, of the output that is furthest from the reference's share.
+// shares, over some runs, of the output that is furthest from the reference's share.
 struct FloatDistance {
   double backend = 0;
   double reference = 0;
+  double most = 1;  // times the reference's
+  std::size_t runs = 0;
   // True where the backend is about as far off as the reference: so are two right computations that round ties each in
   // its own way. Where even the reference is far off, the distances say nothing.
-  bool is_alike() const { return reference < 0.5 && backend <= 1.25 * reference; }
+  bool is_alike() const { return reference < 0.5 && backend <= most * reference; }
 };
 
 // The result as an answer to the culprit search.
@@ -410,9 +417,10 @@ class PieceLowerer {
   std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
   std::size_t hits() const { return hits_; }    // pieces with a known verdict
 
-  // Runs a piece that quantises on the first sample once more, and the model in floats, without QuantizeLinear. nullopt
-  // where that cannot be told, as of outputs that are no floats.
-  std::optional<FloatDistance> distance_to_float(const Piece& piece);
+  // Runs a piece that quantises on the samples once more, and the model in floats, without QuantizeLinear; then on inputs
+  // near to these until it is about as far off as the reference, or a limit is reached. nullopt where that cannot be
+  // told, as of outputs that are all indices.
+  std::optional<FloatDistance> distance_to_float(const Piece& piece, const AskingLimits& limits);
 
   // Compiles the piece, whatever is known of it, and lets a worker keep what it makes in files whose
   // names begin as `out` does. The backend must have a worker that compiles. `same`: by value, the first one
@@ -455,6 +463,7 @@ class PieceLowerer {
   Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
                    const Piece& piece) const;
   bool has_values(const Made& made) const;
+  bool add_float_run(const Made& made, std::size_t run, std::vector<FloatDistance>& squares);
   bool is_order_of_ties(const Piece& piece, const PieceFiles& files) const;
   bool is_random(ValueId value) const { return random_[index(value)]; }
   std::string_view name(ValueId value) const { return context_.model.graph.value(value).name; }
@@ -748,7 +757,8 @@ class PartSearch {
 
  private:
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
-  static void excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindings& found);
+  static void excuse_ties(LoweredPart& part, PieceLowerer& lowerer, AskingLimits limits,
+                          PartFindings& found);
   static void excuse_precision(LoweredPart& part, const PartFindings& found);
   bool may_pin() const;
   void drop_if_assumed(Finding& finding, const Oracle& plain) const;

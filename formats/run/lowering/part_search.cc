@@ -681,7 +681,7 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
       part.attempt.verdict = is_step ? LowerVerdict::one_step : LowerVerdict::tie_order;
       part.is_lowered = true;
     }
-    excuse_ties(part, lowerer, found);
+    excuse_ties(part, lowerer, limits, found);
     excuse_precision(part, found);
     confirm(part, lowerer, found);
     found.blames_nothing =
@@ -717,15 +717,18 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
 
 // Each rounding of a quantised model may fall to either side of a tie, and what follows goes on from there. Where no node
 // is wrong by itself, and the part is as near to the model in floats as the reference is, nothing else is at fault.
-void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, PartFindings& found) {
+void PartSearch::excuse_ties(LoweredPart& part, PieceLowerer& lowerer, AskingLimits limits,
+                             PartFindings& found) {
   for (const LowerFinding& one : found.findings) {
     if (one.values == ValueVerdict::culprit || one.values == ValueVerdict::not_finite) return;
   }
-  const auto distance = lowerer.distance_to_float({.nodes = part.nodes});
+  if (part.is_lowered) limits.most_runs = 1;  // for the message only
+  const auto distance = lowerer.distance_to_float({.nodes = part.nodes}, limits);
   if (!distance) return;
-  const std::string apart = "as a whole " + percent_text(distance->backend) +
-                            " off the model in floats, the reference " +
-                            percent_text(distance->reference);
+  const std::string apart =
+      "as a whole " + percent_text(distance->backend) + " off the model in floats, the reference " +
+      percent_text(distance->reference) +
+      (distance->runs == 1 ? "" : " in " + std::to_string(distance->runs) + " runs");
   const bool is_equal = part.is_lowered || distance->is_alike();
   part.attempt.message =
       (is_equal ? "equal but for ties, " : "") + apart + ": " + part.attempt.message;

@@ -292,23 +292,28 @@ StepDifference step_difference(const Tensor& wants, const Tensor& is,
                                                               : StepDifference::other;
 }
 
-bool is_of_rounding(const Tensor& wants, const Tensor& is) {
-  // bfloat16 rounds by up to 0.2% of a number; the sums and products of one node stay within 1% as
-  // a root of the mean square. A wrong algorithm is off by far more.
-  constexpr double kMost = 0.01;
-  if (wants.dtype != is.dtype || wants.dims != is.dims) return false;
+std::optional<double> share_apart(const Tensor& wants, const Tensor& is) {
+  if (wants.dtype != is.dtype || wants.dims != is.dims) return std::nullopt;
   double differences = 0, sum = 0, squares = 0;
   for (std::uint64_t i = 0; i < wants.count(); ++i) {
     const double want = element_at(wants, i), difference = element_at(is, i) - want;
     if (is_same_infinity(want, element_at(is, i))) continue;
-    if (!std::isfinite(difference)) return false;
+    if (!std::isfinite(difference)) return std::nullopt;
     differences += difference * difference;
     sum += want;
     squares += want * want;
   }
   // Integers count from a zero point, which is not known here: their mean stands for it.
   if (is_quantised(wants.dtype)) squares -= sum * sum / static_cast<double>(wants.count());
-  return differences <= kMost * kMost * squares;
+  return differences == 0 ? 0 : std::sqrt(differences / std::max(squares, 0.0));
+}
+
+bool is_of_rounding(const Tensor& wants, const Tensor& is) {
+  // bfloat16 rounds by up to 0.2% of a number; the sums and products of one node stay within 1% as
+  // a root of the mean square. A wrong algorithm is off by far more.
+  constexpr double kMost = 0.01;
+  const auto share = share_apart(wants, is);
+  return share && *share <= kMost;
 }
 
 bool is_of_lower_precision(const Tensor& wants, const Tensor& is) {

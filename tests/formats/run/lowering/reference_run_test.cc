@@ -194,6 +194,10 @@ TEST_CASE("rounding is at most a hundredth of what is wanted, as a whole") {
   CHECK_FALSE(is_of_rounding(floats_of({0}), floats_of({0.1F})));
   CHECK_FALSE(is_of_rounding(floats_of({100}), bytes_of({100})));
   CHECK_FALSE(is_of_rounding(floats_of({100}), floats_of({100, 0})));
+  CHECK(share_apart(floats_of({3, 4}), floats_of({3, 5})) == 0.2);
+  CHECK(share_apart(bytes_of({50, 250}), bytes_of({60, 240})) == 0.1);
+  CHECK_FALSE(share_apart(floats_of({3}), floats_of({std::numeric_limits<float>::quiet_NaN()})));
+  CHECK_FALSE(share_apart(bytes_of({3}), indices({1}, {3})));
   // Of integers, of what they are off their mean of 150.
   CHECK(is_of_rounding(bytes_of({50, 250, 50, 250}), bytes_of({51, 251, 51, 251})));
   CHECK_FALSE(is_of_rounding(bytes_of({60, 240, 60, 240}), bytes_of({61, 241, 61, 241})));
