@@ -197,6 +197,7 @@ CiFiles::CiFiles(const Given& given) : force_(given.flag("--force")) {
   constexpr std::pair<std::string_view, Make> kKinds[] = {
       {".xml", ci_junit}, {".sarif", ci_sarif}, {".sarif.json", ci_sarif}, {".md", ci_markdown}};
   for (const std::string& path : given.texts("--ci")) {
+    // No file can be meant, as the ending of a file says what is written to it.
     if (path == "github") {
       github_ = true;
       continue;
@@ -239,6 +240,7 @@ void CiFiles::annotate(const CiReport& report, bool has_json) const {
     }
   }
   const std::string text = ci_annotations(report);
+  // Standard output is the JSON then, and GitHub reads commands from both streams.
   if (has_json) {
     std::fputs(text.c_str(), stderr);
   } else {
@@ -248,6 +250,7 @@ void CiFiles::annotate(const CiReport& report, bool has_json) const {
 
 ReportFiles::ReportFiles(const Given& given) : page_(given) {
   for (const std::string& path : given.texts("--viewer")) {
+    // Netron reads one file, Model Explorer several, so a folder is meant where the name is no file's.
     (path.ends_with(".json") ? netron_ : model_explorer_).push_back(path);
   }
 }
@@ -261,6 +264,7 @@ Status<Diagnostics> ReportFiles::check(const std::string& made) const {
   }
   for (const std::string& folder : model_explorer_) {
     if (lies_in(folder, made)) continue;
+    // A new folder must not exist as a file; of one that exists only our own files are at risk.
     if (!is_folder(folder)) {
       if (auto done = check_may_write(folder, false); !done) return done;
       continue;

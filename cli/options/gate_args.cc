@@ -20,6 +20,7 @@ struct Wanted {
   std::string word, value;
 };
 
+// A word of the other option is told before near names, which would lead away from it.
 [[noreturn]] void refuse_word(GateSide side, const std::string& word) {
   std::vector<std::string_view> words;
   for (const GateRow& row : kGates) {
@@ -47,6 +48,7 @@ Wanted wanted_of(GateSide side, const std::string& text, const std::vector<std::
   Wanted wanted{nullptr, "", lower_case(text.substr(0, equals)), text.substr(equals + 1)};
   const std::size_t colon = wanted.word.find(':');
   if (colon != text.npos) {
+    // From the text as given: names of targets keep their case, words of gates do not have one.
     wanted.target = text.substr(0, colon);
     wanted.word.erase(0, colon + 1);
   }
@@ -65,6 +67,7 @@ Wanted wanted_of(GateSide side, const std::string& text, const std::vector<std::
     refuse_option(std::string(option_of(side)),
                   in_quotes(wanted.target) + " is no target: " + joined(targets, ", "));
   }
+  // Of the only target, coverage is that of the model, for which reports and gates have names already.
   if (targets.size() == 1) wanted.target.clear();
   return wanted;
 }
@@ -74,12 +77,14 @@ double number_of(const Wanted& wanted) {
   const std::string option =
       std::string(option_of(wanted.row->side)) + " " + std::string(wanted.row->word);
   if (wanted.row->unit == GateUnit::time) {
+    // Durations are read in seconds; limits are in microseconds.
     const double us = parse_duration(wanted.value).value_or(0) * 1e6;
     if (us > 0) return us;
     refuse_option(option, in_quotes(wanted.value) +
                               " is not a time above 0: write 20ms, 20s or 5min, or cpu");
   }
   const GateUnit unit = wanted.row->unit;
+  // As a value of an option, so that numbers are read and refused in the same words everywhere.
   const Option number{OptionGroup::output,
                       option,
                       "N",
@@ -107,6 +112,7 @@ void add_limit(GateLimits& limits, const Wanted& wanted) {
   const double number = number_of(wanted);
   if (!wanted.target.empty()) {
     const auto kind = static_cast<GateKind>(&row - kGates.data());
+    // Each is a gate by itself, so the same target twice is two gates and not refused.
     limits.target_coverage.push_back({wanted.target, kind, number});
   } else if (row.number != nullptr) {
     if (std::exchange(limits.*row.number, number)) twice();

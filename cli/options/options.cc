@@ -116,6 +116,7 @@ void override_with(Bindings& bindings, const Bindings& own) {
 namespace {
 
 // What --limit limits besides a model's size: work, in the commands that do it. A row is as an option's.
+// The group says nothing here. That 1000 rounds are the most is chosen, not measured.
 constexpr Option kWorkLimits[] = {
     {OptionGroup::model,
      "time",
@@ -150,6 +151,7 @@ constexpr Option kWorkLimits[] = {
 
 bool Given::take_limit(const std::string& text) {
   const std::string what = text.substr(0, text.find('='));
+  // All names that are limits here, also those of models: a refusal proposes the nearest of all.
   std::vector<std::string_view> known;
   for (const LimitRow& row : limit_rows()) known.push_back(row.name);
   for (const Option& row : kWorkLimits) {
@@ -159,9 +161,11 @@ bool Given::take_limit(const std::string& text) {
     const std::string value = text.substr(std::min(what.size() + 1, text.size()));
     const std::string refusal = refusal_of_value(row, value);
     if (!refusal.empty()) refuse_option("--limit", what + ": " + in_quotes(value) + refusal);
+    // Of one limit given twice the last holds.
     limits_.insert_or_assign(what, value);
     return true;
   }
+  // No row of limit_rows() and no number, but taken with the limits of models.
   known.push_back("utf8");
   if (std::find(known.begin(), known.end(), what) != known.end()) return false;
   const std::string nearest = nearest_name(what, known);
@@ -175,6 +179,7 @@ std::optional<double> Given::limit(std::string_view work) const {
   if (given == limits_.end()) return std::nullopt;
   const auto* const row = std::find_if(std::begin(kWorkLimits), std::end(kWorkLimits),
                                        [&](const Option& each) { return each.name() == work; });
+  // Always found: take_limit() keeps only names of rows, with values that were checked.
   return row->more.form == ValueForm::time ? parse_duration(given->second)
                                            : number_of(given->second);
 }
@@ -182,6 +187,7 @@ std::optional<double> Given::limit(std::string_view work) const {
 void Given::take(const Option& option, std::vector<std::string> texts) {
   const std::string name(option.name());
   if (name == "--limit") {
+    // Limits of work are kept here; what is left is of the model, and goes to the request as other settings do.
     std::erase_if(texts, [&](const std::string& text) { return take_limit(text); });
     if (texts.empty()) return;
   }
@@ -199,6 +205,7 @@ void Given::take(const Option& option, std::vector<std::string> texts) {
     };
     if (option.is_flag()) set(true);
     for (const std::string& text : texts) set(text);
+    // Refused here and not by the table: --dim itself is for all these commands, its ranges are for one.
     if (split.range && command_ != of::preview) {
       refuse_option(name, "a range of sizes, as of " + in_quotes(split.range->name) +
                               ", is for preview; give one size");

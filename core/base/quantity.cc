@@ -345,8 +345,10 @@ std::string expression_text(const Polynomial& polynomial, std::span<const std::s
 
 namespace {
 
+// '(' ranks below all, so that no operator is taken out of its bracket. '%' and both divisions rank as '*'.
 int rank_of(char op) { return op == '+' || op == '-' ? 1 : op == '(' ? 0 : 2; }
 
+// Names of sizes may have a '.'; a number that has one is no size, and is refused where it is read.
 bool is_of_name(char c) {
   return c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
@@ -356,6 +358,8 @@ std::optional<std::int64_t> applied(char op, std::int64_t a, std::int64_t b) {
   if (op == '+') return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
   if (op == '-') return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
   if (op == '*') return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+  // No size is divided by less than 1, and this leaves out the one quotient that overflows. Quotients and rests are
+  // rounded down, also below 0, as in Python, whose exporters write such texts.
   if (b <= 0 || (op == ':' && a % b != 0)) return std::nullopt;
   const std::int64_t rest = ((a % b) + b) % b;
   return op == '%' ? rest : (a - rest) / b;
@@ -368,6 +372,8 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
   constexpr std::string_view kFloor = "floor(";
   SizeExpression out;
   std::vector<char> open;  // operators and brackets that wait for what follows them
+  // Where a text says floor, its '/' may leave a rest. Elsewhere a rest says that the sizes do not fit, and the value
+  // is unknown. One floor counts for the whole text.
   const bool is_floored = text.find(kFloor) != text.npos;
   const auto close = [&](int rank) {
     for (; !open.empty() && open.back() != '(' && rank_of(open.back()) >= rank; open.pop_back()) {
@@ -396,6 +402,7 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
       is_operand_next = false;
     } else if (is_operand_next && c == '-') {  // -1 times what follows
       out.items_.push_back({.op = '1', .number = -1});
+      // As a product, so that -a*b needs no operator of one operand. Also behind another operator: a*-b is a*-1*b.
       close(rank_of('*'));
       open.push_back('*');
       has_operator = true;
@@ -417,6 +424,7 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
     }
   }
   close(1);
+  // A name or number alone is no expression: it is a size by itself, and named_size() has asked for it.
   if (is_operand_next || !has_operator || !open.empty()) return std::nullopt;
   return out;
 }
@@ -444,11 +452,13 @@ std::optional<std::int64_t> SizeExpression::value(const SizeOf& size_of) const {
     if (!result) return std::nullopt;
     values.back() = *result;
   }
+  // Below 0 is fine on the way, as in a-b+c, but not as a size.
   return values.front() >= 0 ? std::optional(values.front()) : std::nullopt;
 }
 
 std::optional<std::int64_t> named_size(std::string_view name,
                                        const SizeExpression::SizeOf& size_of) {
+  // First as it is: a size may be called "a+b" and be given under that name.
   if (const auto known = size_of(name)) return known;
   const auto computed = SizeExpression::parse(name);
   return computed ? computed->value(size_of) : std::nullopt;

@@ -59,6 +59,8 @@ class PhasesPlacer {
       }
       take(all);
     }
+    // Two devices are one minimum cut. More are not, so all phases are then searched as one problem. Either is only a
+    // start: take() scores by the phases' own problems, so what these leave out cannot make the result worse.
     const bool is_of_two = problem_.phases.front().device_count() == 2;
     improve(is_of_two ? joint_cut() : placed_as_one());
     improve(devices_of(best_.phases));
@@ -151,6 +153,7 @@ class PhasesPlacer {
     one.residency = first.residency;
     for (std::size_t i = 0; i < one.targets.size(); ++i) {
       DeviceTarget& target = one.targets[i];
+      // Limits are of each phase, and would be too narrow for the sum. improve() holds each phase to its own.
       target.most_parts = std::numeric_limits<std::size_t>::max();
       target.memory.reset();
       target.launch_cost = 0;
@@ -175,6 +178,7 @@ class PhasesPlacer {
     for (std::size_t p = 0; p < begin.size(); ++p) {
       const DeviceProblem& phase = problem_.phases[p];
       for (const double cost : phase.unit_costs) {
+        // Below 0 is a device that refuses the unit, whatever the runs.
         one.unit_costs.push_back(cost < 0 ? cost : cost * problem_.runs[p]);
       }
       for (std::uint32_t unit = 0; unit < phase.unit_count(); ++unit) {
@@ -191,6 +195,7 @@ class PhasesPlacer {
         if (phase.is_state(value)) one.later_readers.back() = phase.later_readers[value];
       }
     }
+    // Not by the runs: a state is handed over once.
     for (const Handover& state : problem_.handovers) {
       one.readers.add(begin[state.to_phase] + state.to_unit);
       add_value(begin[state.from_phase] + state.from_unit, state.bytes, 0);

@@ -713,6 +713,7 @@ std::string failure_words(const RelationFailure& failure) {
   if (failure.is_unknown) return term_words(failure.part) + " is unknown";
   const std::string_view part = failure.part;
   const std::size_t sign = failure.is_comparison ? place_of_sign(part, failure.sign) : part.npos;
+  // What is no comparison has no values to tell of.
   if (sign == part.npos) return failure.part + " does not hold";
   const std::string_view right = trimmed(part.substr(sign + failure.sign.size()));
   const std::string value = text_of(failure.right);
@@ -722,6 +723,7 @@ std::string failure_words(const RelationFailure& failure) {
                                  : failure.sign == ">"  ? "more than "
                                  : failure.sign == ">=" ? "at least "
                                                         : "";
+  // A number or text that the rule states is its own value, and is not told twice.
   const bool is_literal = right == value || right.starts_with('"');
   return term_words(trimmed(part.substr(0, sign))) + " is " + text_of(failure.left) + ", wants " +
          std::string(wants) +

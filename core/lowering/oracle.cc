@@ -698,8 +698,10 @@ PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
     return sizes[static_cast<std::size_t>(of)];
   };
   const auto is_within = [&](NodeId node) {
+    // Model order is the order of ids, so no set is needed.
     return std::binary_search(nodes.begin(), nodes.end(), node);
   };
+  // The bytes of the value, which also count for the largest tensor and the longest axis.
   const auto measure = [&](ValueId value) {
     const std::uint64_t bytes = value_bytes(graph, value).value_or(0);
     size(SizeOf::tensor_bytes) = std::max(size(SizeOf::tensor_bytes), bytes);
@@ -713,6 +715,7 @@ PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
   std::unordered_set<ValueId> read;
   for (const NodeId node : nodes) {
     for (const Operand& operand : graph.operands(node)) {
+      // A compiler gets a value once, however many nodes read it.
       if (!read.insert(operand.value).second) continue;
       const std::uint64_t bytes = measure(operand.value);
       const NodeId maker = graph.value(operand.value).producer;
@@ -725,6 +728,7 @@ PieceSizes sizes_of(const Graph& graph, std::span<const NodeId> nodes) {
     for (const ValueId output : graph.outputs(node)) {
       measure(output);
       const auto users = graph.users(output);
+      // An output that nobody reads does not leave, and is no output of the piece.
       const bool leaves = graph.is_graph_output(output) || !std::ranges::all_of(users, is_within);
       size(SizeOf::outputs) += leaves ? 1U : 0U;
     }

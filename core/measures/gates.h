@@ -35,6 +35,7 @@ enum class GateKind : std::uint8_t {
 inline constexpr std::size_t kGateKindCount = 18;
 
 // The least share of the model that one of several targets takes.
+// Only coverage is of a target: other measures are of the split as a whole.
 struct TargetCoverage {
   std::string target;
   GateKind kind;     // one of min_*_coverage
@@ -71,12 +72,15 @@ struct GateRow {
   GateUnit unit = GateUnit::none;
   GateSide side = GateSide::none;
   std::string_view word = {};  // by which --min or --max names the limit; "": none does
+  // At most one of the two. Gates without a word of their own have neither: faster-than-cpu is --max latency=cpu, and
+  // the last row asks for all regressions.
   std::optional<double> GateLimits::*number = nullptr;  // the limit of that word
   std::optional<std::uint64_t> GateLimits::*count = nullptr;
 };
 
 // All gates, in the order of GateKind; the last row is the word that asks for the five comparisons before it. Names of
 // gates, words of options, their help, completions and messages are made of it.
+// Rows are found by index, so a new gate has its row where its GateKind is.
 inline constexpr std::array<GateRow, kGateKindCount + 1> kGates = {{
     {"min-coverage-nodes", "node coverage", GateUnit::share, GateSide::least, "coverage",
      &GateLimits::node_coverage},

@@ -1099,10 +1099,12 @@ class GraphBalanceMaker {
     std::map<std::string_view, NodeId> first;
     for (const NodeId node : graph_.nodes()) first.emplace(block_of(scope_of(graph_, node)), node);
     const auto has_inner = [&](std::string_view block) {
+      // Sorted, the blocks within one follow this text directly, though not the block itself: "a-b" is before "a.b".
       const auto next = first.upper_bound(std::string(block) + ".");
       return next != first.end() && next->first.starts_with(std::string(block) + ".");
     };
     std::map<std::string_view, NodeId> whole;
+    // In two passes: which blocks have others within is known only when all are.
     for (const auto& [block, node] : first) {
       if (!block.empty() && !has_inner(block)) whole.emplace(block, node);
     }

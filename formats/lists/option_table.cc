@@ -328,6 +328,7 @@ std::optional<std::int64_t> size_of(std::string_view text) {
 }
 
 Status<> set_range(SplitRequest& request, DimRange range) {
+  // A range of one size has no mean over it: it is to be given as that size.
   if (range.first >= range.last) {
     return Error{"a range ends above its start, and " + std::to_string(range.first) + ".." +
                  std::to_string(range.last) + " does not"};
@@ -351,6 +352,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> range_of(std::string_view t
 
 // Also "N=8,T=16", as no size has a comma.
 Status<> add_dim(SplitRequest& request, const std::string& text) {
+  // Cut only behind a size: a name may have a comma, and then the text is one binding.
   const std::size_t comma = text.find(',');
   const std::size_t size_at = text.substr(0, comma).rfind('=') + 1;
   const std::string until_comma = text.substr(size_at, comma - size_at);
@@ -610,6 +612,8 @@ constexpr auto kGateWords = [] {
   return words;
 }();
 
+// Made when compiling, as the table is constexpr. A text that is too long for it does not compile. The length is
+// chosen, not measured.
 struct HelpText {
   std::array<char, 300> chars = {};
   std::size_t size = 0;

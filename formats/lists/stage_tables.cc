@@ -229,6 +229,8 @@ void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, Pa
 void read_olive_text(std::string_view text, std::size_t at, PartitionMap& map) {
   while (!text.empty()) {
     const std::string_view entry = text.substr(0, text.find(';'));
+    // The last '=', as names of modules may have one. An entry without any has a part without a name, which is
+    // refused with those of JSON.
     const std::size_t equals = std::min(entry.rfind('='), entry.size());
     map.entries.push_back({map.kept.keep(kModule + std::string(entry.substr(0, equals))),
                            map.kept.keep(entry.substr(std::min(equals + 1, entry.size()))), at});
@@ -256,6 +258,7 @@ class JsonMapReader {
   void read_field(const std::string& key, std::size_t at) {
     if (map_.has_own_names) return read_report_field(key);
     const bool is_first = std::exchange(is_first_, false);
+    // Only as the first field: further on the word is the name of a node like any other.
     if (is_first && key == kOlive && json_.type() == JsonType::object) {
       return json_.each_field(kOlive.data(), "an object {\"module\": part, ...}",
                               [&](const std::string& module, std::size_t place) {
@@ -377,6 +380,7 @@ class MapResolver {
         if (is_pattern(name)) {
           patterns_.push_back(i);
         } else if (name.starts_with(kModule)) {
+          // After the search by name, so that a node with such a name is still a node.
           modules_.emplace(name.substr(kModule.size()), i);
         } else {
           unknown(entries_[i]);
@@ -431,6 +435,7 @@ class MapResolver {
   // goes with the last that it reads from. Olive leaves out those before all and after all; here they go with the first
   // and the last.
   void apply_modules() {
+    // Cost: for each node one search for each '.' in its name.
     std::vector<bool> is_met(entries_.size());
     for (const NodeId node : graph_.nodes()) {
       std::string module(graph_.node(node).name);
@@ -451,6 +456,7 @@ class MapResolver {
       faults_.error(entries_[i].offset,
                     "no node's name is in the module " + escaped_in_quotes(module));
     }
+    // By number, not by place in the file: parts run in the order of their numbers.
     const auto is_before = [&](std::uint32_t one, std::uint32_t other) {
       const auto number = [&](std::uint32_t i) {
         std::uint64_t read = 0;  // of a name 0
@@ -464,6 +470,7 @@ class MapResolver {
     for (const auto& [module, i] : modules_) first = is_before(i, first) ? i : first;
     for (const NodeId node : graph_.nodes()) {
       if (entry_of_[node] != kUnmapped) continue;
+      // Nodes are in model order, so what a node reads from has its entry before it.
       std::uint32_t last = first;
       for (const Operand& operand : graph_.operands(node)) {
         const NodeId maker = graph_.value(operand.value).producer;
@@ -579,6 +586,8 @@ Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_vi
 namespace {
 
 // The stage that a NodeProto names; "" where it names none.
+// Metadata win over device configurations, whichever comes first in the file; of several configurations the first
+// that has a stage decides.
 std::string stage_of_node(std::string_view payload) {
   constexpr std::uint32_t kStageOfConfiguration = 3;
   std::string stage;
@@ -602,6 +611,7 @@ std::string stage_of_node(std::string_view payload) {
   return stage;
 }
 
+// The tag of ir_version, which writers put first. No text of a map begins with this byte.
 bool is_onnx(std::string_view bytes) { return bytes.starts_with('\x08'); }
 
 // The stages that an ONNX model carries: of its nodes, or else Olive's.
@@ -611,6 +621,7 @@ Loaded<PartitionMap> map_of_onnx(const std::string& path) {
   if (model->onnx() == nullptr) return Diagnostics{diagnostic_of(path, "is no ONNX model")};
   PartitionMap map;
   for (const NodeId node : model->graph.nodes()) {
+    // From the bytes of the file: only a map wants these stages, so the graph does not hold them.
     const SourceSpan span = model->graph.node(node).source;
     OnnxWalk walk;
     OnnxFields field(model->source.bytes().substr(span.offset, span.length), "a node", walk);
@@ -622,6 +633,7 @@ Loaded<PartitionMap> map_of_onnx(const std::string& path) {
   for (const OnnxRecord& record : model->onnx()->metadata_props) {
     OnnxWalk walk;
     const OnnxKeyValue entry = index_onnx_key_value(record.payload, walk);
+    // Stages of nodes are the finer map, so Olive's counts only where there are none.
     if (map.entries.empty() && entry.key == kOlive) read_olive_text(entry.value, 0, map);
   }
   TextFaults faults(path, {});
@@ -877,6 +889,8 @@ std::string why_no_workload(const SourceFile& source) {
 
 }  // namespace
 
+// Stops at the first field that decides, and refuses nothing: a file that is broken further on is told of by who
+// reads it as what it is.
 bool is_workload(const SourceFile& source) {
   const std::string_view bytes = source.bytes();
   const std::size_t begin = bytes.find_first_not_of(" \t\r\n");

@@ -60,6 +60,7 @@ std::vector<RuleVerdict> rule_verdicts(const SupportList& list) {
   for (const Rule& rule : list.allow) verdicts.emplace_back(&rule, true);
   for (const Rule& rule : list.deny) verdicts.emplace_back(&rule, false);
   const auto is_glob_rule = [](const RuleVerdict& one) { return !one.first->is_exact_name; };
+  // The order of the file is in the places of the rules: the list keeps two vectors, of which neither knows the other.
   if (std::ranges::any_of(verdicts, is_glob_rule)) {
     std::ranges::stable_sort(verdicts, {}, [](const RuleVerdict& one) {
       return std::pair(one.first->line, one.first->column);
@@ -189,12 +190,14 @@ std::vector<std::string> settle_globs(const Graph& graph, SupportList& list) {
     const Rule& rule = *verdicts[i].first;
     rule.is_exact_name ? static_cast<void>(named.emplace(rule.node_name, i)) : globs.push_back(i);
   }
+  // A file without globs keeps its rules and places as they are.
   if (globs.empty()) return {};
   SupportList settled;
   std::vector<bool> fits(verdicts.size(), false), decides(verdicts.size(), false);
   std::unordered_set<std::string_view> names;
   const auto settle = [&](NodeId node) {
     const std::string_view name = graph.node(node).name;
+    // Rules are by name, so nodes of one name have one verdict.
     if (!names.insert(name).second) return;
     std::optional<std::size_t> last;
     for (const std::size_t i : globs) {
@@ -202,6 +205,7 @@ std::vector<std::string> settle_globs(const Graph& graph, SupportList& list) {
       fits[i] = true;
       last = i;
     }
+    // Exact names are looked up, so that only globs cost a pass over the nodes each.
     if (const auto own = named.find(name); own != named.end()) {
       fits[own->second] = true;
       if (!last || own->second > *last) last = own->second;
@@ -221,6 +225,7 @@ std::vector<std::string> settle_globs(const Graph& graph, SupportList& list) {
   std::vector<std::string> overruled;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (fits[i] && !decides[i]) overruled.push_back(verdicts[i].first->node_name);
+    // What fits nothing stays in the list, so that it is told of as a name that no node has.
     if (fits[i]) continue;
     Rule& kept =
         (verdicts[i].second ? settled.allow : settled.deny).emplace_back(*verdicts[i].first);

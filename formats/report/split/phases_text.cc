@@ -170,6 +170,7 @@ std::optional<std::uint64_t> capacity_of(const Report& report) {
     if (pair.kind != StateKind::grows || pair.axis >= shape.size()) continue;
     if (!shape[pair.axis].is_fixed() || !report.phase->tokens) return std::nullopt;
     const auto size = static_cast<std::uint64_t>(shape[pair.axis].size());
+    // An empty state, of the size 0, sets no bound. Of several states the smallest is full first.
     const std::uint64_t own = size + *report.phase->tokens;
     if (size > 0 && (!least || own < *least)) least = own;
   }
@@ -191,6 +192,7 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
   static constexpr auto kOpen = std::numeric_limits<std::uint64_t>::max();
   const auto fewest = std::ranges::min_element(
       report.phases, {}, [](const Report& one) { return one.phase->tokens.value_or(kOpen); });
+  // A model without tokens may well have no state, and is not told of it.
   if (!report.has_state && has_tokens(report)) {
     report.notes.emplace_back(
         "no state was found, so nothing is handed over: --state IN=OUT names it");
@@ -278,6 +280,7 @@ GrowthRow growth_row(std::int64_t size, const Report& report) {
   if (measures.is_boundary_known) {
     row.link_bytes = static_cast<double>(measures.boundary_bytes);
   }
+  // Unknown, not 0, for a model without state, or where one state has no known size: a sum of the rest would mislead.
   const auto& pairs = report.graph.state().pairs;
   if (!pairs.empty()) row.state_bytes = 0;
   for (const StatePair& pair : pairs) {
@@ -301,6 +304,7 @@ std::string answers_text(const GrowthReport& report) {
     std::size_t last = first;
     while (last + 1 < rows.size() && rows[last + 1].answer == rows[first].answer) ++last;
     std::string word(rows[first].answer.value_or("not known"));
+    // Not by std::toupper, which depends on the locale.
     for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
     text += (text.empty() ? "" : ", ") + word + " at " + escaped(report.range.name) + "=" +
             count_text(*rows[first].size);
@@ -318,9 +322,12 @@ GrowthReport growth_report(const DimRange& range, std::span<const std::int64_t> 
   for (std::size_t i = 0; i < reports.size(); ++i) {
     growth.rows.push_back(growth_row(sizes[i], reports[i]));
   }
+  // The whole reports of the ends alone: those between would fill pages with nearly the same.
   growth.ends.push_back(reports.front());
   growth.ends.push_back(reports.back());
   const auto whole = static_cast<double>(range.last - range.first);
+  // Means over all sizes of the range, with straight lines between those that were split: steps differ by rounding, so
+  // each weighs by its length. A number that is unknown at one size has no mean.
   for (const GrowthNumber number : kGrowthNumbers) {
     growth.mean.*number = 0;
     for (std::size_t i = 0; i + 1 < growth.rows.size(); ++i) {
@@ -336,6 +343,7 @@ GrowthReport growth_report(const DimRange& range, std::span<const std::int64_t> 
 
 std::string growth_text(const GrowthReport& report) {
   const auto time = [](const std::optional<double>& us) { return us ? duration_text(*us) : "?"; };
+  // Means are no whole bytes, so they are rounded.
   const auto bytes = [](const std::optional<double>& count) {
     return count ? bytes_text(static_cast<std::uint64_t>(*count + .5)) : "?";
   };

@@ -451,6 +451,8 @@ void for_lines(std::string_view text, Visit visit) {
 
 // ---- tables that are wider than a screen ----
 
+// Tables are found again in the text of a report. The same text goes to files, which have no width, so only what is
+// shown on a screen is cut. A half-open range of columns.
 struct CellSpan {
   std::size_t begin, end;
 };
@@ -460,6 +462,7 @@ std::vector<CellSpan> cells_of(const std::vector<bool>& used) {
   std::vector<CellSpan> cells;
   for (std::size_t at = 0; at < used.size(); ++at) {
     if (!used[at]) continue;
+    // One blank is between words of a cell; two are between cells.
     if (cells.empty() || at > cells.back().end + 1) cells.push_back({at, at});
     cells.back().end = at + 1;
   }
@@ -481,16 +484,19 @@ struct WideTable {
 
   // The table whose headings are in the line: what follows is in it as long as it has the same cells.
   explicit WideTable(std::span<const std::string_view> text) {
+    // Only text that is set in this deep is a note of a row; any other text ends the table.
     constexpr std::string_view kSetIn = "      ";
     std::vector<bool> used;
     std::size_t headings = 0;
     for (const std::string_view line : text) {
+      // Columns are counted in bytes here. A table with other letters is left whole rather than cut in the wrong place.
       const bool is_plain = std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; });
       if (line.empty() || !is_plain) return;
       std::vector<bool> with = with_row(used, line);
       if (lines.empty()) headings = cells_of(with).size();
       const bool has_cells = cells_of(with_row({}, line)).size() > 1;
       const bool is_row = has_cells && cells_of(with).size() >= headings;
+      // With two columns there is nothing to put in parts, and a fact with its value looks like such a table.
       if (headings < 3 || (!is_row && !line.starts_with(kSetIn))) return;
       lines.push_back(line);
       is_note.push_back(!is_row);
@@ -505,9 +511,11 @@ struct WideTable {
 // The table in parts, each with the first cell of each row; notes are in the first part.
 std::string in_parts(const WideTable& table, std::size_t columns) {
   std::string text;
+  // The first cell is repeated with the blanks behind it, so columns stay where they are.
   const std::size_t first = table.cells[1].begin;
   for (std::size_t begin = 1, end = 1; begin < table.cells.size(); begin = end) {
     const std::size_t from = table.cells[begin].begin;
+    // At least one cell in each part, however wide, or it would not end.
     while (end < table.cells.size() &&
            (end == begin || first + table.cells[end].end - from <= columns)) {
       ++end;
@@ -726,6 +734,8 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
     text += (text.empty() ? "" : "; ") + std::string("rules of ") +
             counted(verdict.open_sizes, "node") + " on the CPU fail while sizes are open";
   }
+  // What was not measured makes the answer uncertain. The criteria that say no are then told beside it, as they are
+  // what those nodes could change.
   const bool is_unmeasured = verdict.other_opset + verdict.open_sizes > 0;
   const Worth said = is_unmeasured ? Worth::no : verdict.answer;
   for (const WorthCriterion& criterion : verdict.criteria) {

@@ -76,6 +76,7 @@ Result<WrittenModels, Fault> write_pt2_models(const LoadedModel& model, const Mo
         "an archive of torch.export cannot refer to another file: give --weights inline or "
         "external, or --bundle, which writes one archive with each weight once")});
   }
+  // External weights leave the root without any: the partitions have them, and --bundle has no partitions' files.
   const bool is_external = weights == RootWeights::external;
   if (is_external && pieces.files == PartFiles::bundle) {
     return output_fault({diagnostic_of(
@@ -393,6 +394,8 @@ std::optional<PhasesProblem> phases_problem(const PhaseJobs& all) {
       const auto reader =
           std::ranges::find_if(readers, [&](NodeId node) { return !reads_shape_alone(to, node); });
       const auto bytes = value_bytes(to, state.read);
+      // State that no node writes, that is read by its shape alone or that has an open size costs nothing known.
+      // The first other reader stands for all of them: a state crosses to a device once.
       if (writer == kNone<NodeId> || reader == readers.end() || !bytes) continue;
       problem.handovers.push_back({.from_phase = i - 1,
                                    .from_unit = from_units[writer],
@@ -401,6 +404,7 @@ std::optional<PhasesProblem> phases_problem(const PhaseJobs& all) {
                                    .bytes = static_cast<double>(*bytes)});
     }
   }
+  // Without a handover the phases do not depend on each other, and each is already placed by itself.
   if (problem.handovers.empty()) return std::nullopt;
   return problem;
 }
@@ -444,6 +448,7 @@ std::vector<StateSize> state_sizes(const Graph& open) {
   const auto add = [&](Dim dim, const StatePair& pair) {
     if (!dim.is_symbol()) return;
     std::string name(open.text(dim.name()));
+    // Sizes that some input other than a mask has are free: they are given, and do not follow.
     if (others.contains(name) || std::ranges::count(sizes, name, &StateSize::name) > 0) return;
     const bool is_of_input = of_masks.contains(name);
     sizes.push_back({std::move(name), pair, is_of_input});
@@ -460,10 +465,13 @@ std::vector<StateSize> state_sizes(const Graph& open) {
 // Gives the request the sizes that follow from those that it has, and refuses one that contradicts them.
 Status<Fault> settle_sizes(ModelRequest& request) {
   auto& dims = request.bindings.dims;
+  // A copy: sizes are added to the request below, while these are still searched.
   const auto given = dims;
   if (given.empty()) return Done{};
   ShapeBindings bindings = request.bindings;
   bindings.dims.clear();
+  // Read twice: once with all sizes open, for the names of those that follow, and once with the others bound, for
+  // what they become. Without growing state the first is all.
   const auto open = read_model(request.path, bindings, request.limits);
   if (!open || open->onnx() == nullptr) return Done{};  // the split says why
   const std::vector<StateSize> sizes = state_sizes(open->graph);
@@ -475,6 +483,7 @@ Status<Fault> settle_sizes(ModelRequest& request) {
     others += (others.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
   }
   const auto bound = read_model(request.path, bindings, request.limits);
+  // No fault here either: the split reads the same file, and says why.
   if (!bound) return Done{};
   for (const StateSize& size : sizes) {
     const std::string_view name = open->graph.value(size.pair.output).name;
@@ -488,6 +497,7 @@ Status<Fault> settle_sizes(ModelRequest& request) {
     const auto own =
         std::ranges::find(given, size.name, &std::pair<std::string, std::int64_t>::first);
     if (own == given.end()) {
+      // A size of outputs alone is not given: binding it is for inputs, and shape inference finds it anyway.
       if (size.is_of_input) dims.emplace_back(size.name, made.size());
     } else if (own->second != made.size()) {
       return input_fault(
@@ -529,6 +539,7 @@ Result<PhaseJobs, Fault> run_each(
 }  // namespace
 
 Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress& progress) {
+  // Five sizes, the ends among them: each is a whole split. Chosen, not measured.
   constexpr std::int64_t kSteps = 4;
   const DimRange& range = *request.range;
   if (!request.phases.empty()) {
@@ -543,14 +554,17 @@ Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress&
   at_sizes.range.reset();
   for (std::int64_t step = 0; step <= kSteps; ++step) {
     const std::int64_t whole = range.last - range.first;
+    // whole * step could overflow, as a range may end at the largest size. Rounds down; the last is range.last.
     const std::int64_t size = range.first + whole / kSteps * step + whole % kSteps * step / kSteps;
     auto& phases = at_sizes.phases;
+    // A range of fewer than five sizes gives some twice.
     if (!phases.empty() && phases.back().dims.front().second == size) continue;
     phases.push_back(
         {.name = range.name + "=" + std::to_string(size), .dims = {{range.name, size}}});
   }
   auto requests = phase_requests(at_sizes);
   if (!requests) return fault_of(FaultCause::request, requests.error());
+  // phase_requests() wants names that differ. A size is no phase to the user, so no fault says "in phase".
   for (PhaseSpec& phase : at_sizes.phases) phase.name.clear();
   return run_each(
       at_sizes, *requests, progress,
@@ -587,6 +601,7 @@ Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress&
   }
   auto all = run_each(request, *requests, progress,
                       [](const LoadedModel& model, const PhaseSpec& phase) -> Status<Fault> {
+                        // Checked as soon as the model is read, before the work of a split.
                         if (auto fit = check_options(model, {{"--phase", true}}); !fit) return fit;
                         return check_padding(model, phase);
                       });
@@ -598,6 +613,7 @@ Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress&
     all->phases[i].tokens = tokens[i];
     all->phases[i].runs = runs[i];
   }
+  // After the runs are known: they weigh the phases against each other.
   if (request.options.place == PlaceBy::cost && all->jobs.size() > 1) {
     if (auto done = place_together(*requests, *all, progress); !done)
       return std::move(done).error();
@@ -615,6 +631,8 @@ Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& fil
   for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
     OnnxWriteOptions options = files.onnx;
     options.progress = progress;
+    // The phases are one model at several sizes, so their weights are written once, by the first, and the prefix keeps
+    // files of the same partition apart.
     options.root_weights = RootWeights::shared;
     options.prefix = jobs.phases[i].spec.name + ".";
     options.common_weights = &weights;
@@ -637,6 +655,7 @@ Result<PhasesWritten, Fault> write_phases(PhaseJobs& jobs, const SplitFiles& fil
     if (!genai->note.empty()) report.notes.push_back(genai->note);
     done = folder.write("genai_config.json", genai->text);
   }
+  // After the notes of genai, which the report has too; the manifest lists all files, so it is the last.
   if (done) done = folder.write("report.txt", phases_text(report));
   if (done) done = folder.write_manifest([&](const TakeText& take) { phases_json(report, take); });
   if (done) done = folder.commit();
