@@ -97,12 +97,12 @@ run_npu() {
 }
 
 # run_tests NAME [ctest option...]: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
-# where some do not pass, also what they said. Two more at a time than there are cores: many wait for processes that they
+# where some do not pass, also what they said. One more at a time than there are cores: many wait for processes that they
 # start or stop.
 run_tests() {
   local name=$1 log=$logs/test-$1.log begin=$SECONDS
   shift
-  if ctest --test-dir "build/$name" --parallel $((jobs + 2)) --timeout 300 --output-on-failure \
+  if ctest --test-dir "build/$name" --parallel $((jobs + 1)) --timeout 300 --output-on-failure \
     --no-tests=error "$@" >"$log" 2>&1; then
     printf '%5d s  tests of build/%s\n' $((SECONDS - begin)) "$name"
     sed -n '/tests passed,/,$p' "$log"
