@@ -32,8 +32,8 @@ class TuneCommand : public Command {
       const bool is_whole = text.find("{split}") != text.npos;
       std::string& command = is_whole ? request_.whole_command : request_.command;
       if (!command.empty()) {
-        refuse_option("--run", std::string("is given twice with ") +
-                                   (is_whole ? "{split}" : "{model}") + ": give one of each");
+        refuse_option("--run", is_whole ? "is given twice with {split}: give one of each"
+                                        : "is given twice with {model}: give one of each");
       }
       command = text;
     }

@@ -1004,7 +1004,7 @@ class WorthJudge {
       if (fails_on_opset_alone(graph_, node, of_.lists, reason, of_.facts)) {
         ++refused;
       } else if (reason.code == ReasonCode::rule_failed && reason.because == kNone<NodeId>) {
-        open += has_open_size(node) ? 1 : 0;
+        if (has_open_size(node)) ++open;
       }
     }
     if (refused > 0 && 2 * refused >= on_cpu) verdict_.other_opset = refused;

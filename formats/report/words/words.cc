@@ -547,7 +547,7 @@ std::string with_narrow_tables(std::string_view text, std::size_t columns) {
   for_lines(text, [&](std::string_view line) { lines.push_back(line); });
   std::string out;
   for (std::size_t at = 0; at < lines.size();) {
-    const WideTable table(std::span(lines).subspan(at));
+    const WideTable table{std::span<const std::string_view>(lines).subspan(at)};
     const std::size_t count = std::max<std::size_t>(table.lines.size(), 1);
     if (table.lines.size() > 1 && table.columns > columns) {
       out += in_parts(table, columns);
