@@ -20,7 +20,7 @@ struct Wanted {
   std::string word, value;
 };
 
-// A word of the other option is told before near names, which would lead away from it.
+// A word of the other option is named first: a near name would lead away from it.
 [[noreturn]] void refuse_word(GateSide side, const std::string& word) {
   std::vector<std::string_view> words;
   for (const GateRow& row : kGates) {
@@ -67,7 +67,7 @@ Wanted wanted_of(GateSide side, const std::string& text, const std::vector<std::
     refuse_option(std::string(option_of(side)),
                   in_quotes(wanted.target) + " is no target: " + joined(targets, ", "));
   }
-  // Of the only target, coverage is that of the model, for which reports and gates have names already.
+  // With one target its coverage is the model's, which has a gate of its own.
   if (targets.size() == 1) wanted.target.clear();
   return wanted;
 }

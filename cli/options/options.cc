@@ -161,7 +161,7 @@ bool Given::take_limit(const std::string& text) {
     const std::string value = text.substr(std::min(what.size() + 1, text.size()));
     const std::string refusal = refusal_of_value(row, value);
     if (!refusal.empty()) refuse_option("--limit", what + ": " + in_quotes(value) + refusal);
-    // Of one limit given twice the last holds.
+    // A limit that is given twice: the last one counts.
     limits_.insert_or_assign(what, value);
     return true;
   }

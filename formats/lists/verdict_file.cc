@@ -225,7 +225,7 @@ std::vector<std::string> settle_globs(const Graph& graph, SupportList& list) {
   std::vector<std::string> overruled;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (fits[i] && !decides[i]) overruled.push_back(verdicts[i].first->node_name);
-    // What fits nothing stays in the list, so that it is told of as a name that no node has.
+    // An entry that fits no node stays in the list, and is then reported as an unknown name.
     if (fits[i]) continue;
     Rule& kept =
         (verdicts[i].second ? settled.allow : settled.deny).emplace_back(*verdicts[i].first);

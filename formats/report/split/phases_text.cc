@@ -192,7 +192,7 @@ PhasesReport phases_report(std::vector<Report> phases, const TokenCounts& tokens
   static constexpr auto kOpen = std::numeric_limits<std::uint64_t>::max();
   const auto fewest = std::ranges::min_element(
       report.phases, {}, [](const Report& one) { return one.phase->tokens.value_or(kOpen); });
-  // A model without tokens may well have no state, and is not told of it.
+  // Many models without tokens have no state. Only where tokens are spoken of is that worth a note.
   if (!report.has_state && has_tokens(report)) {
     report.notes.emplace_back(
         "no state was found, so nothing is handed over: --state IN=OUT names it");
