@@ -280,8 +280,8 @@ def find_inputs(path, given, dims, seed, shapes=None, *, is_positive=False, sett
         if is_positive:
             draw = replace(draw, low=POSITIVE)
         try:
-            shapes = shapes_for(inputs, dims, draw)
-            key = (*(tuple(shape) for shape in shapes.values()), draw.least, draw.most, draw.low)
+            sizes = (tuple(shape) for shape in shapes_for(inputs, dims, draw).values())
+            key = (*sizes, draw.least, draw.most, draw.low)
             if key in tried:
                 continue
             tried.add(key)

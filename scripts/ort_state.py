@@ -41,6 +41,7 @@ STATE = {"state": [{"input": str, "output": (str, None), "kind": str, "axis?": (
 LONG = ("grows", "appended")  # on an axis
 KINDS = ("replaced", *LONG, "constant")
 ONE_TOKEN = Draw(1, 2, 0, 1, batch=1, picture=224)
+FIRST_DRAW = 1000  # the number of the first draw of a step, which find_inputs() gives to none of its own
 POSITIONS = ("position_ids", "position_id", "positions", "cache_position", "input_pos")
 
 
@@ -269,7 +270,7 @@ class Steps:
 def first_step(steps, session, has_entries=False):
     """Sizes of the inputs with which the model makes its first step: all Values of that by name. Raises CannotRun."""
     failure: Exception | None = None
-    for number, draw in enumerate((ONE_TOKEN, *DRAWS)):
+    for number, draw in enumerate((ONE_TOKEN, *DRAWS), FIRST_DRAW):
         if number in child.deadly_draws():
             continue
         try:

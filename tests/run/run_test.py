@@ -521,6 +521,20 @@ def test_onnx_state_masks_and_positions_fit_in_a_single_run(folder):
     expect(run("run", no_state), 3, "runs with none of the inputs tried")
 
 
+def test_onnx_a_crash_on_a_state_that_is_drawn_is_not_taken_for_one_of_the_run(folder):
+    """The child says the number of each draw; after a crash the next child leaves this one out."""
+    sys.path.insert(0, str(RUNNER.parent))
+    import child
+
+    out, told = decoder_split(folder), []
+    words = ["verify", folder / "decoder.onnx", out]
+    with patch.object(child, "tell", told.append):
+        expect(direct(*words), 0, "equal: 5 outputs")
+    first = next(int(text.removeprefix(child.DRAWING)) for text in told if text.startswith(child.DRAWING))
+    with patch.object(child, "deadly_draws", lambda: {first}):
+        expect(direct(*words), 0, "equal: 5 outputs")
+
+
 def test_onnx_a_fault_of_a_later_step_is_told_with_its_step(folder):
     """The first step, whose state is empty, is equal."""
     out = decoder_split(folder)
