@@ -29,7 +29,7 @@ except ImportError as error:
     guard.missing(__name__, "time_split.py", error, "onnxruntime openvino numpy", __doc__)
 
 WARM_RUNS = 3
-WANTED = {"partitions": [{"file": guard.FileName, "is_acc": bool}], "settings?": guard.SETTINGS}
+WANTED = {"partitions": [{"file": (guard.FileName, None), "is_acc": bool}], "settings?": guard.SETTINGS}
 KINDS = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64,
          "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_,
          "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
@@ -90,6 +90,8 @@ def main():
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
+    if options.runs < 1:
+        parser.error("--runs is 1 or more: without a run nothing is timed")
     with guard.told("time_split.py", options.folder):
         is_part = options.folder.is_file()
         manifest = {"partitions": [{"file": "", "is_acc": True}]} if is_part else guard.read_manifest(options.folder, WANTED)
@@ -99,6 +101,8 @@ def main():
             core.set_property("CPU", {"INFERENCE_NUM_THREADS": options.threads})
         steps = []
         for part in manifest["partitions"]:
+            if part["file"] is None:  # it makes no value, and is not written
+                continue
             path = options.folder / part["file"]
             steps.append(acc_part(path, core, options.device) if part["is_acc"] else cpu_part(path, options.threads))
         model = options.folder if is_part else options.folder / "root.onnx"

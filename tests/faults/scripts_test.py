@@ -309,6 +309,12 @@ def test_a_missing_package_is_named(folder):
             assert f"(pip install {package})" in got[1] and got[1].count("\n") == 1, got
 
 
+def test_no_run_is_no_median(folder):
+    (folder / "openvino.py").touch()
+    for runs in ("0", "-1"):
+        expect(run("time_split.py", folder, "--runs", runs, env=os.environ | {"PYTHONPATH": str(folder)}), 2, "--runs is 1 or more")
+
+
 # ---- mutated manifests ----
 
 STRANGE = [None, True, -1, 0, 10**30, 3.5, "", "x", "../../x", "/etc/passwd", "a\0b", "\ud800", "\x1b[31m\n::error::x", [], {}, [[]],
