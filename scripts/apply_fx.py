@@ -2,8 +2,8 @@
 """Splits a PyTorch module in torch as cleave split its graph, so that splits of native JSON can run.
 
 usage:
-  apply_fx.py DIR MODEL [--pipe]
-  apply_fx.py DIR --module FILE:CALLABLE [--pipe]
+  apply_fx.py DIR MODEL [--leaf CLASS]... [--return-tuple] [--pipe]
+  apply_fx.py DIR --module FILE:CALLABLE [--leaf CLASS]... [--return-tuple] [--pipe]
 
 DIR (or its manifest.json) is the output of `cleave split` or `stage` for the graph that
 export_fx.py made of the same module. Builds the split module, runs it and the original on the sample
@@ -68,7 +68,7 @@ def read_manifest(path):
     path = path if path.is_dir() else path.parent
     manifest = guard.read_manifest(path, WANTED)
     if manifest["format"] not in ("cleave.report", "cleave.stages"):
-        raise DoesNotFit(f"{path}: not a manifest of cleave split, stage or partition")
+        raise DoesNotFit(f"{path}: not a manifest of cleave split or stage")
     return manifest
 
 
@@ -322,7 +322,7 @@ def parse_options(argv):
     parser = argparse.ArgumentParser(
         prog="apply_fx.py", description="Split a module in torch as a manifest of cleave says."
     )
-    parser.add_argument("folder", metavar="DIR", help="what cleave split, stage or partition wrote")
+    parser.add_argument("folder", metavar="DIR", help="what cleave split or stage wrote")
     parser.add_argument("model", nargs="?", help="built-in sample, or torchvision classifier")
     parser.add_argument("--module", metavar="FILE:CALLABLE", help="returns (module, inputs)")
     parser.add_argument("--leaf", action="append", default=[], metavar="CLASS")
@@ -331,7 +331,6 @@ def parse_options(argv):
     options = parser.parse_args(argv)
     if bool(options.model) == bool(options.module):
         parser.error("give either MODEL or --module FILE:CALLABLE")
-    options.shape = None
     return options
 
 

@@ -107,7 +107,7 @@ def read_values(folder, prefix, declared):
 
 
 def run_again(folder):
-    """True if the partition computes from the inputs in `folder` the outputs that are there."""
+    """The names of the outputs in `folder` that the partition does not make again from the inputs there."""
     ort.set_seed(0)
     session = open_session(folder / "model.onnx", UNOPTIMISED)
     feeds = read_values(folder / DATA_SET, "input", session.get_inputs())
@@ -119,7 +119,6 @@ def run_again(folder):
 def capture_part(model, folder, values):
     """Writes one partition's folder and adds its outputs to `values`."""
     captured = Captured(folder.name)
-    lacking = []
     try:
         ort.set_seed(0)
         session = open_session(model, UNOPTIMISED)

@@ -18,7 +18,7 @@ _DEADLY = "CLEAVE_DEADLY_DRAWS"  # and the draws that killed a child before, by 
 JUDGE = "CLEAVE_CHILD_JUDGE"  # and which of several runtimes it is for
 
 DRAWING = "draw "  # begins a message about inputs that are tried: "draw 3"
-ORIGINAL = "running the original"  # and one about the model that all is compared with
+ORIGINAL = "running the original"  # and one about the model that all is compared with: if that crashes, the script cannot run
 
 
 @dataclass

@@ -361,7 +361,7 @@ TORCH = {"chain": {"order": [{"writes_inputs": [str]}], "mutations": [{"kind": s
 
 
 def read_manifest(folder, *wanted):
-    """manifest.json of a folder that cleave split, partition or stage wrote, with these types. Stages are partitions, too."""
+    """manifest.json of a folder that cleave split or stage wrote, with these types. Stages are partitions, too."""
     path = Path(folder) / "manifest.json"
     manifest = read_json(path, {})
     if "stages" in manifest:

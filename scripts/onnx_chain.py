@@ -154,13 +154,13 @@ class Original:
         if not self.path.is_file():
             raise WrongUsage(f"{path}: there is no such file")
         self.settings, self.is_root = settings, is_root
-        child.tell("running the original")
+        child.tell(child.ORIGINAL)
         self.feeds, self.expected = find_inputs(self.path, inputs or {}, dims or {}, seed, settings=settings)
         self.wanted = contents(self.expected)
         self.optimised, self.why_not_optimised, self.checker_says, self._other_seed = None, None, None, None
         if is_root:
             return
-        child.tell("running the original, optimised")
+        child.tell(f"{child.ORIGINAL}, optimised")
         try:
             self.optimised = contents(run_model(self.path, OPTIMISED, self.feeds, settings=settings))
         except Exception as error:

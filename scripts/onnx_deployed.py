@@ -145,7 +145,7 @@ def run(options):
 def verify(options):
     """The Report of `cleave verify`."""
     deployed = Deployed(options)
-    child.tell("running the original")
+    child.tell(child.ORIGINAL)
     shapes = declared_shapes(deployed.path)
     given = given_inputs(options, options.model, deployed.texts)
     feeds, expected = find_inputs(options.model, given, dict(options.dim), options.seed, shapes)

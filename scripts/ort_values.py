@@ -23,6 +23,7 @@ UNOPTIMISED = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 OPTIMISED = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 CPU = "CPUExecutionProvider"
 
+
 class CannotWrite(Exception):
     """ONNX has no file for such a value."""
 

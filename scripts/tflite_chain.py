@@ -289,7 +289,7 @@ def verify(options):
     parts = counted(len(chain["order"]), "partition")
     for xnnpack in (False, True):
         where = f"XNNPACK {'on' if xnnpack else 'off'}"
-        child.tell(f"running the original, {where}")
+        child.tell(f"{child.ORIGINAL}, {where}")
         calls, whole = run_original(partial(open_original, options.model, chain, xnnpack),
                                     lambda model: made.of(chain["inputs"], model.inputs()))
         others: list[tuple[str, str, Callable]] = [("chain", f"the chain of {parts}", partial(Chain, folder, xnnpack))]
@@ -343,7 +343,7 @@ def verify_micro(options):
         raise CannotRun("it runs the first subgraph, and no signature by its key")
     if unmade := unmade_outputs(chain):
         raise CannotRun(unmade_text(unmade))
-    child.tell("running the original")
+    child.tell(child.ORIGINAL)
     made = Inputs(options, options.times or CALLS)
     calls, whole = run_original(partial(MicroModel, options.model, chain["outputs"]),
                                 lambda model: made.of(chain["inputs"], model.inputs(chain["inputs"])))
@@ -359,7 +359,7 @@ def run(options):
     chain_json, targets = read_chain(folder), parts_of_targets(folder) if options.overlap else []
     names, made, whole = chain_json["outputs"], Inputs(options, times), []
     if root.exists():
-        child.tell("running the original, root.tflite")
+        child.tell(f"{child.ORIGINAL}, root.tflite")
         calls, whole = run_original(lambda: Model(root, False), lambda model: made.of(chain_json["inputs"], model.inputs()))
     child.tell("running the chain")
     parts = counted(len(chain_json["order"]), "partition")

@@ -337,13 +337,13 @@ def check_split(folder, model=None, calls=CALLS, with_root=True, tolerance=EXACT
     and its inputs that give more inputs, for a row each, or None."""
     folder = Path(folder)
     chain_json = guard.read_chain(folder, guard.TORCH)
-    child.tell("running the original")
+    child.tell(child.ORIGINAL)
     program = program_of(model, folder) if model else load_root(folder)["model"]
     check_original(program, chain_json, model or folder)
     chain = open_chain(folder, chain_json, program)
     whole, inputs = program.module(), inputs_of(program, options)
     original = Row("original", ran="yes")
-    child.tell("running the original")
+    child.tell(child.ORIGINAL)
     try:
         wanted = [run_once(whole, inputs, False) for _ in range(calls)]
     except Exception as error:
@@ -390,12 +390,12 @@ def run(options):
     folder, times = options.folder, options.times or 1
     chain_json = guard.read_chain(folder, guard.TORCH)
     targets = parts_of_targets(folder) if options.overlap else []
-    child.tell("running the original, the root")
+    child.tell(f"{child.ORIGINAL}, the root")
     program = load_root(folder)["model"]
     inputs = inputs_of(program, options)
     chain = open_chain(folder, chain_json, program)
     whole, order = program.module(), chain_json["order"]
-    child.tell("running the original, the root")
+    child.tell(f"{child.ORIGINAL}, the root")
     wanted = [run_once(whole, inputs, False) for _ in range(times)]
     row, got = chain_row(chain_json, chain, inputs, wanted, chosen(options))
     row.source = "the root and the chain"

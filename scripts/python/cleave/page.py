@@ -21,7 +21,7 @@ FRAME = ('<iframe srcdoc="{}" sandbox="allow-scripts allow-downloads allow-popup
 
 def with_page(report: Report, model: Model, flags: Mapping[str, bool], options: Mapping[str, Option]) -> Report:
     """The report, which knows how it was made."""
-    object.__setattr__(report, "_call", (model, flags, options))  # no field of it: it is compared and printed as before
+    object.__setattr__(report, "_call", (model, flags, options))  # no field of it, so that it is neither compared nor printed
     return report
 
 
