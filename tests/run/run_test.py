@@ -302,6 +302,24 @@ def test_onnx_folders_of_another_model_are_told(folder):
     expect(run("verify", other, place), 3, 'which has the open dim "T"; yours has "B", "P", "S" and 1 more')
 
 
+def test_onnx_names_may_have_any_letters(folder):
+    """In JSON they are keys: of settings, and of what OpenVINO reads."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in ('x"1', "y\\\n1"))
+    nodes = [helper.make_node("Relu", [x.name], ['a"b'], name='n"1'), helper.make_node("Sigmoid", ['a"b'], [y.name], name="s\\1")]
+    model = folder / "names.onnx"
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    out = split(folder, model, ["Relu"], "--state", f"{x.name}={y.name}")
+    assert json.loads((out / "manifest.json").read_text())["settings"]["state"] == {x.name: y.name}
+    expect(run("run", out), 0, "equal: 1 output")
+    npu, gpu = written(folder, "npu.txt", "Relu\n"), written(folder, "gpu.txt", "Sigmoid\n")
+    cleave("split", model, "-s", f"npu={npu}", "-s", f"gpu={gpu}", "-o", folder / "targets")
+    affinity = json.loads((folder / "targets" / "hetero_affinity.json").read_text())
+    assert affinity == {'n"1': "NPU", 'a"b': "NPU", "s\\1": "GPU", y.name: "GPU"}, affinity
+
+
 def test_onnx_native_graphs_are_told_apart(folder):
     model = SAMPLES / "resnet18.json"
     cleave("stage", model, "--stages", 4, "-o", folder / "stages")

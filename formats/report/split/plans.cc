@@ -46,7 +46,9 @@ class Plans {
     std::set<std::string_view> seen;
     json.begin_object();
     const auto add = [&](std::string_view name, NodeId node) {
-      if (!name.empty() && seen.insert(name).second) json.text(name, upper(device_of(node)));
+      if (name.empty() || !seen.insert(name).second) return;
+      json.text_key(name);
+      json.text(upper(device_of(node)));
     };
     for (const NodeId node : graph_.nodes()) {
       add(graph_.node(node).name, node);

@@ -67,13 +67,19 @@ void write_settings_of(JsonText& json, const Said& s) {
   }
   json.end_object();
   json.begin_object("set_inputs", kOneLine);
-  for (const auto& [name, value] : bindings.values) json.text(name, value);
+  for (const auto& [name, value] : bindings.values) {
+    json.text_key(name);
+    json.text(value);
+  }
   json.end_object();
   if (!bindings.signature.empty()) json.text("signature", bindings.signature);
   const StateRequest& state = bindings.state;
   if (state.is_off || !state.pairs.empty()) {
     json.begin_object("state", kOneLine);
-    for (const auto& [input, output] : state.pairs) json.text(input, output);
+    for (const auto& [input, output] : state.pairs) {
+      json.text_key(input);
+      json.text(output);
+    }
     json.end_object();
   }
   write_settings(json, s.report.options);

@@ -37,6 +37,15 @@ constexpr std::string_view kModel = R"(
 // The parts of a JSON report, without white space.
 std::string field(const Json& report, const char* name) { return report.at(name).dump(); }
 
+TEST_CASE("names of the user are keys of the settings, whatever letters they have") {
+  ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
+  made.model.bindings.values = {{R"(a"b\)", R"(1"2)"}};
+  made.model.bindings.state.pairs = {{R"(past"0)", R"(present"0)"}};
+  const Json settings = Json::parse(report_json(made.report())).at("settings");
+  CHECK(settings.at("set_inputs") == Json{{R"(a"b\)", R"(1"2)"}});
+  CHECK(settings.at("state") == Json{{R"(past"0)", R"(present"0)"}});
+}
+
 TEST_CASE("the JSON report has every field, in the order of the format") {
   const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   const auto json = nlohmann::ordered_json::parse(report_json(made.report()));
