@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -17,13 +18,32 @@ namespace cleave {
 
 namespace {
 
-// What the runtime cannot know, with what most models have.
+// What the runtime cannot know, with what most models have. Several ids may end a text.
 struct Default {
   std::string_view key;
   std::uint64_t value;
+  bool may_be_list = false;
 };
-constexpr std::array<Default, 4> kDefaults = {
-    {{"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}, {"context_length", 2048}}};
+constexpr std::array<Default, 4> kDefaults = {{{"bos_token_id", 1},
+                                               {"eos_token_id", 2, true},
+                                               {"pad_token_id", 0},
+                                               {"context_length", 2048}}};
+
+// Whether the text is a number as JSON has it, of 32 bits as the runtime reads it; or several, between commas.
+bool is_number_or_list(std::string_view text, bool may_be_list) {
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = may_be_list ? text.find(',') : text.npos;
+    const std::string_view number = text.substr(0, comma);
+    const char* const end = number.data() + number.size();
+    std::int32_t value = 0;
+    const auto read = std::from_chars(number.data(), end, value);
+    const bool is_plain = number == "0" || number.find_first_of("123456789") == 0;
+    if (read.ec != std::errc{} || read.ptr != end || !is_plain) return false;
+    is_last = comma == text.npos;
+    if (!is_last) text.remove_prefix(comma + 1);
+  }
+  return true;
+}
 
 // "past_key_values.0.key": the layer, and the name with %d in its place.
 struct LayerName {
@@ -111,16 +131,15 @@ class GenaiWriter {
     for (const Default& known : kDefaults) values_[known.key] = std::to_string(known.value);
     for (const std::string& text : given_) {
       const std::string key = text.substr(0, text.find('='));
-      const auto known = values_.find(key);
+      const auto* const known = std::ranges::find(kDefaults, key, &Default::key);
       const std::string value = text.substr(std::min(key.size() + 1, text.size()));
-      const bool is_number = !value.empty() && value.find_first_not_of("0123456789,") == value.npos;
-      if (known == values_.end() || !is_number) {
+      if (known == kDefaults.end() || !is_number_or_list(value, known->may_be_list)) {
         return Error{"--pipeline genai: " + in_quotes(text) +
                      " is none of bos_token_id=1, eos_token_id=2 or 2,3, pad_token_id=0 and "
                      "context_length=2048"};
       }
-      known->second = value;
-      given_keys_.push_back(known->first);
+      values_[known->key] = value;
+      given_keys_.push_back(known->key);
     }
     return Done{};
   }
@@ -184,7 +203,8 @@ class GenaiWriter {
     return Done{};
   }
 
-  void write_part(JsonText& json, const Report& phase, PartId part) const {
+  // `read`: the values that partitions of the phase read.
+  static void write_part(JsonText& json, const Report& phase, PartId part, const ValueSet& read) {
     const std::string& file = phase.part_files[index(part)];
     const Boundaries& boundaries = phase.split.boundaries;
     json.begin_object();
@@ -200,7 +220,7 @@ class GenaiWriter {
     for (const ValueId output : boundaries.outputs[part]) {
       json.text(phase.graph.value(output).name);
       const std::string other = name_for_readers(phase.graph, output);
-      if (is_read(boundaries, output) && other != phase.graph.value(output).name) json.text(other);
+      if (read.contains(output) && other != phase.graph.value(output).name) json.text(other);
     }
     json.end_list();
     const bool is_prompt = !phase.phase->tokens;
@@ -246,9 +266,11 @@ class GenaiWriter {
     json.end_object();
     json.begin_list("pipeline");
     for (const Report& phase : report_.phases) {
+      ValueSet read(phase.graph.value_count());
+      for (const ValueId input : phase.split.boundaries.inputs.items) read.insert(input);
       for (const PartId part : phase.split.partition.parts()) {
         if (phase.split.boundaries.outputs[part].empty()) continue;
-        write_part(json, phase, part);
+        write_part(json, phase, part, read);
       }
     }
     json.end_list();
@@ -272,10 +294,6 @@ class GenaiWriter {
     return assumed.empty() ? ""
                            : "genai_config.json assumes " + assumed +
                                  ": --pipeline genai:KEY=VALUE says what they are";
-  }
-
-  static bool is_read(const Boundaries& boundaries, ValueId value) {
-    return std::ranges::find(boundaries.inputs.items, value) != boundaries.inputs.items.end();
   }
 
   const PhasesReport& report_;
