@@ -85,7 +85,7 @@ class LowerCommand : public Command {
     say_of_split(*split);
     options_.pool = backend_.pool;
     if (folder_) options_.pool.journal = journal();
-    if (folder_) options_.pool.left_if_killed = {made_folder(), work->path()};
+    if (folder_) options_.pool.left_if_killed = {made_folder(*folder_), work->path()};
     options_.search = backend_.search;
     options_.search.assumes_sizes = true;
     return lower(*split, *backends);
@@ -130,12 +130,6 @@ class LowerCommand : public Command {
   }
 
   std::string journal() const { return folder_->final_path() + ".journal.jsonl"; }
-
-  // The absolute path of the folder in which the output is made.
-  std::string made_folder() const {
-    const std::filesystem::path file = std::filesystem::absolute(folder_->path_of("lowering.json"));
-    return file.parent_path().string();
-  }
 
   // What remains when the run is stopped.
   std::string stop_text() const {

@@ -1,7 +1,5 @@
 // cleave reduce: finds the smallest piece of a model on which a compiler still fails, and writes it
 // to a folder.
-#include <filesystem>
-
 #include "cli/commands/compiler_commands.h"
 #include "cli/jobs/jobs.h"
 #include "cli/jobs/lower_run.h"
@@ -111,8 +109,7 @@ class ReduceCommand : public Command {
     auto folder = OutputFolder::create(output_, given_.flag("--force"));
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     folder_.emplace(std::move(*folder));
-    const auto inside = std::filesystem::path(folder_->path_of("x")).parent_path();
-    options_.folder = std::filesystem::absolute(inside).string();
+    options_.folder = made_folder(*folder_);
     return ExitCode::done;
   }
 

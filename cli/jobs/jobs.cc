@@ -460,6 +460,10 @@ Result<WrittenModels, Fault> write_models_with_progress(const LoadedModel& model
 
 namespace fs = std::filesystem;
 
+std::string made_folder(const OutputFolder& folder) {
+  return fs::absolute(fs::path(folder.path_of("x")).parent_path()).lexically_normal().string();
+}
+
 std::string find_script(const std::string& name, const std::string& what) {
   std::vector<fs::path> folders;
   if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
@@ -533,11 +537,6 @@ std::optional<ChildResult> run_script(const std::string& option, const std::stri
   if (result.end != ChildEnd::not_started) return result;
   print_error(option + " needs python3: " + system_words(result.code));
   return std::nullopt;
-}
-
-// The absolute path of the folder in which the output is made, as scripts print it.
-std::string made_folder(const OutputFolder& folder) {
-  return fs::absolute(fs::path(folder.path_of("x")).parent_path()).lexically_normal().string();
 }
 
 // What the script said, with the folder's final path.

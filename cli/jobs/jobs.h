@@ -203,6 +203,9 @@ class ReportFiles {
 
 namespace cleave {
 
+// The absolute path of the hidden folder in which an output folder is made, for programs that write into it.
+std::string made_folder(const OutputFolder& folder);
+
 // The path of a script in Python: in $CLEAVE_SCRIPTS, next to the installed program, or in the sources that the program
 // was built in; "" when it is in none of these. Never in the working folder, which may be anybody's.
 // `what` needs it: where it is missing, that is printed, with the way out.

@@ -14,7 +14,7 @@ namespace cleave {
 // Makes a folder for the files of compilers; nullopt, after printing why, when it cannot.
 std::optional<WorkFolder> open_work_folder();
 
-// Returns false, after printing why, when the model is not ONNX.
+// Returns false, after printing why, when no pieces of models of this format can be cut: of native JSON.
 bool is_for_compilers(const LoadedModel& model, const std::string& path);
 
 // Says that so many nodes, which only compute known integers, are compiled as constants.

@@ -132,8 +132,11 @@ bool ReferenceArgs::has_inputs() const {
 BackendArgs::BackendArgs(const Given& given, CulpritSearch culprits, std::size_t most_runs)
     : names(given.texts("--backend")),
       reference{given.text("--reference"), given.texts("--inputs"), given.count("--seed")},
-      launcher_(given.text("--launcher")),
       jobs_(given.count("--jobs")) {
+  const std::string launcher = given.text("--launcher");
+  auto words = shell_words(launcher);
+  if (!words) refuse_option("--launcher", in_quotes(launcher) + " has a quote that does not end");
+  pool.launcher = *std::move(words);
   for (const std::string& text : given.texts("--cache")) {
     if (text == "failures") {
       pool.trusts_failures = true;
@@ -143,7 +146,7 @@ BackendArgs::BackendArgs(const Given& given, CulpritSearch culprits, std::size_t
       refuse_option("--cache", in_quotes(cache_) + " and " + in_quotes(text) + " cannot be both");
     }
     std::error_code error;
-    if (std::filesystem::is_regular_file(text, error)) {
+    if (text != "off" && std::filesystem::is_regular_file(text, error)) {
       refuse_option("--cache", in_quotes(text) + " is a file, and verdicts are kept in a folder");
     }
     cache_ = text;
@@ -239,7 +242,6 @@ void BackendArgs::set_up(const std::string& work) {
   pool.inputs = reference.inputs;
   pool.seed = reference.seed;
   pool.jobs = jobs_ > 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency() / 2);
-  if (const auto words = shell_words(launcher_)) pool.launcher = *words;
   for (const std::string& word : pool.launcher) record_input(word);
   if (cache_ != "off") pool.cache_folder = cache_.empty() ? default_verdict_cache() : cache_;
   pool.work_folder = work;

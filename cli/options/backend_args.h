@@ -56,7 +56,7 @@ struct BackendArgs {
  private:
   std::optional<Backend> load_one(const std::string& text, ModelFormat format) const;
 
-  std::string launcher_, cache_;
+  std::string cache_;  // a folder, "off", or "" for the usual folder
   std::size_t jobs_ = 0;
   std::optional<std::int64_t> integers_;
 };

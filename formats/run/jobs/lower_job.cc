@@ -20,6 +20,8 @@
 #include "core/lowering/lowering.h"
 #include "formats/base/faults.h"
 #include "formats/base/files.h"
+#include "formats/base/json.h"
+#include "formats/lists/options.h"
 #include "formats/lists/support_file.h"
 #include "formats/models/models.h"
 #include "formats/onnx/index/index.h"
@@ -644,7 +646,7 @@ class LowerJob {
   void finish() {
     take_sizes();
     const LowerRound& last = outcome_.rounds.back();
-    // By partition: the backends that do not lower it yet.
+    // By partition: how many backends have not lowered it.
     std::map<std::string, std::size_t> left;
     for (const LoweredPart& part : last.parts) ++left[part.name];
     bool is_any_judged = last.parts.empty();
@@ -706,8 +708,8 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
 
 namespace {
 
-// The nodes that the best earlier run of the same model, lists and backends lowered with the same settings, if that is
-// more; keeps the larger number.
+// The nodes that the best earlier run of the same model, lists and backends lowered with the same sizes, values and
+// settings, if that is more; keeps the larger number. A cache that cannot be read or written says nothing.
 std::optional<std::size_t> lowered_before(const SplitJob& split,
                                           const std::vector<Backend>& backends,
                                           const LowerOptions& options, std::size_t now) {
@@ -718,6 +720,19 @@ std::optional<std::size_t> lowered_before(const SplitJob& split,
   key.add_text(std::filesystem::absolute(model.source.path_again()).string());
   for (const auto& [name, size] : model.bindings.dims)
     key.add_text(name + "=" + std::to_string(size));
+  for (const auto& [name, shape] : model.bindings.inputs) {
+    key.add_text(name);
+    for (const std::int64_t size : shape) key.add_text(std::to_string(size));
+  }
+  for (const auto& [name, value] : model.bindings.values) key.add_text(name + "=" + value);
+  JsonText settings;
+  settings.begin_object();
+  write_settings(settings, split.request().options);
+  settings.end_object();
+  key.add_text(std::move(settings).finish());
+  for (const TargetSetting& own : split.request().target_settings) {
+    key.add_text(own.target + std::string(own.name) + "=" + own.value);
+  }
   for (const std::size_t setting :
        {model.graph.node_count(), model.bindings.inputs.size(), std::size_t{options.until_clean},
         std::size_t{options.pool.compares}, std::size_t{options.pool.reference.has_value()},

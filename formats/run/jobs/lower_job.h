@@ -38,9 +38,9 @@ Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& lear
 // Lowers the partitions of the split, and runs further rounds until all partitions lower, no new
 // rule is learned, or the limit on rounds is reached; without `until_clean` only one round. Each
 // later round is the request of the split, with the learned rules. Of several targets each partition
-// goes to the backends that name its target; what they refuse is denied for that target. The model must be ONNX. The
-// outcome does not depend on the number of jobs, except for times. All that is given must outlive
-// it.
+// goes to the backends that name its target; what they refuse is denied for that target. The model must be of a format
+// of which pieces can be cut: ONNX, torch.export or TensorFlow Lite. The outcome does not depend on the number of jobs,
+// except for times. All that is given must outlive it.
 Result<LowerOutcome, Fault> lower_model(const SplitJob& split, const std::vector<Backend>& backends,
                                         const LowerOptions& options);
 
