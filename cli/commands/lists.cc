@@ -25,6 +25,10 @@ class ListsCommand : public Command {
         force_(given.flag("--force")) {}
 
   ExitCode run() override {
+    if (const std::string idle = idle_option(); !idle.empty()) {
+      print_error(idle + " says nothing to cleave lists " + action_, {"leave it out"});
+      return ExitCode::usage;
+    }
     if (action_ == "show") return files_.empty() ? show() : show_lists();
     if (files_.empty()) {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
@@ -38,6 +42,13 @@ class ListsCommand : public Command {
   }
 
  private:
+  // An option of another action; "": none. Passed over, it would seem to have been followed.
+  std::string idle_option() const {
+    if (action_ != "new" && !output_.empty()) return "--output";
+    constexpr std::string_view kOfLint[] = {"--json", "--strict"};
+    return action_ == "lint" ? "" : given_.first_of(kOfLint);
+  }
+
   static ExitCode show() {
     TextTable table({"list", "rules", "unchecked", "file"},
                     {Align::left, Align::right, Align::right, Align::left});
