@@ -160,8 +160,9 @@ class Tuner {
     while (true) {
       auto job = place();
       if (!job) return std::move(job).error();
-      take_plan(acc_nodes(*job));
-      const auto [earlier, is_new] = seen.try_emplace(acc_nodes(*job), made_.rounds.size());
+      const std::vector<bool> placement = acc_nodes(*job);
+      take_plan(placement);
+      const auto [earlier, is_new] = seen.try_emplace(placement, made_.rounds.size());
       if (!is_new) {
         made_.last = earlier->second;
         break;
@@ -369,7 +370,8 @@ class Tuner {
 
   // ---- whole splits ----
 
-  // Times the three splits, and takes the fastest. Two that are the same are timed once.
+  // Times the three splits, or as many as the budget allows, and takes the fastest. Two that are the same are timed
+  // once.
   std::optional<Fault> time_wholes() {
     using What = TunedWhole::What;
     const ListsRead nothing{{SupportList{}}, {}};
@@ -389,6 +391,10 @@ class Tuner {
       whole.acc_parts =
           static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
       const auto [time, is_new] = timed.try_emplace(acc_nodes(*job), 0);
+      if (is_new && is_over_budget()) {
+        made_.lacks_wholes = true;
+        break;
+      }
       if (is_new) {
         auto us = time_whole(*job);
         if (!us) return std::move(us).error();
@@ -398,7 +404,9 @@ class Tuner {
       made_.wholes.push_back(whole);
       placements.push_back(time->first);
     }
-    take_plan(placements[static_cast<std::size_t>(fastest(made_) - made_.wholes.data())]);
+    if (const TunedWhole* const best = fastest(made_)) {
+      take_plan(placements[static_cast<std::size_t>(best - made_.wholes.data())]);
+    }
     return std::nullopt;
   }
 
@@ -577,6 +585,9 @@ std::string name_of(TunedWhole::What what) {
 
 // What was measured as a whole, and which placement to take.
 std::string wholes_text(const TuneJob& job) {
+  const std::string lack =
+      "the budget ended before all whole splits were timed: --limit time=TIME gives it more";
+  if (job.wholes.empty() && job.lacks_wholes) return as_line("not measured as a whole: " + lack);
   if (job.wholes.empty()) {
     return as_line(
         "not measured as a whole: --run 'COMMAND {split}' compares the plan with the CPU alone");
@@ -603,6 +614,7 @@ std::string wholes_text(const TuneJob& job) {
             duration_text(whole.measured_us) + " where it foresees " +
             time_text(whole.predicted_us) + ", so measure it again";
   }
+  if (job.lacks_wholes) line += "; " + lack;
   TextTable table({"as a whole", "partitions", "predicted", "measured"},
                   {Align::left, Align::right, Align::right, Align::right});
   for (const TunedWhole& whole : job.wholes) {

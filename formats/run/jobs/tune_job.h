@@ -26,7 +26,7 @@ namespace cleave {
 
 struct CalibrateRequest {
   std::vector<ModelRequest> models;
-  std::vector<std::string> profiles;  // one of each model, in the same order
+  std::vector<std::string> profiles;  // one for each model, in the same order
 };
 
 struct CalibrateJob {
@@ -60,12 +60,13 @@ Result<CalibrateJob, Fault> run_calibration(const CalibrateRequest& request,
 // that was stopped can continue. Times by another command are not used.
 
 struct TuneRequest {
-  SplitRequest split;   // its model, costs and numbers of devices
-  std::string command;  // for /bin/sh; {model} is the path of a partition as an ONNX file. The last
-                        // line that it prints is the time of one run in milliseconds
-  std::string whole_command =
-      {};               // the same for a whole split: {split} is its folder; "": there is none
-  std::string journal;  // its path; "": no journal is kept
+  SplitRequest split;  // its model, costs and numbers of devices
+  // For /bin/sh: {model} is the path of a partition as an ONNX file. The last line that it prints is the time of one
+  // run in milliseconds.
+  std::string command;
+  // The same for a whole split: {split} is its folder; "": there is none.
+  std::string whole_command = {};
+  std::string journal;           // its path; "": no journal is kept
   double budget_seconds = 0;     // no command is started later; 0: no limit
   double timeout_seconds = 600;  // of one command
 };
@@ -103,6 +104,7 @@ struct TuneJob {
   TuneEnd end = TuneEnd::repeats;
   std::vector<NamedTime> acc_times;  // of nodes, in model order
   std::vector<TunedWhole> wholes;    // in the order of TunedWhole::What; empty: none was timed
+  bool lacks_wholes = false;         // the budget ended before all of them were timed
   // What to take, of each node in model order: the fastest whole, else the placement that these times lead to.
   std::vector<PlacedNode> plan;
   Diagnostics warnings;

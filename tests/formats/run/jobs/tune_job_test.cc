@@ -45,6 +45,34 @@ TEST_CASE("times that were given are no result when no partition was timed") {
   CHECK(tuned("Exp\nSin\n", 1e-9) == "the budget ended before a partition was timed");
 }
 
+TEST_CASE("no whole split is timed once the budget is spent") {
+  const TestFolder folder;
+  TuneRequest request;
+  request.split.model.path = folder.with_file("m.onnx", onnx_bytes(kModel));
+  request.split.lists.paths = {folder.with_file("npu.txt", "Exp\nSin\n")};
+  for (const char* target :
+       {"cpu:flops=1MFLOP/s,bandwidth=1MB/s", "acc:flops=1TFLOP/s,bandwidth=1TB/s,launch=1us"}) {
+    request.split.targets.push_back(*parse_target(target));
+  }
+  request.command = "echo 0.25 ms";
+  request.journal = folder.path("times.journal");
+  REQUIRE(run_tuning(request));
+  // The journal has the times of all partitions, so only whole splits would be run.
+  request.whole_command = "touch " + folder.path("ran") + "; echo 1";
+  request.budget_seconds = 1e-9;
+  const auto job = run_tuning(request);
+  REQUIRE(job);
+  CHECK(job->end == TuneEnd::repeats);
+  CHECK(job->wholes.empty());
+  CHECK_FALSE(std::filesystem::exists(folder.path("ran")));
+  CHECK(tune_text(*job).ends_with(
+      "not measured as a whole: the budget ended before all whole splits were timed: --limit "
+      "time=TIME gives it more\n"));
+  CHECK_FALSE(job->plan.empty());
+  request.budget_seconds = 0;
+  CHECK(run_tuning(request)->wholes.size() == 3);
+}
+
 }  // namespace
 
 // ---- tune journal test ----
