@@ -157,10 +157,10 @@ SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& 
 // asked before the files are read.
 Status<> check_cost_targets(const SplitRequest& request);
 
-// The costs, matched with the shapes that follow; `inferred` has these, and
-// observed_shapes() has all. The model's graph keeps the declared shapes. The model's notes on shapes that stay unknown are
-// replaced by those that hold with the dims bound. Dims for which two files saw different sizes are
-// not bound, with a warning. If a profile saw a dim, the model is read again.
+// The costs, matched with the shapes that follow; `inferred` has these, and observed_shapes() has all. The model's graph
+// keeps the declared shapes. The model's notes on shapes that stay unknown are replaced by those that hold with the dims
+// bound. Dims for which two files saw different sizes are not bound, with a warning. If a profile saw a dim, the model
+// is read again.
 Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, LoadedModel& model);
 
 // ---- open sizes ----
@@ -176,8 +176,8 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
 // The shapes of the model at the first of these sizes. Reads the model again; empty where it does not take them.
 ShapeOverlay shapes_at_first(const LoadedModel& model, const OpenSizes& sizes);
 
-// The same as find_open_sizes() of the job's split; nullopt also where times, or shapes of profiles, are those of certain sizes: then
-// there are no products.
+// The same as find_open_sizes() of the job's split; nullopt also where files of --costs were read: their times and shapes
+// are those of certain sizes, so there are no products.
 std::optional<OpenSizes> open_sizes_of(const SplitJob& job);
 
 // A report and the open sizes that it has; refers to the job.
@@ -219,16 +219,16 @@ std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& gra
 std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs,
                                         std::span<const Graph> sized = {});
 
-// The note of a report that names the best option; "" when none gains, and for models of more than
-// 20,000 nodes, on which ten more splits take too long for a first look.
+// The note of a report that names the best option; "" when none gains, for several targets, and where ten more splits
+// take too long for a first look: for models of more than 5,000 nodes, or with very many rules.
 std::string option_note(const SplitJob& job);
 
 // What `cleave preview` prints: with this note.
 FullReport preview_report(const SplitJob& job);
 
-// For each of the nodes that a rule refuses: what makes a list accept it without a change of the list,
-// "--fold write", or "cleave convert --opset 13 converts the model"; "" where nothing is known. Reads an ONNX model again,
-// with known nodes folded.
+// For each of these nodes that a rule refuses: what makes a list accept it without a change of the list, "--fold write",
+// or "cleave convert --opset 13 converts the model"; of an If the inputs that decide it; "" where nothing is known. Reads
+// an ONNX model again, with known nodes folded.
 std::vector<std::string> ways_out(const SplitJob& job, std::span<const NodeId> nodes);
 
 // ---- write models ----

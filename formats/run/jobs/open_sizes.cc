@@ -144,12 +144,17 @@ std::vector<ObservedShape> new_shapes(const Graph& graph, const Graph& bound) {
 CostSet matched_again(CostSet first, std::span<const OpenCosts> files, const Graph& graph) {
   auto second = read_cost_set(files, graph.with_shapes(observed_shapes(first)));
   if (!second) return first;
-  for (const auto list : {&CostSet::cpu, &CostSet::acc}) {
-    for (std::size_t i = 0; i < (first.*list).size(); ++i) {
-      ModelCosts& file = ((*second).*list)[i];
-      file.shapes = std::move((first.*list)[i].shapes);
-      file.dims = std::move((first.*list)[i].dims);
+  // What is known is not observed again: the second reading has no shapes of its own.
+  const auto keep_observed = [](std::vector<ModelCosts>& from, std::vector<ModelCosts>& to) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      to[i].shapes = std::move(from[i].shapes);
+      to[i].dims = std::move(from[i].dims);
     }
+  };
+  keep_observed(first.cpu, second->cpu);
+  keep_observed(first.acc, second->acc);
+  for (std::size_t i = 0; i < first.later.size(); ++i) {
+    keep_observed(first.later[i].files, second->later[i].files);
   }
   second->inferred = std::move(first.inferred);
   second->warnings = std::move(first.warnings);
@@ -257,7 +262,8 @@ struct Number {
   bool is_partial = false;
 
   void add(const std::optional<double>& more) {
-    more ? static_cast<void>(value += *more) : static_cast<void>(is_partial = true);
+    value += more.value_or(0);
+    is_partial = is_partial || !more;
   }
 };
 
@@ -582,17 +588,17 @@ std::string asking_option(const SplitOptions& options) {
 }
 
 // A size as traced is counted with, so it is no reason for an unknown time.
-bool has_no_size(const Graph& graph, ValueId value) {
+bool lacks_size(const Graph& graph, ValueId value) {
   return graph.value(value).is_tensor() && is_open(graph, value) && !value_bytes(graph, value);
 }
 
-bool touches_no_size(const Graph& graph, NodeId node) {
+bool has_value_without_size(const Graph& graph, NodeId node) {
   const auto operands = graph.operands(node);
   const auto outputs = graph.outputs(node);
   return std::any_of(operands.begin(), operands.end(),
-                     [&](const Operand& one) { return has_no_size(graph, one.value); }) ||
+                     [&](const Operand& one) { return lacks_size(graph, one.value); }) ||
          std::any_of(outputs.begin(), outputs.end(),
-                     [&](ValueId output) { return has_no_size(graph, output); });
+                     [&](ValueId output) { return lacks_size(graph, output); });
 }
 
 // True when a device that may run the node has no time for it.
@@ -608,7 +614,7 @@ bool lacks_time(const Split* split, const TargetTimes& times, NodeId node) {
 
 std::vector<ValueId> inputs_without_size(const Graph& graph) {
   std::vector<ValueId> open = open_inputs(graph);
-  std::erase_if(open, [&](ValueId input) { return !has_no_size(graph, input); });
+  std::erase_if(open, [&](ValueId input) { return !lacks_size(graph, input); });
   return open;
 }
 
@@ -652,7 +658,7 @@ std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& gra
   if (open.empty()) return std::nullopt;
   const auto nodes = graph.nodes();
   const auto is_unknown = [&](NodeId node) {
-    return lacks_time(split, times, node) && touches_no_size(graph, node);
+    return lacks_time(split, times, node) && has_value_without_size(graph, node);
   };
   const auto unknown =
       static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
@@ -674,7 +680,7 @@ std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& gra
     const MeasuredCost* const measured = graph.measured_cost(node);
     const bool is_measured = is_by_time && measured != nullptr && measured->time_us >= 0;
     return !costs[node].flops && !is_measured && may_run_on_acc(split, node) &&
-           touches_no_size(graph, node);
+           has_value_without_size(graph, node);
   };
   const auto nodes = graph.nodes();
   const auto unknown =
@@ -773,7 +779,7 @@ FullReport preview_report(const SplitJob& job) {
 
 namespace {
 
-// The names of the nodes that a rule refuses, and that the lists accept once known nodes are folded.
+// The names of the nodes that the lists accept once known nodes are folded; empty where the model cannot be folded.
 std::unordered_set<std::string> accepted_folded(const SplitJob& job) {
   ShapeBindings bindings = job.model().bindings;
   const bool can_fold =

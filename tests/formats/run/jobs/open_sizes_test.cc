@@ -90,6 +90,18 @@ TEST_CASE("a kernel with a suffix binds the dims of the input that it read, and 
   CHECK_FALSE(node_cost(graph, conv).flops);
 }
 
+TEST_CASE("what the profile of a later target saw is kept when the files are matched again") {
+  const Folder folder;
+  auto model = read_model(folder.write("m.onnx", model_bytes()), {});
+  REQUIRE(model);
+  const std::vector<CostSource> sources = {
+      {CostTarget::acc, folder.write("p.json", profile("[2,3,32,16]")), 1}};
+  const auto costs = read_costs_and_shapes(sources, *model);
+  REQUIRE(costs);
+  REQUIRE(costs->later.size() == 1);
+  CHECK(costs->later[0].files.at(0).dims.size() == 3);
+}
+
 TEST_CASE("a dim without a name is bound by its axis") {
   const Folder folder;
   std::string bytes = onnx_bytes(kModel, [](onnx::ModelProto& model) {
