@@ -1010,24 +1010,24 @@ std::string baseline_bytes(const std::string& path, const std::vector<BaselineIt
 }
 
 std::string baseline_json(const std::vector<BaselineItem>& items) {
-  std::vector<std::string_view> models;
+  std::vector<std::pair<std::string_view, std::vector<const BaselineItem*>>> models;
+  std::map<std::string_view, std::size_t> places;
   for (const BaselineItem& item : items) {
-    if (std::find(models.begin(), models.end(), item.model) == models.end()) {
-      models.push_back(item.model);
-    }
+    const auto [place, is_new] = places.try_emplace(item.model, models.size());
+    if (is_new) models.push_back({item.model, {}});
+    models[place->second].second.push_back(&item);
   }
   JsonText json;
   json.begin_object();
   json.text("format", "cleave.baseline");
   json.number("version", 1);
   json.begin_object("reports");
-  for (const std::string_view model : models) {
+  for (const auto& [model, own] : models) {
     json.text_key(model);
     json.begin_object();
-    for (const BaselineItem& item : items) {
-      if (item.model != model) continue;
-      json.text_key(item.list);
-      json.document(item.report);
+    for (const BaselineItem* const item : own) {
+      json.text_key(item->list);
+      json.document(item->report);
     }
     json.end_object();
   }

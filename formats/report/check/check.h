@@ -100,7 +100,7 @@ struct EarlierResult {
   ShapeBindings bindings;
   std::vector<std::string> other_settings;   // names of settings that this version does not have
   std::optional<std::uint64_t> fingerprint;  // of the model; missing in reports of other programs
-  // texts of the support lists; may be missing as well
+  // Texts of the support lists; missing there, too.
   std::optional<std::vector<std::string>> lists;
   bool all_of = false;               // each of them had to accept a node
   std::optional<GraphView> as = {};  // the graph that they were about, where the user said so
@@ -121,8 +121,8 @@ struct Baseline {
   const EarlierResult* find(const std::string& model, const std::string& list) const;
 };
 
-// Also of a file that gzip compressed, within the same limit. Errors name the field at fault: `reports / "m.onnx" / "npu.json":
-// "node_map" is missing`.
+// Also of a file that gzip compressed, within the same limit. Errors name the field at fault:
+// `"reports" / "m.onnx" / "npu.json" has no "node_map"`.
 Loaded<Baseline> read_baseline_file(const std::string& path);
 Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes);
 
@@ -267,7 +267,7 @@ std::vector<MovesBetween> moves_between(const std::vector<CheckedMove>& moves,
 
 // ---- diff ----
 //
-// A diff: what moved between two splits, and which change moved it. Plain data, as in check.h.
+// A diff: what moved between two splits, and which change moved it. Plain data, as a check is.
 
 struct DiffSide {
   std::string model, list;  // as the command line named them

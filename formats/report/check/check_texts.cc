@@ -688,18 +688,18 @@ std::string failures_of(const CheckRun& run) {
   return text.empty() ? "" : escaped(run.list) + ": " + text;
 }
 
-// A row for each model: what each list takes of it. Those that fail come first.
+// A row for each model: what each list takes of it. Those that were not checked come first, then those that fail.
 PageTable models_of(const Check& check) {
   const std::vector<std::string> lists = lists_of(check);
   PageTable table{.title = "Models", .headings = {"model", "nodes"}, .aligns = {}};
   for (const std::string& list : lists) table.headings.push_back(escaped(list));
   table.aligns.assign(table.headings.size(), Align::right);
   table.aligns[0] = Align::left;
-  for (auto error = check.errors.rbegin(); error != check.errors.rend(); ++error) {
+  for (const CheckError& error : check.errors) {
     PageRow row{
-        .cells = {escaped(error->model), "-"}, .note = escaped(error->message), .fails = true};
+        .cells = {escaped(error.model), "-"}, .note = escaped(error.message), .fails = true};
     row.cells.resize(table.headings.size(), "-");
-    table.rows.push_back(std::move(row));
+    add_row(table, std::move(row));
   }
   std::map<std::string_view, std::map<std::string_view, const CheckRun*>> models;
   for (const CheckRun& run : check.runs) models[run.model].emplace(run.list, &run);
@@ -817,10 +817,6 @@ std::vector<PageShare> shares_of(const Check& check) {
   }
   return shares;
 }
-
-}  // namespace
-
-namespace {
 
 // What one side of a comparison has of each setting that differs: "start cpu" of "start: cpu, was acc".
 std::string settings_of(const Diff& diff, bool is_before) {
@@ -1026,10 +1022,6 @@ std::string overview_text(const Check& check) {
   }
   return indented(table.text(), 2);
 }
-
-}  // namespace
-
-namespace {
 
 // What the stars of a table stand for.
 std::string open_text(const std::map<std::string, std::string>& open) {
