@@ -107,7 +107,7 @@ struct ListCoverage {
   std::size_t nodes = 0;
   std::size_t open_nodes = 0;   // the same where open dims are left open
   std::size_t other_opset = 0;  // nodes that it refuses for their opset alone
-  std::size_t unchecked = 0;    // of these, by rules that leave a vendor's condition unchecked
+  std::size_t unchecked = 0;    // of `nodes`, by rules that leave a vendor's condition unchecked
   std::optional<double> flops_share = {};  // nullopt: FLOPs of a node are unknown, or all are 0
 };
 

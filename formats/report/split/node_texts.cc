@@ -58,7 +58,7 @@ std::string accepting_rule(const Report& report, NodeId node) {
          escaped(op_text(rule.domain, rule.op)) + ")" + unchecked_of(rule);
 }
 
-// `pattern "gelu" of npu.json:12, with 4 other nodes: a, b, c, d`
+// `pattern "gelu" of npu.json:12, which matches 3 nodes: a, b, c`
 std::string accepting_pattern(const Report& report, std::uint32_t match) {
   const PatternMatches& matches = report.split.support.patterns;
   const auto nodes = matches.nodes_of(match);
@@ -226,9 +226,7 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes,
       for (const TargetSaid& said : targets_of(report, node)) {
         page.fact(std::exchange(label, ""), std::string(said.name) + ": " + said.detail, kColumn);
       }
-      if (report.time != nullptr && has_times(*report.time)) {
-        page.fact("  time:", times_of_node(report, node), kColumn);
-      }
+      if (has_time) page.fact("  time:", times_of_node(report, node), kColumn);
       continue;
     }
     page.fact("  why:", detail_of(report, node), kColumn);

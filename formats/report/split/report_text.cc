@@ -140,7 +140,6 @@ class TextReport {
   // Nothing where nobody chose a link.
   void write_bottleneck() {
     if (acc_count() == 0 || preview_.link.is_assumed) return;
-
     if (has_unknown_bytes(preview_)) {
       page_.line("the rate that the link allows is unknown, because the bytes that cross it are");
       return;

@@ -92,8 +92,8 @@ Result<GenaiConfig, Error> genai_config(const PhasesReport& report,
 // A node's name follows # when its output has another name; _ is a literal, or an input left out;
 // parameters that a module owns follow a semicolon.
 
-// What the graph's outputs are besides results: "next value of buffer state" where a program writes its own state, else "". In
-// the order of the outputs.
+// What the graph's outputs are besides results: "next value of buffer state" where a program writes its own state, else
+// "". In the order of the outputs.
 std::vector<std::string> output_notes(const LoadedModel& model);
 
 // Inputs, parameters, constants, nodes with their bodies, outputs with output_notes(). Linear.

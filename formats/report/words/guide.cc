@@ -2,7 +2,10 @@
 #include "formats/report/words/guide.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "formats/lists/options.h"
 
 namespace cleave {
 
@@ -10,20 +13,12 @@ namespace cleave {
 
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
+bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 std::string topic_of(std::string_view title) {
   std::string topic;
-  for (const char c : lower(title)) {
-    if (is_letter(c)) topic += c;
+  for (const char c : lower_case(title)) {
+    if (is_letter_or_digit(c)) topic += c;
     if (c == ' ' || c == '-') topic += '-';
   }
   return topic;
@@ -39,8 +34,10 @@ std::uint8_t level_of(std::string_view line) {
 // The first sentence of the plain text below a title and its rule.
 std::string first_sentence(std::string_view section) {
   std::string text = plain_text(section);
-  for (int line = 0; line < 3; ++line)
-    text.erase(0, std::min(text.find('\n'), text.size() - 1) + 1);
+  for (int line = 0; line < 3; ++line) {
+    const std::size_t end = text.find('\n');
+    text.erase(0, end == text.npos ? text.npos : end + 1);
+  }
   text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
   text.erase(std::min(text.find("\n\n"), text.size()));
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -54,7 +51,7 @@ std::string first_sentence(std::string_view section) {
 // Whether a word of the text begins with `start`, both in lower case.
 bool has_word(std::string_view text, std::string_view start) {
   for (std::size_t at = text.find(start); at != text.npos; at = text.find(start, at + 1)) {
-    if (at == 0 || !is_letter(text[at - 1])) return true;
+    if (at == 0 || !is_letter_or_digit(text[at - 1])) return true;
   }
   return false;
 }
@@ -92,7 +89,7 @@ std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections
   std::vector<std::string> wanted;
   for (const std::string& word : words) {
     topic += (topic.empty() ? "" : "-") + topic_of(word);
-    std::string text = lower(word);
+    std::string text = lower_case(word);
     std::replace(text.begin(), text.end(), '-', ' ');
     for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
       end = std::min(text.find(' ', at), text.size());
@@ -102,7 +99,7 @@ std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections
   const auto matches = [&](const auto& text_of) {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < sections.size(); ++i) {
-      std::string text = lower(text_of(sections[i]));
+      std::string text = lower_case(text_of(sections[i]));
       std::replace(text.begin(), text.end(), '-', ' ');
       const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
         return has_word(text, word);

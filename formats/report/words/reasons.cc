@@ -73,6 +73,11 @@ std::string op_of(const Graph& graph, NodeId node) {
   return escaped_in_quotes(op_text(plain_domain(graph.domain(node)), graph.op(node)));
 }
 
+// The file of the list, or its name when it has no path.
+std::string list_place(const SupportList& list) {
+  return escaped(list.path.empty() ? list.name : list.path);
+}
+
 std::string why_text(const Rule& rule) {
   return rule.why.empty() ? "" : " (" + escaped(rule.why) + ")";
 }
@@ -179,7 +184,7 @@ std::string limit_text(const ReasonContext& context, const Reason& reason) {
   const std::uint64_t most = list.limits[limit].value_or(0);
   return std::string(part_limit_name(limit)) + " " +
          (is_of_bytes(limit) ? "of " + bytes_text(most) : std::to_string(most)) + " of " +
-         (list.path.empty() ? list.name : escaped(list.path)) + ", for a whole partition";
+         list_place(list) + ", for a whole partition";
 }
 
 // `it has 12 inputs`
@@ -224,8 +229,7 @@ std::string runtime_graph_text(const ReasonContext& context, NodeId node, const 
 // `its partition has too few nodes of "Conv", and npu.json asks for 2`
 std::string part_condition_text(const ReasonContext& context, const Reason& reason) {
   const SupportList& list = context.lists[reason.list];
-  const std::string file = escaped(list.path.empty() ? list.name : list.path);
-  const std::string asks = ", and " + file + " asks for ";
+  const std::string asks = ", and " + list_place(list) + " asks for ";
   if (reason.rule == kNotOnly) {
     std::string ops;
     for (const std::string& op : list.part.not_only) {
@@ -298,12 +302,13 @@ std::string small_text(const ReasonContext& context, const Reason& reason) {
          std::to_string(context.min_acc_size);
 }
 
-// `costs more on the accelerator: +0.21 ms link, -0.02 ms compute`; leaves out terms of 0.
+// `memory of 12 MiB does not hold it with what is there`
 std::string memory_text(const Reason& reason) {
   return "memory of " + bytes_text(std::uint64_t{reason.size} * 1024) +
          " does not hold it with what is there";
 }
 
+// `costs more on the accelerator: +0.21 ms link, -0.02 ms compute`; leaves out terms of 0.
 std::string costs_more_text(const Reason& reason) {
   if (reason.elsewhere == Elsewhere::memory) return "the accelerator's " + memory_text(reason);
   std::string sum;
@@ -421,8 +426,7 @@ std::string_view reason_code_words(ReasonCode code) {
 }
 
 std::string rule_place(const SupportList& list, const Rule& rule) {
-  const std::string file = escaped(list.path.empty() ? list.name : list.path);
-  return rule.line == 0 ? file : file + ":" + std::to_string(rule.line);
+  return list_place(list) + (rule.line == 0 ? "" : ":" + std::to_string(rule.line));
 }
 
 std::string deny_rule_text(const SupportList& list, const Rule& rule) {
@@ -706,8 +710,7 @@ std::string pattern_place(const ReasonContext& context, const PatternMatch& matc
 }
 
 std::string pattern_place(const SupportList& list, const Pattern& pattern) {
-  const std::string file = escaped(list.path.empty() ? list.name : list.path);
-  return "pattern " + escaped_in_quotes(pattern.name) + " of " + file +
+  return "pattern " + escaped_in_quotes(pattern.name) + " of " + list_place(list) +
          (pattern.line == 0 ? "" : ":" + std::to_string(pattern.line));
 }
 

@@ -42,10 +42,10 @@ struct Report {
   const SplitOptions& options;
   const Split& split;
   const Preview& preview;
-  std::vector<std::string>
-      notes;  // from the model's reader, the writer and the command; set by the caller
-  std::vector<std::string> part_files =
-      {};                                 // by part, "" for one that was not written; empty: none
+  // From the model's reader, the writer and the command; set by the caller.
+  std::vector<std::string> notes;
+  // By part, "" for one that was not written; empty: none.
+  std::vector<std::string> part_files = {};
   const CostSet* costs = nullptr;         // of --costs; null: none
   const InferenceTime* time = nullptr;    // null: it was not asked for
   std::span<const Target> targets = {};   // of several; empty: there is one accelerator
@@ -76,8 +76,8 @@ void report_json(const Report& report, const TakeText& take);
 struct DeviceMemory {
   std::string device;
   std::uint64_t weights = 0;  // that any phase reads there, each once
-  std::optional<std::uint64_t> values =
-      {};  // the most that a phase holds besides; nullopt: not known
+  // The most that a phase holds besides weights; nullopt: not known.
+  std::optional<std::uint64_t> values = {};
 };
 
 struct PhasesReport {
@@ -168,7 +168,7 @@ std::optional<RuntimeGroups> runtime_groups_of(const Report& report, std::size_t
 // The names of the lists, joined by " + ".
 std::string support_name(const std::vector<SupportList>& lists);
 
-// The name of the model's file without .json or .onnx; from standard input, the model's own name.
+// The name of the model's file without .json, .onnx or .pt2; from standard input, the model's own name.
 // Escaped.
 std::string model_name(const LoadedModel& model);
 
@@ -314,8 +314,8 @@ std::string gain_note(const Split& split);
 // "host shapes: 31 nodes, 12 fewer subgraphs"; "" when the option is off.
 std::string host_shapes_note(const Split& split, const SplitOptions& options);
 
-// A note on parameters that exceed the accelerator's memory; "" if there are none. Placement does
-// not look at memory.
+// A note on parameters that exceed the accelerator's memory; "" if they do not. It names the way out: only placement
+// by cost looks at memory.
 std::string memory_note(const Preview& preview, const Machine& machine);
 
 // A note on more accelerator partitions than the accelerator holds; "" if there are not. It names no way out

@@ -183,10 +183,6 @@ std::string cell(const OpenNumber& number, const OpenSizes& sizes, UnitText unit
   return unit(number.at_first) + " @" + more;
 }
 
-}  // namespace
-
-namespace {
-
 // "N=1": dims for which only this size fits.
 std::string pinned_text(const OpenSizes& sizes) {
   std::string text;
