@@ -1132,7 +1132,7 @@ constexpr Option kOptions[] = {
         {.rank = 13}),
     row(G::output, "--tolerance", "KEY=NUMBER,...", kRuns,
         "how far numbers may be apart: rtol=R,atol=A allows atol + rtol x |the model's|; without "
-        "it every bit counts",
+        "it every bit counts, and with --ep 0.01 each",
         {.repeat = Repeat::often, .rank = 4}),
     row(G::output, "--ep", "NAME", kRuns,
         "an execution provider of ONNX Runtime for accelerator partitions; such as openvino (ONNX)",

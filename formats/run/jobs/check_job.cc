@@ -38,8 +38,9 @@ Loaded<std::vector<std::string>> models_of(const std::vector<std::string>& paths
     }
     const auto below = paths_below(path);
     if (!below) return below.error();
-    std::vector<std::string> inside,
-        parts;  // folders that cleave wrote: what they hold are parts of models
+    std::vector<std::string> inside;
+    // Folders that cleave wrote: what they hold are parts of models.
+    std::vector<std::string> parts;
     const fs::path root = (fs::path(path) / "x").lexically_normal().parent_path();
     for (const fs::path one : *below) {
       if (one.filename() != kManifestName) continue;

@@ -1,7 +1,7 @@
 // A split from files to numbers.
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
@@ -137,11 +137,8 @@ class ListsReader {
 
   // "npu" of "NPU=npu.json", as OpenVINO spells it; "" for any other text.
   static std::string upper_case_target(const std::string& text) {
-    std::string name = text.substr(0, text.find('='));
-    if (name.size() == text.size()) return {};
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return list_source_of(name + "=").target;
+    const std::string name = text.substr(0, text.find('='));
+    return name.size() == text.size() ? "" : list_source_of(lower_case(name) + "=").target;
   }
 
   void deny(const std::string& target) {
@@ -489,7 +486,7 @@ class SplitJobMaker {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
     job_.required_ = required_set();
-    // Where lists are at hand, an earlier run has told, or a gate does.
+    // A caller that brings its lists has told of these itself, or holds them against gates.
     if (read_.lists == nullptr) append(job_.warnings_, idle_request_warnings(request_));
     if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {

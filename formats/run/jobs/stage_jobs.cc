@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -550,10 +551,10 @@ void leave_out_markers(const Graph& graph, StagePlan& plan) {
 // Names devices that have no stage; empty where each has one.
 std::string order_note(const BalanceProblem& problem, const std::vector<std::string>& used) {
   if (used.empty()) return {};
+  const std::unordered_set<std::string_view> with_stage(used.begin(), used.end());
   std::string left;
   for (const BalanceDevice& device : problem.devices) {
-    const bool has_stage = std::find(used.begin(), used.end(), device.name) != used.end();
-    if (!has_stage && !device.name.empty()) {
+    if (!with_stage.contains(device.name) && !device.name.empty()) {
       left += (left.empty() ? "" : ", ") + escaped(device.name);
     }
   }
@@ -660,6 +661,8 @@ Result<StagePlan, Fault> plan_stages(const Graph& graph, const StagePlanRequest&
   return plan;
 }
 
+// ---- schedules ----
+//
 // Steps:
 // 1. find the times of the nodes, measured or estimated, as for a balance;
 // 2. sum the cost of each stage; a sum with an unknown addend is unknown;
@@ -935,7 +938,7 @@ class StageTargetsMaker {
     }
     for (const TargetSpec& spec : request_.targets) {
       const bool is_known =
-          spec.target == TargetName::cpu || spec.name == "acc" ||
+          spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
           std::any_of(lists_.targets.begin(), lists_.targets.end(),
                       [&](const Target& target) { return target.name == spec.name; });
       if (!is_known) return Error{"--target " + spec.name + ": no list is of this target"};
@@ -958,7 +961,7 @@ class StageTargetsMaker {
     }
     for (const TargetSpec& spec : request_.targets) {
       const bool is_of_it =
-          spec.target == TargetName::acc && (spec.name == of.name || spec.name == "acc");
+          spec.target == TargetName::acc && (spec.name == of.name || spec.name == kOnlyTarget);
       if (is_of_it) take(spec);
     }
   }
