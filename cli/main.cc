@@ -18,6 +18,7 @@ namespace {
 
 std::string help_of(Commands command, Commands built, bool is_brief) {
   const std::vector<CommandTable> tables = option_tables(built);
+  // What follows `to` is the second side of diff, which has no help of its own.
   const Commands wanted = command == of::to ? of::diff : command;
   const auto table = std::ranges::find(tables, wanted, &CommandTable::command);
   std::string text = wanted == of::program ? program_help(tables)
@@ -47,8 +48,7 @@ TerminalOptions terminal_of(const Given& given) {
 
 ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   set_up_terminal({});
-  Commands built = 0;
-  for (const CommandEntry& entry : commands()) built |= entry.command;
+  const Commands built = built_commands();
   CommandLine line(arguments, built, [built](Commands command, const Option& option) {
     return answer_of(command, option, built);
   });
@@ -69,8 +69,7 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   if (given.text("--place") == "order" && lists.paths.size() > 1 && lists.targets().size() == 1) {
     print_warning("--place order: the " + std::to_string(lists.paths.size()) +
                   " lists are of one accelerator, on which any of them may accept a node; name "
-                  "them where they are "
-                  "of several: -s npu=LIST -s gpu=LIST");
+                  "them where they are of several: -s npu=LIST -s gpu=LIST");
   }
   for (const CommandEntry& entry : commands()) {
     if (entry.command != given.command()) continue;

@@ -56,7 +56,7 @@ class CheckCommand : public Command {
       }
     }
     if (const ExitCode code = check(); code != ExitCode::done) return code;
-    if (!is_whole_) return ExitCode::bad_input;
+    if (!has_all_results_) return ExitCode::bad_input;
     fail_vain_requirements(check_);
     const ExitCode written = write_outputs();
     if (written != ExitCode::done) return written;
@@ -139,7 +139,7 @@ class CheckCommand : public Command {
 
   void refuse_new(const std::string& model, const std::string& list) {
     std::vector<std::string> notes;
-    if (is_whole_) {
+    if (has_all_results_) {
       for (const auto& [key, result] : baseline_->results) {
         if (notes.size() == 10) break;
         notes.push_back("it has " + escaped_in_quotes(key.first) + " with " +
@@ -149,7 +149,7 @@ class CheckCommand : public Command {
           "a result is found by its paths as they are typed: those of another folder are others");
       notes.emplace_back("cleave check -o FILE writes one for the models and lists given");
     }
-    is_whole_ = false;
+    has_all_results_ = false;
     print_error("the baseline " + escaped_in_quotes(baseline_path_) + " has no result for " +
                     escaped_in_quotes(model) + " with " + escaped_in_quotes(list),
                 notes);
@@ -188,7 +188,7 @@ class CheckCommand : public Command {
   std::string baseline_path_, output_;  // empty: none
   bool json_, table_;
   std::optional<Baseline> baseline_;
-  bool is_whole_ = true;  // every model could be read and compared
+  bool has_all_results_ = true;  // the baseline has one for each model and list
   std::vector<BaselineItem> items_;
   Check check_;
 };

@@ -22,8 +22,9 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)(const Given& given);
 };
 
-// The commands that this program is built with.
+// The commands that this program is built with: a row for each, and all as one set.
 std::span<const CommandEntry> commands();
+Commands built_commands();
 
 std::unique_ptr<Command> make_split_command(const Given& given);
 std::unique_ptr<Command> make_preview_command(const Given& given);

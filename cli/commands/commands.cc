@@ -33,4 +33,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
 
 std::span<const CommandEntry> commands() { return kCommands; }
 
+Commands built_commands() {
+  Commands built = 0;
+  for (const CommandEntry& entry : kCommands) built |= entry.command;
+  return built;
+}
+
 }  // namespace cleave

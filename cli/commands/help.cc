@@ -1,4 +1,4 @@
-// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: cli/main.cc makes it
+// cleave help: chapters of the guide. `cleave help COMMAND` never comes here: cli/options/command_line.cc makes it
 // `cleave COMMAND --help`.
 
 #include <algorithm>
@@ -46,11 +46,10 @@ class HelpCommand : public Command {
   // What a shell or `man` reads; "": the words name none.
   std::string shell_file() const {
     if (words_.size() != 1) return {};
-    Commands built = 0;
-    for (const CommandEntry& entry : commands()) built |= entry.command;
-    if (words_[0] == "man") return man_page(option_tables(built), CLEAVE_VERSION);
+    const std::vector<CommandTable> tables = option_tables(built_commands());
+    if (words_[0] == "man") return man_page(tables, CLEAVE_VERSION);
     const auto shell = shell_named(words_[0]);
-    return shell ? completion_script(*shell, option_tables(built)) : std::string();
+    return shell ? completion_script(*shell, tables) : std::string();
   }
 
   static ExitCode print_chapters(const std::vector<GuideSection>& sections) {

@@ -31,6 +31,7 @@ class PreviewCommand : public Command {
     if (given_.split.range) return print_growth();
 #if CLEAVE_WITH_STAGES
     if (given_.has("--map")) {
+      // --show nodes prints any split; --show ops is about lists, which a map has none of.
       constexpr std::string_view kIdle[] = {"--viewer", "--show"};
       return split_by_map(given_, std::span(kIdle).first(ops_ ? 2 : 1), nodes_);
     }

@@ -45,8 +45,8 @@ struct GivenOption {
 
 // The value of an option is refused: the program prints a usage error and exits with 2.
 struct OptionRefused {
-  std::string option,
-      why;  // what is wrong and what to write instead: `"x" is not a size: write 64MiB`
+  std::string option;
+  std::string why;  // what is wrong and what to write instead: `"x" is not a size: write 64MiB`
 };
 [[noreturn]] void refuse_option(const std::string& option, const std::string& why);
 

@@ -87,7 +87,7 @@ void tell_fault(int signal, siginfo_t* info, void* /*context*/) {
   leave(ExitCode::out_of_memory);
 }
 
-// The calls that led here, for who reports the bug: `addr2line -Cfe cleave +0x1234` names the lines.
+// The calls that led here, for whoever reports the bug: `addr2line -Cfe cleave +0x1234` names the lines.
 void say_calls() {
 #if __has_include(<execinfo.h>)
   std::array<void*, 64> calls;

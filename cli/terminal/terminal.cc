@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -233,8 +234,8 @@ void ProgressBar::show(const WorkDone& work) {
   if (seconds_between(shown_at_, now) < kSecondsBetween) return;
   shown_at_ = now;
   is_shown_ = true;
-  // The last column stays free: some terminals wrap when it is written.
-  const std::size_t columns = screen_of(STDERR_FILENO).columns - 1;
+  // The last column stays free: some terminals wrap when it is written. A terminal that has gone has none.
+  const std::size_t columns = std::max<std::size_t>(screen_of(STDERR_FILENO).columns, 1) - 1;
   write_stderr("\r" + progress_line(work, subject_, seconds, columns) + "\x1b[K");
 }
 

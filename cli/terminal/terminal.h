@@ -46,15 +46,15 @@ struct InputChanged {
   std::string path;
 };
 
-// Writes all of a report to standard output; on a terminal it is shown as shown_on() says. If the reader has gone (`cleave draw ... | head`), the
-// rest is dropped, and the exit code is that of the work. `written` lists what the command has
-// written before and is complete. With GITHUB_ACTIONS set, names cannot act as commands to the
-// runner: formats/base/text.h says how.
-void write_stdout(std::string_view text, const std::vector<std::string>& written = {});
+// Writes all of a report to standard output; on a terminal it is shown as shown_on() says. If the reader has gone
+// (`cleave draw ... | head`), the rest is dropped, and the exit code is that of the work. `written_before`: the files
+// and folders that the command has written, which are complete even where this fails. With GITHUB_ACTIONS set, names
+// cannot act as commands to the runner: formats/base/text.h says how.
+void write_stdout(std::string_view text, const std::vector<std::string>& written_before = {});
 // The same for a text that a program reads: --json, a drawing, a list. It is never shown in another way.
-void write_document(std::string_view text, const std::vector<std::string>& written = {});
+void write_document(std::string_view text, const std::vector<std::string>& written_before = {});
 // The same for a text that is meant as commands to the runner.
-void write_commands(std::string_view text, const std::vector<std::string>& written = {});
+void write_commands(std::string_view text, const std::vector<std::string>& written_before = {});
 
 // How wide the terminal is that standard output is; where it is none, that of a text that is easily read.
 std::size_t stdout_columns();
@@ -141,14 +141,14 @@ class ProgressBar {
 //   SIGINT, SIGTERM, SIGHUP   and all others that end a process by default: temporaries are
 //                             removed, then the signal has its usual effect; an ignored one stays
 //                             ignored (nohup)
-//   SIGBUS, SIGSEGV, SIGABRT  if an input changed while it was mapped, prints that and exits with
-//                             3; else removes temporaries and ends as without a handler
+//   SIGBUS, SIGSEGV, SIGABRT  and other faults: if an input changed while it was mapped, prints that
+//                             and exits with 3; else removes temporaries and ends as without a handler
 //   SIGPIPE, SIGXFSZ          become errors of write()
 //   no memory                 removes temporaries, prints an error and exits with 71: unwinding the
 //                             stack would itself need memory
-//   an exception that nothing   removes temporaries, says that this is a bug and prints the calls
-//   catches                     that led to it, where the C library can, and exits with 70; if an
-//                               input changed, prints that and exits with 3
+//   an exception that         removes temporaries, says that this is a bug and prints the calls that
+//   nothing catches           led to it, where the C library can, and exits with 70; if an input
+//                             changed, prints that and exits with 3
 // Also opens those of the descriptors 0 to 2 that are closed, in a way that using them remains an
 // error: a file opened later must not get the number of standard output.
 void set_up_signals();
