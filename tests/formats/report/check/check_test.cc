@@ -343,6 +343,13 @@ TEST_CASE("the verdict of a check counts gates that fail and models that were no
   CHECK(verdict({good}, 2) == "2 models not checked; the gate holds");
 }
 
+TEST_CASE("a page names models that were not checked in the order given") {
+  const Check check{.runs = {}, .errors = {{"a.onnx", "is empty"}, {"b.onnx", "is empty"}}};
+  const std::string page = check_page(check);
+  REQUIRE(page.rfind("b.onnx") != page.npos);
+  CHECK(page.rfind("a.onnx") < page.rfind("b.onnx"));
+}
+
 TEST_CASE("what changed is named, with the settings one after the other") {
   CHECK(change_text(Change::model, {}) == "the model changed");
   CHECK(change_text(Change::list, {}) == "the support list changed");
