@@ -25,8 +25,12 @@ namespace cleave {
 // Each item once, in order.
 template <class T>
 void sort_unique(std::vector<T>& items) {
-  std::ranges::sort(items);
-  items.erase(std::unique(items.begin(), items.end()), items.end());
+  sort_unique(items);
+}
+
+template <class Items, class Item>
+bool contains(const Items& items, const Item& item) {
+  return std::ranges::find(items, item) != std::ranges::end(items);
 }
 
 // ---- ids ----

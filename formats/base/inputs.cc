@@ -669,7 +669,7 @@ Loaded<std::vector<std::string>> names_in(const std::string& folder) {
     names.push_back(entry->path().filename().string());
   }
   if (error) return unknown(folder, error);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -717,7 +717,7 @@ std::vector<std::string> json_files_in(const std::vector<std::string>& folders) 
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".json") here.push_back(entry.path().string());
     }
-    std::sort(here.begin(), here.end());
+    std::ranges::sort(here);
     files.insert(files.end(), here.begin(), here.end());
   }
   return files;

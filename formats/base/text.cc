@@ -150,9 +150,8 @@ std::size_t length_of_blanks(std::string_view line) {
   std::size_t at = 0;
   while (at < line.size()) {
     const std::string_view rest = line.substr(at);
-    const auto blank = std::find_if(kBlanks.begin(), kBlanks.end(), [&](std::string_view known) {
-      return rest.starts_with(known);
-    });
+    const auto blank = std::ranges::find_if(
+        kBlanks, [&](std::string_view known) { return rest.starts_with(known); });
     if (blank == kBlanks.end()) break;
     at += blank->size();
   }
@@ -378,11 +377,7 @@ std::string xml_text(std::string_view text) {
 
 std::string xml_lines(std::string_view text) {
   std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    result += xml_text(text.substr(0, end)) + '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split_at(text, '\n')) result += xml_text(line) + '\n';
   return result;
 }
 
@@ -413,9 +408,8 @@ std::string markdown_code(std::string_view name) {
 std::string uri_text(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') ||
-                          std::string_view("-._~/").find(c) != std::string_view::npos;
+    const bool is_plain =
+        is_word_char(c) || std::string_view("-.~/").find(c) != std::string_view::npos;
     if (is_plain) {
       uri += c;
     } else {
@@ -442,8 +436,7 @@ std::string github_text(std::string_view text, std::string_view special) {
 namespace {
 
 bool is_plain(char c) {
-  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return is_letter || std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
+  return is_word_char(c) || std::string_view("-./:=,+@%").find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -577,10 +570,8 @@ void wrap_line(std::string_view line, std::size_t columns, std::string& out) {
 
 std::string wrapped(std::string_view text, std::size_t columns) {
   std::string out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    wrap_line(text.substr(0, end), std::max<std::size_t>(columns, 4), out);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : split_at(text, '\n')) {
+    wrap_line(line, std::max<std::size_t>(columns, 4), out);
   }
   return out;
 }
@@ -602,6 +593,11 @@ std::string some_of(const std::vector<std::string>& items, std::size_t columns) 
     used += width;
   }
   return text;
+}
+
+TextTable::TextTable(std::vector<std::string> headings)
+    : aligns_(headings.size(), Align::right), rows_{std::move(headings)} {
+  aligns_[0] = Align::left;
 }
 
 TextTable::TextTable(std::vector<std::string> headings, std::vector<Align> aligns)

@@ -193,6 +193,8 @@ enum class Align { left, right };
 // Rows of cells under a heading, two spaces between columns, no spaces at the ends of lines.
 class TextTable {
  public:
+  // The first column is to the left, the others to the right, as names and numbers are.
+  explicit TextTable(std::vector<std::string> headings);
   TextTable(std::vector<std::string> headings, std::vector<Align> aligns);
   void add_row(std::vector<std::string> cells);
   // A first cell that is wider than this does not make the others wider.

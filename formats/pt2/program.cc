@@ -507,7 +507,7 @@ void read_output_spec(const Pt2Reading& in) {
   Pt2Output output;
   const std::uint64_t begin = in.cursor.offset();
   in.arguments.each_field([&](std::string_view kind) {
-    const auto known = std::find(kOutputKinds.begin(), kOutputKinds.end(), kind);
+    const auto known = std::ranges::find(kOutputKinds, kind);
     if (known == kOutputKinds.end()) {
       return in.arguments.fail(in.cursor.offset(),
                                "has an output of a kind that cleave does not know, " +
@@ -516,8 +516,7 @@ void read_output_spec(const Pt2Reading& in) {
     output.kind = static_cast<Pt2OutputKind>(known - kOutputKinds.begin());
     in.arguments.each_field([&](std::string_view key) {
       const bool is_text = in.cursor.type() == JsonType::string;
-      const bool is_target =
-          std::find(kTargetFields.begin(), kTargetFields.end(), key) != kTargetFields.end();
+      const bool is_target = contains(kTargetFields, key);
       if (is_text && is_target) {
         output.target = in.arguments.take_name();
       } else {
@@ -533,7 +532,7 @@ void read_input_spec(const Pt2Reading& in) {
   Pt2Input input;
   const std::uint64_t begin = in.cursor.offset();
   in.arguments.each_field([&](std::string_view kind) {
-    const auto known = std::find(kInputKinds.begin(), kInputKinds.end(), kind);
+    const auto known = std::ranges::find(kInputKinds, kind);
     if (known == kInputKinds.end()) {
       return in.arguments.fail(in.cursor.offset(),
                                "has an input of a kind that cleave does not know, " +
@@ -681,11 +680,8 @@ class ExpressionReader {
   std::string_view take_word() {
     pass_blanks();
     const std::size_t begin = at_;
-    const auto is_word = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '-' || c == '.';
-    };
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    const auto is_of_word = [](char c) { return is_word_char(c) || c == '-' || c == '.'; };
+    while (at_ < text_.size() && is_of_word(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -717,10 +713,9 @@ class ExpressionReader {
 
   Term read_integer() {
     const std::string_view digits = take_word();
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || end != digits.data() + digits.size() || !pass(')')) return bad();
-    return {std::string(digits), number};
+    const auto number = parse_number<std::int64_t>(digits);
+    if (!number || !pass(')')) return bad();
+    return {std::string(digits), *number};
   }
 
   static std::string in_product(const Term& term) {
@@ -907,8 +902,8 @@ void report_sizes_out_of_range(const Pt2Program& program, const ShapeBindings& b
                                JsonFaults& faults) {
   for (const auto& range_of_symbol : program.ranges) {
     const std::string_view symbol = range_of_symbol.first;
-    const auto given = std::find_if(bound.dims.begin(), bound.dims.end(),
-                                    [&](const auto& dim) { return dim.first == symbol; });
+    const auto given =
+        std::ranges::find_if(bound.dims, [&](const auto& dim) { return dim.first == symbol; });
     if (given == bound.dims.end() || given->second < 0) continue;
     const SymbolRange range = range_in(program.text_of(range_of_symbol.second));
     const std::int64_t size = given->second;
@@ -1126,7 +1121,7 @@ void ProgramReader::name_node(Pt2Node& node) {
   if (!node.name.empty() && !is_taken(node.name)) return;
   const std::string_view path =
       node.target;  // torch.ops.aten.add.Tensor, torch.ops.higher_order.cond
-  const bool has_overload = std::count(path.begin(), path.end(), '.') > 3;
+  const bool has_overload = std::ranges::count(path, '.') > 3;
   const std::string_view whole = has_overload ? path.substr(0, path.rfind('.')) : path;
   const std::string name = std::string(whole.substr(whole.rfind('.') + 1)) + "__" + number;
   node.name = program_.arena.keep(name);
@@ -1312,8 +1307,7 @@ bool is_region(std::string_view target) {
       "wrap_with_set_grad_enabled", "wrap_with_autocast", "wrap", "wrap_activation_checkpoint",
       "tag_activation_checkpoint"};
   if (!target.starts_with(kBodyCalls)) return false;
-  return std::find(kRegions.begin(), kRegions.end(), target.substr(kBodyCalls.size())) !=
-         kRegions.end();
+  return std::ranges::find(kRegions, target.substr(kBodyCalls.size())) != kRegions.end();
 }
 
 std::uint32_t Pt2Program::find_value(std::string_view name) const {

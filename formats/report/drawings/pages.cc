@@ -480,7 +480,7 @@ class DataWriter {
         }
       }
     }
-    std::sort(listed_.begin(), listed_.end());
+    std::ranges::sort(listed_);
     is_in_groups_ = views.views.size() > 1;
     if (is_in_groups_) list_neighbours();
   }
@@ -522,7 +522,7 @@ class DataWriter {
         for (const NodeId user : graph_.users(value)) add(user);
       }
     }
-    std::sort(listed_.begin(), listed_.end());
+    std::ranges::sort(listed_);
   }
 
   // The nodes that make what the node reads, each once; constants are no nodes of a split.
@@ -532,8 +532,7 @@ class DataWriter {
       const NodeId maker = graph_.value(operand.value).producer;
       if (maker != kNone<NodeId> && graph_.nodes().contains(maker)) makers.push_back(maker);
     }
-    std::sort(makers.begin(), makers.end());
-    makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
+    sort_unique(makers);
     return makers;
   }
 
@@ -685,8 +684,8 @@ class DataWriter {
       if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)].count;
     }
     std::erase_if(counts, [](const ReasonCount& one) { return one.count == 0; });
-    std::stable_sort(counts.begin(), counts.end(),
-                     [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
+    std::ranges::stable_sort(
+        counts, [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
     write_list(json_, "reasons", kReasonFields, counts);
   }
 
