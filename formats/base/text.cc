@@ -282,6 +282,19 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
+using ZlibRoom = std::array<unsigned char, 1U << 16U>;
+
+// Hands zlib the room for what it makes, and the begin of the text: as much as its counter can hold. Returns how much.
+std::size_t give(z_stream& stream, std::string_view text, ZlibRoom& room) {
+  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  // zlib only reads what it is given.
+  stream.next_in = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(std::min(text.size(), kMost));
+  stream.next_out = room.data();
+  stream.avail_out = static_cast<uInt>(room.size());
+  return stream.avail_in;
+}
+
 }  // namespace
 
 std::string gzipped(std::string_view text) {
@@ -291,19 +304,12 @@ std::string gzipped(std::string_view text) {
     throw std::bad_alloc();
   }
   std::string packed;
-  std::array<unsigned char, 1U << 16U> room;
+  ZlibRoom room;
   int done = Z_OK;
   while (done != Z_STREAM_END) {
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const std::string_view next = text.substr(0, std::min(text.size(), kMost));
-    // zlib only reads what it is given.
-    stream.next_in =
-        const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(next.data()));
-    stream.avail_in = static_cast<uInt>(next.size());
-    stream.next_out = room.data();
-    stream.avail_out = static_cast<uInt>(room.size());
-    done = ::deflate(&stream, next.size() == text.size() ? Z_FINISH : Z_NO_FLUSH);
-    text.remove_prefix(next.size() - stream.avail_in);
+    const std::size_t given = give(stream, text, room);
+    done = ::deflate(&stream, given == text.size() ? Z_FINISH : Z_NO_FLUSH);
+    text.remove_prefix(given - stream.avail_in);
     packed.append(reinterpret_cast<const char*>(room.data()), room.size() - stream.avail_out);
   }
   ::deflateEnd(&stream);
@@ -316,18 +322,12 @@ std::optional<std::string> ungzipped(std::string_view bytes, std::size_t most) {
   z_stream stream = {};
   if (::inflateInit2(&stream, kGzip) != Z_OK) throw std::bad_alloc();
   std::string text;
-  std::array<unsigned char, 1U << 16U> room;
+  ZlibRoom room;
   int done = Z_OK;
   while (done == Z_OK && text.size() <= most) {
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const std::string_view next = bytes.substr(0, std::min(bytes.size(), kMost));
-    stream.next_in =
-        const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(next.data()));
-    stream.avail_in = static_cast<uInt>(next.size());
-    stream.next_out = room.data();
-    stream.avail_out = static_cast<uInt>(room.size());
+    const std::size_t given = give(stream, bytes, room);
     done = ::inflate(&stream, Z_NO_FLUSH);
-    bytes.remove_prefix(next.size() - stream.avail_in);
+    bytes.remove_prefix(given - stream.avail_in);
     text.append(reinterpret_cast<const char*>(room.data()), room.size() - stream.avail_out);
   }
   ::inflateEnd(&stream);
@@ -352,28 +352,30 @@ void add_percent(std::string& text, char c) {
 
 }  // namespace
 
-std::string xml_text(std::string_view text) {
-  std::string result;
-  for (const char c : escaped(text)) {
+std::string html_text(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
     switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
       case '<':
-        result += "&lt;";
+        safe += "&lt;";
         break;
       case '>':
-        result += "&gt;";
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
         break;
       case '"':
-        result += "&quot;";
+        safe += "&quot;";
         break;
       default:
-        result += c;
+        safe += c;
     }
   }
-  return result;
+  return safe;
 }
+
+std::string xml_text(std::string_view text) { return html_text(escaped(text)); }
 
 std::string xml_lines(std::string_view text) {
   std::string result;

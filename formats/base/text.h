@@ -111,6 +111,8 @@ std::string gzip_base64(std::string_view text);
 // Escapes text for XML, Markdown, URIs and commands of GitHub's runners. Names come from models and
 // compilers, and must not act as markup or commands.
 
+// The text with what HTML gives a meaning escaped.
+std::string html_text(std::string_view text);
 // Text for an XML attribute or element. A character that XML does not allow becomes \xNN: see
 // escaped().
 std::string xml_text(std::string_view text);

@@ -124,7 +124,6 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
   DeclaredValue& value = read.value;
   switch (field) {
     case kName:
-      value.name_offset = cursor_.offset();
       value.decl.name = read_name(fields);
       read.subject.name = value.decl.name;
       return builder_.expect_value(value.decl.name);

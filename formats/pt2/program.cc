@@ -137,26 +137,12 @@ void Pt2Arguments::add_ref() {
 
 // {"name": "x", ...}
 void Pt2Arguments::read_ref() {
-  enter(JsonType::object);
-  while (const auto key = next_key()) {
-    if (*key == "name") {
-      add_ref();
-    } else {
-      cursor_.skip();
-    }
-  }
+  each_field([&](std::string_view key) { key == "name" ? add_ref() : cursor_.skip(); });
 }
 
 // {"as_tensor": {"name": "x"}} or {"as_none": true}
 void Pt2Arguments::read_optional_ref() {
-  enter(JsonType::object);
-  while (const auto key = next_key()) {
-    if (*key == "as_tensor") {
-      read_ref();
-    } else {
-      cursor_.skip();
-    }
-  }
+  each_field([&](std::string_view key) { key == "as_tensor" ? read_ref() : cursor_.skip(); });
 }
 
 // {"as_name": "sym_size"}, or the number itself: {"as_int": 4}
@@ -503,17 +489,23 @@ constexpr std::array<std::string_view, 7> kTargetFields = {"parameter_name",
                                                            "user_input_name",
                                                            ""};
 
+// The number of the kind in `kinds`; nullopt, and a fault, where it is none.
+std::optional<std::size_t> kind_in(const Pt2Reading& in, std::span<const std::string_view> kinds,
+                                   std::string_view kind, const std::string& what) {
+  const auto known = std::ranges::find(kinds, kind);
+  if (known != kinds.end()) return static_cast<std::size_t>(known - kinds.begin());
+  in.arguments.fail(in.cursor.offset(), "has " + what + " of a kind that cleave does not know, " +
+                                            escaped_in_quotes(kind) + ": a newer torch wrote it");
+  return std::nullopt;
+}
+
 void read_output_spec(const Pt2Reading& in) {
   Pt2Output output;
   const std::uint64_t begin = in.cursor.offset();
   in.arguments.each_field([&](std::string_view kind) {
-    const auto known = std::ranges::find(kOutputKinds, kind);
-    if (known == kOutputKinds.end()) {
-      return in.arguments.fail(in.cursor.offset(),
-                               "has an output of a kind that cleave does not know, " +
-                                   escaped_in_quotes(kind) + ": a newer torch wrote it");
-    }
-    output.kind = static_cast<Pt2OutputKind>(known - kOutputKinds.begin());
+    const auto number = kind_in(in, kOutputKinds, kind, "an output");
+    if (!number) return;
+    output.kind = static_cast<Pt2OutputKind>(*number);
     in.arguments.each_field([&](std::string_view key) {
       const bool is_text = in.cursor.type() == JsonType::string;
       const bool is_target = contains(kTargetFields, key);
@@ -532,17 +524,12 @@ void read_input_spec(const Pt2Reading& in) {
   Pt2Input input;
   const std::uint64_t begin = in.cursor.offset();
   in.arguments.each_field([&](std::string_view kind) {
-    const auto known = std::ranges::find(kInputKinds, kind);
-    if (known == kInputKinds.end()) {
-      return in.arguments.fail(in.cursor.offset(),
-                               "has an input of a kind that cleave does not know, " +
-                                   escaped_in_quotes(kind) + ": a newer torch wrote it");
-    }
-    const auto number = static_cast<std::size_t>(known - kInputKinds.begin());
-    input.kind = static_cast<Pt2InputKind>(number);
+    const auto number = kind_in(in, kInputKinds, kind, "an input");
+    if (!number) return;
+    input.kind = static_cast<Pt2InputKind>(*number);
     in.arguments.each_field([&](std::string_view key) {
       const bool is_text = in.cursor.type() == JsonType::string;
-      if (is_text && number < 4 && key == kTargetFields[number]) {
+      if (is_text && *number < 4 && key == kTargetFields[*number]) {
         input.target = in.arguments.take_name();
       } else if (key == "persistent" && in.cursor.type() == JsonType::boolean) {
         input.is_persistent = in.cursor.take_boolean();

@@ -64,19 +64,10 @@ std::optional<LowerVerdict> verdict_named(std::string_view name) {
 }
 
 bool is_refusal(LowerVerdict verdict) {
-  switch (verdict) {
-    case LowerVerdict::partly:
-    case LowerVerdict::refused:
-    case LowerVerdict::no_output:
-    case LowerVerdict::crashed:
-    case LowerVerdict::timed_out:
-    case LowerVerdict::out_of_memory:
-    case LowerVerdict::too_large:
-    case LowerVerdict::wrong_values:
-      return true;
-    default:
-      return false;
-  }
+  using enum LowerVerdict;
+  constexpr auto kRefusals = std::to_array(
+      {partly, refused, no_output, crashed, timed_out, out_of_memory, too_large, wrong_values});
+  return contains(kRefusals, verdict);
 }
 
 bool is_success(LowerVerdict verdict) {

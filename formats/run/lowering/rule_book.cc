@@ -32,20 +32,10 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 bool says_something(LowerVerdict verdict) {
-  switch (verdict) {
-    case LowerVerdict::lowered:
-    case LowerVerdict::nothing:
-    case LowerVerdict::partly:
-    case LowerVerdict::refused:
-    case LowerVerdict::no_output:
-    case LowerVerdict::wrong_values:
-    case LowerVerdict::lower_precision:
-    case LowerVerdict::tie_order:
-    case LowerVerdict::one_step:
-      return true;
-    default:
-      return false;
-  }
+  using enum LowerVerdict;
+  constexpr auto kSaying = std::to_array({lowered, nothing, partly, refused, no_output,
+                                          wrong_values, lower_precision, tie_order, one_step});
+  return contains(kSaying, verdict);
 }
 
 // False for what is no answer of the compiler: a run that continues asks again.
