@@ -25,7 +25,8 @@ namespace cleave {
 // Each item once, in order.
 template <class T>
 void sort_unique(std::vector<T>& items) {
-  sort_unique(items);
+  std::ranges::sort(items);
+  items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
 template <class Items, class Item>

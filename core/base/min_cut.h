@@ -29,8 +29,8 @@ struct Adjacency {
   bool operator==(const Adjacency&) const = default;
 };
 
-// The lists of 0..count-1, from edges in any order: a list keeps the order of its own. `each_edge` is called twice, with a
-// function (from, to) that it calls for each edge. Linear.
+// The lists of 0..count-1, from edges in any order: a list keeps the order of its own. `each_edge` is called twice,
+// with a function (from, to) that it calls for each edge. Linear.
 template <class EachEdge>
 Adjacency adjacency_of(std::size_t count, const EachEdge& each_edge) {
   Adjacency result;

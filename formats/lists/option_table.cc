@@ -673,14 +673,12 @@ constexpr auto kLimitHelp = [] {
   HelpText text;
   for (const Option& limit : kWorkLimits) {
     if ((limit.in & command) == 0) continue;
-    for (const std::string_view part : {limit.names, std::string_view("="), limit.value})
-      text.add(part);
-    if (limit.help.empty()) {
-      text.add(" and ");
-      continue;
-    }
-    for (const std::string_view part : {std::string_view(": "), limit.help, std::string_view("; ")})
-      text.add(part);
+    text.add(limit.names);
+    text.add("=");
+    text.add(limit.value);
+    text.add(limit.help.empty() ? "" : ": ");
+    text.add(limit.help);
+    text.add(limit.help.empty() ? " and " : "; ");
   }
   text.add("of the model's size nodes=5000 (cleave help limits); repeatable");
   return text;

@@ -64,8 +64,8 @@ class Registry {
     for (const NewerOperator& newer : newer_operators()) add(newer);
     for (auto& [domain, ops] : domains_) {
       for (auto& [op, names] : ops) {
-        sort(names.attributes);
-        sort(names.lists);
+        sort_unique(names.attributes);
+        sort_unique(names.lists);
       }
     }
   }
@@ -106,14 +106,8 @@ class Registry {
     names.required_inputs =
         is_new ? newer.least_inputs : std::min(names.required_inputs, newer.least_inputs);
     names.inputs = std::max(names.inputs, newer.most_inputs);
-    for (std::string_view rest = newer.attributes; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      names.attributes.push_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    append(names.attributes, split_at(newer.attributes, ' '));
   }
-
-  static void sort(std::vector<std::string_view>& names) { sort_unique(names); }
 
   std::vector<onnx::OpSchema> schemas_;  // the map refers to their names
   std::map<std::string_view, Ops> domains_;
