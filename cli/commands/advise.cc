@@ -5,6 +5,7 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/words.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"

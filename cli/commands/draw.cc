@@ -8,6 +8,7 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/text.h"
 #include "formats/report/drawings/drawings.h"

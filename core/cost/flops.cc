@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
 
@@ -498,12 +499,7 @@ std::optional<double> flops_by(const Formula* formula, const Graph& graph, NodeI
 std::unordered_map<std::string_view, Formula> formulas_by_op(std::span<const FlopsRow> table) {
   std::unordered_map<std::string_view, Formula> index;
   for (const FlopsRow& row : table) {
-    std::string_view rest = row.ops;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      index.emplace(rest.substr(0, end), row.formula);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (const std::string_view op : split_at(row.ops, ' ')) index.emplace(op, row.formula);
   }
   return index;
 }

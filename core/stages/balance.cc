@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/min_cut.h"
+#include "core/base/words.h"
 #include "core/stages/solvers.h"
 
 namespace cleave {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/stages/solvers.h"
 
 namespace cleave::balance {

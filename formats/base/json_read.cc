@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
 #include "formats/lists/costs.h"

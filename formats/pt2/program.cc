@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/pt2/internal.h"

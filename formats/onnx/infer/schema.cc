@@ -19,6 +19,7 @@
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "formats/onnx/infer/infer.h"
 #include "formats/onnx/infer/rules.h"
@@ -789,10 +790,7 @@ const NewerOperator* find_newer(std::string_view domain, std::string_view op, st
 
 std::optional<AttributeValue> newer_default(const NewerOperator& newer,
                                             std::string_view attribute) {
-  for (std::string_view rest = newer.defaults; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view word : split_at(newer.defaults, ' ')) {
     const std::size_t equals = word.find('=');
     if (word.substr(0, equals) != attribute) continue;
     const std::string text(word.substr(equals + 2));

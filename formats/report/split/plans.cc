@@ -1,3 +1,4 @@
+#include "core/base/words.h"
 #include "formats/report/split/split_texts.h"
 
 #include <set>

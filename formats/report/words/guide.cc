@@ -1,6 +1,8 @@
 // The guide as plain text, chapter by chapter.
 #include "formats/report/words/guide.h"
 
+#include "core/base/words.h"
+
 #include <algorithm>
 #include <utility>
 
