@@ -149,8 +149,8 @@ constexpr auto kWordsOf = words_of(table);
 
 template <const auto& table, class Value>
 std::string_view word_of(Value value) {
-  const auto* const found = std::find_if(table.begin(), table.end(),
-                                         [&](const auto& word) { return word.second == value; });
+  const auto* const found =
+      std::ranges::find_if(table, [&](const auto& word) { return word.second == value; });
   return found == table.end() ? std::string_view() : found->first;
 }
 
@@ -180,21 +180,12 @@ constexpr OptionMore word(std::string_view by_default, std::string_view needs = 
                           [](SplitOptions& options, const SettingValue& value) {
                             const std::string* const word = std::get_if<std::string>(&value);
                             if (word == nullptr) return false;
-                            const auto* const found = std::find_if(
-                                table.begin(), table.end(),
-                                [&](const auto& known) { return known.first == *word; });
+                            const auto* const found = std::ranges::find_if(
+                                table, [&](const auto& known) { return known.first == *word; });
                             if (found == table.end()) return false;
                             options.*member = found->second;
                             return true;
                           }}};
-}
-
-std::optional<std::size_t> whole_number(std::string_view text) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
-  return number;
 }
 
 bool is_word(const SettingValue& value, std::string_view word) {
@@ -208,7 +199,7 @@ std::optional<std::size_t> count_of(const SettingValue& value) {
     return *number < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(*number));
   }
   const std::string* const text = std::get_if<std::string>(&value);
-  return text == nullptr ? std::nullopt : whole_number(*text);
+  return text == nullptr ? std::nullopt : parse_number<std::size_t>(*text);
 }
 
 SettingValue value_of_count(std::size_t count) { return static_cast<std::int64_t>(count); }
@@ -296,7 +287,7 @@ bool set_extended(SplitOptions& options, const SettingValue& value) {
     options.extend = {.which = which};
     return true;
   }
-  const auto number = whole_number(*text);
+  const auto number = parse_number<std::size_t>(*text);
   if (number) options.extend = {.which = Which::one, .subgraph = *number};
   return number.has_value();
 }
@@ -321,7 +312,7 @@ Result<std::pair<std::string, std::string>> binding_of(const std::string& text,
 }
 
 std::optional<std::int64_t> size_of(std::string_view text) {
-  const auto size = whole_number(text);
+  const auto size = parse_number<std::size_t>(text);
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   if (!size || *size > static_cast<std::size_t>(kMost)) return std::nullopt;
   return static_cast<std::int64_t>(*size);
@@ -356,7 +347,8 @@ Status<> add_dim(SplitRequest& request, const std::string& text) {
   const std::size_t comma = text.find(',');
   const std::size_t size_at = text.substr(0, comma).rfind('=') + 1;
   const std::string until_comma = text.substr(size_at, comma - size_at);
-  if (comma != text.npos && size_at > 0 && (whole_number(until_comma) || range_of(until_comma))) {
+  if (comma != text.npos && size_at > 0 &&
+      (parse_number<std::size_t>(until_comma) || range_of(until_comma))) {
     const auto first = add_dim(request, text.substr(0, comma));
     return first ? add_dim(request, text.substr(comma + 1)) : first;
   }
@@ -542,10 +534,7 @@ Status<> add_link(SplitRequest& request, const std::string& text) {
 Status<> add_phase(SplitRequest& request, const std::string& text) {
   const std::size_t colon = text.find(':');
   PhaseSpec phase{.name = text.substr(0, colon)};
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  };
+  const auto is_plain = [](char c) { return is_word_char(c) || c == '-'; };
   if (colon == text.npos || phase.name.empty() || !std::ranges::all_of(phase.name, is_plain)) {
     return Error{in_quotes(text) +
                  " is no phase: write prompt:T=64,P=0, or prompt:T=64,P=0,on=npu; its name, of "
@@ -570,8 +559,9 @@ Status<> add_phase(SplitRequest& request, const std::string& text) {
 
 Status<> set_tokens(SplitRequest& request, const std::string& text) {
   const std::size_t plus = text.find('+');
-  const auto prompt = whole_number(std::string_view(text).substr(0, plus));
-  const auto more = plus == text.npos ? std::nullopt : whole_number(text.substr(plus + 1));
+  const auto prompt = parse_number<std::size_t>(std::string_view(text).substr(0, plus));
+  const auto more =
+      plus == text.npos ? std::nullopt : parse_number<std::size_t>(text.substr(plus + 1));
   if (!prompt || !more || *prompt == 0) {
     return Error{in_quotes(text) + " is not a prompt and new tokens: write 1024+128"};
   }
@@ -642,7 +632,7 @@ constexpr auto kGateHelp = [] {
   return text;
 }();
 
-// ---- the table ----
+// ---- limits of work ----
 
 using G = OptionGroup;
 
@@ -650,6 +640,51 @@ constexpr Option row(OptionGroup group, std::string_view names, std::string_view
                      std::string_view help, const OptionMore& more = {}) {
   return {group, names, value, in, help, more};
 }
+
+// What --limit limits besides a model's size: work, in the commands that do it. A row is as an option's, but for the
+// group, which says nothing here. A row without help shares that of the next one. That 1000 rounds are the most is
+// chosen, not measured.
+constexpr Option kWorkLimits[] = {
+    row(G::model, "time", "5min", of::stage,
+        "of the search, whose result may then differ from run to run", {.form = ValueForm::time}),
+    row(G::model, "time", "5min", of::tune, "no command starts later", {.form = ValueForm::time}),
+    row(G::model, "command-time", "600s", of::tune, "of one command", {.form = ValueForm::time}),
+    row(G::model, "rounds", "20", of::lower, "splits of --until-clean",
+        {.form = ValueForm::count, .least = 1, .most = 1000}),
+    row(G::model, "search-runs", "N", of::probe, "compiler runs of one search",
+        {.form = ValueForm::count}),
+    row(G::model, "search-runs", "N", kSearches, "", {.form = ValueForm::count}),
+    row(G::model, "time", "5min", kSearches, "of the search for the cause",
+        {.form = ValueForm::time}),
+    row(G::model, "steps", "5", of::advise, "that are shown in the best order",
+        {.form = ValueForm::count}),
+    row(G::model, "layout-time", "20s", of::preview | of::split | of::diff,
+        "processor time for laying out drawings, which are made coarser or left out then",
+        {.form = ValueForm::time}),
+    row(G::model, "layout-time", "20s", of::draw, "processor time for laying out",
+        {.form = ValueForm::time}),
+    row(G::model, "layout-time", "20s", of::stage, "of drawings", {.form = ValueForm::time}),
+    row(G::model, "drawn-nodes", "2000", of::draw, "above, partitions are drawn",
+        {.form = ValueForm::count}),
+};
+
+template <Commands command>
+constexpr auto kLimitHelp = [] {
+  HelpText text;
+  for (const Option& limit : kWorkLimits) {
+    if ((limit.in & command) == 0) continue;
+    text.add(limit.names);
+    text.add("=");
+    text.add(limit.value);
+    text.add(limit.help.empty() ? "" : ": ");
+    text.add(limit.help);
+    text.add(limit.help.empty() ? " and " : "; ");
+  }
+  text.add("of the model's size nodes=5000 (cleave help limits); repeatable");
+  return text;
+}();
+
+// ---- the table ----
 
 constexpr Option kOptions[] = {
 
@@ -729,36 +764,19 @@ constexpr Option kOptions[] = {
         "model with names that are not UTF-8; repeatable",
         adds(add_limit)),
     row(G::model, "--limit", "WHAT=N", of::preview | of::split | of::diff,
-        "layout-time=20s: processor time for laying out drawings, which are made coarser or left "
-        "out then; of the model's size nodes=5000 (cleave help limits); repeatable",
-        adds(add_limit)),
-    row(G::model, "--limit", "WHAT=N", of::draw,
-        "layout-time=20s: processor time for laying out; drawn-nodes=2000: above, partitions are "
-        "drawn; of the model's size nodes=5000 (cleave help limits); repeatable",
+        kLimitHelp<of::preview>.view(), adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::draw, kLimitHelp<of::draw>.view(),
         ranked(7, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::stage,
-        "time=5min: of the search, whose result may then differ from run to run; layout-time=20s: "
-        "of drawings; of the model's size nodes=5000 (cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::stage, kLimitHelp<of::stage>.view(),
         ranked(13, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::advise,
-        "steps=5: that are shown in the best order; of the model's size nodes=5000 (cleave help "
-        "limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::advise, kLimitHelp<of::advise>.view(),
         ranked(4, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::tune,
-        "time=5min: no command starts later; command-time=600s: of one command; of the model's "
-        "size nodes=5000 (cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::tune, kLimitHelp<of::tune>.view(),
         ranked(13, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::probe,
-        "search-runs=N: compiler runs of one search; of the model's size nodes=5000 (cleave help "
-        "limits); repeatable",
-        adds(add_limit)),
-    row(G::model, "--limit", "WHAT=N", of::lower,
-        "rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for one "
-        "cause; of the model's size nodes=5000 (cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::probe, kLimitHelp<of::probe>.view(), adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::lower, kLimitHelp<of::lower>.view(),
         ranked(13, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::reduce,
-        "search-runs=N and time=5min: of the search for the cause; of the model's size nodes=5000 "
-        "(cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::reduce, kLimitHelp<of::reduce>.view(),
         ranked(13, adds(add_limit))),
     row(G::model, "--nodes", "FILE", of::cut | of::reduce,
         "which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes "
@@ -1210,6 +1228,8 @@ constexpr Option kOptions[] = {
 }  // namespace
 
 std::span<const CommandRow> command_rows() { return kCommands; }
+std::span<const Option> work_limits() { return kWorkLimits; }
+
 std::span<const Option> option_table() { return kOptions; }
 
 std::string_view start_side_name(StartSide side) { return word_of<kStartSides>(side); }

@@ -247,13 +247,12 @@ struct Option {
 
 // All options, in the order of help.
 std::span<const Option> option_table();
+// What --limit limits besides a model's size: its rows have a name, a form and the commands that do such work.
+std::span<const Option> work_limits();
 // The option that the command has by this name ("--output", "MODEL"); null: none.
 const Option* find_option(std::string_view name, Commands in);
 // The option of that key that sets something of a SplitRequest; null: none.
 const Option* find_request_option(std::string_view key);
-
-// With the letters of ASCII in lower case: words of options are taken in any.
-std::string lower_case(std::string_view text);
 
 // "a", "b" of "a,b"
 std::vector<std::string_view> split_names(std::string_view list);

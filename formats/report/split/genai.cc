@@ -287,7 +287,7 @@ class GenaiWriter {
   std::string note() const {
     std::string assumed;
     for (const Default& known : kDefaults) {
-      if (std::ranges::find(given_keys_, known.key) != given_keys_.end()) continue;
+      if (contains(given_keys_, known.key)) continue;
       assumed +=
           (assumed.empty() ? "" : ", ") + std::string(known.key) + "=" + values_.at(known.key);
     }
