@@ -1,12 +1,11 @@
 // The guide as plain text, chapter by chapter.
 #include "formats/report/words/guide.h"
 
-#include "core/base/words.h"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/lists/options.h"
 
 namespace cleave {
@@ -51,7 +50,7 @@ std::string first_sentence(std::string_view section) {
 // Whether a word of the text begins with `start`, both in lower case.
 bool has_word(std::string_view text, std::string_view start) {
   for (std::size_t at = text.find(start); at != text.npos; at = text.find(start, at + 1)) {
-    if (at == 0 || !is_letter_or_digit(text[at - 1])) return true;
+    if (at == 0 || !(is_letter(text[at - 1]) || is_digit(text[at - 1]))) return true;
   }
   return false;
 }

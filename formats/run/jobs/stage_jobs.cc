@@ -938,10 +938,10 @@ class StageTargetsMaker {
       has_device[target] = 1;
     }
     for (const TargetSpec& spec : request_.targets) {
-      const bool is_known =
-          spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
-          std::ranges::any_of(lists_.targets,
-                              [&](const Target& target) { return target.name == spec.name; });
+      const bool is_known = spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
+                            std::ranges::any_of(lists_.targets, [&](const Target& target) {
+                              return target.name == spec.name;
+                            });
       if (!is_known) return Error{"--target " + spec.name + ": no list is of this target"};
     }
     for (std::size_t target = 0; target < target_count(); ++target) {
