@@ -103,7 +103,9 @@ double number_of(const Wanted& wanted) {
 void add_limit(GateLimits& limits, const Wanted& wanted) {
   const GateRow& row = *wanted.row;
   const auto twice = [&] {
-    refuse_option(std::string(option_of(row.side)), in_quotes(row.word) + " is given twice");
+    const std::string target = wanted.target.empty() ? "" : wanted.target + ":";
+    refuse_option(std::string(option_of(row.side)),
+                  in_quotes(target + std::string(row.word)) + " is given twice");
   };
   if (row.unit == GateUnit::time && lower_case(wanted.value) == "cpu") {
     if (std::exchange(limits.faster_than_cpu, true)) twice();
@@ -112,7 +114,10 @@ void add_limit(GateLimits& limits, const Wanted& wanted) {
   const double number = number_of(wanted);
   if (!wanted.target.empty()) {
     const auto kind = static_cast<GateKind>(&row - kGates.data());
-    // Each is a gate by itself, so the same target twice is two gates and not refused.
+    const bool is_known = std::ranges::any_of(limits.target_coverage, [&](const auto& other) {
+      return other.target == wanted.target && other.kind == kind;
+    });
+    if (is_known) twice();
     limits.target_coverage.push_back({wanted.target, kind, number});
   } else if (row.number != nullptr) {
     if (std::exchange(limits.*row.number, number)) twice();

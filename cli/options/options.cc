@@ -113,48 +113,12 @@ void override_with(Bindings& bindings, const Bindings& own) {
 
 // ---- given ----
 
-namespace {
-
-// What --limit limits besides a model's size: work, in the commands that do it. A row is as an option's.
-// The group says nothing here. That 1000 rounds are the most is chosen, not measured.
-constexpr Option kWorkLimits[] = {
-    {OptionGroup::model,
-     "time",
-     "",
-     of::stage | of::lower | of::reduce | of::tune,
-     "",
-     {.form = ValueForm::time}},
-    {OptionGroup::model, "command-time", "", of::tune, "", {.form = ValueForm::time}},
-    {OptionGroup::model,
-     "search-runs",
-     "",
-     of::probe | of::lower | of::reduce,
-     "",
-     {.form = ValueForm::count}},
-    {OptionGroup::model,
-     "rounds",
-     "",
-     of::lower,
-     "",
-     {.form = ValueForm::count, .least = 1, .most = 1000}},
-    {OptionGroup::model, "steps", "", of::advise, "", {.form = ValueForm::count}},
-    {OptionGroup::model,
-     "layout-time",
-     "",
-     of::preview | of::split | of::stage | of::diff | of::draw,
-     "",
-     {.form = ValueForm::time}},
-    {OptionGroup::model, "drawn-nodes", "", of::draw, "", {.form = ValueForm::count}},
-};
-
-}  // namespace
-
 bool Given::take_limit(const std::string& text) {
   const std::string what = text.substr(0, text.find('='));
   // All names that are limits here, also those of models: a refusal proposes the nearest of all.
   std::vector<std::string_view> known;
   for (const LimitRow& row : limit_rows()) known.push_back(row.name);
-  for (const Option& row : kWorkLimits) {
+  for (const Option& row : work_limits()) {
     if ((row.in & command_) == 0) continue;
     known.push_back(row.name());
     if (row.name() != what) continue;
@@ -177,8 +141,7 @@ bool Given::take_limit(const std::string& text) {
 std::optional<double> Given::limit(std::string_view work) const {
   const auto given = limits_.find(work);
   if (given == limits_.end()) return std::nullopt;
-  const auto* const row = std::find_if(std::begin(kWorkLimits), std::end(kWorkLimits),
-                                       [&](const Option& each) { return each.name() == work; });
+  const auto row = std::ranges::find(work_limits(), work, &Option::name);
   // Always found: take_limit() keeps only names of rows, with values that were checked.
   return row->more.form == ValueForm::time ? parse_duration(given->second)
                                            : number_of(given->second);

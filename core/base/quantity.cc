@@ -361,8 +361,8 @@ std::optional<std::int64_t> applied(char op, std::int64_t a, std::int64_t b) {
   // No size is divided by less than 1, and this leaves out the one quotient that overflows. Quotients and rests are
   // rounded down, also below 0, as in Python, whose exporters write such texts.
   if (b <= 0 || (op == ':' && a % b != 0)) return std::nullopt;
-  const std::int64_t rest = ((a % b) + b) % b;
-  return op == '%' ? rest : (a - rest) / b;
+  const bool is_rounded_up = a % b < 0;  // C++ rounds towards 0
+  return op == '%' ? a % b + (is_rounded_up ? b : 0) : a / b - (is_rounded_up ? 1 : 0);
 }
 
 }  // namespace

@@ -819,6 +819,28 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
 // 3. judge the share of the work, the number of partitions, and the work for each byte;
 // 4. find the op that alone makes most CPU partitions.
 
+UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
+                                 std::span<const SupportList> lists, const OpFacts& facts) {
+  const auto is_open = [&](ValueId value) {
+    return std::ranges::any_of(graph.shape(value), [](Dim dim) { return !dim.is_fixed(); });
+  };
+  UnmeasuredNodes found;
+  for (const NodeId node : graph.nodes()) {
+    if (split.partition.is_acc(split.partition.part_of[node])) continue;
+    ++found.on_cpu;
+    const Reason& reason = split.reasons[node];
+    if (reason.list >= lists.size()) continue;
+    if (fails_on_opset_alone(graph, node, lists, reason, facts)) {
+      ++found.other_opset;
+    } else if (reason.code == ReasonCode::rule_failed && reason.because == kNone<NodeId> &&
+               (std::ranges::any_of(graph.outputs(node), is_open) ||
+                std::ranges::any_of(graph.operands(node), is_open, &Operand::value))) {
+      ++found.open_sizes;
+    }
+  }
+  return found;
+}
+
 namespace {
 
 // Below this, what the estimate leaves out may turn the answer.
@@ -992,34 +1014,12 @@ class WorthJudge {
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
 
-  // A list without rules for the opset says nothing of its nodes, and a rule that asks for a size says nothing of an
-  // open one. That is the reason where it has half of the CPU's.
+  // What the lists say nothing of is the reason where it is half of the CPU's nodes.
   void count_unmeasured() {
-    std::size_t on_cpu = 0, refused = 0, open = 0;
-    for (const NodeId node : graph_.nodes()) {
-      if (split_.partition.is_acc(split_.partition.part_of[node])) continue;
-      ++on_cpu;
-      const Reason& reason = split_.reasons[node];
-      if (reason.list >= of_.lists.size()) continue;
-      if (fails_on_opset_alone(graph_, node, of_.lists, reason, of_.facts)) {
-        ++refused;
-      } else if (reason.code == ReasonCode::rule_failed && reason.because == kNone<NodeId>) {
-        if (has_open_size(node)) ++open;
-      }
-    }
-    if (refused > 0 && 2 * refused >= on_cpu) verdict_.other_opset = refused;
-    if (open > 0 && 2 * open >= on_cpu) verdict_.open_sizes = open;
+    const UnmeasuredNodes found = unmeasured_nodes(graph_, split_, of_.lists, of_.facts);
+    if (2 * found.other_opset >= found.on_cpu) verdict_.other_opset = found.other_opset;
+    if (2 * found.open_sizes >= found.on_cpu) verdict_.open_sizes = found.open_sizes;
     if (verdict_.other_opset + verdict_.open_sizes > 0) verdict_.answer = Worth::maybe;
-  }
-
-  bool has_open_size(NodeId node) const {
-    const auto is_open = [&](ValueId value) {
-      const Shape shape = graph_.shape(value);
-      return std::ranges::any_of(shape, [](Dim dim) { return !dim.is_fixed(); });
-    };
-    return std::ranges::any_of(graph_.outputs(node), is_open) ||
-           std::ranges::any_of(graph_.operands(node),
-                               [&](const Operand& operand) { return is_open(operand.value); });
   }
 
   // The one op that keeps a CPU partition off the accelerator, and the first node that lacks it: every node that the

@@ -535,6 +535,17 @@ struct WorthVerdict {
   std::size_t blamed_partitions = 0;
 };
 
+// The nodes on the CPU, and those of them that the lists refuse without a measurement. A list without rules for the
+// model's opset says nothing of its nodes, and a rule that asks for a size says nothing of an open one.
+struct UnmeasuredNodes {
+  std::size_t on_cpu = 0;
+  std::size_t other_opset = 0;  // refused for the opset alone
+  std::size_t open_sizes =
+      0;  // of the others, whose rule fails while sizes of their tensors are open
+};
+UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
+                                 std::span<const SupportList> lists, const OpFacts& facts);
+
 // What there is to judge.
 struct WorthCase {
   const Graph& graph;

@@ -642,7 +642,7 @@ constexpr auto kGateHelp = [] {
   return text;
 }();
 
-// ---- the table ----
+// ---- limits of work ----
 
 using G = OptionGroup;
 
@@ -650,6 +650,53 @@ constexpr Option row(OptionGroup group, std::string_view names, std::string_view
                      std::string_view help, const OptionMore& more = {}) {
   return {group, names, value, in, help, more};
 }
+
+// What --limit limits besides a model's size: work, in the commands that do it. A row is as an option's, but for the
+// group, which says nothing here. A row without help shares that of the next one. That 1000 rounds are the most is
+// chosen, not measured.
+constexpr Option kWorkLimits[] = {
+    row(G::model, "time", "5min", of::stage,
+        "of the search, whose result may then differ from run to run", {.form = ValueForm::time}),
+    row(G::model, "time", "5min", of::tune, "no command starts later", {.form = ValueForm::time}),
+    row(G::model, "command-time", "600s", of::tune, "of one command", {.form = ValueForm::time}),
+    row(G::model, "rounds", "20", of::lower, "splits of --until-clean",
+        {.form = ValueForm::count, .least = 1, .most = 1000}),
+    row(G::model, "search-runs", "N", of::probe, "compiler runs of one search",
+        {.form = ValueForm::count}),
+    row(G::model, "search-runs", "N", kSearches, "", {.form = ValueForm::count}),
+    row(G::model, "time", "5min", kSearches, "of the search for the cause",
+        {.form = ValueForm::time}),
+    row(G::model, "steps", "5", of::advise, "that are shown in the best order",
+        {.form = ValueForm::count}),
+    row(G::model, "layout-time", "20s", of::preview | of::split | of::diff,
+        "processor time for laying out drawings, which are made coarser or left out then",
+        {.form = ValueForm::time}),
+    row(G::model, "layout-time", "20s", of::draw, "processor time for laying out",
+        {.form = ValueForm::time}),
+    row(G::model, "layout-time", "20s", of::stage, "of drawings", {.form = ValueForm::time}),
+    row(G::model, "drawn-nodes", "2000", of::draw, "above, partitions are drawn",
+        {.form = ValueForm::count}),
+};
+
+template <Commands command>
+constexpr auto kLimitHelp = [] {
+  HelpText text;
+  for (const Option& limit : kWorkLimits) {
+    if ((limit.in & command) == 0) continue;
+    for (const std::string_view part : {limit.names, std::string_view("="), limit.value})
+      text.add(part);
+    if (limit.help.empty()) {
+      text.add(" and ");
+      continue;
+    }
+    for (const std::string_view part : {std::string_view(": "), limit.help, std::string_view("; ")})
+      text.add(part);
+  }
+  text.add("of the model's size nodes=5000 (cleave help limits); repeatable");
+  return text;
+}();
+
+// ---- the table ----
 
 constexpr Option kOptions[] = {
 
@@ -729,36 +776,19 @@ constexpr Option kOptions[] = {
         "model with names that are not UTF-8; repeatable",
         adds(add_limit)),
     row(G::model, "--limit", "WHAT=N", of::preview | of::split | of::diff,
-        "layout-time=20s: processor time for laying out drawings, which are made coarser or left "
-        "out then; of the model's size nodes=5000 (cleave help limits); repeatable",
-        adds(add_limit)),
-    row(G::model, "--limit", "WHAT=N", of::draw,
-        "layout-time=20s: processor time for laying out; drawn-nodes=2000: above, partitions are "
-        "drawn; of the model's size nodes=5000 (cleave help limits); repeatable",
+        kLimitHelp<of::preview>.view(), adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::draw, kLimitHelp<of::draw>.view(),
         ranked(7, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::stage,
-        "time=5min: of the search, whose result may then differ from run to run; layout-time=20s: "
-        "of drawings; of the model's size nodes=5000 (cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::stage, kLimitHelp<of::stage>.view(),
         ranked(13, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::advise,
-        "steps=5: that are shown in the best order; of the model's size nodes=5000 (cleave help "
-        "limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::advise, kLimitHelp<of::advise>.view(),
         ranked(4, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::tune,
-        "time=5min: no command starts later; command-time=600s: of one command; of the model's "
-        "size nodes=5000 (cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::tune, kLimitHelp<of::tune>.view(),
         ranked(13, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::probe,
-        "search-runs=N: compiler runs of one search; of the model's size nodes=5000 (cleave help "
-        "limits); repeatable",
-        adds(add_limit)),
-    row(G::model, "--limit", "WHAT=N", of::lower,
-        "rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for one "
-        "cause; of the model's size nodes=5000 (cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::probe, kLimitHelp<of::probe>.view(), adds(add_limit)),
+    row(G::model, "--limit", "WHAT=N", of::lower, kLimitHelp<of::lower>.view(),
         ranked(13, adds(add_limit))),
-    row(G::model, "--limit", "WHAT=N", of::reduce,
-        "search-runs=N and time=5min: of the search for the cause; of the model's size nodes=5000 "
-        "(cleave help limits); repeatable",
+    row(G::model, "--limit", "WHAT=N", of::reduce, kLimitHelp<of::reduce>.view(),
         ranked(13, adds(add_limit))),
     row(G::model, "--nodes", "FILE", of::cut | of::reduce,
         "which nodes: a name a line, or a JSON list of names; - is standard input; reduce takes "
@@ -1210,6 +1240,8 @@ constexpr Option kOptions[] = {
 }  // namespace
 
 std::span<const CommandRow> command_rows() { return kCommands; }
+std::span<const Option> work_limits() { return kWorkLimits; }
+
 std::span<const Option> option_table() { return kOptions; }
 
 std::string_view start_side_name(StartSide side) { return word_of<kStartSides>(side); }

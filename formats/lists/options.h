@@ -247,6 +247,8 @@ struct Option {
 
 // All options, in the order of help.
 std::span<const Option> option_table();
+// What --limit limits besides a model's size: its rows have a name, a form and the commands that do such work.
+std::span<const Option> work_limits();
 // The option that the command has by this name ("--output", "MODEL"); null: none.
 const Option* find_option(std::string_view name, Commands in);
 // The option of that key that sets something of a SplitRequest; null: none.

@@ -889,8 +889,8 @@ std::string why_no_workload(const SourceFile& source) {
 
 }  // namespace
 
-// Stops at the first field that decides, and refuses nothing: a file that is broken further on is told of by who
-// reads it as what it is.
+// Reads no further than the first field that only one kind of file has. Faults behind it are for the reader of that
+// kind: it knows what should be there.
 bool is_workload(const SourceFile& source) {
   const std::string_view bytes = source.bytes();
   const std::size_t begin = bytes.find_first_not_of(" \t\r\n");

@@ -1061,13 +1061,7 @@ class CheckMaker {
       run_.open_sizes = dim_options(graph_, [](ValueId, std::size_t) { return std::nullopt; });
     }
     run_.opsets = opsets_text(graph_);
-    for (const NodeId node : graph_.nodes()) {
-      const Reason& reason = report_.split.reasons[node];
-      if (!on_cpu(node) || reason.list >= report_.lists.size()) continue;
-      if (fails_on_opset_alone(graph_, node, report_.lists, reason, report_.facts)) {
-        ++run_.other_opset;
-      }
-    }
+    run_.unmeasured = unmeasured_nodes(graph_, report_.split, report_.lists, report_.facts);
     if (before_ != nullptr) compare_with_baseline();
     hold_against_limits();
     hold_against_requirements();

@@ -166,8 +166,8 @@ struct CheckRun {
   std::size_t cpu_nodes_left_out = 0;
   std::string state = {};       // state_text() of the model
   std::string open_sizes = {};  // options that state sizes that are open; "": all are known
-  std::size_t other_opset = 0;  // nodes on the CPU that the list refuses for the opset alone
-  std::string opsets = {};      // "ai.onnx 21"
+  UnmeasuredNodes unmeasured = {};
+  std::string opsets = {};  // "ai.onnx 21"
 
   bool passed() const;
 };

@@ -502,7 +502,8 @@ const Fields<CheckRun> kRunFields = {
      {"settings_changed", the<&CheckRun::settings>},
      {"state", the<&CheckRun::state>, "What one step of the model hands to the next, in words.",
       kLeftOut},
-     {"other_opset", [](auto& run) { return when(run.other_opset > 0, run.other_opset); },
+     {"other_opset",
+      [](auto& run) { return when(run.unmeasured.other_opset > 0, run.unmeasured.other_opset); },
       "Nodes that the list refuses for the model's opset alone: whether the device takes them was "
       "not measured.",
       kLeftOut},
@@ -943,8 +944,8 @@ std::string gates_text(const CheckRun& run) {
 
 // What a list says nothing of: its rules are for other opsets.
 std::string other_opset_text(const CheckRun& run) {
-  if (run.other_opset == 0) return {};
-  return path_end(run.list, 24) + " refuses " + counted(run.other_opset, "node") +
+  if (run.unmeasured.other_opset == 0) return {};
+  return path_end(run.list, 24) + " refuses " + counted(run.unmeasured.other_opset, "node") +
          " for the opset alone, " + run.opsets +
          ", which was not measured: cleave explain says which it takes";
 }
@@ -968,9 +969,14 @@ std::string run_text(const CheckRun& run) {
   std::string text = as_line(run_title(run));
   if (!run.gates.empty()) text += gates_text(run);
   if (!run.state.empty()) text += as_line("state: " + run.state, 2);
-  if (run.other_opset > 0) text += as_line(other_opset_text(run), 2);
+  if (run.unmeasured.other_opset > 0) text += as_line(other_opset_text(run), 2);
   if (!run.passed() && !run.open_sizes.empty()) {
-    text += as_line("sizes are open, so conditions on shapes may fail: give " + run.open_sizes, 2);
+    const std::size_t nodes = run.unmeasured.open_sizes;
+    text += as_line((nodes == 0 ? "sizes are open, so conditions on shapes may fail"
+                                : "rules of " + counted(nodes, "node") +
+                                      " on the CPU fail while sizes are open") +
+                        ": give " + run.open_sizes,
+                    2);
   }
   text += risen_latency_text(run);
   const bool has_moves =
@@ -1085,7 +1091,7 @@ std::string check_table(const Check& check) {
         row.back() += " *";
         open.emplace(model, found->second->open_sizes);
       }
-      if (found != runs.end() && found->second->other_opset > 0) {
+      if (found != runs.end() && found->second->unmeasured.other_opset > 0) {
         row.back() += " ^";
         others.push_back(path_end(model, 48) + ": " + other_opset_text(*found->second));
       }

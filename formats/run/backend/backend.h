@@ -296,8 +296,8 @@ bool is_success(LowerVerdict verdict);
 
 // ---- placeholders ----
 //
-// Placeholders in the words of a backend's command: {model} is the piece to compile, {out} a path
-// prefix for its results. A placeholder for a list repeats the word that contains it:
+// The words of a backend's command name what differs from run to run: {model} is the piece to compile, {out} the
+// path of its results without an ending. A word that names a list is repeated for each of the list:
 //
 //   --input=@{inputs}   ->   --input=@in_0.npy --input=@in_1.npy
 
