@@ -5,6 +5,7 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/words.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/words.h"
@@ -26,7 +27,7 @@ class AdviseCommand : public Command {
   }
 
   ExitCode run() override {
-    if (std::count(paths_.begin(), paths_.end(), "-") > 1) {
+    if (std::ranges::count(paths_, "-") > 1) {
       print_error("standard input can be only one of the models");
       return ExitCode::usage;
     }
@@ -169,14 +170,13 @@ class AdviseCommand : public Command {
   // The target of --for, among those of the lists.
   std::size_t place_of_target() const {
     const std::vector<std::string> names = request_.lists.targets();
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), target_) - names.begin());
+    return static_cast<std::size_t>(std::ranges::find(names, target_) - names.begin());
   }
 
   // What is wrong with --for; "" if nothing is.
   std::string target_fault() const {
     const std::vector<std::string> names = request_.lists.targets();
-    std::string all;
-    for (const std::string& name : names) all += (all.empty() ? "" : " or ") + name;
+    const std::string all = joined(names, " or ");
     if (target_.empty()) {
       return names.size() < 2 ? "" : "whose lists are the additions for? give --for " + all;
     }

@@ -75,7 +75,7 @@ class CheckCommand : public Command {
       return "there is no gate to check: give one such as --min coverage=95%, or --baseline FILE; "
              "-o FILE writes a baseline";
     }
-    if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
+    if (models_.size() > 1 && std::ranges::count(models_, "-") > 0) {
       return "standard input can be the only model, not one of several";
     }
     return {};

@@ -48,10 +48,7 @@ class ConvertCommand : public Command {
         refuse_idle(given_, {{"--opset"}}, "is for a model of the same format, not for native JSON",
                     "write FILE.onnx");
     if (refused) return *refused;
-    if (!output_.empty()) {
-      const auto fault = check_may_write(output_, force_);
-      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
-    }
+    if (const auto unwritable = refuse_unwritable(output_, force_)) return *unwritable;
     const auto model = load_model(request_.model);
     if (!model) return ExitCode::bad_input;
     return write_text(output_, write_graph_json(*model), force_);
@@ -151,12 +148,10 @@ class ConvertCommand : public Command {
     const auto piece = cutter->write(nodes, {folder.path_of(file), output_});
     if (!piece) return refuse(piece.error());
     const auto outputs = model.graph.outputs();
-    const bool is_whole = std::all_of(outputs.begin(), outputs.end(), [&](ValueId output) {
-      return std::find(piece->outputs.begin(), piece->outputs.end(), output) !=
-             piece->outputs.end();
-    });
+    const bool is_whole = std::ranges::all_of(
+        outputs, [&](ValueId output) { return contains(piece->outputs, output); });
     for (const ValueId input : model.graph.inputs()) {
-      if (std::find(piece->inputs.begin(), piece->inputs.end(), input) != piece->inputs.end()) {
+      if (contains(piece->inputs, input)) {
         continue;
       }
       print_warning("no node reads the input " + escaped_in_quotes(model.graph.value(input).name) +

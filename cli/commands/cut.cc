@@ -115,7 +115,7 @@ class CutCommand : public Command {
         if (!nearest.best().empty()) {
           faults.back().notes.push_back("did you mean " + escaped_in_quotes(nearest.best()) + "?");
         }
-      } else if (std::find(values.begin(), values.end(), found) != values.end()) {
+      } else if (contains(values, found)) {
         faults.push_back(fault_in(model, given + " is given twice", "give it once"));
       } else {
         values.push_back(found);
@@ -158,7 +158,7 @@ class CutCommand : public Command {
   static Diagnostics unmade(const LoadedModel& model, const PieceEnds& ends) {
     Diagnostics faults;
     for (const ValueId value : ends.to) {
-      const bool is_from = std::find(ends.from.begin(), ends.from.end(), value) != ends.from.end();
+      const bool is_from = contains(ends.from, value);
       const ValueKind kind = model.graph.value(value).kind;
       if (!is_from && kind == ValueKind::node_output) continue;
       faults.push_back(fault_in(model,
@@ -187,8 +187,7 @@ class CutCommand : public Command {
                                       name_of(model, maker) +
                                       ", which the piece needs for its other outputs",
                                   "name these in --from, too, or an earlier tensor"));
-      } else if (std::any_of(users.begin(), users.end(),
-                             [&](NodeId user) { return nodes.contains(user); })) {
+      } else if (std::ranges::any_of(users, [&](NodeId user) { return nodes.contains(user); })) {
         continue;
       } else if (depends_on(graph, value, piece.ends->to)) {
         faults.push_back(fault_in(model,
@@ -210,10 +209,9 @@ class CutCommand : public Command {
 
   static bool depends_on(const Graph& graph, ValueId value, const std::vector<ValueId>& others) {
     const NodeSet before = set_of(graph, nodes_between(graph, {}, std::span(&value, 1)));
-    return std::any_of(others.begin(), others.end(), [&](ValueId other) {
+    return std::ranges::any_of(others, [&](ValueId other) {
       const auto users = graph.users(other);
-      return std::any_of(users.begin(), users.end(),
-                         [&](NodeId user) { return before.contains(user); });
+      return std::ranges::any_of(users, [&](NodeId user) { return before.contains(user); });
     });
   }
 

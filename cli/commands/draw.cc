@@ -8,6 +8,7 @@
 #include "cli/jobs/jobs.h"
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
+#include "core/base/words.h"
 #include "formats/base/files.h"
 #include "formats/base/text.h"
 #include "formats/report/drawings/drawings.h"
@@ -35,10 +36,7 @@ class DrawCommand : public Command {
     } else if (!kind.empty()) {
       return no_such_picture(kind);
     }
-    if (!output_.empty()) {
-      const auto fault = check_may_write(output_, force_);
-      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
-    }
+    if (const auto unwritable = refuse_unwritable(output_, force_)) return *unwritable;
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
     const Report report = run->report();
@@ -53,7 +51,7 @@ class DrawCommand : public Command {
       drawing = draw_preview(report, heat, edges);
     } else {
       const auto& names = run->split().partition.names;
-      const auto found = std::find(names.begin(), names.end(), what_);
+      const auto found = std::ranges::find(names, what_);
       if (found == names.end()) return no_such_part(names);
       drawing = draw_part(report, id_at<PartId>(static_cast<std::size_t>(found - names.begin())),
                           collapse_above_, heat, edges);
@@ -76,7 +74,7 @@ class DrawCommand : public Command {
     std::string kind = std::filesystem::path(path).extension().string();
     if (kind.empty()) return {};
     kind = lower_case(kind.substr(1));
-    const bool is_picture = std::find(kPictures.begin(), kPictures.end(), kind) != kPictures.end();
+    const bool is_picture = contains(kPictures, kind);
     return is_picture ? kind : "";
   }
 
@@ -111,7 +109,7 @@ class DrawCommand : public Command {
   // Lays out partitions instead of nodes; for one partition its op types.
   LaidOut lay_out_coarser(const Report& report, const Error& fault) const {
     const auto& names = report.split.partition.names;
-    const auto part = std::find(names.begin(), names.end(), what_);
+    const auto part = std::ranges::find(names, what_);
     if (part == names.end()) {
       print_warning("drawn as partitions, not as nodes: " + fault.message);
       return lay_out_with_progress(

@@ -60,7 +60,7 @@ class ExplainCommand : public Command {
       const std::size_t before = nodes.size();
       if (is_glob) {
         for (const auto& range : {graph.nodes(), graph.constants()}) {
-          std::copy_if(range.begin(), range.end(), std::back_inserter(nodes), is_meant);
+          std::ranges::copy_if(range, std::back_inserter(nodes), is_meant);
         }
       } else {
         nodes.insert(nodes.end(), named->second.begin(), named->second.end());
@@ -94,7 +94,7 @@ class ExplainCommand : public Command {
     std::vector<NodeId> owners;
     for (const NodeId owner : graph.nodes()) {
       const auto body = graph.body_nodes(owner);
-      const auto inner = std::find_if(body.begin(), body.end(), is_meant);
+      const auto inner = std::ranges::find_if(body, is_meant);
       if (inner == body.end()) continue;
       owners.push_back(owner);
       print_info(escaped_in_quotes(graph.node(*inner).name) + " is in a body of " +

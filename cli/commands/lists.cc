@@ -30,10 +30,7 @@ class ListsCommand : public Command {
       print_error(action_ + " needs a file", {"try: cleave lists --help"});
       return ExitCode::usage;
     }
-    if (!output_.empty()) {
-      const auto fault = check_may_write(output_, force_);
-      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
-    }
+    if (const auto unwritable = refuse_unwritable(output_, force_)) return *unwritable;
     return action_ == "new" ? begin() : lint();
   }
 
@@ -50,8 +47,8 @@ class ListsCommand : public Command {
         continue;
       }
       const auto& allow = loaded->list.allow;
-      const auto unchecked = std::count_if(
-          allow.begin(), allow.end(), [](const Rule& rule) { return !rule.unchecked.empty(); });
+      const auto unchecked =
+          std::ranges::count_if(allow, [](const Rule& rule) { return !rule.unchecked.empty(); });
       table.add_row(
           {known_list_name(path), std::to_string(allow.size()), std::to_string(unchecked), path});
     }

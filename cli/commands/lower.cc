@@ -118,9 +118,8 @@ class LowerCommand : public Command {
   bool may_deploy(const std::vector<Backend>& backends) const {
     if (!deploys() || !has_targets()) return true;
     for (const std::string& target : request_.lists.targets()) {
-      const auto count =
-          std::count_if(backends.begin(), backends.end(),
-                        [&](const Backend& backend) { return backend.target == target; });
+      const auto count = std::ranges::count_if(
+          backends, [&](const Backend& backend) { return backend.target == target; });
       if (count < 2) continue;
       print_error("--bundle ep takes one backend for each of several targets, and " + target +
                   " has " + std::to_string(count));

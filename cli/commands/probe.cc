@@ -34,9 +34,7 @@ class ProbeCommand : public Command {
     if (!backends) return ExitCode::bad_input;
     // Now that all inputs are known, and before compilers run for long.
     for (const std::string& path : outputs()) {
-      if (const auto done = check_may_write(path, force_); !done) {
-        return refuse(done.error(), ExitCode::cannot_write);
-      }
+      if (const auto unwritable = refuse_unwritable(path, force_)) return *unwritable;
     }
     if (!output_.empty() && !may_be_evidence(evidence_path())) {
       print_error(evidence_path() +
@@ -89,7 +87,7 @@ class ProbeCommand : public Command {
     const auto is_tflite = [](const LoadedModel& model) {
       return model.format() == ModelFormat::tflite;
     };
-    if (models_.size() == 1 || std::none_of(models_.begin(), models_.end(), is_tflite)) return true;
+    if (models_.size() == 1 || std::ranges::none_of(models_, is_tflite)) return true;
     print_error("TensorFlow Lite models are probed one at a time",
                 {"give each a list of its own: -s takes several lists"});
     return false;

@@ -53,9 +53,7 @@ class TuneCommand : public Command {
     record_words(request_.command);
     record_words(request_.whole_command);
     for (const std::string& path : {output_, plan_}) {
-      if (path.empty()) continue;
-      const auto fault = check_may_write(path, force_);
-      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+      if (const auto unwritable = refuse_unwritable(path, force_)) return *unwritable;
     }
     request_.journal = output_ + ".journal";
     const auto job = tune();
@@ -81,10 +79,7 @@ class TuneCommand : public Command {
                   {"give one model for each profile, in the same order"});
       return ExitCode::usage;
     }
-    if (!output_.empty()) {
-      const auto fault = check_may_write(output_, force_);
-      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
-    }
+    if (const auto unwritable = refuse_unwritable(output_, force_)) return *unwritable;
     CalibrateRequest request{.models = {}, .profiles = profiles_};
     BoundModels bound(given_, models_.size() > 1);
     for (const std::string& path : models_) request.models.push_back(bound.request_for(path));

@@ -368,6 +368,12 @@ ExitCode exit_code_of(FaultCause cause) {
 
 ExitCode refuse(const Fault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
 
+std::optional<ExitCode> refuse_unwritable(const std::string& path, bool force) {
+  const auto fault = path.empty() ? Status<Diagnostics>(Done{}) : check_may_write(path, force);
+  if (fault) return std::nullopt;
+  return refuse(fault.error(), ExitCode::cannot_write);
+}
+
 Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request, const InputsRead& read,
                                                const Diagnostics& told) {
   const Clock::time_point begin = Clock::now();
@@ -408,7 +414,7 @@ Result<PhaseJobs, ExitCode> phases_with_progress(
 
 Diagnostics without_reported(Diagnostics warnings, const Diagnostics& told) {
   std::erase_if(warnings, [&](const Diagnostic& warning) {
-    return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
+    return std::ranges::any_of(told, [&](const Diagnostic& other) {
       return format_diagnostic(other) == format_diagnostic(warning);
     });
   });

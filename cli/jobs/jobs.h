@@ -29,6 +29,9 @@ namespace cleave {
 // Prints the faults of a job; returns the exit code.
 ExitCode refuse(const Fault& fault);
 
+// Prints why the file cannot be written, before any work is done for it; "": there is no file.
+std::optional<ExitCode> refuse_unwritable(const std::string& path, bool force);
+
 // A model and its costs from --costs. The model's graph has the declared shapes.
 struct MeasuredModel {
   LoadedModel model;

@@ -89,7 +89,7 @@ TargetBackend target_backend(const std::string& text, const std::vector<std::str
   const std::size_t equals = text.find('=');
   if (targets.size() < 2 || equals == std::string::npos) return {"", text};
   const std::string name = text.substr(0, equals);
-  if (std::find(targets.begin(), targets.end(), name) == targets.end()) return {"", text};
+  if (!contains(targets, name)) return {"", text};
   const std::string rest = text.substr(equals + 1);
   const bool is_command = rest.find('{') != std::string::npos &&
                           rest.substr(0, rest.find('=')).find_first_of(" {") != std::string::npos;

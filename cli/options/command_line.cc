@@ -68,15 +68,14 @@ std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments)
                                                  std::min(argument.find('='), argument.size()));
     std::replace(argument.begin(), name_end, '_', '-');
   }
-  std::reverse(arguments.begin(), arguments.end());
+  std::ranges::reverse(arguments);
   return arguments;
 }
 
 bool is_command(std::string_view word, Commands built) {
   const auto rows = command_rows();
-  return std::any_of(rows.begin(), rows.end(), [&](const CommandRow& row) {
-    return row.name == word && (row.command & built) != 0;
-  });
+  return std::ranges::any_of(
+      rows, [&](const CommandRow& row) { return row.name == word && (row.command & built) != 0; });
 }
 
 // The first argument that is no option of the program as a whole; the end when there is none.
@@ -92,7 +91,7 @@ std::vector<std::string>::const_iterator first_word(const std::vector<std::strin
       ++word;
       continue;
     }
-    const bool is_flag = std::find(std::begin(kFlags), std::end(kFlags), *word) != std::end(kFlags);
+    const bool is_flag = contains(kFlags, *word);
     if (!is_flag && std::ranges::none_of(kWithValue, has_it)) return word;
   }
   return arguments.end();
@@ -102,13 +101,12 @@ std::vector<std::string>::const_iterator first_word(const std::vector<std::strin
 // model. An option may stand before the command's name, and then be the command's. A configuration file may have a
 // table for each command.
 bool concerns(std::string_view command, const std::vector<std::string>& arguments, Commands built) {
-  const bool has_config =
-      std::any_of(arguments.begin(), arguments.end(),
-                  [](const std::string& text) { return text.starts_with("--config"); });
+  const bool has_config = std::ranges::any_of(
+      arguments, [](const std::string& text) { return text.starts_with("--config"); });
   if (has_config) return true;
   const auto first = first_word(arguments);
   if (first != arguments.end() && is_command(*first, built)) return *first == command;
-  return std::find(arguments.begin(), arguments.end(), command) != arguments.end();
+  return contains(arguments, command);
 }
 
 // `cleave MODEL` is `cleave inspect MODEL`: the first word names a file or standard input, and no
@@ -127,7 +125,7 @@ std::vector<std::string> in_full(std::vector<std::string> arguments, Commands bu
     if (is_model) arguments.insert(first, "inspect");
     return arguments;
   }
-  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto end = std::ranges::find(arguments, "--");
   const auto config = std::find_if(arguments.begin(), end, [](const std::string& text) {
     return text == "--config" || text.starts_with("--config=");
   });
@@ -208,7 +206,7 @@ std::string list_hint(const CLI::App& command, const CLI::ParseError& error,
 // Whether the option was given before the command's name.
 bool stands_before(const std::string& option, const std::string& command,
                    const std::vector<std::string>& arguments) {
-  const auto name = std::find(arguments.begin(), arguments.end(), command);
+  const auto name = std::ranges::find(arguments, command);
   return option.starts_with('-') && name != arguments.end() &&
          std::find(arguments.begin(), name, option) != name;
 }
@@ -233,7 +231,7 @@ struct CommandLine::Parser {
     for (const Option& other : option_table()) {
       if (other.more.unless.empty() || (other.in & given.command()) == 0) continue;
       const auto unless = split_names(other.more.unless);
-      const bool frees = std::ranges::find(unless, row.name()) != unless.end();
+      const bool frees = contains(unless, row.name());
       if (frees) to.get_option(std::string(other.name()))->required(false);
     }
     given.take(row, std::move(texts));
@@ -369,7 +367,7 @@ struct CommandLine::Parser {
     const auto names_it = [&](const std::string& argument) {
       return argument == name || argument.starts_with(std::string(name) + "=");
     };
-    if (std::any_of(arguments.begin(), arguments.end(), names_it)) return {};
+    if (std::ranges::any_of(arguments, names_it)) return {};
     return command.get_name() + "." + std::string(name.substr(2));
   }
 

@@ -58,7 +58,7 @@ std::size_t find_long_key(std::string_view text) {
 
 std::string with_dashes(std::string_view name) {
   std::string dashed(name);
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  std::ranges::replace(dashed, '_', '-');
   return dashed;
 }
 
@@ -220,10 +220,10 @@ class ConfigReader {
 
   // The parser keeps keys in the order of the alphabet.
   void sort_by_place() {
-    std::sort(faults_.begin(), faults_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    std::ranges::sort(faults_, [](const Diagnostic& a, const Diagnostic& b) {
       return std::pair(a.line, a.column) < std::pair(b.line, b.column);
     });
-    std::sort(order_.begin(), order_.end());
+    std::ranges::sort(order_);
     std::vector<ConfigItem> sorted;
     for (const auto& [place, i] : order_) sorted.push_back(std::move(config_.items[i]));
     config_.items = std::move(sorted);

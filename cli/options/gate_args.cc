@@ -63,7 +63,7 @@ Wanted wanted_of(GateSide side, const std::string& text, const std::vector<std::
                                                     ": only coverage is of one target; write " +
                                                     std::string(row->word) + "=" + wanted.value);
   }
-  if (std::ranges::find(targets, wanted.target) == targets.end()) {
+  if (!contains(targets, wanted.target)) {
     refuse_option(std::string(option_of(side)),
                   in_quotes(wanted.target) + " is no target: " + joined(targets, ", "));
   }

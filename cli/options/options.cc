@@ -24,20 +24,10 @@ namespace {
 
 // "010" is no 8, and "0x10" no 16.
 std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
   const bool is_octal = text.size() > 1 && text[0] == '0';
-  if (read.ec != std::errc() || read.ptr != end || number < 0 || is_octal) return std::nullopt;
-  return static_cast<std::uint64_t>(number);
-}
-
-std::optional<double> number_of(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return number;
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number < 0 || is_octal) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
 }
 
 std::string range_text(const Option& option) {
@@ -63,7 +53,7 @@ std::string refusal_of_value(const Option& option, const std::string& text) {
       return " is not a whole number" + range_text(option);
     }
     case ValueForm::number:
-      return is_in_range(number_of(text)) ? "" : " is not a number" + range_text(option);
+      return is_in_range(parse_number<double>(text)) ? "" : " is not a number" + range_text(option);
     case ValueForm::share:
       return parse_share(text) ? "" : share_refusal(text);
     case ValueForm::time:
@@ -95,7 +85,7 @@ std::string checked_value(const Option& option, const std::string& text) {
     return text;
   }
   const std::string word = lower_case(text);
-  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+  if (contains(words, word)) return word;
   refuse_option(name, in_quotes(text) + " is not one of " + joined(words, ","));
 }
 
@@ -131,7 +121,7 @@ bool Given::take_limit(const std::string& text) {
   }
   // No row of limit_rows() and no number, but taken with the limits of models.
   known.push_back("utf8");
-  if (std::find(known.begin(), known.end(), what) != known.end()) return false;
+  if (contains(known, what)) return false;
   const std::string nearest = nearest_name(what, known);
   refuse_option("--limit", in_quotes(what) + " is not a limit here: " +
                                (nearest.empty() ? "there are " + joined(known)
@@ -144,7 +134,7 @@ std::optional<double> Given::limit(std::string_view work) const {
   const auto row = std::ranges::find(work_limits(), work, &Option::name);
   // Always found: take_limit() keeps only names of rows, with values that were checked.
   return row->more.form == ValueForm::time ? parse_duration(given->second)
-                                           : number_of(given->second);
+                                           : parse_number<double>(given->second);
 }
 
 void Given::take(const Option& option, std::vector<std::string> texts) {
@@ -157,7 +147,7 @@ void Given::take(const Option& option, std::vector<std::string> texts) {
   for (std::string& text : texts) text = checked_value(option, text);
   if (option.more.setting.is_for_targets) {
     const auto is_for_all = [](const auto& text) { return list_source_of(text).target.empty(); };
-    if (std::count_if(texts.begin(), texts.end(), is_for_all) > 1) {
+    if (std::ranges::count_if(texts, is_for_all) > 1) {
       refuse_option(name, "is given twice: give NAME=VALUE for a target");
     }
   }
@@ -210,39 +200,27 @@ std::optional<std::uint64_t> Given::if_count(std::string_view name) const {
 }
 
 std::optional<double> Given::if_number(std::string_view name) const {
-  return number_of(text(name));
-}
-
-std::optional<double> Given::if_seconds(std::string_view name) const {
-  return parse_duration(text(name));
-}
-
-std::optional<double> Given::if_share(std::string_view name) const {
-  return parse_share(text(name));
-}
-
-std::optional<std::uint64_t> Given::if_bytes(std::string_view name) const {
-  return parse_bytes(text(name));
+  return parse_number<double>(text(name));
 }
 
 std::optional<std::size_t> Given::if_word(std::string_view name) const {
   const Option* const option = find_option(name, command_);
   if (option == nullptr) return std::nullopt;
   const auto words = option->words();
-  const auto found = std::find(words.begin(), words.end(), text(name));
+  const auto found = std::ranges::find(words, text(name));
   if (found == words.end()) return std::nullopt;
   return static_cast<std::size_t>(found - words.begin());
 }
 
 std::string Given::first_of(std::span<const std::string_view> names) const {
   for (const GivenOption& given : options_) {
-    if (std::find(names.begin(), names.end(), given.option->name()) != names.end()) {
+    if (contains(names, given.option->name())) {
       return std::string(given.option->name());
     }
   }
   for (const auto& [work, value] : limits_) {
     std::string name = "--limit " + work;
-    if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+    if (contains(names, name)) return name;
   }
   return {};
 }
@@ -263,7 +241,7 @@ NamedTexts named_texts(const Given& given, const std::string& option,
     for (const std::string_view entry : split_names(text)) {
       const std::size_t equals = std::min(entry.find('='), entry.size());
       const std::string_view key = entry.substr(0, equals);
-      if (std::find(keys.begin(), keys.end(), key) == keys.end() || equals == entry.size()) {
+      if (!contains(keys, key) || equals == entry.size()) {
         refuse_option(option, in_quotes(std::string(entry)) + " is none of " +
                                   joined(keys, "=..., ") + "=...");
       }
@@ -422,7 +400,7 @@ std::string fault_of_values(const Given& given) {
     if (is_output && texts == std::vector<std::string>{"-"}) {
       return name + " writes a file, not to standard output: give its name";
     }
-    if (std::find(texts.begin(), texts.end(), "") == texts.end()) continue;
+    if (!contains(texts, "")) continue;
     return name + " is given an empty name: give a " +
            (role == FileRole::output_folder ? "folder's" : "file's");
   }

@@ -87,9 +87,6 @@ class Given {
   std::optional<double> if_number(std::string_view name) const;
   double number(std::string_view name) const { return if_number(name).value_or(0); }
   // The value of an option of that form.
-  std::optional<double> if_seconds(std::string_view name) const;
-  std::optional<double> if_share(std::string_view name) const;
-  std::optional<std::uint64_t> if_bytes(std::string_view name) const;
   // The place of the word among those of the option; nullopt: it was not given, and has no default.
   std::optional<std::size_t> if_word(std::string_view name) const;
   // The words in the option's row must be in the order of the enumerators.

@@ -35,8 +35,8 @@ void add_sharing(StageBoundaryOptions& options, const std::string& text) {
 using StageDevices = std::vector<std::pair<std::size_t, std::string>>;
 
 void add_device(StageDevices& devices, std::size_t stage, std::string device) {
-  const auto same = std::find_if(devices.begin(), devices.end(),
-                                 [&](const auto& known) { return known.first == stage; });
+  const auto same =
+      std::ranges::find_if(devices, [&](const auto& known) { return known.first == stage; });
   if (same != devices.end()) {
     refuse_option("--device-map", "stage " + std::to_string(stage) + " is given \"" + same->second +
                                       "\" and \"" + device + "\": name one device for each stage");
@@ -47,13 +47,12 @@ void add_device(StageDevices& devices, std::size_t stage, std::string device) {
 StageDevices devices_of(const std::string& text) {
   StageDevices devices;
   for (const std::string_view entry : split_names(text)) {
-    std::size_t stage = 0;
-    const char* const end = entry.data() + entry.size();
-    const auto [at, error] = std::from_chars(entry.data(), end, stage);
-    if (error != std::errc() || at + 1 >= end || *at != '=') {
+    const std::size_t equals = std::min(entry.find('='), entry.size() - 1);
+    const auto stage = parse_number<std::size_t>(entry.substr(0, equals));
+    if (!stage || equals + 1 == entry.size()) {
       refuse_option("--device-map", in_quotes(std::string(entry)) + " is not of the form 0=cuda:0");
     }
-    add_device(devices, stage, std::string(at + 1, end));
+    add_device(devices, *stage, std::string(entry.substr(equals + 1)));
   }
   if (text.empty() || text.ends_with(',')) {
     refuse_option("--device-map", "\"\" is not of the form 0=cuda:0");
@@ -127,12 +126,11 @@ void set_memory(BalanceRequest& request, const std::string& text) {
 void set_stages(StagePlanRequest& request, const std::string& text) {
   constexpr std::string_view kExactly = "exactly:";
   request.balance.options.exact_stages = text.starts_with(kExactly);
-  const std::string_view number =
-      std::string_view(text).substr(request.balance.options.exact_stages ? kExactly.size() : 0);
-  const char* const end = number.data() + number.size();
-  const auto [at, error] = std::from_chars(number.data(), end, request.stages);
-  if (error == std::errc() && at == end && request.stages >= 1 && request.stages <= 1'000'000)
-    return;
+  request.stages =
+      parse_number<std::uint32_t>(
+          std::string_view(text).substr(request.balance.options.exact_stages ? kExactly.size() : 0))
+          .value_or(0);
+  if (request.stages >= 1 && request.stages <= 1'000'000) return;
   refuse_option("--stages", in_quotes(text) + " is not a number of stages from 1 to 1,000,000: " +
                                 "write 4, or exactly:4");
 }
@@ -226,7 +224,7 @@ std::string scope_of_text(std::string text) {
   if (text == "." || text == "/") return {};
   if (!text.empty() && text.front() == '/') text.erase(0, 1);
   if (!text.empty() && text.back() == '/') text.pop_back();
-  std::replace(text.begin(), text.end(), '/', '.');
+  std::ranges::replace(text, '/', '.');
   return text;
 }
 

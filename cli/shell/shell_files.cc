@@ -111,10 +111,8 @@ std::string text_of(const Option& option, Commands command) {
 void add_examples(Page& page, const CommandTable& table) {
   page.line("cleave " + table.name + ": " + table.help);
   page.blank();
-  for (std::string_view rest = table.examples; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    page.add("  " + std::string(rest.substr(0, end)) + "\n");
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view line : split_at(table.examples, '\n')) {
+    page.add("  " + std::string(line) + "\n");
   }
 }
 

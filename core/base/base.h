@@ -29,6 +29,11 @@ void sort_unique(std::vector<T>& items) {
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
+template <class Items, class Item>
+bool contains(const Items& items, const Item& item) {
+  return std::ranges::find(items, item) != std::ranges::end(items);
+}
+
 // ---- ids ----
 //
 // Typed indices, and the dense tables that they index.

@@ -90,29 +90,17 @@ class Tarjan {
 Adjacency reversed(const Adjacency& edges) { return reversed(edges, edges.count()); }
 
 Adjacency reversed(const Adjacency& edges, std::size_t item_count) {
-  Adjacency result;
-  result.begin.assign(item_count + 1, 0);
-  for (const std::uint32_t to : edges.items) ++result.begin[to + 1];
-  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
-  result.items.resize(edges.items.size());
-  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
-  for (std::uint32_t from = 0; from < edges.count(); ++from) {
-    for (const std::uint32_t to : edges.of(from)) result.items[fill[to]++] = from;
-  }
-  return result;
+  return adjacency_of(item_count, [&](const auto& take) {
+    for (std::uint32_t from = 0; from < edges.count(); ++from) {
+      for (const std::uint32_t to : edges.of(from)) take(to, from);
+    }
+  });
 }
 
 Adjacency members_of(std::span<const std::uint32_t> group_of, std::size_t group_count) {
-  Adjacency result;
-  result.begin.assign(group_count + 1, 0);
-  for (const std::uint32_t group : group_of) ++result.begin[group + 1];
-  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
-  result.items.resize(group_of.size());
-  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
-  for (std::uint32_t item = 0; item < group_of.size(); ++item) {
-    result.items[fill[group_of[item]]++] = item;
-  }
-  return result;
+  return adjacency_of(group_count, [&](const auto& take) {
+    for (std::uint32_t item = 0; item < group_of.size(); ++item) take(group_of[item], item);
+  });
 }
 
 Components strongly_connected_components(const Adjacency& edges) { return Tarjan(edges).run(); }

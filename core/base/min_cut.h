@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,20 @@ struct Adjacency {
 
   bool operator==(const Adjacency&) const = default;
 };
+
+// The lists of 0..count-1, from edges in any order: a list keeps the order of its own. `each_edge` is called twice,
+// with a function (from, to) that it calls for each edge. Linear.
+template <class EachEdge>
+Adjacency adjacency_of(std::size_t count, const EachEdge& each_edge) {
+  Adjacency result;
+  result.begin.assign(count + 1, 0);
+  each_edge([&](std::uint32_t from, std::uint32_t) { ++result.begin[from + 1]; });
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.items.resize(result.begin.back());
+  std::vector<std::uint32_t> next(result.begin.begin(), result.begin.end() - 1);
+  each_edge([&](std::uint32_t from, std::uint32_t to) { result.items[next[from]++] = to; });
+  return result;
+}
 
 // The same edges in the other direction; each list is ascending. Linear.
 Adjacency reversed(const Adjacency& edges);

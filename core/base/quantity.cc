@@ -86,12 +86,9 @@ std::optional<double> parse_duration(std::string_view text) {
 std::optional<double> parse_share(std::string_view text) {
   const bool is_percent = text.ends_with('%');
   if (is_percent) text.remove_suffix(1);
-  double share = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, share);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  if (is_percent) share /= 100;
-  return share >= 0 && share <= 1 ? std::optional(share) : std::nullopt;
+  auto share = parse_number<double>(text);
+  if (share && is_percent) *share /= 100;
+  return share && *share >= 0 && *share <= 1 ? share : std::nullopt;
 }
 
 std::optional<double> parse_flops_rate(std::string_view text) {
@@ -213,10 +210,8 @@ void add_points(std::size_t variable, std::int64_t left, std::vector<std::int64_
 
 // A name that is no plain word, such as the symbol "past + 1", in backquotes.
 std::string quoted(const std::string& name) {
-  const bool is_word = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '[' || c == ']';
-  });
+  const bool is_word = std::ranges::all_of(
+      name, [](char c) { return is_word_char(c) || c == '.' || c == '[' || c == ']'; });
   return is_word ? name : "`" + name + "`";
 }
 
@@ -349,9 +344,7 @@ namespace {
 int rank_of(char op) { return op == '+' || op == '-' ? 1 : op == '(' ? 0 : 2; }
 
 // Names of sizes may have a '.'; a number that has one is no size, and is refused where it is read.
-bool is_of_name(char c) {
-  return c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
+bool is_of_name(char c) { return is_word_char(c) || c == '.'; }
 
 std::optional<std::int64_t> applied(char op, std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
@@ -393,10 +386,10 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
       while (at < text.size() && is_of_name(text[at])) ++at;
       const std::string_view word = text.substr(begin, at - begin);
       Item item{.op = 'n', .name = word};
-      if (c >= '0' && c <= '9') {
-        item.op = '1';
-        const auto read = std::from_chars(word.data(), word.data() + word.size(), item.number);
-        if (read.ec != std::errc() || read.ptr != word.data() + word.size()) return std::nullopt;
+      if (is_digit(c)) {
+        const auto number = parse_number<std::int64_t>(word);
+        if (!number) return std::nullopt;
+        item = {.op = '1', .number = *number};
       }
       out.items_.push_back(item);
       is_operand_next = false;

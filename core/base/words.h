@@ -1,10 +1,14 @@
 // Numbers and names as text: quotes, spellings, decimals, lists that are cut at a limit.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace cleave {
 
@@ -27,6 +31,33 @@ inline std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kWhiteSpace);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(kWhiteSpace) - first + 1);
+}
+
+// The parts of a text that each separator ends: a last one may be without.
+std::vector<std::string_view> split_at(std::string_view text, char separator);
+
+// ---- letters ----
+//
+// Letters of ASCII, whatever the locale is.
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+// Of names in programs: "conv_1".
+constexpr bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+
+std::string lower_case(std::string_view text);
+std::string upper_case(std::string_view text);
+
+// ---- parsing ----
+
+// The number that the whole text is: no white space, no "+", nothing behind it. nullopt where it is none, or outside
+// the type.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
 // ---- spelling ----
@@ -153,6 +184,17 @@ std::string joined(const Texts& texts, std::string_view between = ", ") {
   for (const auto& text : texts) {
     if (!all.empty()) all += between;
     all += text;
+  }
+  return all;
+}
+
+// The same of the texts of items.
+template <class Items, class TextOf>
+std::string joined(const Items& items, std::string_view between, TextOf text_of) {
+  std::string all;
+  for (const auto& item : items) {
+    if (!all.empty()) all += between;
+    all += text_of(item);
   }
   return all;
 }

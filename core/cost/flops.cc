@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
 
@@ -498,12 +499,7 @@ std::optional<double> flops_by(const Formula* formula, const Graph& graph, NodeI
 std::unordered_map<std::string_view, Formula> formulas_by_op(std::span<const FlopsRow> table) {
   std::unordered_map<std::string_view, Formula> index;
   for (const FlopsRow& row : table) {
-    std::string_view rest = row.ops;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      index.emplace(rest.substr(0, end), row.formula);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (const std::string_view op : split_at(row.ops, ' ')) index.emplace(op, row.formula);
   }
   return index;
 }
@@ -549,21 +545,13 @@ Count activation(const NodeView& node) {
   return name.empty() || name == "NONE" ? Count(0.0) : node.elements(node.output());
 }
 
-// Weight [out channels, kernel..., in channels / groups].
+// Of the weight's dims, the first `before` and the last `behind` are no factors: CONV_2D has [out channels, kernel...,
+// in channels / groups], CONV_3D [depth, height, width, in channels, out channels], DEPTHWISE_CONV_2D [1, height,
+// width, out channels].
+template <std::size_t before, std::size_t behind>
 Count flops_of_conv(const NodeView& node, double) {
-  return Count(2.0) * node.elements(node.output()) * dims_between(node, node.input(1), 1, 0) +
-         activation(node);
-}
-
-// Weight [depth, height, width, in channels, out channels].
-Count flops_of_conv3d(const NodeView& node, double) {
-  return Count(2.0) * node.elements(node.output()) * dims_between(node, node.input(1), 0, 1) +
-         activation(node);
-}
-
-// Weight [1, height, width, out channels].
-Count flops_of_depthwise(const NodeView& node, double) {
-  return Count(2.0) * node.elements(node.output()) * dims_between(node, node.input(1), 1, 1) +
+  return Count(2.0) * node.elements(node.output()) *
+             dims_between(node, node.input(1), before, behind) +
          activation(node);
 }
 
@@ -656,9 +644,9 @@ Count flops_of_composite(const NodeView& node, double) {
 }
 
 constexpr std::array kTfliteTable = {
-    FlopsRow{"CONV_2D", {flops_of_conv}},
-    FlopsRow{"CONV_3D", {flops_of_conv3d}},
-    FlopsRow{"DEPTHWISE_CONV_2D", {flops_of_depthwise}},
+    FlopsRow{"CONV_2D", {flops_of_conv<1, 0>}},
+    FlopsRow{"CONV_3D", {flops_of_conv<0, 1>}},
+    FlopsRow{"DEPTHWISE_CONV_2D", {flops_of_conv<1, 1>}},
     FlopsRow{"TRANSPOSE_CONV CONV_3D_TRANSPOSE", {flops_of_transposed}},
     FlopsRow{"FULLY_CONNECTED", {flops_of_dense}},
     FlopsRow{"BATCH_MATMUL", {flops_of_batch_matmul}},
@@ -727,8 +715,8 @@ Lookup lookup_of(const Graph& graph, NodeId node) {
       "shape",   "size", "identity", "reshape", "squeeze",   "unsqueeze",
       "flatten", "view", "detach",   "alias",   "unsafeview"};
   if (key == "embeddingbag") return Lookup::bag;
-  if (std::ranges::find(kFree, key) != kFree.end()) return Lookup::free;
-  const bool is_lookup = std::ranges::find(kLookups, key) != kLookups.end();
+  if (contains(kFree, key)) return Lookup::free;
+  const bool is_lookup = contains(kLookups, key);
   return is_lookup ? Lookup::rows : Lookup::none;
 }
 

@@ -193,7 +193,7 @@ Result<TargetSpec> parse_target(std::string_view text) {
     const std::string_view key = trimmed(part.substr(0, equals));
     auto set = set_target_number(key, value, spec);
     if (!set) return std::move(set).error();
-    if (std::ranges::find(given, key) != given.end()) {
+    if (contains(given, key)) {
       return Error{in_quotes(text) + " states " + in_quotes(key) + " twice"};
     }
     given.push_back(key);

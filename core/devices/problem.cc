@@ -25,24 +25,13 @@ constexpr std::size_t kMostSearched = 2'000;
 
 // The units that read from each unit.
 Adjacency readers_by_unit(const DeviceProblem& problem) {
-  Adjacency readers;
-  readers.begin.assign(problem.unit_count() + 1, 0);
-  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
-    const std::uint32_t maker = problem.producer[value];
-    if (maker == kHost) continue;
-    readers.begin[maker + 1] += static_cast<std::uint32_t>(problem.readers_now(value).size());
-  }
-  std::partial_sum(readers.begin.begin(), readers.begin.end(), readers.begin.begin());
-  readers.items.resize(readers.begin.back());
-  std::vector<std::uint32_t> fill(readers.begin.begin(), readers.begin.end() - 1);
-  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
-    const std::uint32_t maker = problem.producer[value];
-    if (maker == kHost) continue;
-    for (const std::uint32_t reader : problem.readers_now(value)) {
-      readers.items[fill[maker]++] = reader;
+  return adjacency_of(problem.unit_count(), [&](const auto& take) {
+    for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+      const std::uint32_t maker = problem.producer[value];
+      if (maker == kHost) continue;
+      for (const std::uint32_t reader : problem.readers_now(value)) take(maker, reader);
     }
-  }
-  return readers;
+  });
 }
 
 // More than any placement costs. So a placement that fits is always better than one that does not, and of two

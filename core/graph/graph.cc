@@ -169,7 +169,7 @@ QuantRole quant_role(const Graph& graph, NodeId node) {
   const std::string_view domain = plain_domain(graph.domain(node));
   if (!domain.empty() && domain != "com.microsoft") return QuantRole::none;
   const std::string key = op_key(graph.op(node));
-  const auto has = [&](const auto& names) { return std::ranges::find(names, key) != names.end(); };
+  const auto has = [&](const auto& names) { return contains(names, key); };
   if (has(kQuantize)) return QuantRole::quantize;
   return has(kDequantize) ? QuantRole::dequantize : QuantRole::none;
 }
@@ -529,7 +529,7 @@ bool is_random_op(std::string_view op) {
   constexpr std::array<std::string_view, 6> kRandomOps = {"Bernoulli",     "Multinomial",
                                                           "RandomNormal",  "RandomNormalLike",
                                                           "RandomUniform", "RandomUniformLike"};
-  return std::ranges::find(kRandomOps, op) != kRandomOps.end();
+  return contains(kRandomOps, op);
 }
 
 // ---- written memory ----
@@ -554,7 +554,7 @@ bool writes_by_name(std::string_view op) {
       "ipow", "iand", "ior",  "ixor",    "ilshift",  "irshift"};
   const std::string_view name = last_name(op);
   if (op.starts_with("_operator.") || op.starts_with("operator.")) {
-    return name == "setitem" || std::ranges::find(kOperators, name) != kOperators.end();
+    return name == "setitem" || contains(kOperators, name);
   }
   return name.size() > 1 && name.back() == '_' && !name.ends_with("__");
 }
@@ -659,7 +659,7 @@ class OrderFinder {
     const auto touch = [&](ValueId value) {
       const std::uint32_t at = root(value);
       if (!classes_.contains(at)) return;
-      if (std::ranges::find(touched, at) == touched.end()) touched.push_back(at);
+      if (!contains(touched, at)) touched.push_back(at);
     };
     for (const Operand& operand : graph_.operands(node)) touch(operand.value);
     for (const ValueId output : graph_.outputs(node)) touch(output);

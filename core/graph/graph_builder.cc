@@ -346,27 +346,33 @@ void GraphBuilder::add_module_parameter(ValueHandle parameter) {
   graph.module_parameters.push_back(id_at<ValueId>(static_cast<std::uint32_t>(parameter)));
 }
 
+namespace {
+
+template <class Item, class Pooled>
+void add_pooled(std::vector<Attribute>& attributes, NameId name, AttributeType type,
+                std::span<const Item> items, std::vector<Pooled>& pool) {
+  attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                        static_cast<std::uint32_t>(items.size())});
+  pool.insert(pool.end(), items.begin(), items.end());
+}
+
+}  // namespace
+
 void GraphBuilder::add_attribute(NameId name, std::span<const std::int64_t> integers,
                                  AttributeType type) {
-  auto& pool = state_->graph.attribute_pools.integers;
-  state_->graph.attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
-                                      static_cast<std::uint32_t>(integers.size())});
-  pool.insert(pool.end(), integers.begin(), integers.end());
+  GraphRecords& graph = state_->graph;
+  add_pooled(graph.attributes, name, type, integers, graph.attribute_pools.integers);
 }
 
 void GraphBuilder::add_attribute(NameId name, std::span<const double> reals, AttributeType type) {
-  auto& pool = state_->graph.attribute_pools.reals;
-  state_->graph.attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
-                                      static_cast<std::uint32_t>(reals.size())});
-  pool.insert(pool.end(), reals.begin(), reals.end());
+  GraphRecords& graph = state_->graph;
+  add_pooled(graph.attributes, name, type, reals, graph.attribute_pools.reals);
 }
 
 void GraphBuilder::add_attribute(NameId name, std::span<const std::string_view> strings,
                                  AttributeType type) {
-  auto& pool = state_->graph.attribute_pools.strings;
-  state_->graph.attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
-                                      static_cast<std::uint32_t>(strings.size())});
-  pool.insert(pool.end(), strings.begin(), strings.end());
+  GraphRecords& graph = state_->graph;
+  add_pooled(graph.attributes, name, type, strings, graph.attribute_pools.strings);
 }
 
 void GraphBuilder::add_opaque_attribute(NameId name) {
@@ -461,7 +467,7 @@ void GraphBuilder::State::check_values_are_made() {
     if (nearest.best().empty()) return;
     faults.back().notes.push_back("did you mean " + in_quotes(nearest.best()) + "?");
   };
-  if (std::ranges::find(defined, 0) == defined.end()) return;
+  if (!contains(defined, 0)) return;
   for (std::uint32_t n = 0; n < node_total(); ++n) {
     const Node& node = graph.nodes[n];
     const auto reader = [&] { return "node " + in_quotes(node.name); };

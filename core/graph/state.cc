@@ -49,9 +49,7 @@ constexpr std::size_t kMostOutputs = 256;
 // Candidates with one core; more are ambiguous, whatever they are.
 constexpr std::size_t kMostAlike = 16;
 
-bool is_one_of(std::string_view word, Texts texts) {
-  return std::ranges::find(texts, word) != texts.end();
-}
+bool is_one_of(std::string_view word, Texts texts) { return contains(texts, word); }
 
 std::string_view without_digits(std::string_view word) {
   const std::size_t last = word.find_last_not_of("0123456789");

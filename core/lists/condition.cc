@@ -460,7 +460,7 @@ std::vector<std::size_t> channels_innermost(std::size_t rank) {
 
 LayoutSet strided_layouts(Numbers sizes, Numbers strides) {
   const std::size_t rank = sizes.size();
-  const bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
+  const bool is_empty = contains(sizes, 0);
   LayoutSet layouts;
   layouts.add(LayoutName::strided);
   if (is_empty || is_dense_in(sizes, strides, row_major(rank))) {

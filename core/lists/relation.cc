@@ -576,8 +576,6 @@ struct Token {
   double real = 0;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 class Tokens {
@@ -590,7 +588,7 @@ class Tokens {
     if (at_ == text_.size()) return Token{.begin = begin, .end = begin};
     const char c = text_[at_];
     if (is_digit(c)) return number(begin);
-    if (is_letter(c)) return word(begin);
+    if (is_word_char(c)) return word(begin);
     if (c == '"' || c == '\'') return quoted(begin);
     return sign(begin);
   }
@@ -608,18 +606,19 @@ class Tokens {
       while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
     }
     Token made = token(Token::Type::integer, begin);
-    const char* const first = made.text.data();
-    const char* const last = first + made.text.size();
-    const auto whole = std::from_chars(first, last, made.integer);
-    if (whole.ec == std::errc() && whole.ptr == last) return made;
-    const auto real = std::from_chars(first, last, made.real);
-    if (real.ec != std::errc() || real.ptr != last) return RelationFault{begin, "no number"};
+    if (const auto whole = parse_number<std::int64_t>(made.text)) {
+      made.integer = *whole;
+      return made;
+    }
+    const auto real = parse_number<double>(made.text);
+    if (!real) return RelationFault{begin, "no number"};
     made.type = Token::Type::real;
+    made.real = *real;
     return made;
   }
 
   Token word(std::size_t begin) {
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
     return token(Token::Type::word, begin);
   }
 
@@ -635,7 +634,7 @@ class Tokens {
   Result<Token, RelationFault> sign(std::size_t begin) {
     constexpr std::array<std::string_view, 4> kDouble = {"==", "!=", "<=", ">="};
     const std::string_view two = text_.substr(begin, 2);
-    at_ += std::ranges::find(kDouble, two) != kDouble.end() ? 2U : 1U;
+    at_ += contains(kDouble, two) ? 2U : 1U;
     const Token made = token(Token::Type::sign, begin);
     if (made.text.size() == 2) return made;
     if (made.text == "=") return RelationFault{begin, "write == to compare"};

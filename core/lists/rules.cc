@@ -679,18 +679,9 @@ std::vector<IrTwin> ir_twins(std::string_view op) {
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 std::string without_digits(std::string_view text) {
   std::string result;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(result),
-               [](char c) { return c < '0' || c > '9'; });
+  std::ranges::copy_if(text, std::back_inserter(result), [](char c) { return c < '0' || c > '9'; });
   return result;
 }
 
@@ -736,7 +727,7 @@ class Candidates {
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const auto [domain, op] = std::pair(ops_[i].domain, ops_[i].op);
       by_name_[op].push_back(i);
-      by_lower_.try_emplace(key_of(domain, lower(op)), i);
+      by_lower_.try_emplace(key_of(domain, lower_case(op)), i);
       const std::string_view last = own_name(op);
       by_last_.try_emplace(key_of(domain, last, is_dotted(op) ? "." : ""), i);
       if (is_dotted(op)) by_ends_.try_emplace(key_of(domain, first_component(op), last), i);
@@ -779,7 +770,9 @@ class Candidates {
     return other == named->second.end() ? Place() : Place(*other);
   }
 
-  Place other_case(const Rule& rule) { return in(by_lower_, key_of(rule.domain, lower(rule.op))); }
+  Place other_case(const Rule& rule) {
+    return in(by_lower_, key_of(rule.domain, lower_case(rule.op)));
+  }
 
   Place other_module(const Rule& rule) {
     const std::string_view last = own_name(rule.op);

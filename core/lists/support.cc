@@ -684,9 +684,7 @@ Kind kind_of_key(std::string_view key) {
       "split",       "transpose"};
   static constexpr std::array<std::string_view, 4> kMake = {"constantofshape", "range", "expand",
                                                             "tile"};
-  const auto is_one_of = [&](const auto& keys) {
-    return std::ranges::find(keys, key) != keys.end();
-  };
+  const auto is_one_of = [&](const auto& keys) { return contains(keys, key); };
   if (is_one_of(kAsk)) return Kind::asks;
   if (key == "getattr") return Kind::asks_any;
   if (is_one_of(kCompute)) return Kind::computes;

@@ -49,15 +49,6 @@ constexpr std::array<std::string_view, 3> kTraceHeads = {"stack backtrace", "sta
 constexpr std::string_view kPythonTrace = "Traceback (most recent call last)";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 bool holds_any(std::string_view line, std::span<const std::string_view> words) {
   const std::string text = lower_case(line);
   return std::ranges::any_of(
@@ -116,7 +107,7 @@ std::size_t closing_at(std::string_view text, std::size_t begin) {
 // An apostrophe within a word ("can't") is not a quote.
 bool opens_quote(std::string_view text, std::size_t i) {
   if (text[i] == '"' || text[i] == '`') return true;
-  return text[i] == '\'' && (i == 0 || !is_word(text[i - 1]));
+  return text[i] == '\'' && (i == 0 || !is_word_char(text[i - 1]));
 }
 
 // Replaces quoted text and text in brackets by "_".

@@ -540,8 +540,7 @@ struct WorthVerdict {
 struct UnmeasuredNodes {
   std::size_t on_cpu = 0;
   std::size_t other_opset = 0;  // refused for the opset alone
-  std::size_t open_sizes =
-      0;  // of the others, whose rule fails while sizes of their tensors are open
+  std::size_t open_sizes = 0;   // of the others: a rule fails, and a size of their tensors is open
 };
 UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
                                  std::span<const SupportList> lists, const OpFacts& facts);

@@ -639,7 +639,7 @@ void LinkTraffic::move(NodeId node, PartId to) {
   const auto add = [&](ValueId value) {
     const StatePair* const pair = graph_.state_of(value);
     const ValueId first = pair == nullptr ? value : pair->input;
-    if (std::ranges::find(values, first) == values.end()) values.push_back(first);
+    if (!contains(values, first)) values.push_back(first);
   };
   for (const ValueId value : graph_.outputs(node)) add(value);
   for (const Operand& operand : graph_.operands(node)) {

@@ -625,9 +625,7 @@ void add_needed(const Graph& graph, std::span<const NodeId> constants, const IsN
 // Puts what the piece was asked for in the places of the inputs and outputs that were found.
 void put_ends(Boundaries& piece, const PieceEnds& ends) {
   std::vector<ValueId>& inputs = piece.inputs.items;
-  std::erase_if(inputs, [&](ValueId value) {
-    return std::ranges::find(ends.from, value) != ends.from.end();
-  });
+  std::erase_if(inputs, [&](ValueId value) { return contains(ends.from, value); });
   std::ranges::sort(inputs);
   inputs.insert(inputs.begin(), ends.from.begin(), ends.from.end());
   piece.inputs.begin = {0, static_cast<std::uint32_t>(inputs.size())};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/min_cut.h"
+#include "core/base/words.h"
 #include "core/stages/solvers.h"
 
 namespace cleave {
@@ -131,29 +132,15 @@ double stage_load(CommModel comm, double compute, double in, double out) {
 }
 
 Adjacency successors_of_nets(const BalanceProblem& problem) {
-  std::vector<std::uint32_t> degree(problem.items.size() + 1, 0);
-  for (std::uint32_t net = 0; net < problem.nets.size(); ++net) {
-    const std::uint32_t producer = problem.nets[net].producer;
-    if (producer == kNoItem) continue;
-    for (const std::uint32_t reader : problem.consumers.of(net)) {
-      degree[producer + 1] += reader == producer ? 0 : 1;
+  return adjacency_of(problem.items.size(), [&](const auto& take) {
+    for (std::uint32_t net = 0; net < problem.nets.size(); ++net) {
+      const std::uint32_t producer = problem.nets[net].producer;
+      if (producer == kNoItem) continue;
+      for (const std::uint32_t reader : problem.consumers.of(net)) {
+        if (reader != producer) take(producer, reader);
+      }
     }
-  }
-  Adjacency successors;
-  successors.begin = std::move(degree);
-  for (std::size_t i = 1; i < successors.begin.size(); ++i) {
-    successors.begin[i] += successors.begin[i - 1];
-  }
-  successors.items.resize(successors.begin.back());
-  std::vector<std::uint32_t> next(successors.begin.begin(), successors.begin.end() - 1);
-  for (std::uint32_t net = 0; net < problem.nets.size(); ++net) {
-    const std::uint32_t producer = problem.nets[net].producer;
-    if (producer == kNoItem) continue;
-    for (const std::uint32_t reader : problem.consumers.of(net)) {
-      if (reader != producer) successors.items[next[producer]++] = reader;
-    }
-  }
-  return successors;
+  });
 }
 
 std::vector<BalanceStage> evaluate_stages(const BalanceProblem& problem, CommModel comm,

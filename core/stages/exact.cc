@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/stages/solvers.h"
 
 namespace cleave::balance {
@@ -336,7 +337,7 @@ std::vector<Chain> heavy_chains(const Instance& instance, std::size_t most) {
   std::vector<std::vector<std::uint32_t>> paths;
   for (const auto& weight : {std::move(by_time), std::move(by_cost), std::move(by_count)}) {
     std::vector<std::uint32_t> path = thinned(longest_path(instance, weight), weight, most);
-    if (std::ranges::find(paths, path) == paths.end()) {
+    if (!contains(paths, path)) {
       paths.push_back(std::move(path));
     }
   }

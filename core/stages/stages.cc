@@ -678,7 +678,7 @@ class StageBoundaryFinder {
     const ValueId canonical = graph_.canonical_parameter(parameter);
     if (!std::ranges::binary_search(kept_, canonical)) return false;
     const auto& held = parameters_[stage];
-    return std::ranges::find(held, parameter) != held.end();
+    return contains(held, parameter);
   }
 
   // A stage on the way appends the value to its own inputs and to its own outputs.

@@ -34,8 +34,7 @@ constexpr std::array<LimitRow, 7> kRows = {{
 constexpr std::string_view kUtf8 = "utf8";
 
 const LimitRow& row_of(std::uint64_t ModelLimits::*limit) {
-  return *std::find_if(kRows.begin(), kRows.end(),
-                       [&](const LimitRow& row) { return row.value == limit; });
+  return *std::ranges::find(kRows, limit, &LimitRow::value);
 }
 
 std::string unknown_limit(std::string_view name) {
@@ -63,21 +62,18 @@ Status<std::string> set_limit(ModelLimits& limits, std::string_view text) {
   if (equals == text.npos) return escaped_in_quotes(text) + " is not of the form nodes=5000000";
   const std::string_view name = text.substr(0, equals), number = text.substr(equals + 1);
   if (name == kUtf8) return set_utf8(limits, number);
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [&](const LimitRow& each) { return each.name == name; });
+  const auto row = std::ranges::find(kRows, name, &LimitRow::name);
   if (row == kRows.end()) return unknown_limit(name);
-  std::uint64_t value = 0;
-  const char* const end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, value);
-  if (error != std::errc() || stop != end) {
+  const auto value = parse_number<std::uint64_t>(number);
+  if (!value) {
     return escaped_in_quotes(number) + " is not a limit of " + std::string(name) +
            ": give a whole number";
   }
-  if (value > row->most) {
+  if (*value > row->most) {
     return std::string(number) + " is above the most that " + std::string(name) +
            " can be limited to, " + count_text(row->most);
   }
-  limits.*row->value = value;
+  limits.*row->value = *value;
   return Done{};
 }
 
@@ -217,15 +213,8 @@ Shown show_line(std::string_view line, std::size_t place) {
 }  // namespace
 
 std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::error:
-      return "error";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
-  }
-  return "error";
+  constexpr std::array<std::string_view, 3> kWords = {"error", "warning", "note"};
+  return kWords[static_cast<std::size_t>(severity)];
 }
 
 std::string escaped(std::string_view text) {
@@ -316,6 +305,12 @@ namespace {
 constexpr std::size_t kMostFaults = 20;
 
 }  // namespace
+
+bool TextFaults::refuses_bytes(std::string_view what_is) {
+  const std::size_t bad = std::min(text_.find('\0'), first_invalid_utf8(text_));
+  if (bad != text_.npos) error(bad, std::string(what_is) + " text in UTF-8, and this is not");
+  return bad != text_.npos;
+}
 
 void TextFaults::error(std::size_t offset, std::string message, std::vector<std::string> notes) {
   if (is_full()) return;

@@ -128,9 +128,8 @@ struct Fault {
 
   // What the first error says, for those who have no room for more.
   const std::string& message() const {
-    const auto error = std::find_if(faults.begin(), faults.end(), [](const Diagnostic& one) {
-      return one.severity == Severity::error;
-    });
+    const auto error = std::ranges::find_if(
+        faults, [](const Diagnostic& one) { return one.severity == Severity::error; });
     return error == faults.end() ? faults.front().message : error->message;
   }
 };
@@ -165,6 +164,9 @@ class TextFaults {
   void error(std::size_t offset, std::string message, std::vector<std::string> notes = {});
   // Keeps each message once, and at most 20.
   void warning(std::size_t offset, std::string message);
+
+  // Adds an error where the text is not all UTF-8, or has a byte 0; true when it did. `what_is`: "a node list is".
+  bool refuses_bytes(std::string_view what_is);
 
   // True when no more errors are kept: the reader may stop.
   bool is_full() const;

@@ -164,7 +164,7 @@ class SchemaWriter {
   void write_nested(const FieldTable& table, bool is_nullable) {
     if (table.name.empty()) return write_object(table, is_nullable, {});
     const auto has_name = [&](const FieldTable& other) { return other.name == table.name; };
-    if (std::none_of(named_.begin(), named_.end(), has_name)) named_.push_back(table);
+    if (std::ranges::none_of(named_, has_name)) named_.push_back(table);
     const std::string place = "#/$defs/" + std::string(table.name);
     if (!is_nullable) return json_.text("$ref", place);
     json_.begin_list("anyOf");

@@ -669,7 +669,7 @@ Loaded<std::vector<std::string>> names_in(const std::string& folder) {
     names.push_back(entry->path().filename().string());
   }
   if (error) return unknown(folder, error);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -697,12 +697,7 @@ std::vector<std::string> named_file_folders(const char* variable, std::string_vi
     if (!path.empty() && fs::is_directory(path, error)) folders.push_back(path.lexically_normal());
   };
   if (const char* const given = variable == nullptr ? nullptr : std::getenv(variable)) {
-    std::string_view rest = given;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      add(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (const std::string_view folder : split_at(given, ':')) add(folder);
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) add(program.parent_path() / installed);
@@ -717,7 +712,7 @@ std::vector<std::string> json_files_in(const std::vector<std::string>& folders) 
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".json") here.push_back(entry.path().string());
     }
-    std::sort(here.begin(), here.end());
+    std::ranges::sort(here);
     files.insert(files.end(), here.begin(), here.end());
   }
   return files;

@@ -323,6 +323,20 @@ class JsonCursor {
   std::optional<JsonFault> fault_;
 };
 
+// A copy of a text with the zero bytes behind it that JsonCursor needs.
+class PaddedJson {
+ public:
+  explicit PaddedJson(std::string_view text) : size_(text.size()) {
+    padded_.reserve(size_ + JsonCursor::kPadding);
+    padded_.append(text).append(JsonCursor::kPadding, '\0');
+  }
+  std::string_view text() const { return std::string_view(padded_).substr(0, size_); }
+
+ private:
+  std::string padded_;
+  std::size_t size_;
+};
+
 // ---- cursor steps ----
 //
 // The steps of a JsonCursor that run dozens of times for each node, inline: a call for each would
@@ -604,14 +618,11 @@ class JsonFields {
     if (order_ == nullptr) return look_for_next();
     const std::size_t likely = order_->after(last_);
     if (has(likely) || !cursor_.pass_key(known_[likely])) return look_for_next();
-    key_offset_ = cursor_.end_of_last() - known_[likely].size() - 2;
     seen_ |= 1U << likely;
     last_ = likely;
     return likely;
   }
   bool has(std::size_t field) const { return (seen_ & (1U << field)) != 0; }
-  // Offset of the key of the last field that next() returned.
-  std::uint64_t key_offset() const { return key_offset_; }
 
   // True when the value at the cursor has that type; otherwise reports a fault and skips it.
   bool is(JsonType wanted) { return cursor_.type() == wanted || is_refused(wanted); }
@@ -634,7 +645,6 @@ class JsonFields {
   std::uint32_t seen_ = 0;
   JsonFieldOrder* order_;
   std::optional<std::size_t> last_;  // returned by next()
-  std::uint64_t key_offset_ = 0;
 };
 
 // Finds repeated keys in an object with arbitrary keys.

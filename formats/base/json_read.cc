@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
@@ -18,8 +19,6 @@ namespace cleave {
 // ---- token ----
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::size_t digits_from(std::string_view word, std::size_t at) {
   while (at < word.size() && is_digit(word[at])) ++at;
@@ -121,11 +120,7 @@ std::string unescaped(JsonString string) {
 }
 
 std::optional<std::int64_t> JsonNumber::parsed_integer() const {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return number;
+  return parse_number<std::int64_t>(text);
 }
 
 double JsonNumber::real() const {
@@ -546,7 +541,7 @@ void JsonFaults::warn_of_unknown(JsonString key, const JsonSubject& subject,
                                  std::string_view suggestion) {
   if (warned_.size() >= kMost) return;
   std::string name = unescaped(key);
-  if (std::find(warned_.begin(), warned_.end(), name) != warned_.end()) return;
+  if (contains(warned_, name)) return;
   Fault warning{
       key.offset,
       "unknown field " + escaped_in_quotes(name) + " of " + subject.text() + " is not read",
@@ -573,7 +568,7 @@ std::string JsonFaults::place_of(std::uint64_t offset) const {
 Diagnostics JsonFaults::errors() const {
   std::vector<const Fault*> order;
   for (const Fault& fault : faults_) order.push_back(&fault);
-  std::stable_sort(order.begin(), order.end(), [](const Fault* a, const Fault* b) {
+  std::ranges::stable_sort(order, [](const Fault* a, const Fault* b) {
     return a->offset.value_or(0) < b->offset.value_or(0);
   });
   Diagnostics errors;
@@ -600,14 +595,13 @@ JsonFields::JsonFields(JsonCursor& cursor, JsonFaults& faults,
 }
 
 std::optional<std::size_t> JsonFields::find(std::string_view key) const {
-  const auto found = std::find(known_.begin(), known_.end(), key);
+  const auto found = std::ranges::find(known_, key);
   if (found == known_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - known_.begin());
 }
 
 std::optional<std::size_t> JsonFields::look_for_next() {
   while (const auto key = cursor_.next_key()) {
-    key_offset_ = key->offset;
     const auto field = key->has_escapes ? find(unescaped(*key)) : find(key->text);
     if (!field) {
       const std::vector<std::string_view> names(known_.begin(), known_.end());
@@ -666,7 +660,7 @@ void JsonKeys::report_repeated(JsonFaults& faults, const JsonFields& fields) {
     }
     return;
   }
-  std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
+  std::ranges::sort(keys_, [](const Key& a, const Key& b) {
     return std::pair(a.text, a.offset) < std::pair(b.text, b.offset);
   });
   for (std::size_t i = 1; i < keys_.size(); ++i) {
@@ -696,8 +690,8 @@ std::optional<StringFault> find_string_fault(std::string_view text) {
   for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at)) {
     const std::size_t end = behind_string(text, at);
     const std::string_view inside = text.substr(at, std::min(end, text.size()) - at);
-    const auto control = std::find_if(inside.begin(), inside.end(),
-                                      [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+    const auto control =
+        std::ranges::find_if(inside, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
     if (control != inside.end()) {
       return StringFault{at + static_cast<std::size_t>(control - inside.begin()), false};
     }

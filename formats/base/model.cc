@@ -64,8 +64,8 @@ std::optional<std::int64_t> ShapeBinder::size_of(std::string_view symbol) {
   if (bindings_.dims.empty()) return std::nullopt;
   if (!symbols_.contains(symbol)) symbols_.emplace(symbol);
   return named_size(symbol, [&](std::string_view name) -> std::optional<std::int64_t> {
-    const auto bound = std::find_if(bindings_.dims.begin(), bindings_.dims.end(),
-                                    [&](const auto& dim) { return dim.first == name; });
+    const auto bound =
+        std::ranges::find_if(bindings_.dims, [&](const auto& dim) { return dim.first == name; });
     if (bound == bindings_.dims.end() || bound->second < 0) return std::nullopt;
     return bound->second;
   });
@@ -74,8 +74,8 @@ std::optional<std::int64_t> ShapeBinder::size_of(std::string_view symbol) {
 const std::vector<std::int64_t>* ShapeBinder::shape_of(std::string_view input) {
   if (bindings_.inputs.empty()) return nullptr;
   inputs_.emplace(input);
-  const auto bound = std::find_if(bindings_.inputs.begin(), bindings_.inputs.end(),
-                                  [&](const auto& shape) { return shape.first == input; });
+  const auto bound = std::ranges::find_if(bindings_.inputs,
+                                          [&](const auto& shape) { return shape.first == input; });
   return bound == bindings_.inputs.end() ? nullptr : &bound->second;
 }
 
@@ -97,7 +97,7 @@ void ShapeBinder::report_faults(JsonFaults& faults) const {
           faults,
           "--input-shape names " + escaped_in_quotes(name) + ", which is not an input of the model",
           name, inputs_);
-    } else if (std::any_of(dims.begin(), dims.end(), [](std::int64_t d) { return d < -1; })) {
+    } else if (std::ranges::any_of(dims, [](std::int64_t d) { return d < -1; })) {
       faults.add("--input-shape gives " + escaped_in_quotes(name) +
                  " a dim below -1; -1 leaves a dim free");
     }

@@ -176,7 +176,7 @@ std::optional<MoveJournal::Move> parse_move(const std::string& line) {
   if (text.get() != ' ') return std::nullopt;
   std::getline(text, move.name, '\0');
   const fs::path path(move.name);  // of a file in the folder, or in a folder within
-  const bool leads_out = std::any_of(path.begin(), path.end(), [](const fs::path& step) {
+  const bool leads_out = std::ranges::any_of(path, [](const fs::path& step) {
     return step.empty() || step == "/" || step == "." || step == "..";
   });
   if (move.name.empty() || leads_out) return std::nullopt;
@@ -230,8 +230,8 @@ std::vector<std::string> strangers_in(const std::string& temporary,
   std::vector<std::string> names;
   for (const MoveJournal::Move& move : moves) {
     const auto places = places_of_old(temporary, move.name);
-    if (!std::all_of(places.begin(), places.end(),
-                     [&](const std::string& place) { return is_of_move(mark_at(place), move); })) {
+    if (!std::ranges::all_of(
+            places, [&](const std::string& place) { return is_of_move(mark_at(place), move); })) {
       names.push_back(move.name);
     }
   }
@@ -324,11 +324,11 @@ Loaded<MoveJournal> MoveJournal::begin(const std::string& from, const std::strin
 }
 
 bool MoveJournal::replaced_what_it_says() const {
-  return std::all_of(moves_.begin(), moves_.end(), [&](const Move& move) {
+  return std::ranges::all_of(moves_, [&](const Move& move) {
     if (is_none(move.old_file)) return true;
     const std::vector<std::string> places = places_of_old(from_, move.name);
-    return std::any_of(places.begin(), places.end(),
-                       [&](const std::string& place) { return mark_at(place) == move.old_file; });
+    return std::ranges::any_of(
+        places, [&](const std::string& place) { return mark_at(place) == move.old_file; });
   });
 }
 
@@ -344,7 +344,7 @@ Status<Diagnostics> undo_unfinished_moves(const std::string& folder) {
       temporaries.push_back(entry->path().string());
     }
   }
-  std::sort(temporaries.begin(), temporaries.end());
+  std::ranges::sort(temporaries);
   for (const std::string& temporary : temporaries) {
     if (auto done = undo_journal(temporary, folder); !done) return done;
   }
@@ -480,8 +480,8 @@ Loaded<std::vector<ListedFile>> list_of(const std::string& folder) {
     files.push_back({std::filesystem::path(path).lexically_relative(folder).string(),
                      static_cast<std::uint64_t>(status.st_size)});
   }
-  std::sort(files.begin(), files.end(),
-            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
+  std::ranges::sort(files,
+                    [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
   return files;
 }
 
@@ -903,16 +903,8 @@ std::string harmless(std::string_view part_name) {
   };
   std::replace_if(name.begin(), name.end(), is_harmful, '_');
   if (name.empty()) return "_";
-  if (name == "." || name == "..") std::fill(name.begin(), name.end(), '_');
+  if (name == "." || name == "..") std::ranges::fill(name, '_');
   return name;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
 }
 
 class StemGiver {
@@ -921,12 +913,12 @@ class StemGiver {
     for (const std::string_view own : kOwnFiles) taken_.emplace(own);
   }
 
-  bool take(std::string_view stem) { return taken_.insert(lower(stem)).second; }
+  bool take(std::string_view stem) { return taken_.insert(lower_case(stem)).second; }
 
   // The stem, else the stem with the first free number appended.
   std::string take_next(const std::string& stem) {
     if (take(stem)) return stem;
-    std::size_t& number = last_number_.try_emplace(lower(stem), 1).first->second;
+    std::size_t& number = last_number_.try_emplace(lower_case(stem), 1).first->second;
     std::string numbered;
     do {
       numbered = stem + "_" + std::to_string(++number);
@@ -968,8 +960,7 @@ std::string_view fault_of_location(std::string_view location) {
   const fs::path path(location);
   if (path.is_absolute()) return "is absolute: it must be relative to the model's folder";
   const auto up = [](const fs::path& step) { return step == ".."; };
-  if (std::any_of(path.begin(), path.end(), up))
-    return "holds \"..\": it must stay in the model's folder";
+  if (std::ranges::any_of(path, up)) return "holds \"..\": it must stay in the model's folder";
   return {};
 }
 
@@ -1149,7 +1140,7 @@ Loaded<std::vector<std::string>> unlisted_entries(const std::string& folder) {
       if (!is_ours(prefix + entry)) others.push_back(prefix + entry);
     }
   }
-  std::sort(others.begin(), others.end());
+  std::ranges::sort(others);
   return others;
 }
 

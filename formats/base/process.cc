@@ -27,6 +27,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/files.h"
 
 #ifdef __GLIBC__
@@ -408,12 +409,9 @@ std::string find_program(const ChildCommand& command) {
   if (word.find('/') != word.npos) return word;
   for (const std::string& variable : command.environment) {
     if (!variable.starts_with("PATH=")) continue;
-    std::string_view rest = std::string_view(variable).substr(5);
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      const std::string path = std::string(rest.substr(0, end)) + "/" + word;
-      if (end > 0 && ::access(path.c_str(), X_OK) == 0) return path;
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+    for (const std::string_view folder : split_at(std::string_view(variable).substr(5), ':')) {
+      const std::string path = std::string(folder) + "/" + word;
+      if (!folder.empty() && ::access(path.c_str(), X_OK) == 0) return path;
     }
   }
   return word;

@@ -217,7 +217,7 @@ std::vector<int> stopping_signals() {
 #ifdef SIGRTMIN
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
 #endif
-  std::sort(signals.begin(), signals.end());
+  std::ranges::sort(signals);
   return signals;
 }
 

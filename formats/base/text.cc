@@ -150,9 +150,8 @@ std::size_t length_of_blanks(std::string_view line) {
   std::size_t at = 0;
   while (at < line.size()) {
     const std::string_view rest = line.substr(at);
-    const auto blank = std::find_if(kBlanks.begin(), kBlanks.end(), [&](std::string_view known) {
-      return rest.starts_with(known);
-    });
+    const auto blank = std::ranges::find_if(
+        kBlanks, [&](std::string_view known) { return rest.starts_with(known); });
     if (blank == kBlanks.end()) break;
     at += blank->size();
   }
@@ -283,6 +282,19 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
+using ZlibRoom = std::array<unsigned char, 1U << 16U>;
+
+// Hands zlib the room for what it makes, and the begin of the text: as much as its counter can hold. Returns how much.
+std::size_t give(z_stream& stream, std::string_view text, ZlibRoom& room) {
+  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  // zlib only reads what it is given.
+  stream.next_in = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(std::min(text.size(), kMost));
+  stream.next_out = room.data();
+  stream.avail_out = static_cast<uInt>(room.size());
+  return stream.avail_in;
+}
+
 }  // namespace
 
 std::string gzipped(std::string_view text) {
@@ -292,19 +304,12 @@ std::string gzipped(std::string_view text) {
     throw std::bad_alloc();
   }
   std::string packed;
-  std::array<unsigned char, 1U << 16U> room;
+  ZlibRoom room;
   int done = Z_OK;
   while (done != Z_STREAM_END) {
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const std::string_view next = text.substr(0, std::min(text.size(), kMost));
-    // zlib only reads what it is given.
-    stream.next_in =
-        const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(next.data()));
-    stream.avail_in = static_cast<uInt>(next.size());
-    stream.next_out = room.data();
-    stream.avail_out = static_cast<uInt>(room.size());
-    done = ::deflate(&stream, next.size() == text.size() ? Z_FINISH : Z_NO_FLUSH);
-    text.remove_prefix(next.size() - stream.avail_in);
+    const std::size_t given = give(stream, text, room);
+    done = ::deflate(&stream, given == text.size() ? Z_FINISH : Z_NO_FLUSH);
+    text.remove_prefix(given - stream.avail_in);
     packed.append(reinterpret_cast<const char*>(room.data()), room.size() - stream.avail_out);
   }
   ::deflateEnd(&stream);
@@ -317,18 +322,12 @@ std::optional<std::string> ungzipped(std::string_view bytes, std::size_t most) {
   z_stream stream = {};
   if (::inflateInit2(&stream, kGzip) != Z_OK) throw std::bad_alloc();
   std::string text;
-  std::array<unsigned char, 1U << 16U> room;
+  ZlibRoom room;
   int done = Z_OK;
   while (done == Z_OK && text.size() <= most) {
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const std::string_view next = bytes.substr(0, std::min(bytes.size(), kMost));
-    stream.next_in =
-        const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(next.data()));
-    stream.avail_in = static_cast<uInt>(next.size());
-    stream.next_out = room.data();
-    stream.avail_out = static_cast<uInt>(room.size());
+    const std::size_t given = give(stream, bytes, room);
     done = ::inflate(&stream, Z_NO_FLUSH);
-    bytes.remove_prefix(next.size() - stream.avail_in);
+    bytes.remove_prefix(given - stream.avail_in);
     text.append(reinterpret_cast<const char*>(room.data()), room.size() - stream.avail_out);
   }
   ::inflateEnd(&stream);
@@ -353,36 +352,34 @@ void add_percent(std::string& text, char c) {
 
 }  // namespace
 
-std::string xml_text(std::string_view text) {
-  std::string result;
-  for (const char c : escaped(text)) {
+std::string html_text(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
     switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
       case '<':
-        result += "&lt;";
+        safe += "&lt;";
         break;
       case '>':
-        result += "&gt;";
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
         break;
       case '"':
-        result += "&quot;";
+        safe += "&quot;";
         break;
       default:
-        result += c;
+        safe += c;
     }
   }
-  return result;
+  return safe;
 }
+
+std::string xml_text(std::string_view text) { return html_text(escaped(text)); }
 
 std::string xml_lines(std::string_view text) {
   std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    result += xml_text(text.substr(0, end)) + '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : split_at(text, '\n')) result += xml_text(line) + '\n';
   return result;
 }
 
@@ -413,9 +410,8 @@ std::string markdown_code(std::string_view name) {
 std::string uri_text(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') ||
-                          std::string_view("-._~/").find(c) != std::string_view::npos;
+    const bool is_plain =
+        is_word_char(c) || std::string_view("-.~/").find(c) != std::string_view::npos;
     if (is_plain) {
       uri += c;
     } else {
@@ -442,8 +438,7 @@ std::string github_text(std::string_view text, std::string_view special) {
 namespace {
 
 bool is_plain(char c) {
-  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return is_letter || std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
+  return is_word_char(c) || std::string_view("-./:=,+@%").find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -577,10 +572,8 @@ void wrap_line(std::string_view line, std::size_t columns, std::string& out) {
 
 std::string wrapped(std::string_view text, std::size_t columns) {
   std::string out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    wrap_line(text.substr(0, end), std::max<std::size_t>(columns, 4), out);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : split_at(text, '\n')) {
+    wrap_line(line, std::max<std::size_t>(columns, 4), out);
   }
   return out;
 }
@@ -602,6 +595,11 @@ std::string some_of(const std::vector<std::string>& items, std::size_t columns) 
     used += width;
   }
   return text;
+}
+
+TextTable::TextTable(std::vector<std::string> headings)
+    : aligns_(headings.size(), Align::right), rows_{std::move(headings)} {
+  aligns_[0] = Align::left;
 }
 
 TextTable::TextTable(std::vector<std::string> headings, std::vector<Align> aligns)

@@ -111,6 +111,8 @@ std::string gzip_base64(std::string_view text);
 // Escapes text for XML, Markdown, URIs and commands of GitHub's runners. Names come from models and
 // compilers, and must not act as markup or commands.
 
+// The text with what HTML gives a meaning escaped.
+std::string html_text(std::string_view text);
 // Text for an XML attribute or element. A character that XML does not allow becomes \xNN: see
 // escaped().
 std::string xml_text(std::string_view text);
@@ -193,6 +195,8 @@ enum class Align { left, right };
 // Rows of cells under a heading, two spaces between columns, no spaces at the ends of lines.
 class TextTable {
  public:
+  // The first column is to the left, the others to the right, as names and numbers are.
+  explicit TextTable(std::vector<std::string> headings);
   TextTable(std::vector<std::string> headings, std::vector<Align> aligns);
   void add_row(std::vector<std::string> cells);
   // A first cell that is wider than this does not make the others wider.

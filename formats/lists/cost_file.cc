@@ -26,11 +26,8 @@ namespace {
 constexpr double kMostMicroseconds = 1e15;  // as in every other file of times
 
 std::optional<double> microseconds(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && number >= 0 && number <= kMostMicroseconds ? std::optional(number)
-                                                                 : std::nullopt;
+  const auto number = parse_number<double>(text);
+  return number && *number >= 0 && *number <= kMostMicroseconds ? number : std::nullopt;
 }
 
 class NodeCsvReader {
@@ -39,13 +36,7 @@ class NodeCsvReader {
       : source_(source), faults_(source.path(), source.bytes()) {}
 
   Loaded<CostEntries> read() && {
-    const std::string_view text = source_.bytes();
-    const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
-    if (bad != text.npos) {
-      faults_.error(bad, "the file must be text in UTF-8, and this is not");
-    } else {
-      read_rows();
-    }
+    if (!faults_.refuses_bytes("the file must be")) read_rows();
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     made_.path = source_.path();
     return std::move(made_);
@@ -343,8 +334,7 @@ class CostsReader {
     }
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     made_.warnings = std::move(faults_.warnings());
-    std::sort(made_.op_times.begin(), made_.op_times.end(),
-              [](const OpTime& a, const OpTime& b) { return a.op < b.op; });
+    std::ranges::sort(made_.op_times, [](const OpTime& a, const OpTime& b) { return a.op < b.op; });
     return std::move(made_);
   }
 
@@ -562,9 +552,8 @@ Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph
                   .shapes = {},
                   .op_times = std::move(file->op_times),
                   .warnings = std::move(file->warnings)};
-  made.kernels = static_cast<std::size_t>(
-      std::count_if(file->entries.begin(), file->entries.end(),
-                    [](const CostEntry& entry) { return !entry.is_inside && entry.was_run; }));
+  made.kernels = static_cast<std::size_t>(std::ranges::count_if(
+      file->entries, [](const CostEntry& entry) { return !entry.is_inside && entry.was_run; }));
   if (is_profile(file->format)) {
     if (made.match.unmatched > 0 && named_share(made.match) < kLeastShare) {
       return other_model(source, *file, made.match);

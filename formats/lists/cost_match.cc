@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/graph/graph.h"
 #include "formats/lists/costs.h"
@@ -192,14 +193,13 @@ bool op_fits(std::string_view kernel_op, std::string_view node_op) {
                      kernel.ends_with("integer") || kernel.ends_with("integertofloat"))) {
     return true;
   }
-  return std::any_of(kWords.begin(), kWords.end(), [&](const Words& words) {
-    return words.kernel == kernel && words.node == node;
-  });
+  return std::ranges::any_of(
+      kWords, [&](const Words& words) { return words.kernel == kernel && words.node == node; });
 }
 
 bool is_often_fused(std::string_view node_op) {
   const std::string key = op_key(node_op);
-  return std::find(kOftenFused.begin(), kOftenFused.end(), key) != kOftenFused.end();
+  return contains(kOftenFused, key);
 }
 
 // ---- cost match ----
@@ -271,7 +271,7 @@ double weight_of(const NodeCost& cost) {
 void FusedGroups::add(std::uint32_t kernel, NodeId node) {
   if (kernel_of_[node] == kNoKernel) kernel_of_[node] = kernel;
   std::vector<NodeId>& members = nodes_[kernel];
-  if (std::find(members.begin(), members.end(), node) == members.end()) members.push_back(node);
+  if (!contains(members, node)) members.push_back(node);
 }
 
 bool FusedGroups::may_join(NodeId node, const NodeSet& is_listed) const {
@@ -533,7 +533,7 @@ class CostMatcher {
     for (const NodeId node : graph_.nodes()) {
       if (!groups_.is_measured(node)) free_by_name_.push_back(node);
     }
-    std::sort(free_by_name_.begin(), free_by_name_.end(), [&](NodeId a, NodeId b) {
+    std::ranges::sort(free_by_name_, [&](NodeId a, NodeId b) {
       return std::pair(graph_.node(a).name, a) < std::pair(graph_.node(b).name, b);
     });
   }
@@ -663,8 +663,8 @@ class CostMatcher {
     made.us = groups_.shares(us);
     for (const double time : made.us) made.measured_nodes += time >= 0 ? 1 : 0;
     made.unmatched = unmatched.size();
-    std::stable_sort(unmatched.begin(), unmatched.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return entry(a).us > entry(b).us; });
+    std::ranges::stable_sort(
+        unmatched, [&](std::uint32_t a, std::uint32_t b) { return entry(a).us > entry(b).us; });
     unmatched.resize(std::min(unmatched.size(), kMostUnmatched));
     for (const std::uint32_t i : unmatched) {
       made.largest_unmatched.push_back({entry(i).name, entry(i).op, entry(i).us});
@@ -881,8 +881,7 @@ class ShapeObserver {
     }
     if (agreement == Agreement::layout) return true;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) dims_.see(value, axis, dims[axis]);
-    const bool is_known =
-        std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_fixed(); });
+    const bool is_known = std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed(); });
     if (!is_known) add(value, dims);
     return true;
   }
@@ -900,8 +899,7 @@ class ShapeObserver {
   }
 
   void add(ValueId value, const ObservedDims& dims) {
-    const bool is_usable =
-        std::all_of(dims.begin(), dims.end(), [](std::int64_t size) { return size >= 0; });
+    const bool is_usable = std::ranges::all_of(dims, [](std::int64_t size) { return size >= 0; });
     if (is_usable && seen_.insert(value)) made_.shapes.push_back({value, dims});
   }
 
@@ -927,7 +925,7 @@ class ShapeObserver {
   static bool is_reordered(Shape shape, ObservedDims dims) {
     for (const Dim dim : shape) {
       if (!dim.is_fixed()) continue;
-      const auto found = std::find(dims.begin(), dims.end(), dim.size());
+      const auto found = std::ranges::find(dims, dim.size());
       if (found == dims.end()) return false;
       dims.erase(found);
     }

@@ -149,8 +149,8 @@ constexpr auto kWordsOf = words_of(table);
 
 template <const auto& table, class Value>
 std::string_view word_of(Value value) {
-  const auto* const found = std::find_if(table.begin(), table.end(),
-                                         [&](const auto& word) { return word.second == value; });
+  const auto* const found =
+      std::ranges::find_if(table, [&](const auto& word) { return word.second == value; });
   return found == table.end() ? std::string_view() : found->first;
 }
 
@@ -180,21 +180,12 @@ constexpr OptionMore word(std::string_view by_default, std::string_view needs = 
                           [](SplitOptions& options, const SettingValue& value) {
                             const std::string* const word = std::get_if<std::string>(&value);
                             if (word == nullptr) return false;
-                            const auto* const found = std::find_if(
-                                table.begin(), table.end(),
-                                [&](const auto& known) { return known.first == *word; });
+                            const auto* const found = std::ranges::find_if(
+                                table, [&](const auto& known) { return known.first == *word; });
                             if (found == table.end()) return false;
                             options.*member = found->second;
                             return true;
                           }}};
-}
-
-std::optional<std::size_t> whole_number(std::string_view text) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
-  return number;
 }
 
 bool is_word(const SettingValue& value, std::string_view word) {
@@ -208,7 +199,7 @@ std::optional<std::size_t> count_of(const SettingValue& value) {
     return *number < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(*number));
   }
   const std::string* const text = std::get_if<std::string>(&value);
-  return text == nullptr ? std::nullopt : whole_number(*text);
+  return text == nullptr ? std::nullopt : parse_number<std::size_t>(*text);
 }
 
 SettingValue value_of_count(std::size_t count) { return static_cast<std::int64_t>(count); }
@@ -296,7 +287,7 @@ bool set_extended(SplitOptions& options, const SettingValue& value) {
     options.extend = {.which = which};
     return true;
   }
-  const auto number = whole_number(*text);
+  const auto number = parse_number<std::size_t>(*text);
   if (number) options.extend = {.which = Which::one, .subgraph = *number};
   return number.has_value();
 }
@@ -321,7 +312,7 @@ Result<std::pair<std::string, std::string>> binding_of(const std::string& text,
 }
 
 std::optional<std::int64_t> size_of(std::string_view text) {
-  const auto size = whole_number(text);
+  const auto size = parse_number<std::size_t>(text);
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   if (!size || *size > static_cast<std::size_t>(kMost)) return std::nullopt;
   return static_cast<std::int64_t>(*size);
@@ -356,7 +347,8 @@ Status<> add_dim(SplitRequest& request, const std::string& text) {
   const std::size_t comma = text.find(',');
   const std::size_t size_at = text.substr(0, comma).rfind('=') + 1;
   const std::string until_comma = text.substr(size_at, comma - size_at);
-  if (comma != text.npos && size_at > 0 && (whole_number(until_comma) || range_of(until_comma))) {
+  if (comma != text.npos && size_at > 0 &&
+      (parse_number<std::size_t>(until_comma) || range_of(until_comma))) {
     const auto first = add_dim(request, text.substr(0, comma));
     return first ? add_dim(request, text.substr(comma + 1)) : first;
   }
@@ -542,10 +534,7 @@ Status<> add_link(SplitRequest& request, const std::string& text) {
 Status<> add_phase(SplitRequest& request, const std::string& text) {
   const std::size_t colon = text.find(':');
   PhaseSpec phase{.name = text.substr(0, colon)};
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  };
+  const auto is_plain = [](char c) { return is_word_char(c) || c == '-'; };
   if (colon == text.npos || phase.name.empty() || !std::ranges::all_of(phase.name, is_plain)) {
     return Error{in_quotes(text) +
                  " is no phase: write prompt:T=64,P=0, or prompt:T=64,P=0,on=npu; its name, of "
@@ -570,8 +559,9 @@ Status<> add_phase(SplitRequest& request, const std::string& text) {
 
 Status<> set_tokens(SplitRequest& request, const std::string& text) {
   const std::size_t plus = text.find('+');
-  const auto prompt = whole_number(std::string_view(text).substr(0, plus));
-  const auto more = plus == text.npos ? std::nullopt : whole_number(text.substr(plus + 1));
+  const auto prompt = parse_number<std::size_t>(std::string_view(text).substr(0, plus));
+  const auto more =
+      plus == text.npos ? std::nullopt : parse_number<std::size_t>(text.substr(plus + 1));
   if (!prompt || !more || *prompt == 0) {
     return Error{in_quotes(text) + " is not a prompt and new tokens: write 1024+128"};
   }
@@ -683,14 +673,12 @@ constexpr auto kLimitHelp = [] {
   HelpText text;
   for (const Option& limit : kWorkLimits) {
     if ((limit.in & command) == 0) continue;
-    for (const std::string_view part : {limit.names, std::string_view("="), limit.value})
-      text.add(part);
-    if (limit.help.empty()) {
-      text.add(" and ");
-      continue;
-    }
-    for (const std::string_view part : {std::string_view(": "), limit.help, std::string_view("; ")})
-      text.add(part);
+    text.add(limit.names);
+    text.add("=");
+    text.add(limit.value);
+    text.add(limit.help.empty() ? "" : ": ");
+    text.add(limit.help);
+    text.add(limit.help.empty() ? " and " : "; ");
   }
   text.add("of the model's size nodes=5000 (cleave help limits); repeatable");
   return text;

@@ -27,28 +27,14 @@ std::string_view group_title(OptionGroup group) {
   return kTitles[static_cast<std::size_t>(group)];
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
-std::vector<std::string_view> split_names(std::string_view list) {
-  std::vector<std::string_view> names;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    names.push_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return names;
-}
+std::vector<std::string_view> split_names(std::string_view list) { return split_at(list, ','); }
 
 std::string_view Option::name() const { return names.substr(names.rfind(',') + 1); }
 
 std::string Option::key() const {
   std::string key(name());
   key.erase(0, key.find_first_not_of('-'));
-  std::replace(key.begin(), key.end(), '-', '_');
+  std::ranges::replace(key, '-', '_');
   return key;
 }
 
@@ -65,17 +51,15 @@ std::string Option::value_text() const {
 
 const Option* find_option(std::string_view name, Commands in) {
   const auto table = option_table();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Option& option) {
-    return (option.in & in) != 0 && option.name() == name;
-  });
+  const auto found = std::ranges::find_if(
+      table, [&](const Option& option) { return (option.in & in) != 0 && option.name() == name; });
   return found == table.end() ? nullptr : &*found;
 }
 
 const Option* find_request_option(std::string_view key) {
   const auto table = option_table();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Option& option) {
-    return option.is_of_request() && option.key() == key;
-  });
+  const auto found = std::ranges::find_if(
+      table, [&](const Option& option) { return option.is_of_request() && option.key() == key; });
   return found == table.end() ? nullptr : &*found;
 }
 
@@ -118,7 +102,7 @@ std::string listed(std::span<const std::string_view> words) {
 // JSON's null is the word "unlimited".
 bool has_no_limit(const Option& option) {
   const auto& words = option.more.words;
-  return std::find(words.begin(), words.end(), "unlimited") != words.end();
+  return contains(words, "unlimited");
 }
 
 // Calls `take` with each option that is a setting of SplitOptions.
@@ -306,7 +290,7 @@ std::vector<std::string> ListsRequest::targets() const {
   for (const std::string& text : paths) {
     std::string name = list_source_of(text).target;
     if (name.empty()) name = kOnlyTarget;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   }
   if (names.empty()) names.emplace_back(kOnlyTarget);
   return names;
@@ -321,7 +305,7 @@ Error no_such_target(std::string_view option, std::string_view name,
 
 Status<> check_targets(const ListsRequest& request) {
   const std::vector<std::string> names = request.targets();
-  if (std::find(names.begin(), names.end(), "cpu") != names.end()) {
+  if (contains(names, "cpu")) {
     return Error{
         "\"cpu\" is the host, which takes what is left and has no list",
         std::nullopt,
@@ -363,8 +347,7 @@ Diagnostics idle_request_warnings(const SplitRequest& request) {
                           " is the link");
   }
   const auto has_energy = [](const TargetSpec& spec) { return spec.energy.has_value(); };
-  if (targets.size() < 2 &&
-      std::any_of(request.targets.begin(), request.targets.end(), has_energy)) {
+  if (targets.size() < 2 && std::ranges::any_of(request.targets, has_energy)) {
     warn("--target", "energy= is for several targets, and there is one: nothing is said of energy");
   }
   return warnings;
@@ -389,7 +372,7 @@ Status<> set_in_request(SplitRequest& request, const Option& option, const Setti
   if (option.more.put != nullptr) {
     if (text == nullptr) return Error{as_written(value) + " is not a string"};
     const auto words = option.words();
-    if (!words.empty() && std::find(words.begin(), words.end(), *text) == words.end()) {
+    if (!words.empty() && !contains(words, *text)) {
       return Error{in_quotes(*text) + " " + refusal_of(option)};
     }
     return option.more.put(request, *text);
@@ -426,11 +409,9 @@ Result<std::vector<SplitRequest>> phase_requests(const SplitRequest& request) {
                                  [&](const auto& own) { return own.first == dim.first; });
     });
     dims.insert(dims.end(), phase.dims.begin(), phase.dims.end());
-    const auto is_on = [&](const std::string& target) {
-      return std::ranges::find(phase.targets, target) != phase.targets.end();
-    };
+    const auto is_on = [&](const std::string& target) { return contains(phase.targets, target); };
     for (const std::string& named : phase.targets) {
-      if (named != "cpu" && std::ranges::find(targets, named) == targets.end()) {
+      if (named != "cpu" && !contains(targets, named)) {
         return no_such_target("--phase", named, targets);
       }
     }

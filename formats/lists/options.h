@@ -254,9 +254,6 @@ const Option* find_option(std::string_view name, Commands in);
 // The option of that key that sets something of a SplitRequest; null: none.
 const Option* find_request_option(std::string_view key);
 
-// With the letters of ASCII in lower case: words of options are taken in any.
-std::string lower_case(std::string_view text);
-
 // "a", "b" of "a,b"
 std::vector<std::string_view> split_names(std::string_view list);
 

@@ -318,10 +318,8 @@ constexpr double kMicrosecondsInMs = 1000;
 constexpr double kMostMs = 1e12;
 
 std::optional<double> milliseconds(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && number >= 0 && number <= kMostMs ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<double>(text);
+  return number && *number >= 0 && *number <= kMostMs ? number : std::nullopt;
 }
 
 // "EXECUTED", "Status.EXECUTED", "NodeStatus::EXECUTED"; the others are NOT_RUN, OPTIMIZED_OUT.
@@ -360,8 +358,8 @@ Loaded<CostEntries> finished(const SourceFile& source, Layers layers, TextFaults
   if (faults.errors().empty() && made.entries.empty()) {
     faults.errors().push_back(diagnostic_of(source.path(), "the counters have no layer"));
   }
-  const bool has_time = std::any_of(made.entries.begin(), made.entries.end(),
-                                    [](const CostEntry& layer) { return layer.us > 0; });
+  const bool has_time =
+      std::ranges::any_of(made.entries, [](const CostEntry& layer) { return layer.us > 0; });
   if (faults.errors().empty() && !has_time) {
     Diagnostic fault = diagnostic_of(source.path(), "the counters have the time of no layer");
     fault.notes = {"benchmark_app -pc -report_type detailed_counters writes the times of a run"};

@@ -293,10 +293,8 @@ class JsonMapReader {
 };
 
 void read_json(std::string_view bytes, PartitionMap& map, TextFaults& faults) {
-  std::string padded;  // with the zero bytes that JsonCursor needs
-  padded.reserve(bytes.size() + JsonCursor::kPadding);
-  padded.append(bytes).append(JsonCursor::kPadding, '\0');
-  JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
+  const PaddedJson padded(bytes);
+  JsonWalk json(padded.text(), faults);
   JsonMapReader(json, map).read();
   json.finish();
 }
@@ -570,10 +568,8 @@ class MapResolver {
 Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_view bytes) {
   TextFaults faults(path, bytes);
   PartitionMap map;
-  const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
-  if (bad != bytes.npos) {
-    faults.error(bad, "a partition map is text in UTF-8, and this is not");
-  } else if (!trimmed(bytes).empty() && trimmed(bytes).front() == '{') {
+  if (faults.refuses_bytes("a partition map is")) return std::move(faults.errors());
+  if (!trimmed(bytes).empty() && trimmed(bytes).front() == '{') {
     read_json(bytes, map, faults);
   } else {
     read_rows(bytes, map, faults);
@@ -872,7 +868,7 @@ std::string why_no_workload(const SourceFile& source) {
   std::array<bool, kFileFields.size()> has{};
   cursor.enter();
   while (const auto key = cursor.next_key()) {
-    const auto* const field = std::find(kFileFields.begin(), kFileFields.end(), key->text);
+    const auto* const field = std::ranges::find(kFileFields, key->text);
     if (field != kFileFields.end()) {
       has[static_cast<std::size_t>(field - kFileFields.begin())] = true;
     }
@@ -899,7 +895,7 @@ bool is_workload(const SourceFile& source) {
   if (cursor.type() != JsonType::object) return false;
   cursor.enter();
   while (const auto key = cursor.next_key()) {
-    const auto* const field = std::find(kFileFields.begin(), kFileFields.end(), key->text);
+    const auto* const field = std::ranges::find(kFileFields, key->text);
     const auto which = static_cast<std::size_t>(field - kFileFields.begin());
     if (which == kFormat) return false;
     if (which <= kHosts) return true;
@@ -994,7 +990,7 @@ class WorkloadMaker {
                                      ": they move one output and must cost the same");
       }
     }
-    std::sort(ends_.begin(), ends_.end());
+    std::ranges::sort(ends_);
   }
 
   // Sources by target.
@@ -1078,7 +1074,7 @@ class WorkloadMaker {
       if (stands_by_forward_node(edge.source) && stands_by_forward_node(edge.target)) continue;
       order.push_back({edge.target, edge.source});
     }
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     std::size_t next = 0;
     for (std::uint32_t item = 0; item < parts_.nodes.size(); ++item) {
       for (; next < order.size() && order[next].source == item; ++next) {

@@ -260,14 +260,6 @@ std::optional<DType> cpp_dtype(std::string_view name) {
   return parse_dtype(name);
 }
 
-std::optional<std::uint32_t> number_of(std::string_view text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return number;
-}
-
 // Takes the text up to the separator, and the separator, off the front; all of it where there is none.
 std::string_view take_part(std::string_view& rest, std::size_t end) {
   end = std::min(end, rest.size());
@@ -332,7 +324,8 @@ class OperatorsReader {
   std::vector<std::int64_t> opsets_of(std::string_view text, std::string_view line) {
     std::vector<std::int64_t> opsets;
     for (std::string_view rest = text; !rest.empty();) {
-      const std::uint32_t opset = number_of(take_part(rest, rest.find(','))).value_or(0);
+      const std::uint32_t opset =
+          parse_number<std::uint32_t>(take_part(rest, rest.find(','))).value_or(0);
       if (opset == 0) {
         faults_.error(offset_of(line),
                       escaped_in_quotes(text) + " is not an opset: expected domain;opset;op1,op2");
@@ -385,7 +378,7 @@ class OperatorsReader {
     constexpr std::size_t kMostPositions = 1000;
     json.each_field(escaped_in_quotes(what), "an object like {\"0\": [\"float\"]}",
                     [&](const std::string& key, std::size_t at) {
-                      const auto position = number_of(key);
+                      const auto position = parse_number<std::uint32_t>(key);
                       if (!position || *position >= kMostPositions) {
                         faults_.error(
                             at, escaped_in_quotes(key) + " is not an index of an input or output");
@@ -515,10 +508,7 @@ std::string meant_type(std::string_view name) {
     if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
   }
   if (!name.empty() && name.back() == ')') name.remove_suffix(1);
-  std::string lower(name.substr(0, 40));
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string lower = lower_case(name.substr(0, 40));
   if (parse_dtype(lower)) return lower;
   for (const auto& [other, ours] : kOtherNames) {
     if (other == lower) return std::string(ours);
@@ -540,10 +530,8 @@ bool is_operators_line(std::string_view line) {
 
 SupportFormat format_of(std::string_view text) {
   if (!trimmed(text).empty() && trimmed(text).front() == '{') return SupportFormat::json;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view each : split_at(text, '\n')) {
+    const std::string_view line = trimmed(each);
     if (line.empty() || line.front() == '#') continue;
     if (line.front() == '!' || is_operators_line(line)) return SupportFormat::required_operators;
   }
@@ -612,10 +600,8 @@ Status<std::string> add_type(TypeSet& types, std::string_view name) {
 
 Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes,
                                     Diagnostics* bad_types) {
-  std::string padded;  // with the zero bytes that JsonCursor needs
-  padded.reserve(bytes.size() + JsonCursor::kPadding);
-  padded.append(bytes).append(JsonCursor::kPadding, '\0');
-  std::string_view text = std::string_view(padded).substr(0, bytes.size());
+  const PaddedJson padded(bytes);
+  std::string_view text = padded.text();
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
     text.remove_prefix(kByteOrderMark.size());
@@ -625,11 +611,7 @@ Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view by
   loaded.list.path = path;
   loaded.list.text = text;
   TextFaults faults(path, text);
-  const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
-  if (bad != text.npos) {
-    faults.error(bad, "a support list is text in UTF-8, and this is not");
-    return std::move(faults.errors());
-  }
+  if (faults.refuses_bytes("a support list is")) return std::move(faults.errors());
   switch (format_of(text)) {
     case SupportFormat::json:
       read_support_json(text, loaded.list, faults);
@@ -669,7 +651,7 @@ std::vector<std::string> known_lists() {
   // "lists" is in a folder where cleave was built.
   std::vector<std::string> folders = named_file_folders("CLEAVE_LISTS", "lists");
   for (std::string& folder : named_file_folders("CLEAVE_LISTS", "../share/cleave/lists")) {
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+    if (!contains(folders, folder)) {
       folders.push_back(std::move(folder));
     }
   }

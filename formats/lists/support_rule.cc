@@ -24,13 +24,8 @@ constexpr std::int64_t kMostSlot = OperandSlot::kMaxPosition;
 
 // The number that a key is: "0", "-1"; nullopt when it is not a number, or below `least`.
 std::optional<std::int64_t> number_of_key(std::string_view key, std::int64_t least) {
-  std::int64_t number = 0;
-  const char* const end = key.data() + key.size();
-  const auto parsed = std::from_chars(key.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || number < least || number > kMostSlot) {
-    return std::nullopt;
-  }
-  return number;
+  const auto number = parse_number<std::int64_t>(key);
+  return number && *number >= least && *number <= kMostSlot ? number : std::nullopt;
 }
 
 // The input that a key names by number: "0", or "0?" for one that may be left out; nullopt for any
@@ -74,7 +69,7 @@ void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
   const std::size_t at = json.offset();
   const auto name = json.take_text("a layout");
   if (!name) return;
-  const auto known = std::find(kLayoutNames.begin(), kLayoutNames.end(), *name);
+  const auto known = std::ranges::find(kLayoutNames, *name);
   if (known != kLayoutNames.end()) {
     return layouts.add(static_cast<LayoutName>(known - kLayoutNames.begin()));
   }
@@ -100,7 +95,7 @@ void read_quantization_word(JsonWalk& json, QuantizationSet& wanted) {
     for (const Way way : {Way::tensor, Way::axis, Way::other}) wanted.add(way);
     return;
   }
-  const auto* const known = std::find(kQuantizationWays.begin(), kQuantizationWays.end(), *word);
+  const auto* const known = std::ranges::find(kQuantizationWays, *word);
   if (known != kQuantizationWays.end()) {
     return wanted.add(static_cast<Way>(known - kQuantizationWays.begin()));
   }
@@ -130,7 +125,7 @@ bool read_outputs_used(JsonWalk& json, const std::string& what, Condition& condi
     if (slot && *slot > kMostSlot) json.faults().error(at, "there is no such output");
     if (slot && *slot <= kMostSlot) outputs.emplace_back(*slot);
   });
-  std::sort(outputs.begin(), outputs.end());
+  std::ranges::sort(outputs);
   return true;
 }
 
@@ -595,6 +590,10 @@ std::vector<const Condition*> conditions_where(const Rule& rule, IsWanted is_wan
   return found;
 }
 
+std::vector<const Condition*> conditions_on(const Rule& rule, Property property) {
+  return conditions_where(rule, [&](const Condition& one) { return one.property == property; });
+}
+
 void write_condition_fields(JsonText& json, const Rule& rule) {
   for (const ConditionField& field : kFields) {
     const auto own = conditions_where(rule, [&](const Condition& one) {
@@ -615,10 +614,8 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
 }
 
 void write_every_input(JsonText& json, const Rule& rule) {
-  const auto all =
-      conditions_where(rule, [](const Condition& one) { return one.property == Property::type; });
-  const auto same = conditions_where(
-      rule, [](const Condition& one) { return one.property == Property::same_type; });
+  const auto all = conditions_on(rule, Property::type);
+  const auto same = conditions_on(rule, Property::same_type);
   if (all.empty() && same.empty()) return;
   json.begin_object("inputs");
   if (!all.empty()) {
@@ -630,10 +627,8 @@ void write_every_input(JsonText& json, const Rule& rule) {
 }
 
 void write_attributes(JsonText& json, const Rule& rule) {
-  const auto stated =
-      conditions_where(rule, [](const Condition& one) { return one.property == Property::stated; });
-  const auto valued = conditions_where(
-      rule, [](const Condition& one) { return one.property == Property::attribute; });
+  const auto stated = conditions_on(rule, Property::stated);
+  const auto valued = conditions_on(rule, Property::attribute);
   if (stated.empty() && valued.empty()) return;
   json.begin_object("attributes");
   for (const Condition* const one : stated) {
@@ -963,7 +958,7 @@ constexpr std::array<std::string_view, 4> kDefaultFields = {"opset", "inputs", "
                                                             "max_rank"};
 
 std::uint32_t default_field_bit(std::string_view name) {
-  const auto* const found = std::find(kDefaultFields.begin(), kDefaultFields.end(), name);
+  const auto* const found = std::ranges::find(kDefaultFields, name);
   return found == kDefaultFields.end() ? 0 : 1U << (found - kDefaultFields.begin());
 }
 

@@ -27,17 +27,8 @@ namespace {
 constexpr std::size_t kMostDevices = 1'000'000;
 
 std::optional<double> parse_real(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-bool refuse_other_bytes(std::string_view text, TextFaults& faults) {
-  const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
-  if (bad == text.npos) return false;
-  faults.error(bad, "the file must be text in UTF-8, and this is not");
-  return true;
+  const auto number = parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 class DevicesReader {
@@ -46,7 +37,7 @@ class DevicesReader {
       : source_(source), faults_(source.path(), source.bytes()) {}
 
   Loaded<std::vector<DeviceSpec>> read() && {
-    if (!refuse_other_bytes(source_.bytes(), faults_)) read_rows();
+    if (!faults_.refuses_bytes("the file must be")) read_rows();
     if (faults_.errors().empty() && devices_.empty()) {
       faults_.errors().push_back(diagnostic_of(source_.path(), "has no devices"));
     }
@@ -77,11 +68,11 @@ class DevicesReader {
 
   bool read_heading(const CsvRow& heading) {
     for (const std::string_view cell : heading.cells) {
-      const auto column = std::find(kColumns.begin(), kColumns.end(), cell);
-      const bool is_new = std::find(columns_.begin(), columns_.end(), cell) == columns_.end();
+      const auto column = std::ranges::find(kColumns, cell);
+      const bool is_new = !contains(columns_, cell);
       if (column != kColumns.end() && is_new) columns_.push_back(*column);
     }
-    const bool has_name = std::find(columns_.begin(), columns_.end(), "name") != columns_.end();
+    const bool has_name = contains(columns_, "name");
     if (has_name && columns_.size() == heading.cells.size()) return true;
     faults_.error(heading.offset,
                   "the first line must name the columns: name, and some of target, memory, speed, "
@@ -94,8 +85,7 @@ class DevicesReader {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (!row.cells[i].empty()) read_cell(row, columns_[i], row.cells[i], device);
     }
-    const bool names_targets =
-        std::find(columns_.begin(), columns_.end(), "target") != columns_.end();
+    const bool names_targets = contains(columns_, "target");
     if (names_targets && !device.target) device.target = "cpu";
     if (device.target == "cpu" && (device.memory || device.link || device.speed != 1)) {
       faults_.error(row.offset, "the host has no memory, speed and link here: leave them empty");
@@ -162,10 +152,8 @@ struct ListedName {
 };
 
 std::vector<ListedName> names_in_json(std::string_view bytes, TextFaults& faults) {
-  std::string padded;  // with the zero bytes that JsonCursor needs
-  padded.reserve(bytes.size() + JsonCursor::kPadding);
-  padded.append(bytes).append(JsonCursor::kPadding, '\0');
-  JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
+  const PaddedJson padded(bytes);
+  JsonWalk json(padded.text(), faults);
   std::vector<ListedName> names;
   json.each_item("a node list", "a list of names", [&] {
     const std::size_t offset = json.offset();
@@ -215,8 +203,7 @@ std::vector<NodeId> find_nodes(const Graph& graph, const std::vector<ListedName>
   if (unknown.left_out() > 0) {
     faults.error(0, unknown.rest("... and # more names that are not nodes of the model"));
   }
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  sort_unique(nodes);
   return nodes;
 }
 
@@ -227,11 +214,7 @@ Loaded<std::vector<NodeId>> read_node_list(const std::string& path, const Graph&
   if (!source) return source.error();
   const std::string_view bytes = source->bytes();
   TextFaults faults(source->path(), bytes);
-  const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
-  if (bad != bytes.npos) {
-    faults.error(bad, "a node list is text in UTF-8, and this is not");
-    return std::move(faults.errors());
-  }
+  if (faults.refuses_bytes("a node list is")) return std::move(faults.errors());
   const bool is_json = !trimmed(bytes).empty() && trimmed(bytes).front() == '[';
   const auto names = is_json ? names_in_json(bytes, faults) : names_in_lines(bytes);
   std::vector<NodeId> nodes;

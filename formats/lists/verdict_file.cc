@@ -106,12 +106,6 @@ ReadVerdict read_verdict_object(JsonWalk& json, const std::string& node, std::si
   return read;
 }
 
-bool are_equal_but_for_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 ReadVerdict read_device(JsonWalk& json, const VerdictTarget& target, std::size_t at) {
   const auto device = json.take_text("a device");
   if (!device) return {};
@@ -120,7 +114,7 @@ ReadVerdict read_device(JsonWalk& json, const VerdictTarget& target, std::size_t
   if (target.names.size() < 2) return {true, why};
   std::string known;
   for (std::size_t i = 0; i < target.names.size(); ++i) {
-    if (are_equal_but_for_case(*device, target.names[i])) return {i == target.which, why};
+    if (lower_case(*device) == lower_case(target.names[i])) return {i == target.which, why};
     known += ", " + target.names[i];
   }
   json.faults().error(at, escaped_in_quotes(*device) + " is no target: there are cpu" + known);
@@ -136,10 +130,8 @@ ReadVerdict read_verdict(JsonWalk& json, const std::string& node, std::size_t at
 
 void read_json(std::string_view bytes, PlaceCounter& places, SupportList& list,
                const VerdictTarget& target, TextFaults& faults) {
-  std::string padded;  // with the zero bytes that JsonCursor needs
-  padded.reserve(bytes.size() + JsonCursor::kPadding);
-  padded.append(bytes).append(JsonCursor::kPadding, '\0');
-  JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
+  const PaddedJson padded(bytes);
+  JsonWalk json(padded.text(), faults);
   read_verdicts(json, places, list, target);
   json.finish();
 }
@@ -296,11 +288,7 @@ Loaded<SupportList> verdicts_of_native_list(const std::string& path, std::string
 Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes,
                                    const VerdictTarget& target) {
   TextFaults faults(path, bytes);
-  const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
-  if (bad != bytes.npos) {
-    faults.error(bad, "a verdict file is text in UTF-8, and this is not");
-    return std::move(faults.errors());
-  }
+  if (faults.refuses_bytes("a verdict file is")) return std::move(faults.errors());
   if (is_native_list(bytes)) return verdicts_of_native_list(path, bytes);
   SupportList list;
   list.name = "verdicts";

@@ -128,7 +128,6 @@ enum class ValueRole { input, parameter, output, element };
 struct DeclaredValue {
   ValueDecl decl;  // an empty name: a fault was reported
   SourceSpan where;
-  std::uint64_t name_offset = 0;
   bool is_attribute_read = false;  // "get_attr": true
   std::string_view target = {};
   std::string_view alias_of = {};

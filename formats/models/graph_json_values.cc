@@ -124,7 +124,6 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
   DeclaredValue& value = read.value;
   switch (field) {
     case kName:
-      value.name_offset = cursor_.offset();
       value.decl.name = read_name(fields);
       read.subject.name = value.decl.name;
       return builder_.expect_value(value.decl.name);
@@ -240,7 +239,7 @@ bool GraphJsonValues::read_shape(JsonFields& fields) {
     faults_.add(offset, fields.field_text() + " has " + beyond_limit(limits_, &ModelLimits::dims));
   }
   const auto is_fixed = [](Dim dim) { return dim.is_fixed(); };
-  if (std::all_of(dims_.begin(), dims_.end(), is_fixed) && !element_count(dims_)) {
+  if (std::ranges::all_of(dims_, is_fixed) && !element_count(dims_)) {
     faults_.add(offset, fields.field_text() + " has more elements than 2^63-1");
   }
   return true;

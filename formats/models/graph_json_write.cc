@@ -58,7 +58,7 @@ std::optional<std::uint64_t> find_in_fields(std::string_view object,
   std::optional<std::uint64_t> place;
   cursor.enter();
   while (const auto key = cursor.next_key()) {
-    const bool is_asked = std::find(fields.begin(), fields.end(), key->text) != fields.end();
+    const bool is_asked = contains(fields, key->text);
     if (is_asked && !place) {
       place = find_string(cursor, wanted);
     } else {
@@ -400,7 +400,7 @@ std::string as_input(std::string_view declaration) {
     const std::string field = unescaped(*key);
     const std::uint64_t begin = cursor.offset();
     cursor.skip();
-    if (std::find(kShared.begin(), kShared.end(), field) == kShared.end()) continue;
+    if (!contains(kShared, field)) continue;
     text.add(field, json_on_one_line(declaration.substr(begin, cursor.end_of_last() - begin)));
   }
   return text.text();
@@ -453,12 +453,6 @@ namespace {
 
 constexpr std::string_view kDevice = "device";
 
-std::string padded(std::string_view json) {  // for JsonCursor
-  std::string text(json);
-  text.append(JsonCursor::kPadding, '\0');
-  return text;
-}
-
 // The fields of the object without `device`.
 struct OtherFields {
   JsonObjectText text;
@@ -466,8 +460,8 @@ struct OtherFields {
 };
 
 OtherFields fields_but_device(std::string_view json) {
-  const std::string text = padded(json);
-  JsonCursor cursor(std::string_view(text).substr(0, json.size()));
+  const PaddedJson padded(json);
+  JsonCursor cursor(padded.text());
   OtherFields fields;
   cursor.enter();
   while (const auto key = cursor.next_key()) {
@@ -487,8 +481,8 @@ OtherFields fields_but_device(std::string_view json) {
 
 std::string with_device(std::string node, std::string_view device) {
   if (node.find(kDevice) == node.npos) return node;
-  const std::string text = padded(node);
-  JsonCursor cursor(std::string_view(text).substr(0, node.size()));
+  const PaddedJson padded(node);
+  JsonCursor cursor(padded.text());
   JsonObjectText made;
   OtherFields attributes;
   bool has_device = false;

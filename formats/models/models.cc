@@ -40,14 +40,21 @@ Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings
                      .notes = std::move(json->notes)};
 }
 
-Loaded<LoadedModel> onnx_model(SourceFile source, Loaded<OnnxLoaded> onnx) {
-  if (!onnx) return std::move(onnx).error();
+template <class Origin, class Read>
+Loaded<LoadedModel> model_of(SourceFile source, Loaded<Read> read) {
+  if (!read) return std::move(read).error();
   return LoadedModel{.source = std::move(source),
-                     .origin = OnnxOrigin{std::move(onnx->model)},
-                     .graph = std::move(onnx->graph),
-                     .warnings = std::move(onnx->warnings),
-                     .notes = std::move(onnx->notes),
-                     .misfits = onnx->misfits};
+                     .origin = Origin{std::move(read->model)},
+                     .graph = std::move(read->graph),
+                     .warnings = std::move(read->warnings),
+                     .notes = std::move(read->notes)};
+}
+
+Loaded<LoadedModel> onnx_model(SourceFile source, Loaded<OnnxLoaded> onnx) {
+  const std::size_t misfits = onnx ? onnx->misfits : 0;
+  auto model = model_of<OnnxOrigin>(std::move(source), std::move(onnx));
+  if (model) model->misfits = misfits;
+  return model;
 }
 
 Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
@@ -58,24 +65,14 @@ Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bind
 
 Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindings,
                                    const ModelLimits& limits, const Progress& progress) {
-  Loaded<Pt2Loaded> pt2 = read_pt2(source, bindings, limits, progress);
-  if (!pt2) return std::move(pt2).error();
-  return LoadedModel{.source = std::move(source),
-                     .origin = Pt2Origin{std::move(pt2->model)},
-                     .graph = std::move(pt2->graph),
-                     .warnings = std::move(pt2->warnings),
-                     .notes = std::move(pt2->notes)};
+  auto pt2 = read_pt2(source, bindings, limits, progress);
+  return model_of<Pt2Origin>(std::move(source), std::move(pt2));
 }
 
 Loaded<LoadedModel> read_tflite_origin(SourceFile source, const ShapeBindings& bindings,
                                        const ModelLimits& limits, const Progress& progress) {
-  Loaded<TfliteLoaded> tflite = read_tflite(source, bindings, limits, progress);
-  if (!tflite) return std::move(tflite).error();
-  return LoadedModel{.source = std::move(source),
-                     .origin = TfliteOrigin{std::move(tflite->model)},
-                     .graph = std::move(tflite->graph),
-                     .warnings = std::move(tflite->warnings),
-                     .notes = std::move(tflite->notes)};
+  auto tflite = read_tflite(source, bindings, limits, progress);
+  return model_of<TfliteOrigin>(std::move(source), std::move(tflite));
 }
 
 // The formats of models. The first row whose probe accepts the file reads it.
@@ -142,14 +139,13 @@ constexpr std::array<OtherFormat, 9> kOtherFormats = {{
 // What the format is called, and what to do; "" when the name does not tell.
 std::string_view format_by_name(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
-  const auto found =
-      std::find_if(kOtherFormats.begin(), kOtherFormats.end(),
-                   [&](const OtherFormat& one) { return path.ends_with(one.ending); });
+  const auto found = std::ranges::find_if(
+      kOtherFormats, [&](const OtherFormat& one) { return path.ends_with(one.ending); });
   return found == kOtherFormats.end() ? std::string_view() : found->what;
 }
 
 const Stranger* find_stranger(std::string_view bytes) {
-  const auto found = std::find_if(kStrangers.begin(), kStrangers.end(), [&](const Stranger& s) {
+  const auto found = std::ranges::find_if(kStrangers, [&](const Stranger& s) {
     return bytes.size() >= s.offset && bytes.substr(s.offset).starts_with(s.bytes);
   });
   return found == kStrangers.end() ? nullptr : &*found;
@@ -159,8 +155,7 @@ bool is_text(std::string_view bytes) {
   const auto is_control = [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   };
-  return std::none_of(bytes.begin(), bytes.end(), is_control) &&
-         first_invalid_utf8(bytes) == bytes.npos;
+  return std::ranges::none_of(bytes, is_control) && first_invalid_utf8(bytes) == bytes.npos;
 }
 
 std::string hex_of(std::string_view bytes) {
@@ -397,8 +392,7 @@ Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& 
 }
 
 std::string_view model_format_name(ModelFormat format) {
-  const auto row = std::find_if(kFormats.begin(), kFormats.end(),
-                                [&](const FormatRow& known) { return known.format == format; });
+  const auto row = std::ranges::find(kFormats, format, &FormatRow::format);
   return row->name;
 }
 
@@ -469,7 +463,7 @@ constexpr std::int64_t kImageSize = 224;
 
 bool has_unnamed_dim(const Graph& graph, ValueId value) {
   const Shape shape = graph.shape(value);
-  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_unknown(); });
+  return std::ranges::any_of(shape, [](Dim dim) { return dim.is_unknown(); });
 }
 
 // Assumed sizes. A symbol has the same size everywhere: that of its first use.
@@ -516,7 +510,7 @@ Sizes sizes_of(Shape shape) {
 bool is_open(const Graph& graph, ValueId value) {
   if (!graph.has_rank(value)) return true;
   const Shape shape = graph.shape(value);
-  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return !dim.is_fixed(); });
+  return std::ranges::any_of(shape, [](Dim dim) { return !dim.is_fixed(); });
 }
 
 bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes) {
@@ -525,10 +519,9 @@ bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes) {
       if (is_open(graph, operand.value)) return true;
     }
     const auto outputs = graph.outputs(node);
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [&](ValueId output) { return is_open(graph, output); });
+    return std::ranges::any_of(outputs, [&](ValueId output) { return is_open(graph, output); });
   };
-  return std::any_of(nodes.begin(), nodes.end(), is_open_node);
+  return std::ranges::any_of(nodes, is_open_node);
 }
 
 std::vector<ValueId> open_inputs(const Graph& graph) {
@@ -579,7 +572,7 @@ ShapeBindings sizes_of_inputs(const Graph& graph,
       const std::string_view name = graph.text(shape[axis].name());
       if (computed.contains(name)) continue;
       const auto is_same = [name](const auto& dim) { return dim.first == name; };
-      if (std::none_of(sizes.dims.begin(), sizes.dims.end(), is_same)) {
+      if (std::ranges::none_of(sizes.dims, is_same)) {
         sizes.dims.emplace_back(name, (*known)[axis]);
       }
     }
@@ -618,8 +611,7 @@ std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node) {
   const auto is_single = [&](ValueId value) {
     if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return false;
     const Shape shape = graph.shape(value);
-    return std::all_of(shape.begin(), shape.end(),
-                       [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
+    return std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
   };
   const auto operands = graph.operands(node);
   if (graph.op(node) != "If" || operands.empty()) return {};
@@ -629,7 +621,7 @@ std::vector<ValueId> deciding_inputs(const Graph& graph, NodeId node) {
     if (step == kMostSteps) return {};
     if (value.kind == ValueKind::input) {
       if (!is_single(values[step])) return {};
-      if (std::find(inputs.begin(), inputs.end(), values[step]) == inputs.end()) {
+      if (!contains(inputs, values[step])) {
         inputs.push_back(values[step]);
       }
     } else if (value.kind == ValueKind::node_output) {
@@ -645,7 +637,7 @@ std::vector<ValueId> deciding_inputs(const Graph& graph) {
   std::vector<ValueId> inputs;
   for (const NodeId node : graph.nodes()) {
     for (const ValueId input : deciding_inputs(graph, node)) {
-      if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+      if (!contains(inputs, input)) inputs.push_back(input);
     }
   }
   return inputs;
@@ -809,9 +801,9 @@ std::string formats_of(const FormatOption& row) {
 
 std::string option_misfit(std::string_view given, ModelFormat format) {
   const std::string_view option = given.substr(0, given.find(' '));
-  const auto* const row = std::find_if(
-      kOptions.begin(), kOptions.end(),
-      [&](const FormatOption& known) { return known.option == given || known.option == option; });
+  const auto* const row = std::ranges::find_if(kOptions, [&](const FormatOption& known) {
+    return known.option == given || known.option == option;
+  });
   if (row == kOptions.end() || row->is_for(format)) return {};
   return std::string(given) + " is for " + formats_of(*row) + " models" + std::string(row->why);
 }

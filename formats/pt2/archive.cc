@@ -254,8 +254,7 @@ class DirectoryReader {
   }
 
   void check_overlaps() {
-    std::sort(taken_.begin(), taken_.end(),
-              [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+    std::ranges::sort(taken_, [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
     for (std::size_t i = 1; i < taken_.size(); ++i) {
       if (taken_[i].begin >= taken_[i - 1].end) continue;
       fail("has records " + escaped_in_quotes(taken_[i - 1].name) + " and " +
@@ -372,8 +371,8 @@ constexpr std::size_t kDimsOfByte = 4;  // per byte of a pickle, at most: tensor
 
 template <std::size_t N>
 int number_of(const std::array<std::pair<std::string_view, int>, N>& table, std::string_view name) {
-  const auto row = std::find_if(table.begin(), table.end(),
-                                [&](const auto& known) { return known.first == name; });
+  const auto row =
+      std::ranges::find_if(table, [&](const auto& known) { return known.first == name; });
   return row == table.end() ? 0 : row->second;
 }
 
@@ -804,7 +803,7 @@ class ArchiveReader {
   // Names other kinds of files, by their records.
   std::string stranger(const std::vector<ZipRecord>& records) const {
     const auto has = [&](std::string_view part) {
-      return std::any_of(records.begin(), records.end(), [&](const ZipRecord& record) {
+      return std::ranges::any_of(records, [&](const ZipRecord& record) {
         return record.name.find(part) != std::string_view::npos;
       });
     };
@@ -821,8 +820,8 @@ class ArchiveReader {
       return "is a torch.save file, weights without a graph: export the model with "
              "torch.export.save";
     }
-    const auto tflite = static_cast<std::size_t>(
-        std::count_if(records.begin(), records.end(), [](const ZipRecord& record) {
+    const auto tflite =
+        static_cast<std::size_t>(std::ranges::count_if(records, [](const ZipRecord& record) {
           return std::string_view(record.name).ends_with(".tflite");
         }));
     if (tflite > 0) {
@@ -971,9 +970,9 @@ Pt2Record record_of(std::string path, const ZipRecord& record, std::uint64_t bas
 // Sorts the entries; returns a name that occurs twice, or nullopt.
 std::optional<std::string> sort_entries(Pt2Table& table) {
   const auto by_name = [](const Pt2Entry& a, const Pt2Entry& b) { return a.name < b.name; };
-  std::sort(table.entries.begin(), table.entries.end(), by_name);
+  std::ranges::sort(table.entries, by_name);
   const auto same = [](const Pt2Entry& a, const Pt2Entry& b) { return a.name == b.name; };
-  const auto twice = std::adjacent_find(table.entries.begin(), table.entries.end(), same);
+  const auto twice = std::ranges::adjacent_find(table.entries, same);
   if (twice == table.entries.end()) return std::nullopt;
   return twice->name;
 }

@@ -96,8 +96,7 @@ class NodeText {
   }
 
   void append_to(std::string& out) {
-    std::sort(edits_.begin(), edits_.end(),
-              [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+    std::ranges::sort(edits_, [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
     std::uint64_t at = node_.span.offset;
     const std::uint64_t end = at + node_.span.length;
     for (const Edit& edit : edits_) {
@@ -419,8 +418,7 @@ class PartDocument {
       output_specs_.push_back("{\"user_output\": {\"arg\": " + argument + "}}");
     }
     for (const std::uint32_t node : part_.nodes) add_values_of(program_.nodes[node]);
-    std::sort(values_.begin(), values_.end());
-    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+    sort_unique(values_);
     open_rounded_sizes();
   }
 
@@ -431,24 +429,25 @@ class PartDocument {
     for (const std::uint32_t value : part_.inputs) {
       for (const std::string_view size : sizes_of(program_.values[value])) {
         const std::vector<std::string_view> symbols = symbols_in(size);
-        const bool has_one = !symbols.empty() && std::all_of(symbols.begin(), symbols.end(),
-                                                             [&](std::string_view symbol) {
-                                                               return symbol == symbols.front();
-                                                             });
+        const bool has_one =
+            !symbols.empty() && std::ranges::all_of(symbols, [&](std::string_view symbol) {
+              return symbol == symbols.front();
+            });
         if (!has_one || found.contains(symbols.front())) continue;
         const std::vector<std::string_view> rounded = rounded_terms(size);
         if (rounded.empty()) found.insert(symbols.front());
         for (const std::string_view term : rounded) add_own_symbol(size, term, symbols.front());
       }
     }
-    std::sort(own_symbols_.begin(), own_symbols_.end(),
-              [](const OwnSymbol& a, const OwnSymbol& b) { return a.term.size() > b.term.size(); });
+    std::ranges::sort(own_symbols_, [](const OwnSymbol& a, const OwnSymbol& b) {
+      return a.term.size() > b.term.size();
+    });
   }
 
   // The size that is the term and a number becomes the symbol, so that the term is the symbol less the number.
   void add_own_symbol(std::string_view size, std::string_view term, std::string_view symbol) {
-    const bool is_known = std::any_of(own_symbols_.begin(), own_symbols_.end(),
-                                      [&](const OwnSymbol& own) { return own.term == term; });
+    const bool is_known =
+        std::ranges::any_of(own_symbols_, [&](const OwnSymbol& own) { return own.term == term; });
     if (is_known) return;
     std::string name;
     std::size_t number = own_symbols_.size();
@@ -541,12 +540,10 @@ class PartDocument {
     each_ref(program_, node, [&](std::uint32_t r) { reads.push_back(model_.effects.read_as[r]); });
     if (reads.size() != 1 || node.result_end - node.result_begin != 1) return {};
     const bool is_from_part =
-        program_.values[reads[0]].maker != kNoPt2 &&
-        std::find(part_.inputs.begin(), part_.inputs.end(), reads[0]) != part_.inputs.end();
-    const bool is_tied =
-        std::any_of(model_.effects.whole.begin(), model_.effects.whole.end(), [&](const auto& set) {
-          return std::binary_search(set.nodes.begin(), set.nodes.end(), number);
-        });
+        program_.values[reads[0]].maker != kNoPt2 && contains(part_.inputs, reads[0]);
+    const bool is_tied = std::ranges::any_of(model_.effects.whole, [&](const auto& set) {
+      return std::ranges::binary_search(set.nodes, number);
+    });
     return is_from_part && !is_tied ? functional_twin(node.target) : std::string();
   }
 
@@ -584,9 +581,7 @@ class PartDocument {
   std::string entry_in_part(std::uint32_t number) const {
     const Pt2Value& value = program_.values[number];
     const std::string_view entry = program_.text_of(value.entry);
-    const bool crosses =
-        value.maker != kNoPt2 &&
-        std::find(part_.inputs.begin(), part_.inputs.end(), number) != part_.inputs.end();
+    const bool crosses = value.maker != kNoPt2 && contains(part_.inputs, number);
     if (!crosses || value.size_count != value.stride_count) return std::string(entry);
     bool is_spread = false;
     std::vector<std::string> strides(value.stride_count);
@@ -658,7 +653,7 @@ std::string pt2_root_document(const Pt2Model& model, const Pt2Plan& plan,
     const std::string& module = modules[index(part.part)];
     calls += ", {\"fqn\": " + json_string(module) + ", \"signature\": null}";
     for (const std::uint32_t node : part.nodes) {
-      if (std::binary_search(part.repeated.begin(), part.repeated.end(), node)) continue;
+      if (std::ranges::binary_search(part.repeated, node)) continue;
       const bool is_constant = model.roles[node] == Pt2Role::constant;
       if (is_constant && !written.insert(node).second) continue;
       if (nodes.size() > 1) nodes += ", ";

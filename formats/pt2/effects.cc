@@ -37,12 +37,8 @@ Lines& stated() {
   return lines;
 }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool is_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_word);
+  return !text.empty() && std::ranges::all_of(text, is_word_char);
 }
 
 // The end of what is bracketed from `begin` on, behind its last bracket; npos when it has none.
@@ -92,16 +88,10 @@ std::string alias_of(std::string_view type) {
 std::optional<std::string> argument_of(std::string_view text) {
   text = trimmed(text.substr(0, text.find('=')));
   std::size_t begin = text.size();
-  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  while (begin > 0 && is_word_char(text[begin - 1])) --begin;
   const std::string_view name = text.substr(begin);
   if (name.empty() || trimmed(text.substr(0, begin)).empty()) return std::nullopt;
   return std::string(name) + alias_of(text.substr(0, begin));
-}
-
-std::string joined(const std::vector<std::string>& parts, std::string_view none) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-  return text.empty() ? std::string(none) : text;
 }
 
 }  // namespace
@@ -139,7 +129,8 @@ Result<std::string> operator_line(std::string_view schema) {
     results.push_back(alias.empty() ? "-" : alias.substr(1));
   }
   return std::string(space) + '.' + std::string(name) + '.' + std::string(overload) + ' ' +
-         joined(arguments, "-") + ' ' + joined(results, "0");
+         (arguments.empty() ? "-" : joined(arguments, ",")) + ' ' +
+         (results.empty() ? "0" : joined(results, ","));
 }
 
 Status<Diagnostics> state_torch_operators(const std::string& path) {
@@ -147,11 +138,7 @@ Status<Diagnostics> state_torch_operators(const std::string& path) {
   if (!source) return source.error();
   const std::string_view bytes = source->bytes();
   TextFaults faults(source->path(), bytes);
-  const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
-  if (bad != bytes.npos) {
-    faults.error(bad, "schemas of operators are text in UTF-8, and this is not");
-    return std::move(faults.errors());
-  }
+  if (faults.refuses_bytes("schemas of operators are")) return std::move(faults.errors());
   Lines lines;
   for (std::size_t begin = 0; begin < bytes.size() && !faults.is_full();) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
@@ -253,8 +240,7 @@ std::vector<Pt2Overlap> overlapping_inputs(const Pt2Archive& archive, const Pt2P
   const auto place = [](const Range& r) {
     return std::tuple(r.is_constant, r.record, r.begin, r.value);
   };
-  std::sort(ranges.begin(), ranges.end(),
-            [&](const Range& a, const Range& b) { return place(a) < place(b); });
+  std::ranges::sort(ranges, [&](const Range& a, const Range& b) { return place(a) < place(b); });
   std::vector<Pt2Overlap> overlaps;
   const Range* widest = nullptr;  // the one that ends last, of the same record
   for (const Range& range : ranges) {
@@ -346,10 +332,10 @@ class RoleFinder {
     const auto [found, is_new] = is_pure_.try_emplace(target, false);
     if (is_new) {
       const auto known = find_torch_operator(target);
-      found->second =
-          known && !known->is_random &&
-          std::none_of(known->arguments.begin(), known->arguments.end(),
-                       [](const TorchArgument& argument) { return argument.is_written; });
+      found->second = known && !known->is_random &&
+                      std::ranges::none_of(known->arguments, [](const TorchArgument& argument) {
+                        return argument.is_written;
+                      });
     }
     return found->second;
   }
@@ -393,8 +379,8 @@ bool is_check(std::string_view target) {
       "torch.ops.aten._assert_tensor_metadata.", "torch.ops.aten._assert_scalar.",
       "torch.ops.aten._assert_async.", "torch.ops.aten.sym_constrain_range.",
       "torch.ops.aten.sym_constrain_range_for_size."};
-  return std::any_of(kChecks.begin(), kChecks.end(),
-                     [&](std::string_view known) { return target.starts_with(known); });
+  return std::ranges::any_of(kChecks,
+                             [&](std::string_view known) { return target.starts_with(known); });
 }
 
 std::vector<Pt2Role> find_roles(const Pt2Program& program, const Pt2Effects& effects,
@@ -427,16 +413,6 @@ constexpr std::string_view kOperators[] = {
 
 std::string_view operator_name(std::string_view line) { return line.substr(0, line.find(' ')); }
 
-// Calls visit(part) for each part between separators.
-template <class Visit>
-void each_part(std::string_view text, char separator, const Visit& visit) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    visit(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 // name[:alias|!alias|?][=default]
 TorchArgument read_argument(std::string_view text) {
   TorchArgument argument;
@@ -456,20 +432,20 @@ TorchArgument read_argument(std::string_view text) {
 TorchOperator read_operator(std::string_view line) {
   TorchOperator found;
   int field = 0;
-  each_part(line, ' ', [&](std::string_view part) {
+  for (const std::string_view part : split_at(line, ' ')) {
     const int number = field++;
     if (number == 1 && part != "-") {
-      each_part(part, ',', [&](std::string_view argument) {
+      for (const std::string_view argument : split_at(part, ',')) {
         found.arguments.push_back(read_argument(argument));
-      });
+      }
     } else if (number == 2 && part != "0") {
-      each_part(part, ',', [&](std::string_view alias) {
+      for (const std::string_view alias : split_at(part, ',')) {
         found.results.push_back(alias == "-" ? std::string_view() : alias);
-      });
+      }
     } else if (number == 3) {
       found.is_random = part == "r";
     }
-  });
+  }
   return found;
 }
 
@@ -479,9 +455,7 @@ std::optional<Literal> read_literal(std::string_view text) {
   if (text == "true") return Literal(std::int64_t{1});
   if (text == "false") return Literal(std::int64_t{0});
   if (text.front() == '\'') return Literal(std::string(text.substr(1, text.size() - 2)));
-  std::int64_t integer = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  if (error == std::errc() && end == text.data() + text.size()) return Literal(integer);
+  if (const auto integer = parse_number<std::int64_t>(text)) return Literal(*integer);
   double real = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), real);
   if (parsed.ec != std::errc()) return std::nullopt;
@@ -491,8 +465,7 @@ std::optional<Literal> read_literal(std::string_view text) {
 }  // namespace
 
 const TorchArgument* TorchOperator::find(std::string_view argument) const {
-  const auto found = std::find_if(arguments.begin(), arguments.end(),
-                                  [&](const TorchArgument& a) { return a.name == argument; });
+  const auto found = std::ranges::find(arguments, argument, &TorchArgument::name);
   return found == arguments.end() ? nullptr : &*found;
 }
 
@@ -520,10 +493,10 @@ std::optional<AttributeValue> torch_default(std::string_view target, std::string
     return std::visit([](const auto& value) { return AttributeValue(value); }, *literal);
   }
   std::vector<Literal> items;
-  each_part(found->default_text.substr(1, found->default_text.size() - 2), ';',
-            [&](std::string_view item) {
-              if (auto literal = read_literal(item)) items.push_back(*std::move(literal));
-            });
+  const auto texts = found->default_text.substr(1, found->default_text.size() - 2);
+  for (const std::string_view item : split_at(texts, ';')) {
+    if (auto literal = read_literal(item)) items.push_back(*std::move(literal));
+  }
   return AttributeValue(std::move(items));
 }
 
@@ -572,7 +545,7 @@ std::optional<double> number_of(const Pt2Program& program, const Pt2Node& node,
 }
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return contains(names, name);
 }
 
 }  // namespace
@@ -582,8 +555,8 @@ bool has_unknown_effects(std::string_view target) {
                                                      "torch.ops._c10d_functional.",
                                                      "torch.ops.export."};
   if (!target.starts_with("torch.ops.") || find_torch_operator(target)) return false;
-  return std::none_of(kPure.begin(), kPure.end(),
-                      [&](std::string_view space) { return target.starts_with(space); });
+  return std::ranges::none_of(kPure,
+                              [&](std::string_view space) { return target.starts_with(space); });
 }
 
 std::string functional_twin(std::string_view target) {
@@ -605,9 +578,8 @@ std::string functional_twin(std::string_view target) {
 bool draws_random_numbers(const Pt2Program& program, const Pt2Node& node) {
   for (std::uint32_t b = node.body_begin; b < node.body_end; ++b) {
     const Pt2Program& body = program.bodies[b];
-    const bool draws = std::any_of(body.nodes.begin(), body.nodes.end(), [&](const Pt2Node& inner) {
-      return draws_random_numbers(body, inner);
-    });
+    const bool draws = std::ranges::any_of(
+        body.nodes, [&](const Pt2Node& inner) { return draws_random_numbers(body, inner); });
     if (draws) return true;
   }
   const auto known = find_torch_operator(node.target);
@@ -686,7 +658,7 @@ class NodeEffectsFinder {
              (!schema.alias.empty() && set.find(schema.alias) != set.npos);  // "ab": of a or b
     };
     const bool are_paired = count == known.results.size();
-    const bool shares_any = std::any_of(known.results.begin(), known.results.end(), is_shared);
+    const bool shares_any = std::ranges::any_of(known.results, is_shared);
     for (std::size_t k = 0; k < count; ++k) {
       if (are_paired ? !is_shared(known.results[k]) : !shares_any) continue;
       effects.shares.push_back(
@@ -934,7 +906,7 @@ class EffectFinder {
     const auto note = [&](std::uint32_t value) {
       const auto found = classes_.find(root(value));
       if (found == classes_.end()) return false;
-      if (std::find(touched.begin(), touched.end(), found->first) == touched.end()) {
+      if (!contains(touched, found->first)) {
         touched.push_back(found->first);
       }
       return !found->second.has_stale_reads;
@@ -956,8 +928,8 @@ class EffectFinder {
       MemoryClass& memory = classes_.at(key);
       memory.nodes.push_back(number);
       if (memory.last_writer != kNoPt2) found_.order.push_back({memory.last_writer, number, key});
-      const bool is_writer = std::any_of(effects.writes.begin(), effects.writes.end(),
-                                         [&](std::uint32_t value) { return root(value) == key; });
+      const bool is_writer = std::ranges::any_of(
+          effects.writes, [&](std::uint32_t value) { return root(value) == key; });
       if (!is_writer) {
         memory.readers.push_back(number);
         continue;
@@ -970,9 +942,9 @@ class EffectFinder {
     }
     for (const std::uint32_t value : effects.writes) {
       if (classes_.at(root(value)).has_stale_reads) continue;
-      const bool is_named_anew =
-          std::any_of(effects.shares.begin(), effects.shares.end(),
-                      [&](const Pt2Share& share) { return share.from == value && share.is_same; });
+      const bool is_named_anew = std::ranges::any_of(effects.shares, [&](const Pt2Share& share) {
+        return share.from == value && share.is_same;
+      });
       const std::uint32_t current = newest(value);
       if (!is_named_anew) found_.rewrites.push_back({number, current});
       for (const Pt2Share& share : effects.shares) {
@@ -1050,7 +1022,7 @@ class EffectFinder {
     for (const auto& [key, memory] : classes_) {
       if (memory.has_stale_reads && memory.nodes.size() > 1) keys.push_back(key);
     }
-    std::sort(keys.begin(), keys.end());
+    std::ranges::sort(keys);
     for (const std::uint32_t key : keys) {
       found_.whole.push_back({kept_together(classes_.at(key))});
     }

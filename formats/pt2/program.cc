@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/pt2/internal.h"
@@ -137,26 +138,12 @@ void Pt2Arguments::add_ref() {
 
 // {"name": "x", ...}
 void Pt2Arguments::read_ref() {
-  enter(JsonType::object);
-  while (const auto key = next_key()) {
-    if (*key == "name") {
-      add_ref();
-    } else {
-      cursor_.skip();
-    }
-  }
+  each_field([&](std::string_view key) { key == "name" ? add_ref() : cursor_.skip(); });
 }
 
 // {"as_tensor": {"name": "x"}} or {"as_none": true}
 void Pt2Arguments::read_optional_ref() {
-  enter(JsonType::object);
-  while (const auto key = next_key()) {
-    if (*key == "as_tensor") {
-      read_ref();
-    } else {
-      cursor_.skip();
-    }
-  }
+  each_field([&](std::string_view key) { key == "as_tensor" ? read_ref() : cursor_.skip(); });
 }
 
 // {"as_name": "sym_size"}, or the number itself: {"as_int": 4}
@@ -503,21 +490,26 @@ constexpr std::array<std::string_view, 7> kTargetFields = {"parameter_name",
                                                            "user_input_name",
                                                            ""};
 
+// The number of the kind in `kinds`; nullopt, and a fault, where it is none.
+std::optional<std::size_t> kind_in(const Pt2Reading& in, std::span<const std::string_view> kinds,
+                                   std::string_view kind, const std::string& what) {
+  const auto known = std::ranges::find(kinds, kind);
+  if (known != kinds.end()) return static_cast<std::size_t>(known - kinds.begin());
+  in.arguments.fail(in.cursor.offset(), "has " + what + " of a kind that cleave does not know, " +
+                                            escaped_in_quotes(kind) + ": a newer torch wrote it");
+  return std::nullopt;
+}
+
 void read_output_spec(const Pt2Reading& in) {
   Pt2Output output;
   const std::uint64_t begin = in.cursor.offset();
   in.arguments.each_field([&](std::string_view kind) {
-    const auto known = std::find(kOutputKinds.begin(), kOutputKinds.end(), kind);
-    if (known == kOutputKinds.end()) {
-      return in.arguments.fail(in.cursor.offset(),
-                               "has an output of a kind that cleave does not know, " +
-                                   escaped_in_quotes(kind) + ": a newer torch wrote it");
-    }
-    output.kind = static_cast<Pt2OutputKind>(known - kOutputKinds.begin());
+    const auto number = kind_in(in, kOutputKinds, kind, "an output");
+    if (!number) return;
+    output.kind = static_cast<Pt2OutputKind>(*number);
     in.arguments.each_field([&](std::string_view key) {
       const bool is_text = in.cursor.type() == JsonType::string;
-      const bool is_target =
-          std::find(kTargetFields.begin(), kTargetFields.end(), key) != kTargetFields.end();
+      const bool is_target = contains(kTargetFields, key);
       if (is_text && is_target) {
         output.target = in.arguments.take_name();
       } else {
@@ -533,17 +525,12 @@ void read_input_spec(const Pt2Reading& in) {
   Pt2Input input;
   const std::uint64_t begin = in.cursor.offset();
   in.arguments.each_field([&](std::string_view kind) {
-    const auto known = std::find(kInputKinds.begin(), kInputKinds.end(), kind);
-    if (known == kInputKinds.end()) {
-      return in.arguments.fail(in.cursor.offset(),
-                               "has an input of a kind that cleave does not know, " +
-                                   escaped_in_quotes(kind) + ": a newer torch wrote it");
-    }
-    const auto number = static_cast<std::size_t>(known - kInputKinds.begin());
-    input.kind = static_cast<Pt2InputKind>(number);
+    const auto number = kind_in(in, kInputKinds, kind, "an input");
+    if (!number) return;
+    input.kind = static_cast<Pt2InputKind>(*number);
     in.arguments.each_field([&](std::string_view key) {
       const bool is_text = in.cursor.type() == JsonType::string;
-      if (is_text && number < 4 && key == kTargetFields[number]) {
+      if (is_text && *number < 4 && key == kTargetFields[*number]) {
         input.target = in.arguments.take_name();
       } else if (key == "persistent" && in.cursor.type() == JsonType::boolean) {
         input.is_persistent = in.cursor.take_boolean();
@@ -681,11 +668,8 @@ class ExpressionReader {
   std::string_view take_word() {
     pass_blanks();
     const std::size_t begin = at_;
-    const auto is_word = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '-' || c == '.';
-    };
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    const auto is_of_word = [](char c) { return is_word_char(c) || c == '-' || c == '.'; };
+    while (at_ < text_.size() && is_of_word(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -717,10 +701,9 @@ class ExpressionReader {
 
   Term read_integer() {
     const std::string_view digits = take_word();
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || end != digits.data() + digits.size() || !pass(')')) return bad();
-    return {std::string(digits), number};
+    const auto number = parse_number<std::int64_t>(digits);
+    if (!number || !pass(')')) return bad();
+    return {std::string(digits), *number};
   }
 
   static std::string in_product(const Term& term) {
@@ -907,8 +890,8 @@ void report_sizes_out_of_range(const Pt2Program& program, const ShapeBindings& b
                                JsonFaults& faults) {
   for (const auto& range_of_symbol : program.ranges) {
     const std::string_view symbol = range_of_symbol.first;
-    const auto given = std::find_if(bound.dims.begin(), bound.dims.end(),
-                                    [&](const auto& dim) { return dim.first == symbol; });
+    const auto given =
+        std::ranges::find_if(bound.dims, [&](const auto& dim) { return dim.first == symbol; });
     if (given == bound.dims.end() || given->second < 0) continue;
     const SymbolRange range = range_in(program.text_of(range_of_symbol.second));
     const std::int64_t size = given->second;
@@ -1126,7 +1109,7 @@ void ProgramReader::name_node(Pt2Node& node) {
   if (!node.name.empty() && !is_taken(node.name)) return;
   const std::string_view path =
       node.target;  // torch.ops.aten.add.Tensor, torch.ops.higher_order.cond
-  const bool has_overload = std::count(path.begin(), path.end(), '.') > 3;
+  const bool has_overload = std::ranges::count(path, '.') > 3;
   const std::string_view whole = has_overload ? path.substr(0, path.rfind('.')) : path;
   const std::string name = std::string(whole.substr(whole.rfind('.') + 1)) + "__" + number;
   node.name = program_.arena.keep(name);
@@ -1312,8 +1295,7 @@ bool is_region(std::string_view target) {
       "wrap_with_set_grad_enabled", "wrap_with_autocast", "wrap", "wrap_activation_checkpoint",
       "tag_activation_checkpoint"};
   if (!target.starts_with(kBodyCalls)) return false;
-  return std::find(kRegions.begin(), kRegions.end(), target.substr(kBodyCalls.size())) !=
-         kRegions.end();
+  return std::ranges::find(kRegions, target.substr(kBodyCalls.size())) != kRegions.end();
 }
 
 std::uint32_t Pt2Program::find_value(std::string_view name) const {

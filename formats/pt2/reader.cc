@@ -52,8 +52,7 @@ class LayoutReader {
         symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
       }
     }
-    std::sort(symbols_.begin(), symbols_.end());
-    symbols_.erase(std::unique(symbols_.begin(), symbols_.end()), symbols_.end());
+    sort_unique(symbols_);
   }
 
   std::optional<TensorLayout> read() const {

@@ -111,13 +111,12 @@ class SplitPlanner {
   void check_whole() {
     for (const Pt2Whole& whole : effects_.whole) {
       const std::vector<std::uint32_t>& nodes = whole.nodes;
-      const auto first =
-          std::find_if(nodes.begin(), nodes.end(), [&](std::uint32_t n) { return has_part(n); });
+      const auto first = std::ranges::find_if(nodes, [&](std::uint32_t n) { return has_part(n); });
       if (first == nodes.end()) continue;
       const auto is_elsewhere = [&](std::uint32_t node) {
         return has_part(node) && part_of_[node] != part_of_[*first];
       };
-      const auto other = std::find_if(nodes.begin(), nodes.end(), is_elsewhere);
+      const auto other = std::ranges::find_if(nodes, is_elsewhere);
       if (other == nodes.end()) continue;
       const auto name = [&](std::uint32_t node) {
         return escaped_in_quotes(program_.nodes[node].name);
@@ -264,14 +263,14 @@ class SplitPlanner {
         append_new(plan.repeated, body);
         append_new(constants, body);
       }
-      std::sort(body.begin(), body.end());
-      std::sort(plan.repeated.begin(), plan.repeated.end());
+      std::ranges::sort(body);
+      std::ranges::sort(plan.repeated);
       for (const std::uint32_t value : seen) {
         const std::uint32_t maker = program_.values[value].maker;
         if (maker == kNoPt2 || !here.contains(maker)) needs_[part].push_back(value);
       }
-      std::sort(needs_[part].begin(), needs_[part].end(),
-                [this](std::uint32_t a, std::uint32_t b) { return comes_before(a, b); });
+      std::ranges::sort(needs_[part],
+                        [this](std::uint32_t a, std::uint32_t b) { return comes_before(a, b); });
     }
     for (const Part part : order_) {
       for (const std::uint32_t value : needs_[part]) readers_[value].push_back(part);
@@ -326,9 +325,9 @@ class SplitPlanner {
     const std::uint32_t maker = program_.values[output.refs.front().value].maker;
     if (maker == kNoPt2 || !has_part(maker)) return false;
     const auto found = readers_.find(target);
-    return found == readers_.end() ||
-           std::all_of(found->second.begin(), found->second.end(),
-                       [&](Part reader) { return reader == part_of(maker); });
+    return found == readers_.end() || std::ranges::all_of(found->second, [&](Part reader) {
+             return reader == part_of(maker);
+           });
   }
 
   // Finds the state that the caller keeps: what a mutation, or an in-place write of another part,
@@ -436,16 +435,16 @@ class SplitPlanner {
     const auto readers = readers_.find(rewrite.value);
     const bool is_read_later =
         (maker != kNoPt2 && is_returned(rewrite.value)) ||
-        (readers != readers_.end() &&
-         std::any_of(readers->second.begin(), readers->second.end(),
-                     [&](Part reader) { return rank_[reader] > rank_[writer]; }));
+        (readers != readers_.end() && std::ranges::any_of(readers->second, [&](Part reader) {
+           return rank_[reader] > rank_[writer];
+         }));
     if (is_read_later) add_output(writer, rewrite.value);
   }
 
   bool is_returned(std::uint32_t value) const {
-    return std::any_of(program_.outputs.begin(), program_.outputs.end(), [&](const auto& output) {
-      return std::any_of(output.refs.begin(), output.refs.end(),
-                         [&](const Pt2Ref& ref) { return effects_.newest[ref.value] == value; });
+    return std::ranges::any_of(program_.outputs, [&](const auto& output) {
+      return std::ranges::any_of(
+          output.refs, [&](const Pt2Ref& ref) { return effects_.newest[ref.value] == value; });
     });
   }
 
@@ -504,10 +503,10 @@ class SplitPlanner {
       plan.outputs = std::move(outputs_[part]);
       std::vector<std::uint32_t> wanted = needs_[part];
       for (const std::uint32_t value : extra_needs_[part]) {
-        if (std::find(wanted.begin(), wanted.end(), value) == wanted.end()) wanted.push_back(value);
+        if (!contains(wanted, value)) wanted.push_back(value);
       }
-      std::sort(wanted.begin(), wanted.end(),
-                [this](std::uint32_t a, std::uint32_t b) { return comes_before(a, b); });
+      std::ranges::sort(wanted,
+                        [this](std::uint32_t a, std::uint32_t b) { return comes_before(a, b); });
       for (const std::uint32_t value : wanted) {
         const bool is_own = is_from_archive(value) && !held_.contains(value);
         (is_own ? plan.lifted_inputs : plan.inputs).push_back(value);
@@ -721,12 +720,9 @@ std::vector<std::string> module_names(const std::vector<std::string>& names) {
   std::vector<std::string> modules;
   std::set<std::string> taken = {std::string(kMainModel)};
   for (const std::string& name : names) {
-    std::string module = name.empty() || (name[0] >= '0' && name[0] <= '9') ? "_" + name : name;
-    for (char& c : module) {
-      const bool is_word =
-          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-      if (!is_word) c = '_';
-    }
+    std::string module = name.empty() || is_digit(name[0]) ? "_" + name : name;
+    std::ranges::replace_if(
+        module, [](char c) { return !is_word_char(c); }, '_');
     std::string unique = module;
     for (int i = 1; !taken.insert(unique).second; ++i) unique = module + "_" + std::to_string(i);
     modules.push_back(std::move(unique));

@@ -124,9 +124,9 @@ class Walker {
     std::uint64_t at = 0;
     if (follow(0, {kNoSchema}, at) && table(at, root, 0)) {
       walk_.root = FlatTable(bytes_, at, root);
-      std::stable_sort(
-          walk_.unknown.begin(), walk_.unknown.end(),
-          [](const UnknownField& a, const UnknownField& b) { return a.table < b.table; });
+      std::ranges::stable_sort(walk_.unknown, [](const UnknownField& a, const UnknownField& b) {
+        return a.table < b.table;
+      });
       return std::move(walk_);
     }
     return std::move(fault_);

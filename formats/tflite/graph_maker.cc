@@ -40,8 +40,7 @@ Key key_of(const TfliteOperator& handle) {
 }
 
 bool is_one_of(const TfliteModel& model, const TfliteOperator& op, const auto& codes) {
-  return std::any_of(codes.begin(), codes.end(),
-                     [&](std::uint32_t code) { return model.is_builtin(op, code); });
+  return std::ranges::any_of(codes, [&](std::uint32_t code) { return model.is_builtin(op, code); });
 }
 
 bool is_of_variable(const TfliteModel& model, const TfliteOperator& op) {
@@ -114,7 +113,7 @@ class StateFinder {
       if (is_one_of(model_, op, kTables)) state_.whole.push_back(i);
       if (model_.is_builtin(op, kCallOnce)) continue;
       const std::vector<TfliteBody> bodies = bodies_of(op);
-      const bool has_state = std::any_of(bodies.begin(), bodies.end(), [&](const TfliteBody& body) {
+      const bool has_state = std::ranges::any_of(bodies, [&](const TfliteBody& body) {
         return is_stateful[static_cast<std::size_t>(body.subgraph)] != 0;
       });
       if (!has_state) continue;
@@ -188,7 +187,7 @@ class StateFinder {
     for (std::uint32_t i = 0; i < graph_.operators.size(); ++i) {
       if (is_of_variable(model_, graph_.operators[i])) state_.whole.push_back(i);
     }
-    std::sort(state_.whole.begin(), state_.whole.end());
+    std::ranges::sort(state_.whole);
   }
 
   void read_operator(std::uint32_t i) {
@@ -516,7 +515,7 @@ class TfliteGraphMaker {
     if (path_ == first.substr(0, end)) return scope_;
     path_ = first.substr(0, end);
     std::string dotted(path_);
-    std::replace(dotted.begin(), dotted.end(), '/', '.');
+    std::ranges::replace(dotted, '/', '.');
     scope_ = builder_.keep(dotted);
     return scope_;
   }

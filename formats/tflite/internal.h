@@ -24,7 +24,6 @@ namespace cleave {
 // TensorType, the element types of TensorFlow Lite, by their numbers in files.
 
 inline constexpr std::int64_t kTfliteTypeCount = 23;
-inline constexpr std::uint8_t kTfliteString = 5;
 inline constexpr std::uint8_t kTfliteResource = 13;
 inline constexpr std::uint8_t kTfliteVariant = 14;
 

@@ -77,8 +77,8 @@ class Encoder {
   std::uint64_t table(const OutTable& table) {
     check_known(table.base());
     std::vector<Entry> entries = entries_of(table);
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& a, const Entry& b) { return a.width > b.width; });
+    std::ranges::stable_sort(entries,
+                             [](const Entry& a, const Entry& b) { return a.width > b.width; });
     const std::uint64_t alignment =
         entries.empty() ? 4 : std::max<std::uint64_t>(4, entries[0].width);
     std::uint64_t size = 4;
@@ -373,14 +373,12 @@ void OutTable::set(SchemaFieldId field, OutTable table) {
 }
 
 const OutTable::Value* OutTable::find(SchemaFieldId field) const {
-  const auto found = std::find_if(fields_.begin(), fields_.end(),
-                                  [field](const Field& one) { return one.id == field; });
+  const auto found = std::ranges::find(fields_, field, &Field::id);
   return found == fields_.end() ? nullptr : &found->value;
 }
 
 void OutTable::put(SchemaFieldId field, Value value) {
-  const auto found = std::find_if(fields_.begin(), fields_.end(),
-                                  [field](const Field& one) { return one.id == field; });
+  const auto found = std::ranges::find(fields_, field, &Field::id);
   if (found != fields_.end()) {
     found->value = std::move(value);
   } else {

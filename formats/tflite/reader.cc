@@ -135,7 +135,7 @@ NodeTies tflite_ties(const TfliteModel& model) {
   if (model.state.whole.size() > 1) {
     ties.whole.emplace_back();
     for (const std::uint32_t op : model.state.whole) ties.whole.back().push_back(node_of[op]);
-    std::sort(ties.whole.back().begin(), ties.whole.back().end());
+    std::ranges::sort(ties.whole.back());
   }
   add_shared_variables(model, ties.whole, node_of);
   return ties;
@@ -584,7 +584,7 @@ class ModelReader {
       }
     }
     if (free.size() == calls.size()) return;
-    const auto at = std::find_if(waits.begin(), waits.end(), [](std::uint32_t n) { return n > 0; });
+    const auto at = std::ranges::find_if(waits, [](std::uint32_t n) { return n > 0; });
     fail("subgraph " + std::to_string(at - waits.begin()) +
          " calls itself, or subgraphs that call themselves");
   }
@@ -771,7 +771,7 @@ std::string signatures_note(const TfliteModel& model) {
   std::vector<std::string_view> others = signature_keys(model);
   if (others.size() < 2) return {};
   const std::string_view own = model.signature.bytes(tfl::signature::key);
-  others.erase(std::find(others.begin(), others.end(), own));
+  others.erase(std::ranges::find(others, own));
   return "this is signature " + escaped_in_quotes(own) +
          "; --signature reads another: " + key_list(others);
 }
@@ -803,7 +803,7 @@ std::string unused_note(const TfliteModel& model) {
         is_used[static_cast<std::size_t>(body.subgraph)] = 1;
     }
   }
-  const auto unused = static_cast<std::size_t>(std::count(is_used.begin(), is_used.end(), 0));
+  const auto unused = static_cast<std::size_t>(std::ranges::count(is_used, 0));
   if (unused == 0) return {};
   return counted(unused, "subgraph is", "subgraphs are") + " named by no signature and no operator";
 }

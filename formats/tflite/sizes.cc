@@ -151,7 +151,7 @@ void reshape(Call& call) {
     to.clear();
     for (std::uint32_t i = 0; i < stated.size(); ++i) to.push_back(stated[i]);
   }
-  if (const auto open = std::find(to.begin(), to.end(), -1); open != to.end()) {
+  if (const auto open = std::ranges::find(to, -1); open != to.end()) {
     *open = 1;
     const std::int64_t all = count_of(call.dims(0)), rest = count_of(to);
     *open = rest > 0 && all >= 0 && all % rest == 0 ? all / rest : -1;
@@ -320,7 +320,7 @@ void split_into(Call& call, std::size_t value, double along, const Dims* given) 
 void split(Call& call) { split_into(call, 1, call.number(0), nullptr); }
 void split_v(Call& call) {
   Dims sizes = call.sizes(1);
-  if (std::count(sizes.begin(), sizes.end(), -1) > 0) sizes.clear();  // also where one is the rest
+  if (std::ranges::count(sizes, -1) > 0) sizes.clear();  // also where one is the rest
   split_into(call, 0, call.number(2), &sizes);
 }
 
@@ -806,16 +806,16 @@ bool is_given(const TfliteModel& model, const TfliteTensor& tensor) {
 }
 
 bool has_open(const TfliteSubgraph& graph) {
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const TfliteTensor& tensor) {
+  return std::ranges::any_of(graph.tensors, [](const TfliteTensor& tensor) {
     const Dims dims = stored_dims(tensor);
-    return std::find(dims.begin(), dims.end(), -1) != dims.end();
+    return contains(dims, -1);
   });
 }
 
 }  // namespace
 
 TfliteSizes::TfliteSizes(const TfliteModel& model, ShapeBinder& binder) : model_(model) {
-  if (std::none_of(model.subgraphs.begin(), model.subgraphs.end(), has_open)) return;
+  if (std::ranges::none_of(model.subgraphs, has_open)) return;
   const Stated stated = [&](const TfliteTensor& tensor, std::size_t axis) {
     return binder.size_of(size_symbol(tensor, axis, false));
   };

@@ -155,7 +155,7 @@ class SplitPlanner {
     add_outputs(part, here, need);
     for (std::size_t i = 0; i < open.size(); ++i) each_read(graph_.operators[open[i]], need);
     part.operators.insert(part.operators.end(), open.begin(), open.end());
-    std::sort(part.operators.begin(), part.operators.end());
+    std::ranges::sort(part.operators);
     add_inputs(part, here);
   }
 
@@ -168,7 +168,7 @@ class SplitPlanner {
       }
     }
     if (covers_all_ && here + 1 == partition_.count()) add_constant_outputs(part, need);
-    std::sort(part.outputs.begin(), part.outputs.end(), [this](std::uint32_t a, std::uint32_t b) {
+    std::ranges::sort(part.outputs, [this](std::uint32_t a, std::uint32_t b) {
       return std::pair(output_place_[a], a) < std::pair(output_place_[b], b);
     });
     part.outputs.erase(std::unique(part.outputs.begin(), part.outputs.end()), part.outputs.end());
@@ -211,7 +211,7 @@ class SplitPlanner {
         (graph_.tensors[tensor].is_input ? part.inputs : made).push_back(tensor);
       });
     }
-    std::sort(made.begin(), made.end());
+    std::ranges::sort(made);
     order_inputs(part.inputs);
     part.inputs.insert(part.inputs.end(), made.begin(), made.end());
   }
@@ -222,8 +222,8 @@ class SplitPlanner {
       place_.assign(graph_.tensors.size(), kNowhere);
       for (std::uint32_t k = graph_.inputs.size(); k-- > 0;) place_[number(graph_.inputs[k])] = k;
     }
-    std::sort(inputs.begin(), inputs.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return place_[a] < place_[b]; });
+    std::ranges::sort(inputs,
+                      [&](std::uint32_t a, std::uint32_t b) { return place_[a] < place_[b]; });
   }
 
   void check_crossing(const TflitePart& part, std::uint32_t tensor) {
@@ -396,7 +396,7 @@ class ChainWriter {
   static bool is_open(const TfliteTensor& tensor) {
     const auto is_free = [](std::int32_t size) { return size < 0; };
     if (!tensor.bound.empty()) {
-      return std::any_of(tensor.bound.begin(), tensor.bound.end(), is_free);
+      return std::ranges::any_of(tensor.bound, is_free);
     }
     const FlatInts signature = tensor.table.ints(tfl::tensor::signature);
     bool is_any = false;
@@ -411,8 +411,7 @@ class ChainWriter {
         if (is_open(graph_.tensors[tensor])) open.push_back(tensor);
       }
     }
-    std::sort(open.begin(), open.end());
-    open.erase(std::unique(open.begin(), open.end()), open.end());
+    sort_unique(open);
     write_values("open", open);
   }
 
@@ -926,7 +925,7 @@ bool can_be_composite(const TfliteModel& model, const TflitePart& part) {
     if (maker == kNoTflite || model.is_constant[maker] != 0) return false;
   }
   const std::vector<std::uint32_t>& whole = model.state.whole;  // sorted
-  return std::none_of(part.operators.begin(), part.operators.end(), [&](std::uint32_t op) {
+  return std::ranges::none_of(part.operators, [&](std::uint32_t op) {
     if (model.is_builtin(graph.operators[op], schema_operator("SHAPE")) ||
         model.is_builtin(graph.operators[op], schema_operator("RANK"))) {
       return true;
@@ -935,7 +934,7 @@ bool can_be_composite(const TfliteModel& model, const TflitePart& part) {
     for (std::uint32_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k] >= 0 && graph.tensors[number(inputs[k])].is_variable) return true;
     }
-    return std::binary_search(whole.begin(), whole.end(), op);
+    return std::ranges::binary_search(whole, op);
   });
 }
 
@@ -1185,9 +1184,8 @@ class TfliteWriter {
       written_.notes.push_back(counted(count, "variable is", "variables are") + why +
                                " from call to call (manifest.json: \"chain\")");
     }
-    const auto inside = static_cast<std::size_t>(
-        std::count_if(plan.parts.begin(), plan.parts.end(),
-                      [this](const TflitePart& part) { return !can_be_composite(model_, part); }));
+    const auto inside = static_cast<std::size_t>(std::ranges::count_if(
+        plan.parts, [this](const TflitePart& part) { return !can_be_composite(model_, part); }));
     if (inside > 0 && choices_.files == PartFiles::one_a_part) {
       written_.notes.push_back(
           counted(inside, "partition is", "partitions are") +
@@ -1195,9 +1193,8 @@ class TfliteWriter {
           "would lose state or sizes in it, or refuse it");
     }
     if (outside_.empty()) return;
-    std::sort(outside_.begin(), outside_.end());
-    std::string names;
-    for (const std::string& file : outside_) names += (names.empty() ? "" : ", ") + file;
+    std::ranges::sort(outside_);
+    const std::string names = joined(outside_);
     written_.notes.push_back(
         "the weights of " + names +
         " are behind the flatbuffer, which may have 2 GiB at most: LiteRT reads that, OpenVINO and "
@@ -1231,11 +1228,10 @@ namespace {
 
 // Whether the caller wants to give what a variable holds, and so keeps the state.
 bool begins_at_variable(const TfliteModel& model, const PieceEnds& ends) {
-  return std::any_of(ends.from.begin(), ends.from.end(), [&](ValueId value) {
-    return std::any_of(model.state.variables.begin(), model.state.variables.end(),
-                       [&](const TfliteVariable& variable) {
-                         return variable.value == model.tensors[index(value)];
-                       });
+  return std::ranges::any_of(ends.from, [&](ValueId value) {
+    return std::ranges::any_of(model.state.variables, [&](const TfliteVariable& variable) {
+      return variable.value == model.tensors[index(value)];
+    });
   });
 }
 
@@ -1245,8 +1241,8 @@ void put_ends(const TfliteModel& model, const PieceEnds& ends, TflitePart& part)
   for (const ValueId value : ends.from) inputs.push_back(model.tensors[index(value)]);
   for (const ValueId value : ends.to) outputs.push_back(model.tensors[index(value)]);
   const std::set<std::uint32_t> asked(inputs.begin(), inputs.end());
-  std::copy_if(part.inputs.begin(), part.inputs.end(), std::back_inserter(inputs),
-               [&](std::uint32_t tensor) { return !asked.contains(tensor); });
+  std::ranges::copy_if(part.inputs, std::back_inserter(inputs),
+                       [&](std::uint32_t tensor) { return !asked.contains(tensor); });
   part.inputs = std::move(inputs);
   part.outputs = std::move(outputs);
 }

@@ -248,14 +248,12 @@ OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk) {
 namespace {
 
 std::uint64_t external_number(const OnnxKeyValue& entry, OnnxWalk& walk) {
-  std::uint64_t number = 0;
-  const char* end = entry.value.data() + entry.value.size();
-  const auto [stop, error] = std::from_chars(entry.value.data(), end, number);
-  if (error != std::errc() || stop != end) {
+  const auto number = parse_number<std::uint64_t>(entry.value);
+  if (!number) {
     walk.refuse("external data with " + std::string(entry.key) + " " +
                 escaped_in_quotes(entry.value) + ", which is not a number of bytes");
   }
-  return number;
+  return number.value_or(0);
 }
 
 void add_external_data(const OnnxKeyValue& entry, OnnxTensor& out, OnnxWalk& walk) {

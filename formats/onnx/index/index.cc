@@ -221,7 +221,7 @@ std::uint32_t OnnxNodeKinds::add_attribute(const OnnxAttribute& attribute) {
 
 std::uint32_t OnnxNodeKinds::kind_of(const OnnxNode& node,
                                      std::span<const std::uint32_t> attributes) {
-  const bool is_own = std::find(attributes.begin(), attributes.end(), kNone) != attributes.end();
+  const bool is_own = contains(attributes, kNone);
   const std::array<std::uint32_t, 6> counts = {
       static_cast<std::uint32_t>(node.inputs.size()),
       static_cast<std::uint32_t>(node.outputs.size()),
@@ -474,7 +474,7 @@ std::vector<std::vector<NodeId>> nodes_of_contexts(const OnnxModel& model, const
     if (own.others.empty() || own.mains.size() + own.others.size() < 2) continue;
     std::vector<NodeId>& set = sets.emplace_back(std::move(own.mains));
     set.insert(set.end(), own.others.begin(), own.others.end());
-    std::sort(set.begin(), set.end());
+    std::ranges::sort(set);
   }
   return sets;
 }
@@ -484,8 +484,8 @@ std::optional<MissingContext> missing_context(const OnnxModel& model, const Grap
   const std::unordered_set<NodeId> piece(nodes.begin(), nodes.end());
   const auto is_in = [&](NodeId node) { return piece.contains(node); };
   for (const auto& [source, own] : contexts_of(model, graph)) {
-    const auto other = std::find_if(own.others.begin(), own.others.end(), is_in);
-    const auto main = std::find_if_not(own.mains.begin(), own.mains.end(), is_in);
+    const auto other = std::ranges::find_if(own.others, is_in);
+    const auto main = std::ranges::find_if_not(own.mains, is_in);
     if (other != own.others.end() && main != own.mains.end()) {
       return MissingContext{.node = *other, .context = *main};
     }
@@ -575,7 +575,7 @@ void Linker::error_unknown(const std::string& reader, std::string_view name) {
     std::vector<std::string_view> names;
     names.reserve(out_.values.count());
     for (std::uint32_t i = 0; i < out_.values.count(); ++i) names.push_back(out_.values.name(i));
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     const std::string near = nearest_name(name, names);
     if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
   }
@@ -661,8 +661,7 @@ void Linker::read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) 
   for (const std::string_view name : made) made_in_bodies_.push_back({name, node});
   scopes.push_back(&made);
   const auto is_inner = [&](std::string_view name) {
-    return std::any_of(scopes.begin(), scopes.end(),
-                       [&](const Names* names) { return names->contains(name); });
+    return std::ranges::any_of(scopes, [&](const Names* names) { return names->contains(name); });
   };
   for (const OnnxNode& inner : body.nodes) {
     for (const std::string_view name : inner.inputs) {
@@ -772,9 +771,8 @@ void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
     OnnxNode room;
     const auto& made = graph_.nodes.read_names(cycle[i], room).outputs;
     const std::vector<std::string_view> reads = reads_of(reader);
-    const auto value = std::find_if(made.begin(), made.end(), [&](std::string_view name) {
-      return !name.empty() && std::find(reads.begin(), reads.end(), name) != reads.end();
-    });
+    const auto value = std::ranges::find_if(
+        made, [&](std::string_view name) { return !name.empty() && contains(reads, name); });
     notes.push_back(node_text(cycle[i]) + " makes " + escaped_in_quotes(*value) + ", which " +
                     node_text(reader) + " reads");
   }
@@ -798,7 +796,7 @@ void Linker::report_order() {
       return maker != kNoNode && maker > i;
     };
     const std::vector<std::string_view> reads = reads_of(i);
-    const auto read = std::find_if(reads.begin(), reads.end(), is_later);
+    const auto read = std::ranges::find_if(reads, is_later);
     if (read == reads.end()) continue;
     out_.warnings.push_back(
         {.severity = Severity::warning,
@@ -849,9 +847,8 @@ void Linker::find_hidden() {
 void Linker::warn_of_hidden() {
   if (hidden_.empty()) return;
   const auto key = [](const BodyValue& value) { return std::tie(value.owner, value.name); };
-  const auto first =
-      std::min_element(hidden_.begin(), hidden_.end(),
-                       [&](const BodyValue& a, const BodyValue& b) { return key(a) < key(b); });
+  const auto first = std::ranges::min_element(
+      hidden_, [&](const BodyValue& a, const BodyValue& b) { return key(a) < key(b); });
   CappedList others(0);
   others.leave_out(hidden_.size() - 1);
   out_.warnings.push_back(
@@ -919,8 +916,7 @@ void check_shape(std::string_view shape, OnnxWalk& walk) {
 // them, and one with the name of a dim beyond the limits.
 void check_onnx_dims(std::string_view type, OnnxWalk& walk) {
   const bool is_short = type.size() <= walk.limits.dims;  // a dim takes two bytes
-  const bool is_ascii =
-      std::none_of(type.begin(), type.end(), [](char byte) { return (byte & 0x80) != 0; });
+  const bool is_ascii = std::ranges::none_of(type, [](char byte) { return (byte & 0x80) != 0; });
   if (is_short && is_ascii) return;
   for (OnnxFields field(type, "a value's type", walk); field.next();) {
     if (field.key() != bytes_field(type_field::kTensor) &&
@@ -1331,8 +1327,7 @@ void expect_scattered_reads(std::string_view bytes) {
 
 // No output may overwrite the weights that the model refers to.
 void record_external_files(const SourceFile& source, std::vector<std::string_view> locations) {
-  std::sort(locations.begin(), locations.end());
-  locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
+  sort_unique(locations);
   for (const std::string_view location : locations) {
     if (location.find('\0') != location.npos) continue;
     record_input((std::filesystem::path(source.folder()) / location).string());

@@ -893,8 +893,7 @@ struct Rules {
 // Checks the elements against their dims: other rules use the dims as bounds.
 bool is_sound(const OnnxElements& made) {
   if (small_count(made.dims) != made.count()) return false;
-  return std::none_of(made.reals.begin(), made.reals.end(),
-                      [](double real) { return std::isnan(real); });
+  return std::ranges::none_of(made.reals, [](double real) { return std::isnan(real); });
 }
 
 const Rules* rules_of(std::string_view op) {
@@ -950,8 +949,8 @@ bool is_known_domain(std::string_view domain) {
 }
 
 bool has_bodies(const OnnxNode& node) {
-  return std::any_of(node.attributes.begin(), node.attributes.end(),
-                     [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+  return std::ranges::any_of(
+      node.attributes, [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
 }
 
 // Visits the nodes and the nodes of their bodies.
@@ -1051,7 +1050,7 @@ bool OnnxConstants::is_random(const OnnxNode& node) const {
     if (op == "Dropout") return is_training_dropout(node);
     return is_random_op(op);
   }
-  return std::any_of(kRandomParts.begin(), kRandomParts.end(), [op](std::string_view part) {
+  return std::ranges::any_of(kRandomParts, [op](std::string_view part) {
     return op.find(part) != std::string_view::npos;
   });
 }
@@ -1059,10 +1058,9 @@ bool OnnxConstants::is_random(const OnnxNode& node) const {
 bool OnnxConstants::is_pure(const OnnxNode& node) const {
   static constexpr std::array<std::string_view, 3> kMakers = {"Constant", "SequenceEmpty",
                                                               "Optional"};
-  const bool has_inputs = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                      [](std::string_view name) { return !name.empty(); });
-  const bool is_maker = is_default_domain(node.domain) &&
-                        std::find(kMakers.begin(), kMakers.end(), node.op_type) != kMakers.end();
+  const bool has_inputs =
+      std::ranges::any_of(node.inputs, [](std::string_view name) { return !name.empty(); });
+  const bool is_maker = is_default_domain(node.domain) && contains(kMakers, node.op_type);
   if (!has_inputs && !is_maker && function_of(node) == nullptr && !has_bodies(node)) return false;
   bool is_good = true;
   const auto judge = [&](const OnnxNode& inner) {

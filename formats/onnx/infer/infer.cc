@@ -32,10 +32,9 @@ namespace {
 constexpr std::size_t kMostAxesNamed = 8;
 
 std::string shape_text(const std::vector<std::int64_t>& sizes) {
-  std::string text;
-  for (const std::int64_t size : sizes) {
-    text += (text.empty() ? "" : ",") + (size < 0 ? std::string("?") : std::to_string(size));
-  }
+  const std::string text = joined(sizes, ",", [&](const std::int64_t size) {
+    return (size < 0 ? std::string("?") : std::to_string(size));
+  });
   return '[' + text + ']';
 }
 
@@ -45,22 +44,18 @@ std::optional<OnnxElements> held_value(const OnnxType& type, const std::string& 
                     .dims = std::vector<std::int64_t>(type.dims.size(), 1),
                     .integers = {},
                     .reals = {}};
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
   if (held.is_real()) {
-    double real = 0;
-    const auto parsed = std::from_chars(begin, end, real);
-    if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(real)) return std::nullopt;
-    held.reals.push_back(onnx_rounded(type.dtype, real));
+    const auto real = parse_number<double>(text);
+    if (!real || !std::isfinite(*real)) return std::nullopt;
+    held.reals.push_back(onnx_rounded(type.dtype, *real));
     return held;
   }
   if (!is_integer_dtype(type.dtype)) return std::nullopt;
-  std::int64_t number = text == "true" ? 1 : 0;
-  if (type.dtype != DType::boolean || (text != "true" && text != "false")) {
-    const auto parsed = std::from_chars(begin, end, number);
-    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  }
-  held.integers.push_back(onnx_element_in(type.dtype, number));
+  const bool is_truth = type.dtype == DType::boolean && (text == "true" || text == "false");
+  const auto number = is_truth ? std::optional<std::int64_t>(text == "true" ? 1 : 0)
+                               : parse_number<std::int64_t>(text);
+  if (!number) return std::nullopt;
+  held.integers.push_back(onnx_element_in(type.dtype, *number));
   if (!held.integers[0].value) return std::nullopt;
   return held;
 }
@@ -117,8 +112,8 @@ class Checker {
     if (found == inputs_.end()) return error_input(name);
     const OnnxType& type = found->second;
     const bool is_single =
-        type.is_tensor() && std::all_of(type.dims.begin(), type.dims.end(),
-                                        [](const OnnxDim& dim) { return dim.size == 1; });
+        type.is_tensor() &&
+        std::ranges::all_of(type.dims, [](const OnnxDim& dim) { return dim.size == 1; });
     if (!is_single) {
       return error("--set-input sets inputs of one element; " + escaped_in_quotes(name) + " is " +
                        onnx_type_text(type),
@@ -154,11 +149,8 @@ class Checker {
     if (number == OnnxValueNumbers::kNone || number < links_.first_output.front()) {
       return std::nullopt;
     }
-    std::size_t axis = 0;
-    const char* const end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + colon + 1, end, axis);
-    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-    return std::pair(value, axis);
+    const auto axis = parse_number<std::size_t>(std::string_view(name).substr(colon + 1));
+    return axis ? std::optional(std::pair(value, *axis)) : std::nullopt;
   }
 
   void error_input(const std::string& name) {
@@ -516,18 +508,15 @@ std::string dim_option(std::string_view dim) {
   return " --dim " + shell_word(escaped(dim) + "=SIZE");
 }
 
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == ':';
-}
+bool is_of_name(char c) { return is_word_char(c) || c == '.' || c == ':'; }
 
 // The names in an expression, without numbers.
 std::vector<std::string_view> words_in(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
-    while (end < text.size() && is_word_char(text[end])) ++end;
-    const bool is_number = end > i && text[i] >= '0' && text[i] <= '9';
+    while (end < text.size() && is_of_name(text[end])) ++end;
+    const bool is_number = end > i && is_digit(text[i]);
     if (end > i && !is_number) words.push_back(text.substr(i, end - i));
     i = std::max(end, i + 1);
   }
@@ -583,7 +572,7 @@ class LostShapes {
     if (const auto own = symbols_.find(dim.name); own != symbols_.end()) return {*own};
     std::vector<std::string_view> found;
     for (const std::string_view word : words_in(dim.name)) {
-      if (std::find(kFunctions.begin(), kFunctions.end(), word) != kFunctions.end()) continue;
+      if (contains(kFunctions, word)) continue;
       const auto symbol = symbols_.find(word);
       if (symbol == symbols_.end()) return {};
       found.push_back(*symbol);
@@ -594,8 +583,8 @@ class LostShapes {
   bool is_lost(const OnnxType& type) const {
     if (!type.is_known()) return true;
     if (!type.is_tensor()) return false;
-    return !type.has_shape || std::any_of(type.dims.begin(), type.dims.end(),
-                                          [&](const OnnxDim& dim) { return is_open(dim); });
+    return !type.has_shape ||
+           std::ranges::any_of(type.dims, [&](const OnnxDim& dim) { return is_open(dim); });
   }
   // Asked of each value, so answered once for each type.
   bool is_lost(std::uint32_t number) {
@@ -637,7 +626,7 @@ class LostShapes {
     if (op == "Loop") {
       return "how often its body runs, or what it carries, depends on the data" + options(i);
     }
-    if (std::find(kCounting.begin(), kCounting.end(), op) != kCounting.end()) {
+    if (contains(kCounting, op)) {
       return "the size of its output depends on the data" + options(i);
     }
     for (const auto& [shaping, input] : kShaping) {
@@ -771,8 +760,7 @@ class LostShapes {
 
   static bool is_single(const OnnxType& type) {
     return type.is_tensor() && type.has_shape &&
-           std::all_of(type.dims.begin(), type.dims.end(),
-                       [](const OnnxDim& dim) { return dim.size == 1; });
+           std::ranges::all_of(type.dims, [](const OnnxDim& dim) { return dim.size == 1; });
   }
 
   std::optional<std::uint32_t> maker_of(std::uint32_t value) const {
@@ -794,7 +782,7 @@ class LostShapes {
         if (!is_open(dim) || bound_.has_axis(links_.values.name(at), axis)) continue;
         const std::string own = std::string(links_.values.name(at)) + ":" + std::to_string(axis);
         const std::string name = dim.name.empty() ? own : std::string(dim.name);
-        if (std::find(dims.begin(), dims.end(), name) == dims.end()) dims.push_back(name);
+        if (!contains(dims, name)) dims.push_back(name);
       }
     }
     if (dims.empty()) return {};
@@ -1107,8 +1095,8 @@ void Inference::infer_main_node(OnnxValueScope& scope, std::uint32_t i) {
   main_ = &node;
   main_index_ = i;
   const auto reads = links_.reads.of(i);
-  const auto made = std::count_if(node.outputs.begin(), node.outputs.end(),
-                                  [](std::string_view name) { return !name.empty(); });
+  const auto made =
+      std::ranges::count_if(node.outputs, [](std::string_view name) { return !name.empty(); });
   const bool is_as_linked = node.inputs.size() == reads.size() &&
                             made == links_.first_output[i + 1] - links_.first_output[i];
   if (!is_as_linked) return;  // the file has changed; it is refused in the end
@@ -1145,8 +1133,8 @@ void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
   if (from_ == ShapeInference::full && call.output_elements.empty()) {
     call.output_elements = infer_elements(call);
   }
-  const bool has_elements = std::any_of(call.output_elements.begin(), call.output_elements.end(),
-                                        [](const auto& elements) { return elements.has_value(); });
+  const bool has_elements = std::ranges::any_of(
+      call.output_elements, [](const auto& elements) { return elements.has_value(); });
   if (is_kept && !depends_on_more && !has_elements && !is_failed) keep_types(call);
   record_outputs(outputs, call);
 }
@@ -1191,7 +1179,7 @@ void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
   dead_depth_ += is_dead ? 1 : 0;
   for (const OnnxAttribute& attribute : call.node().attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
-      const bool is_done = std::find(inferred.begin(), inferred.end(), &body) != inferred.end();
+      const bool is_done = contains(inferred, &body);
       if (!is_done) infer_body(scope, body, {});
     }
   }

@@ -19,6 +19,7 @@
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "formats/onnx/infer/infer.h"
 #include "formats/onnx/infer/rules.h"
@@ -64,8 +65,8 @@ class Registry {
     for (const NewerOperator& newer : newer_operators()) add(newer);
     for (auto& [domain, ops] : domains_) {
       for (auto& [op, names] : ops) {
-        sort(names.attributes);
-        sort(names.lists);
+        sort_unique(names.attributes);
+        sort_unique(names.lists);
       }
     }
   }
@@ -106,16 +107,7 @@ class Registry {
     names.required_inputs =
         is_new ? newer.least_inputs : std::min(names.required_inputs, newer.least_inputs);
     names.inputs = std::max(names.inputs, newer.most_inputs);
-    for (std::string_view rest = newer.attributes; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      names.attributes.push_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-
-  static void sort(std::vector<std::string_view>& names) {
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+    append(names.attributes, split_at(newer.attributes, ' '));
   }
 
   std::vector<onnx::OpSchema> schemas_;  // the map refers to their names
@@ -139,9 +131,7 @@ const OnnxOpNames* find_onnx_op(std::string_view domain, std::string_view op) {
 }
 
 std::int64_t onnx_op_removed_in(std::string_view op) {
-  const auto* const found =
-      std::find_if(kRemovedOps.begin(), kRemovedOps.end(),
-                   [&](const RemovedOp& removed) { return removed.op == op; });
+  const auto* const found = std::ranges::find(kRemovedOps, op, &RemovedOp::op);
   return found == kRemovedOps.end() ? 0 : found->opset;
 }
 
@@ -248,41 +238,40 @@ const OnnxAttribute* OnnxOpCall::attribute(std::string_view name) const {
   return nullptr;
 }
 
+namespace {
+
+// nullopt: there is no such attribute, or it is of another type.
+std::optional<OnnxAttributeValue> value_of(const OnnxAttribute* attribute, AttributeType type) {
+  if (attribute == nullptr) return std::nullopt;
+  OnnxAttributeValue value = decode_onnx_attribute(*attribute);
+  return value.type == type ? std::optional(std::move(value)) : std::nullopt;
+}
+
+}  // namespace
+
 std::int64_t OnnxOpCall::integer(std::string_view name, std::int64_t otherwise) const {
-  const OnnxAttribute* found = attribute(name);
-  if (found == nullptr) return otherwise;
-  const OnnxAttributeValue value = decode_onnx_attribute(*found);
-  return value.type == AttributeType::integer ? value.integers[0] : otherwise;
+  const auto value = value_of(attribute(name), AttributeType::integer);
+  return value ? value->integers[0] : otherwise;
 }
 
 double OnnxOpCall::real(std::string_view name, double otherwise) const {
-  const OnnxAttribute* found = attribute(name);
-  if (found == nullptr) return otherwise;
-  const OnnxAttributeValue value = decode_onnx_attribute(*found);
-  return value.type == AttributeType::real ? value.reals[0] : otherwise;
+  const auto value = value_of(attribute(name), AttributeType::real);
+  return value ? value->reals[0] : otherwise;
 }
 
 std::string_view OnnxOpCall::text(std::string_view name, std::string_view otherwise) const {
-  const OnnxAttribute* found = attribute(name);
-  if (found == nullptr) return otherwise;
-  const OnnxAttributeValue value = decode_onnx_attribute(*found);
-  return value.type == AttributeType::string ? value.strings[0] : otherwise;
+  const auto value = value_of(attribute(name), AttributeType::string);
+  return value ? value->strings[0] : otherwise;
 }
 
 std::optional<std::vector<std::int64_t>> OnnxOpCall::integer_list(std::string_view name) const {
-  const OnnxAttribute* found = attribute(name);
-  if (found == nullptr) return std::nullopt;
-  OnnxAttributeValue value = decode_onnx_attribute(*found);
-  if (value.type != AttributeType::integers) return std::nullopt;
-  return std::move(value.integers);
+  auto value = value_of(attribute(name), AttributeType::integers);
+  return value ? std::optional(std::move(value->integers)) : std::nullopt;
 }
 
 std::optional<std::vector<double>> OnnxOpCall::real_list(std::string_view name) const {
-  const OnnxAttribute* found = attribute(name);
-  if (found == nullptr) return std::nullopt;
-  OnnxAttributeValue value = decode_onnx_attribute(*found);
-  if (value.type != AttributeType::reals) return std::nullopt;
-  return std::move(value.reals);
+  auto value = value_of(attribute(name), AttributeType::reals);
+  return value ? std::optional(std::move(value->reals)) : std::nullopt;
 }
 
 // ---- schema ----
@@ -357,8 +346,8 @@ std::string input_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
 
 // "seq(tensor(float))" and the like: types that hold tensors.
 bool takes_holders(const onnx::OpSchema::FormalParameter& formal) {
-  return std::any_of(formal.GetTypes().begin(), formal.GetTypes().end(),
-                     [](const std::string* type) { return !type->starts_with("tensor"); });
+  return std::ranges::any_of(formal.GetTypes(),
+                             [](const std::string* type) { return !type->starts_with("tensor"); });
 }
 
 // A type that holds tensors is not a tensor, but the library asks for its dims as if it were.
@@ -378,7 +367,7 @@ std::string holder_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
 bool are_too_large(const OnnxOpCall& call, const OnnxAttribute& attribute) {
   if (!call.domain().empty()) return false;
   const std::vector<std::int64_t> values = decode_onnx_attribute(attribute).integers;
-  return !std::all_of(values.begin(), values.end(), is_sane);
+  return !std::ranges::all_of(values, is_sane);
 }
 
 std::string attribute_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
@@ -410,7 +399,7 @@ std::string gather_nd_fault(const OnnxOpCall& call) {
 // The library has one table cell per lower-case letter and accepts no other.
 std::string einsum_fault(const OnnxOpCall& call) {
   const std::string_view equation = call.text("equation", "");
-  const bool is_plain = std::all_of(equation.begin(), equation.end(), [](char c) {
+  const bool is_plain = std::ranges::all_of(equation, [](char c) {
     return (c >= 'a' && c <= 'z') || c == ',' || c == '.' || c == '-' || c == '>' || c == ' ';
   });
   return is_plain ? "" : "its equation has letters other than a to z";
@@ -801,10 +790,7 @@ const NewerOperator* find_newer(std::string_view domain, std::string_view op, st
 
 std::optional<AttributeValue> newer_default(const NewerOperator& newer,
                                             std::string_view attribute) {
-  for (std::string_view rest = newer.defaults; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view word : split_at(newer.defaults, ' ')) {
     const std::size_t equals = word.find('=');
     if (word.substr(0, equals) != attribute) continue;
     const std::string text(word.substr(equals + 2));

@@ -71,7 +71,7 @@ std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::v
 
 bool is_possible_shape(const std::vector<OnnxDim>& dims) {
   std::int64_t count = 1;
-  return std::all_of(dims.begin(), dims.end(), [&](const OnnxDim& dim) {
+  return std::ranges::all_of(dims, [&](const OnnxDim& dim) {
     return !__builtin_mul_overflow(count, std::max<std::int64_t>(dim.size, 1), &count);
   });
 }
@@ -453,7 +453,7 @@ struct Factors {
 OnnxDim missing_dim(Factors all, const Factors& others) {
   if (!all.is_known || !others.is_known || others.fixed == 0) return {};
   for (const std::string& name : others.names) {
-    const auto same = std::find(all.names.begin(), all.names.end(), name);
+    const auto same = std::ranges::find(all.names, name);
     if (same == all.names.end()) return {};
     all.names.erase(same);
   }
@@ -1019,8 +1019,7 @@ namespace {
 constexpr std::int64_t kMost = INT32_MAX;
 
 bool is_sane(const Integers& values, std::int64_t least) {
-  return std::all_of(values.begin(), values.end(),
-                     [least](std::int64_t v) { return least <= v && v <= kMost; });
+  return std::ranges::all_of(values, [least](std::int64_t v) { return least <= v && v <= kMost; });
 }
 
 // A window along each spatial axis.

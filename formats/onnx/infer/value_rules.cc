@@ -554,7 +554,7 @@ OnnxElementList top_k(const OnnxOpCall& call) {
     for (std::size_t in = 0; in < lines.inner; ++in) {
       Picks order(lines.size);
       std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
         return keys[lines.at(o, a, in)] < keys[lines.at(o, b, in)];
       });
       for (std::size_t i = 0; i < made.size; ++i) {

@@ -196,9 +196,8 @@ class FunctionInliner {
   // Outputs that are copies of others or of inputs: see names_for().
   static std::uint64_t copied_outputs(const OnnxFunction& function) {
     std::unordered_set<std::string_view> names(function.inputs.begin(), function.inputs.end());
-    return static_cast<std::uint64_t>(
-        std::count_if(function.outputs.begin(), function.outputs.end(),
-                      [&](std::string_view output) { return !names.insert(output).second; }));
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        function.outputs, [&](std::string_view output) { return !names.insert(output).second; }));
   }
 
   // The names of all values of the main graph; the names inside bodies hide others only there.
@@ -254,8 +253,8 @@ class FunctionInliner {
   }
 
   static bool passes_bodies(const OnnxNode& call) {
-    return std::any_of(call.attributes.begin(), call.attributes.end(),
-                       [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+    return std::ranges::any_of(
+        call.attributes, [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
   }
 
   // Its operators must mean the same in the model.
@@ -391,8 +390,7 @@ bool body_mentions(const OnnxGraph& body, const OnnxRenames& names) {
   if (inner.empty()) return false;
   const auto is_renamed = [&](const auto& one) { return inner.contains(one.name); };
   const auto mentions = [&](const OnnxNode& node) { return mentions_renamed(node, inner); };
-  return std::any_of(body.outputs.begin(), body.outputs.end(), is_renamed) ||
-         std::any_of(body.nodes.begin(), body.nodes.end(), mentions);
+  return std::ranges::any_of(body.outputs, is_renamed) || std::ranges::any_of(body.nodes, mentions);
 }
 
 std::string renamed_value_info(const OnnxValueInfo& info, const OnnxRenames& names) {
@@ -451,8 +449,8 @@ std::string_view renamed(std::string_view name, const OnnxRenames& names) {
 
 bool mentions_renamed(const OnnxNode& node, const OnnxRenames& names) {
   const auto is_renamed = [&](std::string_view name) { return names.contains(name); };
-  if (std::any_of(node.inputs.begin(), node.inputs.end(), is_renamed)) return true;
-  if (std::any_of(node.outputs.begin(), node.outputs.end(), is_renamed)) return true;
+  if (std::ranges::any_of(node.inputs, is_renamed)) return true;
+  if (std::ranges::any_of(node.outputs, is_renamed)) return true;
   for (const OnnxAttribute& attribute : node.attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
       if (body_mentions(body, names)) return true;
@@ -737,7 +735,7 @@ class Folder {
         return number == OnnxValueNumbers::kNone || is_constant_[number];
       };
       const auto reads = links_.reads.of(i);
-      if (!std::all_of(reads.begin(), reads.end(), is_constant)) continue;
+      if (!std::ranges::all_of(reads, is_constant)) continue;
       if (!constants.is_pure(model_.graph.nodes.read(i, room))) continue;
       for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
         is_constant_[at] = true;

@@ -116,8 +116,8 @@ Found onnx_quantization(const OnnxModel& model, const Graph& graph, ValueId tens
     return (is_quantize(graph, user) || is_dequantize(graph, user)) && input != nullptr &&
            input->value == tensor;
   };
-  const bool is_read_quantized = !users.empty() && !graph.is_graph_output(tensor) &&
-                                 std::all_of(users.begin(), users.end(), quantizes);
+  const bool is_read_quantized =
+      !users.empty() && !graph.is_graph_output(tensor) && std::ranges::all_of(users, quantizes);
   if (is_read_quantized) return parameters_of(model, graph, users.front());
   Quantization none;
   none.stored = graph.value(tensor).dtype;
@@ -843,8 +843,7 @@ void Checker::check_initializers() {
               std::to_string(dim));
       dims.push_back(dim < 0 ? Dim() : Dim::fixed(dim));
     }
-    const bool is_known =
-        std::all_of(dims.begin(), dims.end(), [](Dim dim) { return dim.is_fixed(); });
+    const bool is_known = std::ranges::all_of(dims, [](Dim dim) { return dim.is_fixed(); });
     if (is_known && !element_count(dims)) {
       error("initializer " + escaped_in_quotes(tensor.name) + " has more elements than 2^63-1");
     }
@@ -1088,7 +1087,7 @@ std::vector<std::uint32_t> cycle_of_functions(const OnnxModel& model) {
     calls.end_list();
   }
   std::vector<std::uint32_t> cycle = topological_order(calls).cycle;
-  std::reverse(cycle.begin(), cycle.end());
+  std::ranges::reverse(cycle);
   return cycle;
 }
 
@@ -1127,7 +1126,7 @@ std::vector<std::uint32_t> OnnxFunctionCalls::needed_by(
     needed.push_back(function);
     for (const OnnxNode& node : model_.functions[function].nodes) add_calls(node, open);
   }
-  std::sort(needed.begin(), needed.end());
+  std::ranges::sort(needed);
   return needed;
 }
 

@@ -105,7 +105,7 @@ class EqualValues {
     for (const OnnxAttribute& one : record.attributes) {
       if (!is_default(node, one.name)) attributes.push_back(one.record.payload);
     }
-    std::sort(attributes.begin(), attributes.end());
+    std::ranges::sort(attributes);
     for (const std::string_view one : attributes) (key += kEnd) += one;
     return key += kEnd;
   }
@@ -146,7 +146,7 @@ PerNode<NodeId> kept_nodes(const Graph& graph, const std::vector<ValueId>& equal
     const auto maker_of = [&](ValueId value) { return graph.value(equal[index(value)]).producer; };
     const NodeId maker = maker_of(outputs[0]);
     if (!graph.nodes().contains(maker) || graph.op(maker) != graph.op(node)) continue;
-    const bool is_whole = std::all_of(outputs.begin(), outputs.end(), [&](ValueId value) {
+    const bool is_whole = std::ranges::all_of(outputs, [&](ValueId value) {
       return maker_of(value) == maker && !graph.is_graph_output(value);
     });
     if (!is_whole) continue;
@@ -310,7 +310,7 @@ std::span<const FunctionText> function_texts() { return kBodies; }
 
 bool is_expanded_op(const Graph& graph, NodeId node) {
   return plain_domain(graph.domain(node)).empty() &&
-         std::binary_search(kExpanded.begin(), kExpanded.end(), graph.op(node));
+         std::ranges::binary_search(kExpanded, graph.op(node));
 }
 
 std::shared_ptr<const FunctionBody> onnx_function_body(const Graph& graph, NodeId node,
@@ -342,7 +342,7 @@ ValueId input_of(const Graph& graph, NodeId node, std::uint32_t position) {
 // Whether all inputs but the first are constants.
 bool has_constant_weights(const Graph& graph, NodeId node) {
   const auto operands = graph.operands(node);
-  return std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+  return std::ranges::all_of(operands, [&](const Operand& operand) {
     return operand.slot.position() == 0 || graph.is_parameter(operand.value);
   });
 }
@@ -354,7 +354,7 @@ bool is_unused(const Graph& graph, ValueId value) {
 // Whether only the first output is used.
 bool has_one_result(const Graph& graph, NodeId node) {
   const auto outputs = graph.outputs(node);
-  return std::all_of(outputs.begin(), outputs.end(), [&](ValueId value) {
+  return std::ranges::all_of(outputs, [&](ValueId value) {
     return graph.value(value).slot == 0 || is_unused(graph, value);
   });
 }
@@ -362,7 +362,7 @@ bool has_one_result(const Graph& graph, NodeId node) {
 // True when every input but the first is an initializer of the file or made by a Constant.
 bool has_stored_weights(const Graph& graph, NodeId node) {
   const auto operands = graph.operands(node);
-  return std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+  return std::ranges::all_of(operands, [&](const Operand& operand) {
     const NodeId maker = graph.value(operand.value).producer;
     return operand.slot.position() == 0 || maker == kNone<NodeId> || graph.op(maker) == "Constant";
   });

@@ -70,9 +70,7 @@ class PartBuilder {
                            annotation->parameters.end());
     }
     // In file order, so that neighbours are copied together.
-    std::sort(initializers_.begin(), initializers_.end());
-    initializers_.erase(std::unique(initializers_.begin(), initializers_.end()),
-                        initializers_.end());
+    sort_unique(initializers_);
   }
 
   BytePieces build_graph() {
@@ -88,7 +86,7 @@ class PartBuilder {
       put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
       if (!job_.options.names_for_readers) continue;
       const auto& read = job_.boundaries.inputs.items;
-      if (std::find(read.begin(), read.end(), value) == read.end()) continue;
+      if (!contains(read, value)) continue;
       if (!add_second_name(graph, value, false)) continue;
       put_bytes(made, graph_field::kOutput, info_for_readers(value));
     }
@@ -254,15 +252,14 @@ bool is_sparse_constant(const OnnxNode& node) {
   const auto is_sparse = [](const OnnxAttribute& attribute) {
     return attribute.name == "sparse_value";
   };
-  return node.op_type == "Constant" &&
-         std::any_of(node.attributes.begin(), node.attributes.end(), is_sparse);
+  return node.op_type == "Constant" && std::ranges::any_of(node.attributes, is_sparse);
 }
 
 bool is_domain_taken(const OnnxSplitJob& job, std::string_view domain) {
   const auto imports = [&](const auto& opset) { return opset.first == domain; };
   const auto is_in = [&](const OnnxFunction& function) { return function.domain == domain; };
-  return std::any_of(job.opsets.begin(), job.opsets.end(), imports) ||
-         std::any_of(job.onnx().functions.begin(), job.onnx().functions.end(), is_in);
+  return std::ranges::any_of(job.opsets, imports) ||
+         std::ranges::any_of(job.onnx().functions, is_in);
 }
 
 std::string free_domain(const OnnxSplitJob& job) {
@@ -601,8 +598,8 @@ class RootBuilder {
   }
 
   bool imports(std::string_view domain) const {
-    return std::any_of(job_.opsets.begin(), job_.opsets.end(),
-                       [&](const auto& opset) { return opset.first == domain; });
+    return std::ranges::any_of(job_.opsets,
+                               [&](const auto& opset) { return opset.first == domain; });
   }
 
   const OnnxSplitJob& job_;

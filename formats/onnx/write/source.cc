@@ -106,7 +106,7 @@ OnnxEdits::OnnxEdits(const OnnxModel& model, const OnnxDimSizes& dims, const Fin
     }
   }
   dims_ = std::move(of_graph);
-  std::sort(edits_.begin(), edits_.end(), [](const OnnxEdit& one, const OnnxEdit& other) {
+  std::ranges::sort(edits_, [](const OnnxEdit& one, const OnnxEdit& other) {
     return std::less<>()(one.payload.data(), other.payload.data());
   });
 }
@@ -432,10 +432,9 @@ constexpr PartId kPiece{0};
 // Puts values that the model declares in its order, before the others.
 void put_in_order(std::vector<ValueId>& values, std::span<const ValueId> declared) {
   const auto place = [&](ValueId value) {
-    return std::find(declared.begin(), declared.end(), value) - declared.begin();
+    return std::ranges::find(declared, value) - declared.begin();
   };
-  std::stable_sort(values.begin(), values.end(),
-                   [&](ValueId a, ValueId b) { return place(a) < place(b); });
+  std::ranges::stable_sort(values, [&](ValueId a, ValueId b) { return place(a) < place(b); });
 }
 
 }  // namespace
@@ -492,7 +491,7 @@ Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const O
   const Graph& graph = state.job.graph();
   state.boundary = find_piece_boundary(graph, state.piece, ends);
   if (ends == nullptr && nodes.size() == graph.node_count()) {  // the whole model: called as it is
-    std::sort(state.boundary.inputs.items.begin(), state.boundary.inputs.items.end());
+    std::ranges::sort(state.boundary.inputs.items);
     put_in_order(state.boundary.outputs.items, graph.outputs());
   }
   state.job.files = {file};
@@ -507,8 +506,8 @@ Result<CutPiece, Fault> OnnxCutter::write(std::span<const NodeId> nodes, const O
   if (!written) return std::move(written).error();
   const auto inputs = state.boundary.inputs[kPiece];
   CutPiece cut{{inputs.begin(), inputs.end()}, part_outputs(state.job, kPiece)};
-  std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(cut.untyped),
-               [&](ValueId input) { return !state.job.value_infos.has_type(input); });
+  std::ranges::copy_if(inputs, std::back_inserter(cut.untyped),
+                       [&](ValueId input) { return !state.job.value_infos.has_type(input); });
   return cut;
 }
 
@@ -541,8 +540,7 @@ std::string property(std::string_view key, std::string_view value) {
 // True for the keys of metadata that are not taken over from the model: ours, and without traces theirs.
 bool is_replaced_key(std::string_view key, bool without_traces) {
   static constexpr std::array<std::string_view, 4> kKeys = {kPartition, kDevice, kReason, kLayer};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end() ||
-         (without_traces && key == kTrace);
+  return contains(kKeys, key) || (without_traces && key == kTrace);
 }
 
 std::string_view configuration_id(std::string_view payload, OnnxWalk& walk) {
@@ -636,9 +634,9 @@ std::string OnnxNodeTags::model_fields() const {
 
 OnnxFieldTest OnnxNodeTags::replaced_in(const OnnxNode& record) const {
   const bool without_traces = options_.without_traces;
-  const bool has_some = std::any_of(
-      record.metadata.begin(), record.metadata.end(),
-      [&](const OnnxKeyValue& entry) { return is_replaced_key(entry.key, without_traces); });
+  const bool has_some = std::ranges::any_of(record.metadata, [&](const OnnxKeyValue& entry) {
+    return is_replaced_key(entry.key, without_traces);
+  });
   if (!has_some && !has_stages()) return {};
   return [without_traces](std::uint32_t number, std::string_view payload) {
     return is_replaced(number, payload, without_traces);
@@ -848,7 +846,7 @@ class PieceHash {
       if (field.number == model_field::kIrVersion) hash_.add_text(field.bytes);
     }
     if (graph.empty()) return std::nullopt;
-    std::sort(imports.begin(), imports.end());
+    std::ranges::sort(imports);
     for (const std::string_view import : imports) hash_.add_text(import);
     add_graph(graph);
     if (is_elsewhere_) return std::nullopt;
@@ -876,7 +874,7 @@ class PieceHash {
     // Bodies refer to values of the graph by name, so with bodies the names count, too.
     std::vector<std::pair<std::uint64_t, std::string_view>> names;
     for (const auto& [name, number] : numbers_) names.emplace_back(number, name);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     for (const auto& [number, name] : names) hash_.add_text(name);
   }
 
@@ -893,7 +891,7 @@ class PieceHash {
         attributes.push_back(attribute_of(field.payload));
       }
     }
-    std::sort(attributes.begin(), attributes.end());
+    std::ranges::sort(attributes);
     for (const auto& [name, digest] : attributes) hash_.add_text(digest);
     hash_.add_number(attributes.size());
   }
@@ -926,7 +924,7 @@ class PieceHash {
       if (field.number == graph_field::kValueInfo) digests.push_back(info_of(field.payload));
       if (field.number == graph_field::kSparseInitializer) hash_.add_text(field.payload);
     }
-    std::sort(digests.begin(), digests.end());
+    std::ranges::sort(digests);
     for (const auto& [number, digest] : digests) {
       hash_.add_number(number);
       hash_.add_text(digest);

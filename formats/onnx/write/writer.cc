@@ -367,7 +367,7 @@ void add_model_tail(const OnnxSplitJob& job, BytePieces& out, const OnnxModelTai
   const auto& left_out = tail.metadata_left_out;
   for (const OnnxRecord& record : onnx.metadata_props) {
     const std::string_view key = key_of_metadata(record);
-    if (std::find(left_out.begin(), left_out.end(), key) != left_out.end()) continue;
+    if (contains(left_out, key)) continue;
     job.source.add_bytes(out, record.field);
   }
   for (const std::uint32_t function : tail.functions) {
@@ -604,7 +604,7 @@ class SplitWriter {
   // True for a file that the output refers to.
   bool is_source(std::string_view file) const {
     const auto& references = job_.references;
-    return std::find(references.begin(), references.end(), file) != references.end();
+    return contains(references, file);
   }
 
   void note_imports() {
@@ -613,7 +613,7 @@ class SplitWriter {
         return plain_domain(opset.first) == name;
       };
       const auto& stated = job_.onnx().opsets;
-      if (std::any_of(stated.begin(), stated.end(), is_this)) continue;
+      if (std::ranges::any_of(stated, is_this)) continue;
       written_.notes.push_back("domain " + escaped_in_quotes(domain) +
                                " is used but not imported by the model: imported as version " +
                                std::to_string(version));

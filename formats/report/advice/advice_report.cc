@@ -101,8 +101,7 @@ const Fields<OneGap> kRefusalFields = {
       [](auto& gap) {
         const SupportList& list = gap.report->lists[gap.it->list];
         const auto& rules = gap.it->kind == Gap::Kind::denied ? list.deny : list.allow;
-        return static_cast<std::size_t>(std::find(rules.begin(), rules.end(), gap.it->rule) -
-                                        rules.begin());
+        return static_cast<std::size_t>(std::ranges::find(rules, gap.it->rule) - rules.begin());
       },
       "Among these rules, from 0."},
      {"line", the<&OneGap::it, &Gap::rule, &Rule::line>, "From 1; 0: not known."}},
@@ -433,9 +432,8 @@ class AdviceText {
   std::span<const Remedy> needed_steps() const {
     const std::vector<Remedy>& steps = advice_.steps;
     const std::string reached = goal_value(steps.back().then);
-    const auto last = std::find_if(steps.begin(), steps.end(), [&](const Remedy& step) {
-      return goal_value(step.then) == reached;
-    });
+    const auto last = std::ranges::find_if(
+        steps, [&](const Remedy& step) { return goal_value(step.then) == reached; });
     return std::span(steps.begin(), last + 1);
   }
 
@@ -494,7 +492,7 @@ class AdviceText {
 
   static bool is_one_op(const Remedy& remedy) {
     return remedy.gap.kind == Gap::Kind::op &&
-           std::all_of(remedy.with.begin(), remedy.with.end(), [&](const Gap& other) {
+           std::ranges::all_of(remedy.with, [&](const Gap& other) {
              return other.kind == Gap::Kind::op && other.op == remedy.gap.op &&
                     other.domain == remedy.gap.domain;
            });
@@ -523,10 +521,8 @@ class AdviceText {
   std::string row_obstacle(const Remedy& remedy) const {
     std::string text = obstacle_of(remedy.gap);
     if (remedy.with.empty() || is_one_op(remedy)) return text;
-    std::string names;
-    for (const Gap& gap : remedy.with) {
-      names += (names.empty() ? "" : ", ") + title_of(gap);
-    }
+    const std::string names =
+        joined(remedy.with, ", ", [&](const Gap& gap) { return title_of(gap); });
     return text + (text.empty() ? "" : "; ") + "with " + names;
   }
 

@@ -157,8 +157,8 @@ std::vector<std::string> changed_targets(std::span<const Target> before,
   }
   std::vector<std::string> changes;
   const auto names_of = [](std::span<const Target> targets) {
-    std::string text;
-    for (const Target& target : targets) text += (text.empty() ? "" : ", ") + target.name;
+    const std::string text =
+        joined(targets, ", ", [&](const Target& target) { return target.name; });
     return text.empty() ? std::string("one") : text;
   };
   const auto compare = [&](const std::string& name, const std::string& was, const std::string& is) {
@@ -176,8 +176,7 @@ std::vector<std::string> changed_targets(std::span<const Target> before,
   };
   for (std::size_t i = 0; i < now.targets.size(); ++i) {
     const Target& is = now.targets[i];
-    const auto found = std::find_if(before.begin(), before.end(),
-                                    [&](const Target& was) { return was.name == is.name; });
+    const auto found = std::ranges::find(before, is.name, &Target::name);
     if (found == before.end()) continue;
     const auto was_at = static_cast<std::size_t>(found - before.begin());
     compare(is.name + ": min-acc-module-size", count_text(found->min_acc_size),
@@ -212,8 +211,8 @@ std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves) {
     if (is_new) groups.push_back({move.change, move.node.cause, {}});
     groups[place->second].moves.push_back(&move);
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const MoveGroup& a, const MoveGroup& b) { return a.change < b.change; });
+  std::ranges::stable_sort(
+      groups, [](const MoveGroup& a, const MoveGroup& b) { return a.change < b.change; });
   return groups;
 }
 
@@ -263,9 +262,8 @@ std::string share_text(double share, std::initializer_list<double> others) {
     const auto look = [&](double number) {
       return digits < 2 ? percent_text(number) : fixed_text(number * 100, digits) + "%";
     };
-    const bool is_told = std::all_of(others.begin(), others.end(), [&](double other) {
-      return other == share || look(other) != look(share);
-    });
+    const bool is_told = std::ranges::all_of(
+        others, [&](double other) { return other == share || look(other) != look(share); });
     if (is_told) return look(share);
   }
   return percent_text(share);
@@ -417,9 +415,8 @@ std::string verdict_text(const Check& check) {
   std::size_t failed = 0;
   for (const CheckRun& run : check.runs) {
     gates += run.gates.size();
-    failed += static_cast<std::size_t>(
-        std::count_if(run.gates.begin(), run.gates.end(),
-                      [](const CheckedGate& checked) { return !checked.gate.passed(); }));
+    failed += static_cast<std::size_t>(std::ranges::count_if(
+        run.gates, [](const CheckedGate& checked) { return !checked.gate.passed(); }));
   }
   const std::string errors =
       check.errors.empty() ? "" : counted(check.errors.size(), "model") + " not checked";
@@ -655,8 +652,7 @@ std::optional<double> take_amount(const Field& value) {
 // Where a partition of a split for several targets runs.
 Place take_place(const Field& part, const std::vector<Target>& targets) {
   const std::string& name = part["target"].text();
-  const auto found = std::find_if(targets.begin(), targets.end(),
-                                  [&](const Target& target) { return target.name == name; });
+  const auto found = std::ranges::find(targets, name, &Target::name);
   if (found == targets.end()) part["target"].refuse("is none of the targets");
   return static_cast<Place>(static_cast<std::size_t>(Place::acc) +
                             static_cast<std::size_t>(found - targets.begin()));
@@ -829,8 +825,8 @@ void take_target(const Field& field, std::size_t lists, EarlierResult& result) {
 void take_direct_links(const Field& links, EarlierResult& result) {
   const auto index_of = [&](const Field& name) {
     const auto& targets = result.targets;
-    const auto found = std::find_if(targets.begin(), targets.end(),
-                                    [&](const auto& one) { return one.name == name.text(); });
+    const auto found =
+        std::ranges::find_if(targets, [&](const auto& one) { return one.name == name.text(); });
     if (found == targets.end()) name.refuse("is none of the targets");
     return static_cast<DeviceIndex>(found - targets.begin());
   };
@@ -924,9 +920,8 @@ std::string without_prefix(std::string_view what) {
 
 // Where the value is that the path leads to, or what is left of it where the rest is not there.
 std::uint64_t place_of(std::string_view bytes, const JsonPath& path) {
-  std::string padded(bytes);
-  padded.resize(padded.size() + JsonCursor::kPadding);
-  JsonCursor cursor(std::string_view(padded).substr(0, bytes.size()));
+  const PaddedJson padded(bytes);
+  JsonCursor cursor(padded.text());
   cursor.type();
   for (const std::string& key : path) {
     const bool is_list = cursor.type() == JsonType::list;
@@ -1012,7 +1007,7 @@ std::string baseline_bytes(const std::string& path, const std::vector<BaselineIt
 std::string baseline_json(const std::vector<BaselineItem>& items) {
   std::vector<std::string_view> models;
   for (const BaselineItem& item : items) {
-    if (std::find(models.begin(), models.end(), item.model) == models.end()) {
+    if (!contains(models, item.model)) {
       models.push_back(item.model);
     }
   }
@@ -1275,7 +1270,7 @@ class CheckMaker {
       const std::vector<NodeId> nodes =
           required.of(is_of_one ? pattern.substr(pattern.find(':') + 1) : pattern);
       std::vector<NodeId> refused;
-      std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(refused), [&](NodeId node) {
+      std::ranges::copy_if(nodes, std::back_inserter(refused), [&](NodeId node) {
         return is_of_one ? partition_.target(partition_.part_of[node]) != target : on_cpu(node);
       });
       for (const NodeId node : refused) required_.insert(index(node));
@@ -1319,11 +1314,10 @@ class CheckMaker {
   std::vector<TargetId> targets_of_failed_gates() const {
     std::vector<TargetId> targets;
     for (std::size_t i = 0; i < report_.targets.size(); ++i) {
-      const bool fails =
-          std::any_of(run_.gates.begin(), run_.gates.end(), [&](const CheckedGate& checked) {
-            return checked.gate.kind != GateKind::require && !checked.gate.passed() &&
-                   checked.gate.subject == report_.targets[i].name;
-          });
+      const bool fails = std::ranges::any_of(run_.gates, [&](const CheckedGate& checked) {
+        return checked.gate.kind != GateKind::require && !checked.gate.passed() &&
+               checked.gate.subject == report_.targets[i].name;
+      });
       if (fails) targets.push_back(id_at<TargetId>(i));
     }
     return targets;
@@ -1335,7 +1329,7 @@ class CheckMaker {
     for (std::size_t i = 0; i < report_.targets.size(); ++i) {
       const auto target = id_at<TargetId>(i);
       if (report_.split.targets[i].reasons[node].code == ReasonCode::none) continue;
-      const bool is_wanted = std::find(wanting.begin(), wanting.end(), target) != wanting.end();
+      const bool is_wanted = contains(wanting, target);
       const bool is_required = required_.count(index(node)) != 0;
       if (on_cpu(node) || is_wanted || is_required) rows.push_back(target);
     }
@@ -1345,10 +1339,9 @@ class CheckMaker {
 
   std::unordered_set<std::string_view> new_where_not_allowed() const {
     std::unordered_set<std::string_view> nodes;
-    const bool are_too_many =
-        std::any_of(run_.gates.begin(), run_.gates.end(), [](const CheckedGate& checked) {
-          return checked.gate.kind == GateKind::max_new_cpu_nodes && !checked.gate.passed();
-        });
+    const bool are_too_many = std::ranges::any_of(run_.gates, [](const CheckedGate& checked) {
+      return checked.gate.kind == GateKind::max_new_cpu_nodes && !checked.gate.passed();
+    });
     if (!are_too_many) return nodes;
     for (const CheckedMove& move : run_.regressions) nodes.insert(move.node.name);
     return nodes;
@@ -1369,13 +1362,13 @@ class CheckMaker {
 }  // namespace
 
 bool CheckRun::passed() const {
-  return std::all_of(gates.begin(), gates.end(),
-                     [](const CheckedGate& checked) { return checked.gate.passed(); });
+  return std::ranges::all_of(gates,
+                             [](const CheckedGate& checked) { return checked.gate.passed(); });
 }
 
 bool Check::passed() const {
   return errors.empty() &&
-         std::all_of(runs.begin(), runs.end(), [](const CheckRun& run) { return run.passed(); });
+         std::ranges::all_of(runs, [](const CheckRun& run) { return run.passed(); });
 }
 
 void fail_vain_requirements(Check& check) {

@@ -580,9 +580,8 @@ const Fields<Check> kCheckFields = {
       "From the CPU to the accelerator.", kRunMoveFields},
      {"moved",
       [](auto& check) {
-        const bool has_targets =
-            std::any_of(check.runs.begin(), check.runs.end(),
-                        [](const CheckRun& run) { return !run.now.targets.empty(); });
+        const bool has_targets = std::ranges::any_of(
+            check.runs, [](const CheckRun& run) { return !run.now.targets.empty(); });
         return has_targets ? std::optional(moves_of_runs<&CheckRun::moved>(check)) : std::nullopt;
       },
       "From one of several targets to another; left out where there is one.", kRunMoveFields,
@@ -672,8 +671,9 @@ std::vector<std::string> lists_of(const Check& check) {
 // True where the list has no op of the model: it is for another format.
 bool has_no_op(const CheckRun& run) {
   return run.now.nodes.acc == 0 && !run.cpu_nodes.empty() &&
-         std::all_of(run.cpu_nodes.begin(), run.cpu_nodes.end(),
-                     [](const CheckedNode& node) { return node.code == ReasonCode::no_rule; });
+         std::ranges::all_of(run.cpu_nodes, [](const CheckedNode& node) {
+           return node.code == ReasonCode::no_rule;
+         });
 }
 
 // Which limits a run breaks, and whether its list is for such models at all.
@@ -706,8 +706,8 @@ PageTable models_of(const Check& check) {
   for (const CheckRun& run : check.runs) models[run.model].emplace(run.list, &run);
   for (const bool fails : {true, false}) {
     for (const auto& [model, runs] : models) {
-      const bool is_failed = std::any_of(runs.begin(), runs.end(),
-                                         [](const auto& run) { return !run.second->passed(); });
+      const bool is_failed =
+          std::ranges::any_of(runs, [](const auto& run) { return !run.second->passed(); });
       if (is_failed != fails) continue;
       const double nodes = runs.begin()->second->now.nodes.total;
       PageRow row{
@@ -793,8 +793,7 @@ PageTable reasons_of(const Check& check) {
                                count_text(group.models.size()), escaped(std::string(list)),
                                escaped(group.first)}}});
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
   for (auto& [nodes, row] : rows) add_row(table, std::move(row));
   return table;
 }
@@ -918,10 +917,8 @@ std::string path_end(const std::string& path, std::size_t columns) {
 
 std::string indented(std::string_view text, std::size_t columns) {
   std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    result += std::string(columns, ' ') + std::string(text.substr(0, end)) + '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : split_at(text, '\n')) {
+    result += std::string(columns, ' ') + std::string(line) + '\n';
   }
   return result;
 }
@@ -952,9 +949,9 @@ std::string other_opset_text(const CheckRun& run) {
 
 // A latency that rose, where no gate holds it; else "".
 std::string risen_latency_text(const CheckRun& run) {
-  const bool is_held = std::any_of(
-      run.gates.begin(), run.gates.end(),
-      [](const CheckedGate& checked) { return checked.gate.kind == GateKind::latency_regression; });
+  const bool is_held = std::ranges::any_of(run.gates, [](const CheckedGate& checked) {
+    return checked.gate.kind == GateKind::latency_regression;
+  });
   if (is_held || !run.before || !run.before->latency_us || !run.now.latency_us) return {};
   const double was = *run.before->latency_us;
   const double is = *run.now.latency_us;
@@ -1022,9 +1019,8 @@ std::string overview_text(const Check& check) {
       {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   for (const CheckRun* const one : failing_first(check)) {
     const CheckRun& run = *one;
-    const auto held =
-        std::count_if(run.gates.begin(), run.gates.end(),
-                      [](const CheckedGate& checked) { return checked.gate.passed(); });
+    const auto held = std::ranges::count_if(
+        run.gates, [](const CheckedGate& checked) { return checked.gate.passed(); });
     table.add_row(
         {run.passed() ? "ok" : "FAIL", path_end(run.model, 40), path_end(run.list, 40),
          percent_text(run.now.nodes.ratio()), count_text(run.now.acc_subgraphs),
@@ -1064,22 +1060,17 @@ std::string check_table(const Check& check) {
   std::vector<std::string> lists, models;
   std::map<std::pair<std::string, std::string>, const CheckRun*> runs;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   };
   for (const CheckRun& run : check.runs) {
     add(lists, run.list);
     runs.try_emplace({run.model, run.list}, &run);
   }
   for (const CheckRun& run : check.runs) models.push_back(run.model);
-  std::sort(models.begin(), models.end());
-  models.erase(std::unique(models.begin(), models.end()), models.end());
+  sort_unique(models);
   std::vector<std::string> headings = {"model"};
   for (const std::string& list : lists) headings.push_back(path_end(list, 24));
-  TextTable table(std::move(headings), [&] {
-    std::vector<Align> aligns(lists.size() + 1, Align::right);
-    aligns[0] = Align::left;
-    return aligns;
-  }());
+  TextTable table(std::move(headings));
   std::map<std::string, std::string> open;  // by model: the options that state its sizes
   std::vector<std::string> others;          // what lists say nothing of
   for (const std::string& model : models) {
@@ -1104,8 +1095,8 @@ std::string check_table(const Check& check) {
 
 std::string check_text(const Check& check) {
   const bool is_asked =
-      !check.errors.empty() || std::any_of(check.runs.begin(), check.runs.end(),
-                                           [](const CheckRun& run) { return !run.gates.empty(); });
+      !check.errors.empty() ||
+      std::ranges::any_of(check.runs, [](const CheckRun& run) { return !run.gates.empty(); });
   std::string text =
       is_asked ? std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n'
                : "baseline written; nothing was checked\n";

@@ -105,7 +105,7 @@ class DiffMaker {
 
   // The earlier result's target of a place.
   TargetId target_before(Place place) const {
-    const auto found = std::find(targets_.before.begin(), targets_.before.end(), place);
+    const auto found = std::ranges::find(targets_.before, place);
     if (found == targets_.before.end()) return kNone<TargetId>;
     return id_at<TargetId>(static_cast<std::size_t>(found - targets_.before.begin()));
   }
@@ -160,7 +160,7 @@ void add_target_rows(KeptTable& table, const Measures& before, const Measures& a
   std::vector<std::string> names;
   for (const Measures* const side : {&after, &before}) {
     for (const TargetMeasures& target : side->targets) {
-      const bool is_new = std::find(names.begin(), names.end(), target.name) == names.end();
+      const bool is_new = !contains(names, target.name);
       if (is_new) names.push_back(target.name);
     }
   }
@@ -237,8 +237,8 @@ std::string headline(const Diff& diff) {
 
 std::vector<CheckedMove> added_at(const Diff& diff, Place place) {
   std::vector<CheckedMove> moves;
-  std::copy_if(diff.added.begin(), diff.added.end(), std::back_inserter(moves),
-               [&](const CheckedMove& move) { return move.to == place; });
+  std::ranges::copy_if(diff.added, std::back_inserter(moves),
+                       [&](const CheckedMove& move) { return move.to == place; });
   return moves;
 }
 

@@ -210,8 +210,8 @@ DotRole box_role(const Report& report, PartRange range, PartColours colours) {
     return counts.kept > 0 ? DotRole::kept_on_cpu : DotRole::acc;
   }
   const auto devices = std::span(partition.devices).subspan(range.first, range.count());
-  const bool all_acc = std::all_of(devices.begin(), devices.end(),
-                                   [](Device device) { return device == Device::acc; });
+  const bool all_acc =
+      std::ranges::all_of(devices, [](Device device) { return device == Device::acc; });
   return all_acc ? DotRole::acc : DotRole::cpu;
 }
 
@@ -224,7 +224,7 @@ std::string head_lines(const Report& report, PartRange range) {
            counted(nodes, "node");
   }
   const auto devices = std::span(partition.devices).subspan(range.first, range.count());
-  const auto acc = std::count(devices.begin(), devices.end(), Device::acc);
+  const auto acc = std::ranges::count(devices, Device::acc);
   return first + " to " + dot_text(partition.names[range.last - 1], 60) + "\\n" +
          counted(range.count(), "partition") + ", " + count_text(static_cast<std::uint64_t>(acc)) +
          (report.targets.empty() ? " on the accelerator\\n" : " on accelerators\\n") +
@@ -526,8 +526,8 @@ class ViewDrawing {
 
   void gather_made(ValueId value, NodeId maker) {
     const auto users = graph_.users(value);
-    const auto outside = std::find_if(users.begin(), users.end(),
-                                      [&](NodeId user) { return box_of_[user] == kOutside; });
+    const auto outside =
+        std::ranges::find_if(users, [&](NodeId user) { return box_of_[user] == kOutside; });
     const bool leaves = graph_.is_graph_output(value);
     if (outside == users.end() && !leaves) return;
     const bool crosses = leaves || std::any_of(outside, users.end(), [&](NodeId user) {
@@ -540,8 +540,7 @@ class ViewDrawing {
   static void bundle_ports(FlowGraph& graph, std::uint32_t Flow::*port) {
     std::vector<std::uint32_t> ports;
     for (const Flow& flow : graph.flows()) ports.push_back(flow.*port);
-    std::sort(ports.begin(), ports.end());
-    ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+    sort_unique(ports);
     if (ports.size() > kMostPorts) {
       for (Flow& flow : graph.flows()) flow.*port = kOutside;
     }
@@ -575,10 +574,8 @@ class ViewDrawing {
 
   void add_group(ViewId group) {
     const auto nodes = views_.nodes(group);
-    const auto cpu =
-        static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
-          return !partition_.is_acc(partition_.part_of[node]);
-        }));
+    const auto cpu = static_cast<std::size_t>(std::ranges::count_if(
+        nodes, [&](NodeId node) { return !partition_.is_acc(partition_.part_of[node]); }));
     std::string label = "\u25b8 " + dot_text(views_[group].title, kLongestTitle) + "\\n" +
                         counted(nodes.size(), "node");
     const char* role = cpu == 0 ? "acc" : "mixed";
@@ -596,7 +593,7 @@ class ViewDrawing {
     };
     const TargetId first = target(nodes.front());
     const bool is_same =
-        std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return target(node) == first; });
+        std::ranges::all_of(nodes, [&](NodeId node) { return target(node) == first; });
     return is_same ? first : kNone<TargetId>;
   }
 
@@ -621,8 +618,8 @@ class ViewDrawing {
   // Its flows are taken out of `inside_`.
   void add_junctions() {
     std::vector<Flow> by_value = std::exchange(inside_.flows(), {});
-    std::stable_sort(by_value.begin(), by_value.end(),
-                     [](const Flow& a, const Flow& b) { return a.value < b.value; });
+    std::ranges::stable_sort(by_value,
+                             [](const Flow& a, const Flow& b) { return a.value < b.value; });
     for (std::size_t begin = 0; begin < by_value.size();) {
       std::size_t end = begin;
       while (end < by_value.size() && by_value[end].value == by_value[begin].value) ++end;
@@ -649,8 +646,7 @@ class ViewDrawing {
                            {"fillcolor", "#8a8a8a"},
                            {"color", "#8a8a8a"},
                            {"tooltip", value_line(graph_, value)}});
-    const bool crosses =
-        std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.crosses; });
+    const bool crosses = std::ranges::any_of(flows, [](const Flow& flow) { return flow.crosses; });
     DotAttributes stem = edge_attributes(flows.first(1), crosses);
     stem.push_back({"arrowhead", "none"});
     if (crosses) stem.push_back({"label", " " + bytes_label(flows.first(1))});
@@ -668,8 +664,7 @@ class ViewDrawing {
     const Flow& flow = flows.front();
     const std::string from = side == Side::in ? port_id(flow, flow.from, side) : box_id(flow.from);
     const std::string to = side == Side::out ? port_id(flow, flow.to, side) : box_id(flow.to);
-    const bool crosses =
-        std::any_of(flows.begin(), flows.end(), [](const Flow& one) { return one.crosses; });
+    const bool crosses = std::ranges::any_of(flows, [](const Flow& one) { return one.crosses; });
     DotAttributes attributes = edge_attributes(flows, crosses);
     if (crosses && side == Side::inside) {
       attributes.push_back({"label", " " + bytes_label(flows)});

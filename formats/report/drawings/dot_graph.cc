@@ -20,21 +20,14 @@ namespace cleave {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Characters of an id without quotes; includes all bytes outside ASCII.
-bool is_id_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
+bool is_id_character(char c) { return is_word_char(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 // "12", "-0.5", ".5"
 bool is_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const std::size_t dot = std::min(text.find('.'), text.size());
-  const auto digits = [](std::string_view part) {
-    return std::all_of(part.begin(), part.end(), is_digit);
-  };
+  const auto digits = [](std::string_view part) { return std::ranges::all_of(part, is_digit); };
   const std::string_view behind = text.substr(std::min(dot + 1, text.size()));
   return digits(text.substr(0, dot)) && digits(behind) && (dot > 0 || !behind.empty());
 }
@@ -43,7 +36,7 @@ bool is_keyword(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeywords = {"node",  "edge",    "strict",
                                                                 "graph", "digraph", "subgraph"};
   const auto same = [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a + 32 == b); };
-  return std::any_of(kKeywords.begin(), kKeywords.end(), [&](std::string_view word) {
+  return std::ranges::any_of(kKeywords, [&](std::string_view word) {
     return std::equal(text.begin(), text.end(), word.begin(), word.end(), same);
   });
 }
@@ -51,7 +44,7 @@ bool is_keyword(std::string_view text) {
 bool needs_quotes(std::string_view text) {
   if (text.empty()) return true;
   if (is_digit(text[0]) || text[0] == '.' || text[0] == '-') return !is_number(text);
-  return !std::all_of(text.begin(), text.end(), is_id_character) || is_keyword(text);
+  return !std::ranges::all_of(text, is_id_character) || is_keyword(text);
 }
 
 // Backslashes are part of the value and are not escaped.
@@ -78,12 +71,11 @@ bool is_before(const DotAttribute& a, const DotAttribute& b) {
 
 // Sorts the attributes by name; of several with one name the last one is kept.
 void arrange(DotAttributes& attributes) {
-  const bool is_arranged =
-      std::adjacent_find(attributes.begin(), attributes.end(), [](const auto& a, const auto& b) {
-        return !is_before(a, b);
-      }) == attributes.end();
+  const bool is_arranged = std::ranges::adjacent_find(attributes, [](const auto& a, const auto& b) {
+                             return !is_before(a, b);
+                           }) == attributes.end();
   if (is_arranged) return;
-  std::stable_sort(attributes.begin(), attributes.end(), is_before);
+  std::ranges::stable_sort(attributes, is_before);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     if (i + 1 < attributes.size() && !is_before(attributes[i], attributes[i + 1])) continue;
@@ -134,7 +126,7 @@ bool is_default(const DotAttribute& attribute, DotAttributes::const_iterator& at
 
 bool are_default(const DotAttributes& attributes, const DotAttributes& defaults) {
   auto at = defaults.begin();
-  return std::all_of(attributes.begin(), attributes.end(), [&](const DotAttribute& attribute) {
+  return std::ranges::all_of(attributes, [&](const DotAttribute& attribute) {
     return is_default(attribute, at, defaults);
   });
 }
@@ -153,17 +145,16 @@ void append_attributes(std::string& out, const DotAttributes& attributes,
 
 // True for text that dot_text() would not change.
 bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '&'; });
+  return std::ranges::all_of(text,
+                             [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '&'; });
 }
 
 // True when `text` begins with a character entity, such as "&lt;" or "&#955;".
 bool is_entity(std::string_view text) {
   const std::size_t end = text.substr(0, 12).find(';');
   if (!text.starts_with('&') || end == text.npos || end < 2) return false;
-  return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(end), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '#';
-  });
+  return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](char c) { return is_digit(c) || is_letter(c) || c == '#'; });
 }
 
 // Escapes the text so that Graphviz shows its escapes and entities literally.
@@ -321,7 +312,7 @@ void DotGraph::list_edges(std::uint32_t node, std::vector<std::uint32_t>& edges)
   for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
     if (!edges_[i].is_left_out) edges.push_back(i);
   }
-  std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::ranges::sort(edges, [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(edges_[a].to, a) < std::pair(edges_[b].to, b);
   });
 }
@@ -398,8 +389,7 @@ bool is_fit_for_id(std::string_view name) {
   // cgraph treats a name that begins with '%' as one that it generated itself.
   if (name.empty() || name.size() > kLongestId || name.starts_with('%')) return false;
   if (name.find('"') != name.npos || dot_text(name, kLongestId) != name) return false;
-  return std::none_of(kOwnIds.begin(), kOwnIds.end(),
-                      [&](std::string_view own) { return name.starts_with(own); });
+  return std::ranges::none_of(kOwnIds, [&](std::string_view own) { return name.starts_with(own); });
 }
 
 }  // namespace
@@ -583,13 +573,13 @@ std::vector<OpCount> count_ops(const Graph& graph, std::span<const NodeId> nodes
   std::vector<NameId> names;
   names.reserve(nodes.size());
   for (const NodeId node : nodes) names.push_back(graph.node(node).op);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   std::vector<OpCount> ops;
   for (const NameId name : names) {
     if (ops.empty() || ops.back().op != name) ops.push_back({name, 0});
     ++ops.back().count;
   }
-  std::sort(ops.begin(), ops.end(), [&](const OpCount& a, const OpCount& b) {
+  std::ranges::sort(ops, [&](const OpCount& a, const OpCount& b) {
     return a.count != b.count ? a.count > b.count : graph.text(a.op) < graph.text(b.op);
   });
   return ops;
@@ -645,8 +635,7 @@ std::string amount_text(ColorBy by, double amount) {
 }
 
 bool has_unknown(const HeatMap& heat, std::span<const NodeId> nodes) {
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](NodeId node) { return heat.amounts[node] < 0; });
+  return std::ranges::any_of(nodes, [&](NodeId node) { return heat.amounts[node] < 0; });
 }
 
 }  // namespace
@@ -752,8 +741,7 @@ FlowSum sum_of(const Graph& graph, std::span<const Flow> flows) {
 }
 
 void FlowGraph::arrange() {
-  std::sort(flows_.begin(), flows_.end(),
-            [](const Flow& a, const Flow& b) { return a.key() < b.key(); });
+  std::ranges::sort(flows_, [](const Flow& a, const Flow& b) { return a.key() < b.key(); });
   flows_.erase(std::unique(flows_.begin(), flows_.end(),
                            [](const Flow& a, const Flow& b) { return a.key() == b.key(); }),
                flows_.end());

@@ -58,7 +58,7 @@ std::string draw_stages(const StagesDrawing& stages) {
   DotGraph drawing = start_drawing("stages", dot_text(stages.title, 200));
   drawing.set_graph({{"rankdir", "LR"}, {"ranksep", "0.9"}, {"nodesep", "0.5"}});
   const auto slower = [](const StageColumn& a, const StageColumn& b) { return a.share < b.share; };
-  const auto slowest = std::max_element(stages.columns.begin(), stages.columns.end(), slower);
+  const auto slowest = std::ranges::max_element(stages.columns, slower);
   std::vector<std::string> ids;
   for (const StageColumn& column : stages.columns) {
     ids.push_back("stage:" + std::to_string(ids.size()));

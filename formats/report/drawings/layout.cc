@@ -361,8 +361,8 @@ struct Rows {
 std::vector<std::size_t> sorted_by(const std::vector<Box>& boxes, double Box::*side) {
   std::vector<std::size_t> order(boxes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return boxes[a].*side < boxes[b].*side; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return boxes[a].*side < boxes[b].*side; });
   return order;
 }
 
@@ -430,7 +430,7 @@ class Router {
     const Box& above = boxes_[is_down ? edge.from : edge.to];
     const Box& below = boxes_[is_down ? edge.to : edge.from];
     std::vector<Point> goals = edge.bends;
-    if (!is_down) std::reverse(goals.begin(), goals.end());
+    if (!is_down) std::ranges::reverse(goals);
     goals.push_back({below.middle(), below.top});
     const std::size_t first = ways_.size();
     Point at{above.middle(), above.bottom};
@@ -469,8 +469,8 @@ class Router {
   void share(const Row& row, std::size_t gap) {
     std::vector<std::size_t> users = row.gaps[gap];
     if (users.size() < 2) return;
-    std::stable_sort(users.begin(), users.end(),
-                     [&](std::size_t a, std::size_t b) { return ways_[a].x < ways_[b].x; });
+    std::ranges::stable_sort(users,
+                             [&](std::size_t a, std::size_t b) { return ways_[a].x < ways_[b].x; });
     const auto [left, right] = room_in(row, gap);
     const double spacing =
         std::min(kSpacing, (right - left) / static_cast<double>(users.size() - 1));
@@ -603,8 +603,8 @@ class Writer {
   }
 
   std::string text() && {
-    std::sort(changes_.begin(), changes_.end(),
-              [](const Change& a, const Change& b) { return a.piece.begin < b.piece.begin; });
+    std::ranges::sort(
+        changes_, [](const Change& a, const Change& b) { return a.piece.begin < b.piece.begin; });
     std::string out;
     std::size_t at = 0;
     for (const Change& change : changes_) {
@@ -650,7 +650,7 @@ std::string with_edges_round_nodes(const std::string& svg) {
     std::vector<Point> points =
         corners(boxes, rows, is_down ? edge.from : edge.to, is_down ? edge.to : edge.from,
                 ways.data() + passed[i].first, ways.data() + passed[i].second);
-    if (!is_down) std::reverse(points.begin(), points.end());
+    if (!is_down) std::ranges::reverse(points);
     out.set(edge, std::move(points), is_down, 0);
   }
   return std::move(out).text();
@@ -760,8 +760,8 @@ class Layouts {
   };
 
   std::size_t busy_count() const {
-    return static_cast<std::size_t>(std::count_if(
-        workers_.begin(), workers_.end(), [](const Worker& one) { return one.process.is_busy(); }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(workers_, [](const Worker& one) { return one.process.is_busy(); }));
   }
 
   void give_next(Worker& worker) {

@@ -117,29 +117,6 @@ std::string svg_element(const std::string& document) {
 
 // ---- html page ----
 
-std::string html_text(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
-
 namespace {
 
 // The type of a script element, and the text in it.
@@ -480,7 +457,7 @@ class DataWriter {
         }
       }
     }
-    std::sort(listed_.begin(), listed_.end());
+    std::ranges::sort(listed_);
     is_in_groups_ = views.views.size() > 1;
     if (is_in_groups_) list_neighbours();
   }
@@ -522,7 +499,7 @@ class DataWriter {
         for (const NodeId user : graph_.users(value)) add(user);
       }
     }
-    std::sort(listed_.begin(), listed_.end());
+    std::ranges::sort(listed_);
   }
 
   // The nodes that make what the node reads, each once; constants are no nodes of a split.
@@ -532,8 +509,7 @@ class DataWriter {
       const NodeId maker = graph_.value(operand.value).producer;
       if (maker != kNone<NodeId> && graph_.nodes().contains(maker)) makers.push_back(maker);
     }
-    std::sort(makers.begin(), makers.end());
-    makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
+    sort_unique(makers);
     return makers;
   }
 
@@ -685,8 +661,8 @@ class DataWriter {
       if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)].count;
     }
     std::erase_if(counts, [](const ReasonCount& one) { return one.count == 0; });
-    std::stable_sort(counts.begin(), counts.end(),
-                     [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
+    std::ranges::stable_sort(
+        counts, [](const ReasonCount& a, const ReasonCount& b) { return a.count > b.count; });
     write_list(json_, "reasons", kReasonFields, counts);
   }
 

@@ -103,9 +103,6 @@ struct HtmlParts {
 
 std::string html_page(const HtmlParts& parts);
 
-// The text with what HTML gives a meaning escaped.
-std::string html_text(std::string_view text);
-
 // The files of the folder `page`, which the build compiles into the program.
 extern const std::string_view kHtmlPage;       // page.html, with fields {{title}}, {{data}}, ...
 extern const std::string_view kHtmlStyle;      // page.css

@@ -79,19 +79,16 @@ class ListText {
       page_.line("a partition has at least " + count_text(count) + " of " + escaped_in_quotes(op),
                  2);
     }
-    std::string ops;
-    for (const std::string& op : list_.part.not_only) {
-      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op);
-    }
+    const std::string ops = joined(list_.part.not_only, ", ", escaped_in_quotes);
     if (!ops.empty()) page_.line("a partition has nodes of other ops than " + ops, 2);
   }
 
   std::string numbers() const {
     const auto on_trust =
-        std::count_if(list_.allow.begin(), list_.allow.end(),
-                      [](const Rule& rule) { return !rule.unchecked.empty(); }) +
-        std::count_if(list_.patterns.begin(), list_.patterns.end(),
-                      [](const Pattern& pattern) { return !pattern.unchecked.empty(); });
+        std::ranges::count_if(list_.allow,
+                              [](const Rule& rule) { return !rule.unchecked.empty(); }) +
+        std::ranges::count_if(list_.patterns,
+                              [](const Pattern& pattern) { return !pattern.unchecked.empty(); });
     return counted(list_.allow.size(), "rule") + ", " + counted(list_.patterns.size(), "pattern") +
            ", " + counted(list_.deny.size(), "denial") + "; " +
            counted(static_cast<std::uint64_t>(on_trust), "accepts", "accept") +
@@ -113,8 +110,8 @@ class ListText {
     if (list_.patterns.empty()) return;
     page_.heading("accepts as a whole");
     for (const Pattern& pattern : list_.patterns) {
-      std::string ops;
-      for (const Rule& op : pattern.ops) ops += (ops.empty() ? "" : ", ") + escaped(op.op);
+      const std::string ops =
+          joined(pattern.ops, ", ", [&](const Rule& op) { return escaped(op.op); });
       write_op(escaped(pattern.name), fitted(ops, kMostColumns), pattern.unchecked);
     }
   }
@@ -229,9 +226,7 @@ bool is_plain_name(const Rule& rule) {
 // The operator of TensorFlow Lite that the rule names; null when there is none.
 const SchemaOperator* find_tflite_operator(const Rule& rule) {
   if (!rule.domain.empty() && rule.domain != "tflite") return nullptr;
-  const auto* const found =
-      std::find_if(std::begin(kSchemaOperators), std::end(kSchemaOperators),
-                   [&](const SchemaOperator& known) { return known.name == rule.op; });
+  const auto* const found = std::ranges::find(kSchemaOperators, rule.op, &SchemaOperator::name);
   return found == std::end(kSchemaOperators) ? nullptr : found;
 }
 
@@ -239,8 +234,7 @@ const SchemaOperator* find_tflite_operator(const Rule& rule) {
 bool has_field(const SchemaOperator& op, std::string_view name) {
   if (op.options == kNoSchema) return false;
   const auto& fields = fields_of(op.options);
-  return std::any_of(fields.begin(), fields.end(),
-                     [&](const SchemaField& field) { return field.name == name; });
+  return std::ranges::any_of(fields, [&](const SchemaField& field) { return field.name == name; });
 }
 
 // The operator that the name is a misspelling of, of ONNX or else of TensorFlow Lite; "" for none.
@@ -327,9 +321,8 @@ class Linter {
       each_rule([this](const Rule& rule, RuleRef ref) { add_use(rule, ref); });
       add_missing_ops();
     }
-    std::stable_sort(
-        findings_.begin(), findings_.end(),
-        [](const LintFinding& a, const LintFinding& b) { return place(a) < place(b); });
+    std::ranges::stable_sort(
+        findings_, [](const LintFinding& a, const LintFinding& b) { return place(a) < place(b); });
     return std::move(findings_);
   }
 
@@ -426,11 +419,10 @@ class Linter {
                                is_in_domain(asked.domain, rule.domain);
         return is_in_one && (glob_match(rule.op, named.op) || glob_match(named.op, rule.op));
       };
-      const bool is_in_pattern =
-          std::any_of(list_.patterns.begin(), list_.patterns.end(), [&](const Pattern& pattern) {
-            return std::any_of(pattern.ops.begin(), pattern.ops.end(), accepts);
-          });
-      if (!is_in_pattern && std::none_of(list_.allow.begin(), list_.allow.end(), accepts)) {
+      const bool is_in_pattern = std::ranges::any_of(list_.patterns, [&](const Pattern& pattern) {
+        return std::ranges::any_of(pattern.ops, accepts);
+      });
+      if (!is_in_pattern && std::ranges::none_of(list_.allow, accepts)) {
         add(LintKind::impossible, Severity::error, named,
             "\"part\" asks for nodes of " + op_of(named) +
                 ", which the list does not accept: no partition passes");
@@ -485,7 +477,7 @@ class Linter {
     }
     for (const Condition& attribute : rule.conditions) {
       if (attribute.property != Property::attribute) continue;
-      if (std::find(known.begin(), known.end(), attribute.name) != known.end()) continue;
+      if (contains(known, attribute.name)) continue;
       unknown_attribute(rule, attribute.name, known);
     }
   }
@@ -504,8 +496,8 @@ class Linter {
 
   void look_up_glob(const Rule& rule) {
     const auto names = onnx_op_names(rule.domain);
-    if (std::any_of(names.begin(), names.end(),
-                    [&](std::string_view name) { return glob_match(rule.op, name); })) {
+    if (std::ranges::any_of(names,
+                            [&](std::string_view name) { return glob_match(rule.op, name); })) {
       return;
     }
     add(LintKind::unknown_op, Severity::error, rule, "no ONNX op matches " + op_of(rule));
@@ -521,15 +513,14 @@ class Linter {
     if (const std::string near = nearest_op(rule); !near.empty()) {
       note = "did you mean " + escaped_in_quotes(op_text(rule.domain, near)) + "?";
     }
-    const bool has_tflite =
-        std::any_of(list_.allow.begin(), list_.allow.end(), find_tflite_operator);
+    const bool has_tflite = std::ranges::any_of(list_.allow, find_tflite_operator);
     add(LintKind::unknown_op, Severity::error, rule,
         (has_tflite ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") + op_of(rule),
         std::move(note));
   }
 
   void look_up_attribute(const Rule& rule, const OnnxOpNames& op, const std::string& name) {
-    if (std::binary_search(op.attributes.begin(), op.attributes.end(), name)) return;
+    if (std::ranges::binary_search(op.attributes, name)) return;
     unknown_attribute(rule, name, {op.attributes.begin(), op.attributes.end()});
   }
 
@@ -664,9 +655,8 @@ class Linter {
 }  // namespace
 
 std::size_t Lint::count(Severity severity) const {
-  return static_cast<std::size_t>(
-      std::count_if(findings.begin(), findings.end(),
-                    [&](const LintFinding& finding) { return finding.severity == severity; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      findings, [&](const LintFinding& finding) { return finding.severity == severity; }));
 }
 
 Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest& request) {

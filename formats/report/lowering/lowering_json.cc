@@ -135,8 +135,8 @@ const Fields<OnePart> kRemedyFields = {
      {"pinned_to_data",
       [](auto& part) {
         const auto& pinned = part.it->pinned;
-        return static_cast<std::uint64_t>(std::count_if(
-            pinned.begin(), pinned.end(), [](const PinnedShape& one) { return one.is_of_data; }));
+        return static_cast<std::uint64_t>(
+            std::ranges::count_if(pinned, [](const PinnedShape& one) { return one.is_of_data; }));
       },
       "Of the pinned: inputs whose shape depends on data."},
      {"frozen_inputs", of_part<&LoweredPart::frozen>},
@@ -659,15 +659,8 @@ CiReport ci_report(const LoweringReport& report) {
 namespace {
 
 std::string_view outcome_text(SelfTestStep::Outcome outcome) {
-  switch (outcome) {
-    case SelfTestStep::Outcome::passed:
-      return "ok";
-    case SelfTestStep::Outcome::failed:
-      return "FAILED";
-    case SelfTestStep::Outcome::skipped:
-      return "skipped";
-  }
-  return {};
+  constexpr std::array<std::string_view, 3> kWords = {"ok", "FAILED", "skipped"};
+  return kWords[static_cast<std::size_t>(outcome)];
 }
 
 std::string stages_of(const Backend& backend) {
@@ -683,9 +676,8 @@ std::string stages_of(const Backend& backend) {
 }  // namespace
 
 std::string self_test_text(const Backend& backend, const SelfTest& test) {
-  const auto failed = std::count_if(test.steps.begin(), test.steps.end(), [](const auto& step) {
-    return step.outcome == SelfTestStep::Outcome::failed;
-  });
+  const auto failed = std::ranges::count_if(
+      test.steps, [](const auto& step) { return step.outcome == SelfTestStep::Outcome::failed; });
   std::string text = backend.name;
   if (!test.identity.empty()) text += " " + test.identity;
   text += failed == 0 ? ": works\n\n"
@@ -743,8 +735,8 @@ std::string backend_text(const ProbeReport& report) {
 }
 
 std::size_t count_taken(const ProbeOutcome& outcome) {
-  return static_cast<std::size_t>(std::count_if(outcome.cases.begin(), outcome.cases.end(),
-                                                [](const auto& one) { return one.is_taken(); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(outcome.cases, [](const auto& one) { return one.is_taken(); }));
 }
 
 // With which sizes cases were asked that are refused with open shapes; a line for each model.
@@ -775,8 +767,7 @@ std::string help_text(const ProbeReport& report) {
   }
   std::string text;
   for (const Pattern& pattern : report.outcome.patterns) {
-    std::string ops;
-    for (const Rule& op : pattern.ops) ops += (ops.empty() ? "" : ", ") + op.op;
+    const std::string ops = joined(pattern.ops, ", ", [&](const Rule& op) { return op.op; });
     text += as_line("pattern \"" + escaped(pattern.name) + "\": taken together: " + escaped(ops));
   }
   if (known > 0) {

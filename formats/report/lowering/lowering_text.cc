@@ -83,11 +83,10 @@ class AdviceWriter {
     for (const LoweredPart& part : outcome_.rounds.front().parts) {
       for (const NodeId node : part.nodes) taken += is_qdq(node) ? 1U : 0U;
     }
-    const auto cut = static_cast<std::size_t>(
-        std::count_if(outcome_.findings.begin(), outcome_.findings.end(),
-                      [](const LowerFinding& one) { return one.is_cut_from_qdq; }));
+    const auto cut = static_cast<std::size_t>(std::ranges::count_if(
+        outcome_.findings, [](const LowerFinding& one) { return one.is_cut_from_qdq; }));
     const auto& options = report_.split_options;
-    const bool is_kept = std::find(options.begin(), options.end(), "--keep-qdq") != options.end();
+    const bool is_kept = contains(options, "--keep-qdq");
     if (all > 0 && taken == 0) {
       advice_.push_back(
           "the lists take none of the " + count_text(all) +
@@ -202,9 +201,7 @@ class AdviceWriter {
 }  // namespace
 
 std::string words_text(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_word(word);
-  return text;
+  return joined(words, " ", shell_word);
 }
 
 std::string pinned_text(const Graph& graph, const PinnedShape& pinned) {
@@ -294,8 +291,8 @@ std::string inputs_hint(const Graph& graph) {
     const Value& value = graph.value(input);
     if (!value.is_tensor() || !graph.has_rank(input) || graph.is_parameter(input)) continue;
     const Shape shape = graph.shape(input);
-    const bool is_single = std::all_of(shape.begin(), shape.end(),
-                                       [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
+    const bool is_single =
+        std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed() && dim.size() == 1; });
     if (is_single) single.push_back(input);
   }
   if (single.empty()) return "--inputs";
@@ -354,8 +351,8 @@ class TextWriter {
  private:
   void write_round(std::size_t index) {
     const LowerRound& round = outcome_.rounds[index];
-    const auto failing = std::count_if(round.parts.begin(), round.parts.end(),
-                                       [](const LoweredPart& part) { return !part.is_lowered; });
+    const auto failing = std::ranges::count_if(
+        round.parts, [](const LoweredPart& part) { return !part.is_lowered; });
     page_.add("round " + std::to_string(index + 1) + ": " +
               counted(round.acc_parts, "accelerator partition") + ", " +
               counted(round.acc_nodes, "node") + ", " +
@@ -471,7 +468,7 @@ class TextWriter {
         (!one.is_finite ? not_finite : one.is_tested ? tested : untested).push_back(one);
       }
     }
-    std::stable_sort(tested.begin(), tested.end(), [](const auto& one, const auto& other) {
+    std::ranges::stable_sort(tested, [](const auto& one, const auto& other) {
       return one.most_apart * other.largest > other.most_apart * one.largest;
     });
     const auto number = [](double value) { return rounded_text(value, 3); };
@@ -637,12 +634,13 @@ bool fails_by_chance(const LowerOutcome& outcome, std::size_t backend) {
   const auto is_second_try = [&](const LoweredPart& part) {
     return part.backend == backend && !part.attempt.before.empty();
   };
-  return std::any_of(outcome.findings.begin(), outcome.findings.end(),
-                     [&](const LowerFinding& one) {
-                       return one.backend == backend && one.finding.kind == FindingKind::flaky;
-                     }) ||
-         std::any_of(outcome.rounds.begin(), outcome.rounds.end(), [&](const LowerRound& round) {
-           return std::any_of(round.parts.begin(), round.parts.end(), is_second_try);
+  return std::ranges::any_of(outcome.findings,
+                             [&](const LowerFinding& one) {
+                               return one.backend == backend &&
+                                      one.finding.kind == FindingKind::flaky;
+                             }) ||
+         std::ranges::any_of(outcome.rounds, [&](const LowerRound& round) {
+           return std::ranges::any_of(round.parts, is_second_try);
          });
 }
 
@@ -753,9 +751,7 @@ std::string remedy_text(const LoweredPart& part) {
     texts.push_back(counted(part.frozen, "shape value") + " frozen");
   }
   if (part.remedies.opset) texts.push_back("opset " + std::to_string(*part.remedies.opset));
-  std::string text;
-  for (const std::string& one : texts) text += (text.empty() ? "" : ", ") + one;
-  return text;
+  return joined(texts);
 }
 
 std::string culprit_text(const Graph& graph, const LowerFinding& found) {

@@ -265,7 +265,7 @@ class GenaiWriter {
   std::string note() const {
     std::string assumed;
     for (const Default& known : kDefaults) {
-      if (std::ranges::find(given_keys_, known.key) != given_keys_.end()) continue;
+      if (contains(given_keys_, known.key)) continue;
       assumed +=
           (assumed.empty() ? "" : ", ") + std::string(known.key) + "=" + values_.at(known.key);
     }
@@ -275,7 +275,7 @@ class GenaiWriter {
   }
 
   static bool is_read(const Boundaries& boundaries, ValueId value) {
-    return std::ranges::find(boundaries.inputs.items, value) != boundaries.inputs.items.end();
+    return contains(boundaries.inputs.items, value);
   }
 
   const PhasesReport& report_;

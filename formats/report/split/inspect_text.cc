@@ -52,7 +52,7 @@ bool is_known(const Graph& graph, ValueId value) {
   if (!graph.value(value).is_tensor()) return true;
   if (!graph.has_rank(value)) return false;
   const Shape shape = graph.shape(value);
-  return std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_fixed(); });
+  return std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed(); });
 }
 
 void add_parameters(const Graph& graph, Inspection& inspection) {
@@ -93,10 +93,9 @@ Inspection inspect(const Graph& graph, const OpenSizes* sizes) {
     inspection.flops += row.flops;
     inspection.unknown_flops += row.unknown_flops;
   }
-  std::stable_sort(inspection.ops.begin(), inspection.ops.end(),
-                   [](const OpRow& a, const OpRow& b) {
-                     return std::pair(a.flops, a.nodes) > std::pair(b.flops, b.nodes);
-                   });
+  std::ranges::stable_sort(inspection.ops, [](const OpRow& a, const OpRow& b) {
+    return std::pair(a.flops, a.nodes) > std::pair(b.flops, b.nodes);
+  });
   add_parameters(graph, inspection);
   return inspection;
 }
@@ -112,7 +111,7 @@ struct ListCoverage {
 };
 
 bool has_open_inputs(const Graph& graph) {
-  return std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId input) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId input) {
     return graph.value(input).is_tensor() &&
            !(graph.has_rank(input) && element_count(graph.shape(input)));
   });
@@ -165,9 +164,7 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
       std::ranges::any_of(coverages, [](const ListCoverage& one) { return one.unchecked > 0; });
   std::vector<std::string> headings = {"known list", "nodes", "", "work"};
   if (is_trusted) headings.emplace_back("unchecked");
-  std::vector<Align> aligns(headings.size(), Align::right);
-  aligns[0] = Align::left;
-  TextTable table(std::move(headings), std::move(aligns));
+  TextTable table(std::move(headings));
   const std::size_t nodes = model.graph.node_count();
   bool is_any = false;
   std::string notes, waiting;
@@ -202,11 +199,7 @@ std::string coverage_text(const LoadedModel& model, std::span<const SupportList>
   return lists.empty() ? "" : "\nno node is accepted by a list that is known by name\n";
 }
 
-std::string types_text(const OpRow& row) {
-  std::string text;
-  for (const std::string& type : row.types) text += (text.empty() ? "" : ", ") + type;
-  return text;
-}
+std::string types_text(const OpRow& row) { return joined(row.types); }
 
 std::string work_text(const OpRow& row) {
   if (row.unknown_flops == row.nodes) return "not known";
@@ -280,8 +273,8 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
   }
   text += '\n' + table.text() +
           list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
-  const bool is_at_sizes = std::any_of(inspection.ops.begin(), inspection.ops.end(),
-                                       [](auto& row) { return row.is_at_sizes; });
+  const bool is_at_sizes =
+      std::ranges::any_of(inspection.ops, [](auto& row) { return row.is_at_sizes; });
   if (is_at_sizes) text += as_line("@: at " + first_sizes_text(*sizes));
   if (sizes != nullptr && !steps_text(*sizes).empty())
     text += as_line("for " + steps_text(*sizes), 2);
@@ -524,8 +517,8 @@ std::vector<OpCount> ops_with(const Report& report, ReasonCode verdict) {
   for (const NodeId node : report.graph.nodes()) {
     if (report.split.support.reasons[node].code == verdict) table.add(node);
   }
-  std::stable_sort(table.ops.begin(), table.ops.end(),
-                   [](const OpCount& a, const OpCount& b) { return a.count > b.count; });
+  std::ranges::stable_sort(table.ops,
+                           [](const OpCount& a, const OpCount& b) { return a.count > b.count; });
   return std::move(table.ops);
 }
 

@@ -574,7 +574,7 @@ class Printer {
     std::string_view last;
     for (const NodeId inner : graph_.body_nodes(owner)) {
       const std::string_view path = graph_.text(graph_.node(inner).target);
-      const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) + 1;
+      const auto depth = static_cast<std::size_t>(std::ranges::count(path, '/')) + 1;
       std::string indent = "  ";
       for (std::size_t i = 0; i < std::min(depth, kMostBars); ++i) indent += "| ";
       // When returning from a body inside this one, the name was printed before.
@@ -602,11 +602,7 @@ class Printer {
   }
 
   std::string outputs_text(NodeId node) const {
-    std::string text;
-    for (const ValueId output : graph_.outputs(node)) {
-      text += (text.empty() ? "" : ", ") + typed(output);
-    }
-    return text;
+    return joined(graph_.outputs(node), ", ", [&](const ValueId output) { return typed(output); });
   }
 
   std::string op_of(NodeId node) const {
@@ -669,7 +665,7 @@ class Printer {
   // True when an output has the node's name.
   bool bears_name(NodeId node) const {
     const auto outputs = graph_.outputs(node);
-    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+    return std::ranges::any_of(outputs, [&](ValueId output) {
       return graph_.value(output).name == graph_.node(node).name;
     });
   }
@@ -687,11 +683,8 @@ std::vector<ValueId> file_parameters(const Graph& graph) {
 }
 
 std::string references(const Graph& graph, std::span<const ValueId> values) {
-  std::string text;
-  for (const ValueId value : values) {
-    text += (text.empty() ? "" : ", ") + reference(graph.value(value).name);
-  }
-  return text;
+  return joined(values, ", ",
+                [&](const ValueId value) { return reference(graph.value(value).name); });
 }
 
 std::string title(const Graph& graph) {

@@ -303,9 +303,7 @@ std::string answers_text(const GrowthReport& report) {
   for (std::size_t first = 0; first < rows.size();) {
     std::size_t last = first;
     while (last + 1 < rows.size() && rows[last + 1].answer == rows[first].answer) ++last;
-    std::string word(rows[first].answer.value_or("not known"));
-    // Not by std::toupper, which depends on the locale.
-    for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    const std::string word = upper_case(rows[first].answer.value_or("not known"));
     text += (text.empty() ? "" : ", ") + word + " at " + escaped(report.range.name) + "=" +
             count_text(*rows[first].size);
     if (last > first) text += " to " + count_text(*rows[last].size);

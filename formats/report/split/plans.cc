@@ -1,3 +1,4 @@
+#include "core/base/words.h"
 #include "formats/report/split/split_texts.h"
 
 #include <set>
@@ -8,11 +9,6 @@
 namespace cleave {
 
 namespace {
-
-std::string upper(std::string text) {
-  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  return text;
-}
 
 class Plans {
  public:
@@ -46,7 +42,7 @@ class Plans {
     std::set<std::string_view> seen;
     json.begin_object();
     const auto add = [&](std::string_view name, NodeId node) {
-      if (!name.empty() && seen.insert(name).second) json.text(name, upper(device_of(node)));
+      if (!name.empty() && seen.insert(name).second) json.text(name, upper_case(device_of(node)));
     };
     for (const NodeId node : graph_.nodes()) {
       add(graph_.node(node).name, node);
@@ -91,11 +87,9 @@ class Plans {
   }
 
   std::string litert_backends() const {
-    std::string text;
-    for (const PartId part : partition_.parts()) {
-      text += (text.empty() ? "" : ";") + std::to_string(index(part)) + ":" + device_of(part);
-    }
-    return text;
+    return joined(partition_.parts(), ";", [&](const PartId part) {
+      return std::to_string(index(part)) + ":" + device_of(part);
+    });
   }
 
   const Report& report_;

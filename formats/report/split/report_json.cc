@@ -422,7 +422,7 @@ const Fields<CostsSaid> kCostFields = {
         Entries<double, std::string> times;
         for (std::size_t i = 0; i < kMatchRules; ++i) {
           std::string name(match_rule_name(static_cast<MatchRule>(i)));
-          std::replace(name.begin(), name.end(), ' ', '_');
+          std::ranges::replace(name, ' ', '_');
           times.list.emplace_back(std::move(name), one.costs->match.us_by_rule[i]);
         }
         return times;

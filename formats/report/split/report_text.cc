@@ -58,7 +58,7 @@ class TextReport {
  private:
   std::size_t acc_count() const {
     const auto& devices = partition_.devices;
-    return static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+    return static_cast<std::size_t>(std::ranges::count(devices, Device::acc));
   }
 
   bool has_targets() const { return !report_.targets.empty(); }
@@ -68,7 +68,7 @@ class TextReport {
   std::string parts_by_target(const Parts& parts) const {
     std::string text;
     for (std::size_t i = 0; i < report_.targets.size(); ++i) {
-      const auto count = std::count(parts.targets.begin(), parts.targets.end(), id_at<TargetId>(i));
+      const auto count = std::ranges::count(parts.targets, id_at<TargetId>(i));
       text += (text.empty() ? "" : ", ") + count_text(static_cast<std::size_t>(count)) + " " +
               report_.targets[i].name;
     }
@@ -302,7 +302,7 @@ class TextReport {
   template <class Parts>
   std::string subgraphs_text(const Parts& parts) const {
     const std::vector<Device>& devices = parts.devices;
-    const auto acc = std::count(devices.begin(), devices.end(), Device::acc);
+    const auto acc = std::ranges::count(devices, Device::acc);
     const auto on_acc = static_cast<std::size_t>(acc);
     return count_text(devices.size()) + " (" +
            (has_targets() ? parts_by_target(parts) : count_text(on_acc) + " accelerator") + ", " +
@@ -431,9 +431,7 @@ class TextReport {
     const std::string rate = rate_heading(report_);
     if (!rate.empty()) headings.push_back(rate);
     if (has_times_) headings.insert(headings.end(), {"compute", "link", "launches"});
-    std::vector<Align> aligns(headings.size(), Align::right);
-    aligns[0] = Align::left;
-    TextTable table(std::move(headings), std::move(aligns));
+    TextTable table(std::move(headings));
     const std::vector<DeviceCells> devices = device_cells(report_, has_times_);
     const auto text = [](const std::optional<Amount>& cell) { return cell ? cell->second : "-"; };
     std::vector<std::string> to = {"bytes from"};  // a column for each device
@@ -449,9 +447,7 @@ class TextReport {
       to.push_back("to " + device.name);
     }
     page_.table(table);
-    aligns = std::vector<Align>(to.size(), Align::right);
-    aligns[0] = Align::left;
-    TextTable crossings(std::move(to), std::move(aligns));
+    TextTable crossings(std::move(to));
     for (const DeviceCells& device : devices) {
       std::vector<std::string> row = {device.name};
       for (const auto& [bytes, cell] : device.to) row.push_back(cell);

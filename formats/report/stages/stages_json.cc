@@ -400,7 +400,7 @@ class StagesTeller {
   // nullopt if the size of a tensor is not known.
   std::optional<std::uint64_t> known_bytes(std::uint64_t sum,
                                            std::span<const ValueId> values) const {
-    const bool is_known = std::all_of(values.begin(), values.end(), [&](ValueId value) {
+    const bool is_known = std::ranges::all_of(values, [&](ValueId value) {
       return !graph_.value(value).is_tensor() || value_bytes(graph_, value);
     });
     return is_known ? std::optional(sum) : std::nullopt;
@@ -436,16 +436,15 @@ class StagesTeller {
         const auto own = graph_.module_parameters(node);
         owned.insert(owned.end(), own.begin(), own.end());
       }
-      std::sort(targets.begin(), targets.end());
-      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+      sort_unique(targets);
       for (const NameId target : targets) {
         std::string flat(graph_.text(target));
-        std::replace(flat.begin(), flat.end(), '.', '_');
+        std::ranges::replace(flat, '.', '_');
         map.list.emplace_back(prefix + flat, graph_.text(target));
       }
-      std::sort(owned.begin(), owned.end());
+      std::ranges::sort(owned);
       for (const ValueId parameter : boundaries_.parameters[part]) {
-        if (std::binary_search(owned.begin(), owned.end(), parameter)) continue;
+        if (std::ranges::binary_search(owned, parameter)) continue;
         map.list.emplace_back(prefix + name_in_part(parameter),
                               parameter_path(report_.model, parameter));
       }
@@ -528,9 +527,8 @@ std::string best_schedule_line(const ScheduleReport& report) {
   if (!report.has_times) return "which is fastest is not known";
   if (!report.best) {
     const auto& all = report.schedules;
-    const bool is_known = std::all_of(all.begin(), all.end(), [](const Schedule& schedule) {
-      return schedule.most_bytes().has_value();
-    });
+    const bool is_known = std::ranges::all_of(
+        all, [](const Schedule& schedule) { return schedule.most_bytes().has_value(); });
     return std::string(is_known ? "no schedule fits" : "no schedule is known to fit") + " into " +
            bytes_text(report.memory.value_or(0)) + " a rank";
   }
@@ -604,8 +602,8 @@ class ScheduleChart {
 
   // What the drawing leaves out; "" for nothing.
   std::string note() const {
-    const bool is_cut = std::any_of(schedule_.ranks.begin(), schedule_.ranks.end(),
-                                    [&](const auto& works) { return works.size() > most_; });
+    const bool is_cut = std::ranges::any_of(
+        schedule_.ranks, [&](const auto& works) { return works.size() > most_; });
     return is_cut ? "only the first " + count_text(most_) + " works of each rank are drawn" : "";
   }
 

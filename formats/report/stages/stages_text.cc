@@ -61,7 +61,7 @@ namespace {
 constexpr std::size_t kMostDevices = 8;  // listed individually
 
 bool all_have(const std::vector<DeviceSpec>& devices, bool (*has)(const DeviceSpec&)) {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
+  return !devices.empty() && std::ranges::all_of(devices, has);
 }
 bool has_link(const DeviceSpec& device) { return device.link.has_value(); }
 bool has_memory(const DeviceSpec& device) { return device.memory.has_value(); }
@@ -100,7 +100,7 @@ std::string transfers_line(const BalanceFacts& facts) {
   const auto& devices = facts.devices;
   if (all_have(devices, has_link)) {
     link = "by each device's link";
-  } else if (std::any_of(devices.begin(), devices.end(), has_link)) {
+  } else if (std::ranges::any_of(devices, has_link)) {
     link = "by each device's link, else " + link;
   }
   return "transfers  " + link + ", each tensor once a stage; " + comm_text(facts.comm);
@@ -117,7 +117,7 @@ std::string memory_line(const BalanceFacts& facts) {
   const auto& devices = facts.devices;
   if (all_have(devices, has_memory)) {
     memory = "of each device";
-  } else if (std::any_of(devices.begin(), devices.end(), has_memory)) {
+  } else if (std::ranges::any_of(devices, has_memory)) {
     memory = "of each device" + (memory.empty() ? "" : ", else " + memory);
   } else if (!memory.empty()) {
     memory += " a device";
@@ -213,10 +213,8 @@ std::vector<std::string> caveats_of(const BalanceFacts& facts) {
   if (unknown == 0) return caveats;
   const std::string what = facts.costs.by == BalanceBy::time ? "the time of " : "the cost of ";
   const auto nodes = facts.graph.nodes();
-  const auto all =
-      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
-        return !is_stage_marker(facts.graph, node);
-      }));
+  const auto all = static_cast<std::size_t>(std::ranges::count_if(
+      nodes, [&](NodeId node) { return !is_stage_marker(facts.graph, node); }));
   caveats.push_back(what + count_text(unknown) + " of " + counted(all, "node") +
                     " is not known and counts as 0: " + remedy(facts.costs.by));
   return caveats;
@@ -294,8 +292,8 @@ std::string proof_text(const StageBalance& balance) {
 
 std::size_t slowest_stage(const StageBalance& balance) {
   const auto slower = [](const StageLoad& a, const StageLoad& b) { return a.load < b.load; };
-  return static_cast<std::size_t>(
-      std::max_element(balance.loads.begin(), balance.loads.end(), slower) - balance.loads.begin());
+  return static_cast<std::size_t>(std::ranges::max_element(balance.loads, slower) -
+                                  balance.loads.begin());
 }
 
 double efficiency(const StageBalance& balance) {
@@ -582,8 +580,7 @@ class StagesText {
     };
     const auto& inputs = boundaries_.inputs.items;
     const auto& outputs = boundaries_.outputs.items;
-    if (std::none_of(inputs.begin(), inputs.end(), is_unknown) &&
-        std::none_of(outputs.begin(), outputs.end(), is_unknown)) {
+    if (std::ranges::none_of(inputs, is_unknown) && std::ranges::none_of(outputs, is_unknown)) {
       return;
     }
     const std::string dims = size_options_text(report_.model, graph_);

@@ -1,6 +1,8 @@
 // The guide as plain text, chapter by chapter.
 #include "formats/report/words/guide.h"
 
+#include "core/base/words.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,20 +12,10 @@ namespace cleave {
 
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
-
 std::string topic_of(std::string_view title) {
   std::string topic;
-  for (const char c : lower(title)) {
-    if (is_letter(c)) topic += c;
+  for (const char c : lower_case(title)) {
+    if (is_letter(c) || is_digit(c)) topic += c;
     if (c == ' ' || c == '-') topic += '-';
   }
   return topic;
@@ -43,7 +35,7 @@ std::string first_sentence(std::string_view section) {
     text.erase(0, std::min(text.find('\n'), text.size() - 1) + 1);
   text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
   text.erase(std::min(text.find("\n\n"), text.size()));
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool ends = text[at] == '.' || text[at] == '?' || text[at] == ':';
     if (ends && (at + 1 == text.size() || text[at + 1] == ' ')) return text.substr(0, at + 1);
@@ -92,8 +84,8 @@ std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections
   std::vector<std::string> wanted;
   for (const std::string& word : words) {
     topic += (topic.empty() ? "" : "-") + topic_of(word);
-    std::string text = lower(word);
-    std::replace(text.begin(), text.end(), '-', ' ');
+    std::string text = lower_case(word);
+    std::ranges::replace(text, '-', ' ');
     for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
       end = std::min(text.find(' ', at), text.size());
       if (end > at) wanted.push_back(text.substr(at, end - at));
@@ -102,25 +94,24 @@ std::vector<std::size_t> find_sections(const std::vector<GuideSection>& sections
   const auto matches = [&](const auto& text_of) {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < sections.size(); ++i) {
-      std::string text = lower(text_of(sections[i]));
-      std::replace(text.begin(), text.end(), '-', ' ');
-      const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
-        return has_word(text, word);
-      });
+      std::string text = lower_case(text_of(sections[i]));
+      std::ranges::replace(text, '-', ' ');
+      const bool has_all = std::ranges::all_of(
+          wanted, [&](const std::string& word) { return has_word(text, word); });
       if (has_all) found.push_back(i);
     }
     return found;
   };
   const auto is_topic = [&](const GuideSection& section) { return section.topic == topic; };
-  const auto same = std::find_if(sections.begin(), sections.end(), is_topic);
+  const auto same = std::ranges::find_if(sections, is_topic);
   if (same != sections.end()) return {static_cast<std::size_t>(same - sections.begin())};
   const auto in_titles = matches([](const GuideSection& section) { return section.title; });
   if (in_titles.empty()) {
     return matches([](const GuideSection& section) { return section.text; });
   }
   std::vector<std::size_t> chapters;
-  std::copy_if(in_titles.begin(), in_titles.end(), std::back_inserter(chapters),
-               [&](std::size_t i) { return sections[i].level == 2; });
+  std::ranges::copy_if(in_titles, std::back_inserter(chapters),
+                       [&](std::size_t i) { return sections[i].level == 2; });
   return chapters.size() == 1 ? chapters : in_titles;
 }
 

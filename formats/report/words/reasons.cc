@@ -57,11 +57,7 @@ std::string quantised_model_text(const std::vector<FailedPart>& parts) {
 }
 
 std::string failed_parts_text(const std::vector<FailedPart>& parts) {
-  std::string text;
-  for (const FailedPart& part : parts) {
-    text += (text.empty() ? "" : "; ") + part_text(part);
-  }
-  return text;
+  return joined(parts, "; ", [&](const FailedPart& part) { return part_text(part); });
 }
 
 // ---- reason text ----
@@ -118,11 +114,11 @@ bool is_of_one_kind(const Graph& graph, NodeId node) {
   };
   const auto operands = graph.operands(node);
   const auto outputs = graph.outputs(node);
-  return std::all_of(operands.begin(), operands.end(),
-                     [&](const Operand& one) {
-                       return graph.is_parameter(one.value) || is_same(one.value);
-                     }) &&
-         std::all_of(outputs.begin(), outputs.end(), is_same);
+  return std::ranges::all_of(operands,
+                             [&](const Operand& one) {
+                               return graph.is_parameter(one.value) || is_same(one.value);
+                             }) &&
+         std::ranges::all_of(outputs, is_same);
 }
 
 // Why the lists refuse a node by itself.
@@ -157,8 +153,7 @@ std::string other_names_text(const ReasonContext& context, NodeId node) {
 std::string no_rule_text(const ReasonContext& context, NodeId node) {
   const auto lists = judging_lists(context);
   const auto count = [&](ListRole role) {
-    return std::count_if(lists.begin(), lists.end(),
-                         [&](const SupportList& list) { return list.role == role; });
+    return std::ranges::count_if(lists, [&](const SupportList& list) { return list.role == role; });
   };
   const auto all = count(ListRole::all_of), any = count(ListRole::any_of);
   return (all + any <= 1 ? "the list does not have op "
@@ -227,10 +222,7 @@ std::string part_condition_text(const ReasonContext& context, const Reason& reas
   const std::string file = escaped(list.path.empty() ? list.name : list.path);
   const std::string asks = ", and " + file + " asks for ";
   if (reason.rule == kNotOnly) {
-    std::string ops;
-    for (const std::string& op : list.part.not_only) {
-      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op);
-    }
+    const std::string ops = joined(list.part.not_only, ", ", escaped_in_quotes);
     return "its partition has only nodes of " + ops + asks + "others";
   }
   const PartConditions::MinOps& least = list.part.min_ops[reason.rule];
@@ -285,8 +277,7 @@ std::string non_tensor_output_text(const ReasonContext& context, NodeId node, No
   for (const ValueId output : graph.outputs(node)) {
     if (graph.value(output).is_tensor()) continue;
     const auto users = graph.users(output);
-    const bool is_read = to_graph ? graph.is_graph_output(output)
-                                  : std::find(users.begin(), users.end(), because) != users.end();
+    const bool is_read = to_graph ? graph.is_graph_output(output) : contains(users, because);
     if (is_read) return "makes " + non_tensor_text(graph, output) + ", " + reader;
   }
   return "makes a non-tensor, " + reader;
@@ -430,9 +421,7 @@ std::string deny_rule_text(const SupportList& list, const Rule& rule) {
   if (!rule.op.empty()) what.push_back("op " + escaped_in_quotes(op_text(rule.domain, rule.op)));
   if (!rule.node_name.empty()) what.push_back("name " + escaped_in_quotes(rule.node_name));
   if (rule.input_dtype) what.push_back("an input of " + types_text(*rule.input_dtype));
-  const auto has = [&](auto is_such) {
-    return std::any_of(rule.conditions.begin(), rule.conditions.end(), is_such);
-  };
+  const auto has = [&](auto is_such) { return std::ranges::any_of(rule.conditions, is_such); };
   const auto is_attribute = [](const auto& one) { return one.property == Property::attribute; };
   const auto is_shape = [](const auto& one) { return one.is_clause; };
   if (has(is_attribute)) what.emplace_back("its attributes");
@@ -548,8 +537,8 @@ std::vector<Cause> group_by_cause(const ReasonContext& context, const PerNode<Re
     if (is_new) causes.push_back({cause_text(context, node, reason), {}});
     causes[place->second].nodes.push_back(node);
   }
-  std::stable_sort(causes.begin(), causes.end(),
-                   [](const Cause& a, const Cause& b) { return a.nodes.size() > b.nodes.size(); });
+  std::ranges::stable_sort(
+      causes, [](const Cause& a, const Cause& b) { return a.nodes.size() > b.nodes.size(); });
   return causes;
 }
 
@@ -740,7 +729,7 @@ std::vector<UncheckedRule> unchecked_rules(const Support& support) {
     const auto& [list, is_pattern, rule] = place;
     rules.push_back({list, rule, is_pattern, std::move(nodes)});
   }
-  std::stable_sort(rules.begin(), rules.end(), [](const UncheckedRule& a, const UncheckedRule& b) {
+  std::ranges::stable_sort(rules, [](const UncheckedRule& a, const UncheckedRule& b) {
     return a.nodes.size() > b.nodes.size();
   });
   return rules;

@@ -31,9 +31,7 @@ std::optional<RuntimeGroups> runtime_groups_of(const Report& report, std::size_t
 }
 
 std::string support_name(const std::vector<SupportList>& lists) {
-  std::string name;
-  for (const SupportList& list : lists) name += (name.empty() ? "" : " + ") + list.name;
-  return name;
+  return joined(lists, " + ", [&](const SupportList& list) { return list.name; });
 }
 
 std::string model_name(const LoadedModel& model) {
@@ -51,7 +49,7 @@ std::string model_name(const LoadedModel& model) {
 namespace {
 
 bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
-  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+  return std::ranges::any_of(values, [&](ValueId value) {
     return graph.value(value).is_tensor() && !value_bytes(graph, value);
   });
 }
@@ -64,9 +62,9 @@ std::optional<std::string_view> known_dtype(DType dtype) {
 
 std::size_t count_given_parameters(const Graph& graph) {
   const auto& parameters = graph.parameters();
-  return static_cast<std::size_t>(std::count_if(
-      parameters.begin(), parameters.end(),
-      [&](ValueId parameter) { return graph.value(parameter).producer == kNone<NodeId>; }));
+  return static_cast<std::size_t>(std::ranges::count_if(parameters, [&](ValueId parameter) {
+    return graph.value(parameter).producer == kNone<NodeId>;
+  }));
 }
 
 const Fields<StateSaid> kStateFields = {
@@ -189,8 +187,8 @@ std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
 }
 
 bool has_unknown_bytes(const Preview& preview) {
-  return std::any_of(preview.parts.begin(), preview.parts.end(),
-                     [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });
+  return std::ranges::any_of(preview.parts,
+                             [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });
 }
 
 std::string part_qps_text(const PartNumbers& numbers) {
@@ -394,8 +392,7 @@ std::string memory_note(const Preview& preview, const Machine& machine) {
 std::string part_count_note(const Split& split, const Machine& machine, const SplitOptions& options,
                             bool has_requirements) {
   const auto& devices = split.partition.devices;
-  const auto count =
-      static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+  const auto count = static_cast<std::size_t>(std::ranges::count(devices, Device::acc));
   if (!machine.most_acc_parts || count <= *machine.most_acc_parts) return {};
   const std::string most = count_text(*machine.most_acc_parts);
   return counted(count, "partition is", "partitions are") + " on the accelerator, " +
@@ -440,13 +437,10 @@ std::vector<std::string> target_notes(const LoadedModel& model, const Graph& gra
 }
 
 std::string opsets_text(const Graph& graph) {
-  std::string text;
-  for (const OpsetImport& opset : graph.opsets()) {
-    text += (text.empty() ? "" : ", ") +
-            (opset.domain.empty() ? std::string("ai.onnx") : escaped(opset.domain)) + " " +
-            std::to_string(opset.version);
-  }
-  return text;
+  return joined(graph.opsets(), ", ", [&](const OpsetImport& opset) {
+    return (opset.domain.empty() ? std::string("ai.onnx") : escaped(opset.domain)) + " " +
+           std::to_string(opset.version);
+  });
 }
 
 const Fields<OpsetImport> kOpsetFields = {
@@ -535,11 +529,9 @@ std::string chain_schema() {
 
 std::string size_options_text(const LoadedModel& model, const Graph& graph,
                               const OpenSizes* sizes) {
-  std::string text;
-  for (const ValueId input : deciding_inputs(graph)) {
-    text += (text.empty() ? "" : " ") + std::string("--set-input ") +
-            shell_word(escaped(graph.value(input).name) + "=VALUE");
-  }
+  const std::string text = joined(deciding_inputs(graph), " ", [&](const ValueId input) {
+    return std::string("--set-input ") + shell_word(escaped(graph.value(input).name) + "=VALUE");
+  });
   std::optional<Fitting> fitting;
   bool is_sought = false;
   const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {

@@ -169,7 +169,7 @@ std::string dim_options(const Graph& graph, const LikelySize& likely) {
     for (const Dim dim : graph.shape(input)) {
       if (dim.counted_size() >= 0 || !dim.is_symbol()) continue;
       if (computed.contains(graph.text(dim.name()))) continue;
-      if (std::find(names.begin(), names.end(), dim.name()) == names.end()) {
+      if (!contains(names, dim.name())) {
         names.push_back(dim.name());
       }
     }
@@ -247,11 +247,9 @@ std::string rules_text(const CostMatch& match) {
 
 // "batch=1, height=320"
 std::string dims_text(const std::vector<InputDim>& dims) {
-  std::string text;
-  for (const InputDim& dim : dims) {
-    text += (text.empty() ? "" : ", ") + escaped(dim.name) + "=" + std::to_string(dim.size);
-  }
-  return text;
+  return joined(dims, ", ", [&](const InputDim& dim) {
+    return escaped(dim.name) + "=" + std::to_string(dim.size);
+  });
 }
 
 }  // namespace
@@ -286,11 +284,9 @@ std::string unmatched_text(const ModelCosts& costs) {
   const auto& largest = costs.match.largest_unmatched;
   CappedList list(largest.size());
   list.leave_out(costs.match.unmatched - largest.size());
-  std::string text;
-  for (const UnmatchedCost& kernel : largest) {
-    text += (text.empty() ? "" : ", ") + escaped_in_quotes(kernel.name) + " " +
-            duration_text(kernel.us);
-  }
+  const std::string text = joined(largest, ", ", [&](const UnmatchedCost& kernel) {
+    return escaped_in_quotes(kernel.name) + " " + duration_text(kernel.us);
+  });
   return text + list.rest(" and # more");
 }
 
@@ -319,8 +315,7 @@ std::string headline(const Calibration& calibration) {
 
 std::string models_text(const Calibration& calibration,
                         const std::vector<CalibratedModel>& models) {
-  TextTable table({"model", "kernels", "unused", "error"},
-                  {Align::left, Align::right, Align::right, Align::right});
+  TextTable table({"model", "kernels", "unused", "error"});
   for (std::size_t i = 0; i < models.size(); ++i) {
     table.add_row({escaped(models[i].name), count_text(models[i].kernels),
                    count_text(models[i].unused),
@@ -330,8 +325,7 @@ std::string models_text(const Calibration& calibration,
 }
 
 std::string ops_text(const Calibration& calibration) {
-  TextTable table({"op", "a node", "computing", "memory"},
-                  {Align::left, Align::right, Align::right, Align::right});
+  TextTable table({"op", "a node", "computing", "memory"});
   for (const OpTime& time : calibration.times) {
     table.add_row({time.op.empty() ? "all others" : escaped(time.op), duration_text(time.us),
                    rate_of(time.us_per_flop, flops_text), rate_of(time.us_per_byte, bytes_amount)});

@@ -53,11 +53,9 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
   Diagnostics warnings;
   for (const IdleList& idle : find_idle_lists(input.graph, input.lists)) {
     const SupportList& list = input.lists[idle.list];
-    std::string ops;
-    for (const UsedOp& op : idle.ops) {
-      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op_text(op.domain, op.op)) + " (" +
-             counted(op.nodes, "node") + ")";
-    }
+    const std::string ops = joined(idle.ops, ", ", [&](const UsedOp& op) {
+      return escaped_in_quotes(op_text(op.domain, op.op)) + " (" + counted(op.nodes, "node") + ")";
+    });
     warnings.push_back(
         {.severity = Severity::warning,
          .file = list.path,
@@ -111,7 +109,7 @@ Diagnostics near_miss_warnings(const SplitInput& input) {
   for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
     const SupportList& list = input.lists[miss.list];
     // A list for every model has rules that match nothing in this one.
-    if (std::ranges::find(known, list.path) != known.end()) continue;
+    if (contains(known, list.path)) continue;
     const auto idle = told.find(miss.list);
     if (idle != told.end() && idle->second++ >= kMostOfIdle) continue;
     const Rule rule = allowing_rules(list)[miss.rule];
@@ -189,11 +187,9 @@ namespace {
 
 // "N=1": dims for which only this size fits.
 std::string pinned_text(const OpenSizes& sizes) {
-  std::string text;
-  for (const auto& [name, size] : sizes.pinned) {
-    text += (text.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
-  }
-  return text;
+  return joined(sizes.pinned, ", ", [](const auto& dim) {
+    return escaped(dim.first) + "=" + std::to_string(dim.second);
+  });
 }
 
 }  // namespace
@@ -440,15 +436,6 @@ class Painter {
   bool has_sides_ = false;  // the lines are rows of partitions
 };
 
-template <class Visit>
-void for_lines(std::string_view text, Visit visit) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    visit(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 // ---- tables that are wider than a screen ----
 
 // Tables are found again in the text of a report. The same text goes to files, which have no width, so only what is
@@ -543,8 +530,7 @@ std::string in_parts(const WideTable& table, std::size_t columns) {
 // The text with the tables that are wider than `columns` in parts that are not, where one cell beside the first is
 // not wider by itself. Linear.
 std::string with_narrow_tables(std::string_view text, std::size_t columns) {
-  std::vector<std::string_view> lines;
-  for_lines(text, [&](std::string_view line) { lines.push_back(line); });
+  const std::vector<std::string_view> lines = split_at(text, '\n');
   std::string out;
   for (std::size_t at = 0; at < lines.size();) {
     const WideTable table{std::span<const std::string_view>(lines).subspan(at)};
@@ -565,10 +551,10 @@ std::string shown_on(std::string_view report, const Screen& screen) {
   std::string text(report);
   const std::string_view first = report.substr(0, report.find("\n\n"));
   bool concludes = false;  // the first lines say what the report comes to
-  for_lines(first, [&](std::string_view line) {
+  for (const std::string_view line : split_at(first, '\n')) {
     const Mark* const mark = mark_of(line);
     concludes = concludes || (mark != nullptr && mark->is_conclusion);
-  });
+  }
   if (screen.columns > 0) {
     text = wrapped(with_narrow_tables(text, screen.columns), screen.columns);
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -579,7 +565,7 @@ std::string shown_on(std::string_view report, const Screen& screen) {
   if (!screen.has_colour) return text;
   std::string out;
   Painter painter;
-  for_lines(text, [&](std::string_view line) { out += painter.paint(line) + "\n"; });
+  for (const std::string_view line : split_at(text, '\n')) out += painter.paint(line) + "\n";
   return out;
 }
 
@@ -656,17 +642,9 @@ std::string log_line(const WorkDone& work, std::string_view subject, double seco
 namespace {
 
 std::string_view criterion_name(WorthCriterion::Kind kind) {
-  switch (kind) {
-    case WorthCriterion::Kind::speedup:
-      return "speedup";
-    case WorthCriterion::Kind::work:
-      return "work";
-    case WorthCriterion::Kind::partitions:
-      return "partitions";
-    case WorthCriterion::Kind::intensity:
-      return "flops_per_byte";
-  }
-  return {};
+  constexpr std::array<std::string_view, 4> kWords = {"speedup", "work", "partitions",
+                                                      "flops_per_byte"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 std::uint64_t whole(double number) { return static_cast<std::uint64_t>(number); }
@@ -704,17 +682,9 @@ std::string criterion_text(const WorthVerdict& verdict, const Coverages& coverag
 }
 
 std::string_view basis_name(WorkBasis basis) {
-  switch (basis) {
-    case WorkBasis::flops:
-      return "flops";
-    case WorkBasis::flops_at_first:
-      return "flops_at_first_sizes";
-    case WorkBasis::nodes:
-      return "nodes";
-    case WorkBasis::times:
-      return "times";
-  }
-  return {};
+  constexpr std::array<std::string_view, 4> kWords = {"flops", "flops_at_first_sizes", "nodes",
+                                                      "times"};
+  return kWords[static_cast<std::size_t>(basis)];
 }
 
 std::string_view answer_word(Worth answer) {
@@ -750,7 +720,7 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
   }
   if (verdict.blamed_partitions > 0 && is_about_partitions) {
     const auto& devices = report.split.partition.devices;
-    const auto cpu = std::count(devices.begin(), devices.end(), Device::cpu);
+    const auto cpu = std::ranges::count(devices, Device::cpu);
     text += "; " + escaped(verdict.blamed) + " alone makes " +
             count_text(verdict.blamed_partitions) + " of " +
             counted(static_cast<std::uint64_t>(cpu), "CPU partition") + " (cleave advise)";

@@ -64,19 +64,10 @@ std::optional<LowerVerdict> verdict_named(std::string_view name) {
 }
 
 bool is_refusal(LowerVerdict verdict) {
-  switch (verdict) {
-    case LowerVerdict::partly:
-    case LowerVerdict::refused:
-    case LowerVerdict::no_output:
-    case LowerVerdict::crashed:
-    case LowerVerdict::timed_out:
-    case LowerVerdict::out_of_memory:
-    case LowerVerdict::too_large:
-    case LowerVerdict::wrong_values:
-      return true;
-    default:
-      return false;
-  }
+  using enum LowerVerdict;
+  constexpr auto kRefusals = std::to_array(
+      {partly, refused, no_output, crashed, timed_out, out_of_memory, too_large, wrong_values});
+  return contains(kRefusals, verdict);
 }
 
 bool is_success(LowerVerdict verdict) {
@@ -158,8 +149,7 @@ std::size_t find_unknown_placeholder(std::string_view text) {
   for (std::size_t at = text.find('{'); at != text.npos; at = text.find('{', at + 1)) {
     const auto name = name_at(text, at);
     if (!name) continue;
-    const bool is_known = std::find(kScalars.begin(), kScalars.end(), *name) != kScalars.end() ||
-                          std::find(kLists.begin(), kLists.end(), *name) != kLists.end();
+    const bool is_known = contains(kScalars, *name) || contains(kLists, *name);
     if (!is_known) return at;
   }
   return text.npos;
@@ -210,9 +200,7 @@ std::optional<LowerStage> lower_stage_named(std::string_view name) {
   return std::nullopt;
 }
 
-bool BackendServe::does(std::string_view op) const {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
+bool BackendServe::does(std::string_view op) const { return contains(ops, op); }
 
 const BackendCommand* Backend::command(LowerStage stage) const {
   const std::optional<BackendCommand>* const commands[] = {&check, &compile, &run};
@@ -225,7 +213,7 @@ bool Backend::has(LowerStage stage) const {
 }
 
 bool Backend::may_take(std::string_view format) const {
-  return takes.empty() || std::find(takes.begin(), takes.end(), format) != takes.end();
+  return takes.empty() || contains(takes, format);
 }
 
 std::string Backend::title(std::string_view identity_text) const {
@@ -522,7 +510,7 @@ class BackendReader {
       const std::size_t at = json_.offset();
       auto format = json_.take_text("a format");
       if (!format) return;
-      if (std::find(kTakenFormats.begin(), kTakenFormats.end(), *format) == kTakenFormats.end()) {
+      if (!contains(kTakenFormats, *format)) {
         faults_.error(at,
                       escaped_in_quotes(*format) + " is not one of \"onnx\", \"pt2\", \"tflite\"");
       }
@@ -552,9 +540,8 @@ Loaded<LoadedBackend> parse_backend(const std::string& path, std::string_view by
   loaded.backend.path = path;
   loaded.backend.folder = folder_of(path);
   loaded.backend.text = bytes;
-  std::string padded(bytes);
-  padded.append(JsonCursor::kPadding, '\0');
-  const std::string_view text = std::string_view(padded).substr(0, bytes.size());
+  const PaddedJson padded(bytes);
+  const std::string_view text = padded.text();
   TextFaults faults(path, text);
   BackendReader(text, loaded.backend, faults).read();
   if (!faults.errors().empty()) return std::move(faults.errors());
@@ -653,9 +640,8 @@ std::vector<std::string> backend_folders() {
   std::error_code error;
   // The sources, where the program is in build/PRESET below them.
   for (std::string& folder : named_file_folders(nullptr, "../../samples/backends")) {
-    const bool is_known = std::any_of(folders.begin(), folders.end(), [&](const std::string& one) {
-      return fs::equivalent(one, folder, error);
-    });
+    const bool is_known = std::ranges::any_of(
+        folders, [&](const std::string& one) { return fs::equivalent(one, folder, error); });
     if (!is_known) folders.push_back(std::move(folder));
   }
   return folders;

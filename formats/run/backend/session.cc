@@ -273,8 +273,7 @@ std::string BackendSession::made_with() const {
       std::to_array<std::string_view>({".json", ".py", ".sh", ".so", ".toml", ".yaml"});
   const auto is_input = [&](const std::string& word) {
     return ::access(word.c_str(), X_OK) == 0 ||
-           std::any_of(kEndings.begin(), kEndings.end(),
-                       [&](std::string_view end) { return word.ends_with(end); });
+           std::ranges::any_of(kEndings, [&](std::string_view end) { return word.ends_with(end); });
   };
   const auto is_script = [](const fs::path& path) { return path.extension() == ".py"; };
   std::set<std::string> files;
@@ -435,16 +434,6 @@ std::optional<LinePattern> pattern_of(const std::string& text) {
   return LinePattern::parse(text).value();
 }
 
-// Calls visit(line) for each line until it returns false.
-template <class Visit>
-void each_line(std::string_view text, Visit visit) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (!visit(text.substr(0, end))) return;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 std::string signal_text(int signal) {
   const char* const name = ::sigabbrev_np(signal);
   return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
@@ -467,9 +456,8 @@ bool is_made(const fs::path& path) {
 // False when the command mentions {out} and there is neither such a file nor one whose name begins
 // so: "-o {out}" may make {out}.xml.
 bool has_output(const BackendCommand& command, const PlaceholderValues& values) {
-  const bool is_mentioned =
-      std::any_of(command.argv.begin(), command.argv.end(),
-                  [](const std::string& word) { return word.find("{out}") != word.npos; });
+  const bool is_mentioned = std::ranges::any_of(
+      command.argv, [](const std::string& word) { return word.find("{out}") != word.npos; });
   if (!is_mentioned || !command.produces.empty() || is_made(values.out)) return true;
   const fs::path out(values.out);
   const std::string stem = out.filename().string();
@@ -655,26 +643,23 @@ Attempt AnswerJudge::of_worker(const WorkerAnswer& answer, const PieceFiles& pie
 }
 
 bool AnswerJudge::is_failure(std::string_view line) const {
-  return std::any_of(failed_if_.begin(), failed_if_.end(),
-                     [&](const LinePattern& pattern) { return pattern.matches(line); });
+  return std::ranges::any_of(failed_if_,
+                             [&](const LinePattern& pattern) { return pattern.matches(line); });
 }
 
 bool AnswerJudge::has_failure(std::string_view output) const {
-  bool found = false;
-  if (failed_if_.empty()) return false;
-  each_line(output, [&](std::string_view line) { return !(found = is_failure(line)); });
-  return found;
+  const auto fails = [&](std::string_view line) { return is_failure(line); };
+  return !failed_if_.empty() && std::ranges::any_of(split_at(output, '\n'), fails);
 }
 
 std::string AnswerJudge::message_of(std::string_view err, std::string_view out) const {
   const bool has_text = err.find_first_not_of(" \n\t\r") != err.npos;
   std::string message;
   bool has_begun = !begin_;
-  each_line(has_text ? err : out, [&](std::string_view line) {
+  for (const std::string_view line : split_at(has_text ? err : out, '\n')) {
     has_begun = has_begun || begin_->matches(line);
     if (has_begun && !(drop_ && drop_->matches(line))) message.append(line) += '\n';
-    return true;
-  });
+  }
   if (message.empty()) message = has_text ? err : out;
   while (!message.empty() && message.back() == '\n') message.pop_back();
   return message;
@@ -696,8 +681,8 @@ bool tells_of_busy(std::string_view message) {
   constexpr std::array<std::string_view, 6> kSigns = {
       "is busy",       "device busy", "resource busy", "EBUSY", "in use by another process",
       "already in use"};
-  return std::any_of(kSigns.begin(), kSigns.end(),
-                     [&](std::string_view sign) { return message.find(sign) != message.npos; });
+  return std::ranges::any_of(
+      kSigns, [&](std::string_view sign) { return message.find(sign) != message.npos; });
 }
 
 std::string verdict_words(const Attempt& attempt) {
@@ -1008,8 +993,8 @@ class BackendTest {
 }  // namespace
 
 bool SelfTest::passed() const {
-  return std::none_of(steps.begin(), steps.end(),
-                      [](const SelfTestStep& step) { return step.outcome == StepOutcome::failed; });
+  return std::ranges::none_of(
+      steps, [](const SelfTestStep& step) { return step.outcome == StepOutcome::failed; });
 }
 
 SelfTest test_backend(const Backend& backend, const SessionOptions& options) {

@@ -454,15 +454,8 @@ std::string difference_text(const TensorDifference& difference, const Tensor& wa
 namespace {
 
 std::string_view extension(TensorFormat format) {
-  switch (format) {
-    case TensorFormat::pb:
-      return ".pb";
-    case TensorFormat::npy:
-      return ".npy";
-    case TensorFormat::raw:
-      return ".raw";
-  }
-  return {};
+  constexpr std::array<std::string_view, 3> kWords = {".pb", ".npy", ".raw"};
+  return kWords[static_cast<std::size_t>(format)];
 }
 
 std::string shape_words(const Tensor& tensor) {

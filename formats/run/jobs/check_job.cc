@@ -59,7 +59,7 @@ Loaded<std::vector<std::string>> models_of(const std::vector<std::string>& paths
           path, "this folder has no .onnx, .pt2 or .tflite file" +
                     std::string(parts.empty() ? "" : " but those that cleave wrote"))};
     }
-    std::sort(inside.begin(), inside.end());
+    std::ranges::sort(inside);
     for (const std::string& model : inside) record_input(model);
     found.insert(found.end(), inside.begin(), inside.end());
   }

@@ -169,8 +169,7 @@ class LowerJob {
     outcome_.lack_of_reference = pool_.lack_of_reference();
     if (!pool_.samples().empty()) outcome_.taken = pool_.samples().front().taken();
     const auto runs = [](const Backend& backend) { return backend.has(LowerStage::run); };
-    const bool is_compared =
-        options_.pool.compares && std::any_of(backends_.begin(), backends_.end(), runs);
+    const bool is_compared = options_.pool.compares && std::ranges::any_of(backends_, runs);
     outcome_.samples = is_compared ? pool_.samples().size() : 0;
     for (std::size_t round = 1; round <= options_.most_rounds; ++round) {
       if (auto fault = run_round()) return *std::move(fault);
@@ -341,7 +340,7 @@ class LowerJob {
     if (options_.search.culprits == CulpritSearch::none) return std::nullopt;
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto& parts = round().parts;
-      const bool is_refused = std::any_of(parts.begin(), parts.end(), [i](const LoweredPart& part) {
+      const bool is_refused = std::ranges::any_of(parts, [i](const LoweredPart& part) {
         return part.backend == i && is_refusal(part.attempt.verdict);
       });
       if (!is_refused) continue;
@@ -422,7 +421,7 @@ class LowerJob {
       ways[{part.backend, failure_signature(answer_of(results_[i]), names)}].push_back(i);
     }
     for (auto& [way, parts] : ways) groups.push_back(std::move(parts));
-    std::sort(groups.begin(), groups.end());
+    std::ranges::sort(groups);
     return groups;
   }
 
@@ -537,8 +536,8 @@ class LowerJob {
 
   void replace_rules(std::vector<Rule> rules, std::vector<Rule>& before) {
     for (const Rule& rule : rules) {
-      const auto known = std::find_if(before.begin(), before.end(),
-                                      [&](const Rule& other) { return is_same(rule, other); });
+      const auto known =
+          std::ranges::find_if(before, [&](const Rule& other) { return is_same(rule, other); });
       if (known == before.end()) round().learned.push_back(rule);
     }
     before = std::move(rules);
@@ -592,8 +591,7 @@ class LowerJob {
     auto& parts = round().parts;
     std::vector<std::string> names;
     for (const LoweredPart& part : parts) names.push_back(part.name);
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+    sort_unique(names);
     const std::vector<std::string> stems = file_stems(names);
     std::vector<Lanes::Job> jobs;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -632,8 +630,8 @@ class LowerJob {
   // Takes the sizes of the model's open inputs with which partitions compiled.
   void take_sizes() {
     const auto& parts = outcome_.rounds.back().parts;
-    const bool is_pinned = std::any_of(
-        parts.begin(), parts.end(), [](const LoweredPart& part) { return !part.pinned.empty(); });
+    const bool is_pinned =
+        std::ranges::any_of(parts, [](const LoweredPart& part) { return !part.pinned.empty(); });
     if (!is_pinned) return;
     outcome_.sizes = pool_.pinned_sizes();
     if (pool_.samples().empty()) return;
@@ -769,7 +767,7 @@ bool is_runtime_domain(std::string_view domain) {
                                                         "ai.onnx.preview.training",
                                                         "com.microsoft",
                                                         "com.microsoft.nchwc"};
-  return std::find(kDomains.begin(), kDomains.end(), plain_domain(domain)) != kDomains.end();
+  return contains(kDomains, plain_domain(domain));
 }
 
 class Deployment {
@@ -833,9 +831,7 @@ class Deployment {
         " alone, too: --deny its nodes, and the others are deployed");
   }
 
-  bool is_own(std::size_t backend) const {
-    return std::find(backends_.begin(), backends_.end(), backend) != backends_.end();
-  }
+  bool is_own(std::size_t backend) const { return contains(backends_, backend); }
 
   // Why the partition stays on the CPU; "" when it is compiled.
   std::string why_not(PartId part, OnnxContext& context) {
@@ -934,10 +930,9 @@ class Deployment {
   }
 
   Fault none_compiled() const {
-    std::string names;
-    for (const std::size_t backend : backends_) {
-      names += (names.empty() ? "" : " or ") + input_.backends[backend].name;
-    }
+    const std::string names = joined(backends_, " or ", [&](const std::size_t backend) {
+      return input_.backends[backend].name;
+    });
     return fault_of(FaultCause::input,
                     "no partition was compiled into an EPContext model by " + names +
                         ": there is nothing to deploy",
@@ -966,13 +961,13 @@ class Deployment {
       const std::string_view op = graph_.op(node);
       const auto operands = graph_.operands(node);
       const bool is_of_shape = op == "Shape" || op == "Size";
-      const bool is_known =
-          !is_random_op(op) && !operands.empty() &&
-          std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
-            return known.contains(operand.value) || graph_.is_parameter(operand.value) ||
-                   (is_of_shape && graph_.has_rank(operand.value) &&
-                    !is_open(graph_, operand.value));
-          });
+      const bool is_known = !is_random_op(op) && !operands.empty() &&
+                            std::ranges::all_of(operands, [&](const Operand& operand) {
+                              return known.contains(operand.value) ||
+                                     graph_.is_parameter(operand.value) ||
+                                     (is_of_shape && graph_.has_rank(operand.value) &&
+                                      !is_open(graph_, operand.value));
+                            });
       for (const ValueId output : graph_.outputs(node)) {
         if (is_known) known.insert(output);
       }
@@ -987,8 +982,7 @@ class Deployment {
       const auto& own = contexts_[index(part)].inputs;
       for (const ValueId value : split_.boundaries.inputs[part]) {
         const std::string_view name = graph_.value(value).name;
-        if (!known.contains(value) || std::find(own.begin(), own.end(), name) == own.end())
-          continue;
+        if (!known.contains(value) || !contains(own, name)) continue;
         return fault_of(FaultCause::input,
                         "compiled partition " + escaped_in_quotes(split_.partition.name(part)) +
                             " reads " + escaped_in_quotes(name) +
@@ -1004,7 +998,7 @@ class Deployment {
   // Whether the model itself defines the operator.
   bool is_function(NodeId node) const {
     const auto& functions = input_.split.model().onnx()->functions;
-    return std::any_of(functions.begin(), functions.end(), [&](const OnnxFunction& function) {
+    return std::ranges::any_of(functions, [&](const OnnxFunction& function) {
       return function.name == graph_.op(node) &&
              plain_domain(function.domain) == plain_domain(graph_.domain(node));
     });
@@ -1107,7 +1101,7 @@ std::string learned_name(const std::string& target) { return "learned_" + target
 
 // True for a target with one list of its own, which can be extended.
 bool has_one_list(const ListsRequest& lists, const std::string& target) {
-  return std::count_if(lists.paths.begin(), lists.paths.end(), [&](const std::string& text) {
+  return std::ranges::count_if(lists.paths, [&](const std::string& text) {
            const std::string name = list_source_of(text).target;
            return (name.empty() ? kOnlyTarget : name) == target;
          }) == 1;
@@ -1131,8 +1125,7 @@ std::vector<std::string> lists_of_targets(const LoweringReport& report, const Li
   for (const std::string& text : lists.paths) {
     const ListSource source = list_source_of(text);
     const std::string target(source.target.empty() ? kOnlyTarget : source.target);
-    const auto at =
-        std::find(outcome.targets.begin(), outcome.targets.end(), target) - outcome.targets.begin();
+    const auto at = std::ranges::find(outcome.targets, target) - outcome.targets.begin();
     const bool has_learned = !outcome.learned_by_target[static_cast<std::size_t>(at)].is_empty();
     if (has_learned && (report.folder.empty() || !has_one_list(lists, target))) return {};
     paths.push_back(has_learned ? target + "=" + report.folder + "/" + learned_name(target) : text);

@@ -39,7 +39,7 @@ namespace {
 using BoundDims = std::vector<std::pair<std::string, std::int64_t>>;
 
 bool is_bound(const BoundDims& dims, const std::string& name) {
-  return std::any_of(dims.begin(), dims.end(), [&](const auto& dim) { return dim.first == name; });
+  return std::ranges::any_of(dims, [&](const auto& dim) { return dim.first == name; });
 }
 
 struct DimsOfFiles {
@@ -65,8 +65,8 @@ DimsOfFiles dims_of(const CostSet& costs) {
   for (const auto* const files : lists) {
     for (const ModelCosts& file : *files) {
       for (const InputDim& dim : file.dims) {
-        const auto known = std::find_if(found.agreed.begin(), found.agreed.end(),
-                                        [&](const auto& seen) { return seen.first == dim.name; });
+        const auto known = std::ranges::find_if(
+            found.agreed, [&](const auto& seen) { return seen.first == dim.name; });
         if (known == found.agreed.end()) {
           if (!is_bound(refused, dim.name)) found.agreed.push_back({dim.name, dim.size});
         } else if (known->second != dim.size) {
@@ -92,8 +92,8 @@ bool bind_axis(const Graph& graph, const std::pair<std::string, std::int64_t>& d
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (shape[axis].is_fixed() || shape[axis].is_symbol()) continue;
       if (dim.first != name + ":" + std::to_string(axis)) continue;
-      if (std::any_of(given.inputs.begin(), given.inputs.end(), is_of(name))) return true;
-      auto bound = std::find_if(bindings.inputs.begin(), bindings.inputs.end(), is_of(name));
+      if (std::ranges::any_of(given.inputs, is_of(name))) return true;
+      auto bound = std::ranges::find_if(bindings.inputs, is_of(name));
       if (bound == bindings.inputs.end()) {
         bindings.inputs.push_back({name, std::vector<std::int64_t>(shape.size(), -1)});
         bound = bindings.inputs.end() - 1;
@@ -116,7 +116,7 @@ ShapeBindings with_dims(const LoadedModel& model, const BoundDims& dims) {
 bool is_fixed(const Graph& graph, ValueId value) {
   const Shape shape = graph.shape(value);
   return graph.has_rank(value) &&
-         std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_fixed(); });
+         std::ranges::all_of(shape, [](Dim dim) { return dim.is_fixed(); });
 }
 
 // The shapes of values that are known in `bound`, and not in `graph`.
@@ -178,9 +178,8 @@ Status<> check_cost_targets(const SplitRequest& request) {
   for (const CostSource& source : request.costs) {
     const std::string name = list_source_of(source.path).target;
     std::error_code error;
-    const bool is_known = name.empty() ||
-                          std::find(targets.begin(), targets.end(), name) != targets.end() ||
-                          std::filesystem::exists(source.path, error);
+    const bool is_known =
+        name.empty() || contains(targets, name) || std::filesystem::exists(source.path, error);
     if (!is_known) return no_such_target("--costs", name, targets);
   }
   return Done{};
@@ -239,7 +238,7 @@ std::vector<OpenDim> open_dims(const Graph& graph) {
       std::string name = name_of_dim(graph, input, axis);
       if (computed.contains(name)) continue;
       const auto is_same = [&](const OpenDim& dim) { return dim.name == name; };
-      if (std::any_of(dims.begin(), dims.end(), is_same)) continue;
+      if (std::ranges::any_of(dims, is_same)) continue;
       const bool is_picture =
           shape.size() == 4 && axis > 1 &&
           (!shape[1].is_fixed() || shape[1].size() == 1 || shape[1].size() == 3);
@@ -265,6 +264,23 @@ struct Number {
 // each part.
 using Numbers = std::vector<Number>;
 
+// The sizes of all inputs of a known rank, with `size_of` for the names of open dims.
+template <class SizeOf>
+ShapeBindings sizes_with(const LoadedModel& model, const SizeOf& size_of) {
+  const Graph& graph = model.graph;
+  const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
+    if (!graph.has_rank(input)) return std::nullopt;
+    Sizes shape;
+    for (std::size_t axis = 0; axis < graph.shape(input).size(); ++axis) {
+      const Dim dim = graph.shape(input)[axis];
+      shape.push_back(is_open_dim(dim) ? size_of(name_of_dim(graph, input, axis))
+                                       : dim.counted_size());
+    }
+    return shape;
+  };
+  return with_sizes(model.bindings, sizes_of_inputs(graph, shape_of));
+}
+
 class Sampler {
  public:
   // `dims` may leave out dims, which then have the size 1.
@@ -276,21 +292,10 @@ class Sampler {
   // each node.
   std::optional<Numbers> numbers_at(std::span<const std::int64_t> sizes,
                                     std::vector<std::optional<double>>* of_nodes = nullptr) const {
-    const Graph& graph = model_.graph;
-    const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
-      if (!graph.has_rank(input)) return std::nullopt;
-      Sizes shape;
-      for (std::size_t axis = 0; axis < graph.shape(input).size(); ++axis) {
-        const Dim dim = graph.shape(input)[axis];
-        const std::size_t place =
-            is_open_dim(dim) ? place_of(name_of_dim(graph, input, axis)) : dims_.size();
-        shape.push_back(place < dims_.size() ? sizes[place]
-                        : is_open_dim(dim)   ? 1
-                                             : dim.counted_size());
-      }
-      return shape;
-    };
-    const auto bound = again_.with(with_sizes(model_.bindings, sizes_of_inputs(graph, shape_of)));
+    const auto bound = again_.with(sizes_with(model_, [&](const std::string& name) {
+      const std::size_t place = place_of(name);
+      return place < dims_.size() ? sizes[place] : 1;
+    }));
     return bound ? numbers_of(*bound, of_nodes) : std::nullopt;
   }
 
@@ -308,8 +313,7 @@ class Sampler {
 
  private:
   std::size_t place_of(const std::string& name) const {
-    const auto found = std::find_if(dims_.begin(), dims_.end(),
-                                    [&](const OpenDim& dim) { return dim.name == name; });
+    const auto found = std::ranges::find(dims_, name, &OpenDim::name);
     return static_cast<std::size_t>(found - dims_.begin());
   }
 
@@ -319,7 +323,7 @@ class Sampler {
       return false;
     }
     const auto nodes = graph.nodes();
-    return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    return std::ranges::all_of(nodes, [&](NodeId node) {
       return bound.node(node).name == graph.node(node).name && bound.op(node) == graph.op(node);
     });
   }
@@ -392,9 +396,8 @@ class Interpolation {
     }
     fit(samples, attempt);
     if (!check(attempt)) return std::nullopt;
-    attempt.exact = static_cast<std::size_t>(
-        std::count_if(attempt.numbers.begin(), attempt.numbers.end(),
-                      [](const OpenNumber& number) { return number.exact.has_value(); }));
+    attempt.exact = static_cast<std::size_t>(std::ranges::count_if(
+        attempt.numbers, [](const OpenNumber& number) { return number.exact.has_value(); }));
     return attempt;
   }
 
@@ -498,8 +501,7 @@ std::optional<OpenSizes> find_at_one(const LoadedModel& model, const Split* spli
     for (std::size_t axis = 0; found != fitting->shapes.end() && axis < found->second.size();
          ++axis) {
       const std::string name = name_of_dim(graph, input, axis);
-      const auto dim = std::find_if(dims.begin(), dims.end(),
-                                    [&](const OpenDim& one) { return one.name == name; });
+      const auto dim = std::ranges::find(dims, name, &OpenDim::name);
       if (dim == dims.end()) continue;
       attempt.grid.first[static_cast<std::size_t>(dim - dims.begin())] = found->second[axis];
     }
@@ -537,22 +539,13 @@ std::optional<OpenSizes> find_open_sizes(const LoadedModel& model, const Split* 
 
 ShapeOverlay shapes_at_first(const LoadedModel& model, const OpenSizes& sizes) {
   const Graph& graph = model.graph;
-  const auto shape_of = [&](ValueId input) -> std::optional<Sizes> {
-    if (!graph.has_rank(input)) return std::nullopt;
-    Sizes shape;
-    for (std::size_t axis = 0; axis < graph.shape(input).size(); ++axis) {
-      const Dim dim = graph.shape(input)[axis];
-      const auto name = std::ranges::find(sizes.names, name_of_dim(graph, input, axis));
-      const std::int64_t open =
-          name == sizes.names.end()
-              ? 1
-              : sizes.grid.first[static_cast<std::size_t>(name - sizes.names.begin())];
-      shape.push_back(is_open_dim(dim) ? open : dim.counted_size());
-    }
-    return shape;
-  };
-  const auto bound =
-      read_again(model, with_sizes(model.bindings, sizes_of_inputs(graph, shape_of)));
+  const auto bound = read_again(
+      model, sizes_with(model, [&](const std::string& open) {
+        const auto name = std::ranges::find(sizes.names, open);
+        return name == sizes.names.end()
+                   ? 1
+                   : sizes.grid.first[static_cast<std::size_t>(name - sizes.names.begin())];
+      }));
   CostSet shapes;
   if (bound) shapes.inferred = new_shapes(graph, bound->graph);
   return observed_shapes(shapes);
@@ -589,10 +582,9 @@ bool has_no_size(const Graph& graph, ValueId value) {
 bool touches_no_size(const Graph& graph, NodeId node) {
   const auto operands = graph.operands(node);
   const auto outputs = graph.outputs(node);
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](const Operand& one) { return has_no_size(graph, one.value); }) ||
-         std::any_of(outputs.begin(), outputs.end(),
-                     [&](ValueId output) { return has_no_size(graph, output); });
+  return std::ranges::any_of(operands,
+                             [&](const Operand& one) { return has_no_size(graph, one.value); }) ||
+         std::ranges::any_of(outputs, [&](ValueId output) { return has_no_size(graph, output); });
 }
 
 // True when a device that may run the node has no time for it.
@@ -631,7 +623,7 @@ Fault open_fault(const LoadedModel& model, const Graph& graph, const std::vector
 
 bool may_run_on_acc(const Split& split, NodeId node) {
   if (split.targets.empty()) return split.acc_found.nodes.contains(node);
-  return std::any_of(split.targets.begin(), split.targets.end(), [&](const TargetVerdicts& target) {
+  return std::ranges::any_of(split.targets, [&](const TargetVerdicts& target) {
     return target.support.supported.contains(node);
   });
 }
@@ -654,8 +646,7 @@ std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& gra
   const auto is_unknown = [&](NodeId node) {
     return lacks_time(split, times, node) && touches_no_size(graph, node);
   };
-  const auto unknown =
-      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
+  const auto unknown = static_cast<std::size_t>(std::ranges::count_if(nodes, is_unknown));
   if (unknown == 0) return std::nullopt;
   return open_fault(model, graph, open, asking_option(options), "times", unknown,
                     "measured times of all nodes (--costs)");
@@ -677,8 +668,7 @@ std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& gra
            touches_no_size(graph, node);
   };
   const auto nodes = graph.nodes();
-  const auto unknown =
-      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_unknown));
+  const auto unknown = static_cast<std::size_t>(std::ranges::count_if(nodes, is_unknown));
   if (unknown == 0) return std::nullopt;
   return open_fault(model, graph, open, "--keep-acc-subgraphs", is_by_time ? "times" : "FLOPs",
                     unknown, "--keep-by nodes");
@@ -700,17 +690,22 @@ struct FoldedModel {
   std::optional<SplitJob> job;
 };
 
+// The model with known nodes folded; nullopt where it cannot be, or is already.
+std::optional<LoadedModel> read_folded(const SplitJob& job) {
+  ShapeBindings bindings = job.model().bindings;
+  const bool can_fold =
+      job.model().format() == ModelFormat::onnx && bindings.folding != Folding::write;
+  if (!can_fold) return std::nullopt;
+  bindings.folding = Folding::write;
+  return read_again(job.model(), bindings);
+}
+
 // Empty when a model cannot be folded, or none has a node to fold.
 std::vector<std::unique_ptr<FoldedModel>> fold(std::span<const SplitJob> jobs) {
   std::vector<std::unique_ptr<FoldedModel>> folded;
   bool is_any = false;
   for (const SplitJob& job : jobs) {
-    ShapeBindings bindings = job.model().bindings;
-    const bool can_fold =
-        job.model().format() == ModelFormat::onnx && bindings.folding != Folding::write;
-    if (!can_fold) return {};
-    bindings.folding = Folding::write;
-    auto model = read_again(job.model(), bindings);
+    auto model = read_folded(job);
     if (!model) return {};
     is_any |= model->graph.node_count() != job.graph().node_count();
     folded.push_back(std::make_unique<FoldedModel>(FoldedModel{*std::move(model), {}, {}}));
@@ -775,12 +770,7 @@ namespace {
 
 // The names of the nodes that a rule refuses, and that the lists accept once known nodes are folded.
 std::unordered_set<std::string> accepted_folded(const SplitJob& job) {
-  ShapeBindings bindings = job.model().bindings;
-  const bool can_fold =
-      job.model().format() == ModelFormat::onnx && bindings.folding != Folding::write;
-  if (!can_fold) return {};
-  bindings.folding = Folding::write;
-  const auto model = read_again(job.model(), bindings);
+  const auto model = read_folded(job);
   if (!model) return {};
   const OpFacts facts = op_facts(*model);
   const Support support = match_support(model->graph, job.lists(), facts);

@@ -39,7 +39,7 @@ std::optional<std::string> denied_for(const std::string& target, const std::stri
   const std::size_t colon = text.find(':');
   const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
   const std::string named = colon == text.npos || is_domain ? "" : text.substr(0, colon);
-  if (std::find(targets.begin(), targets.end(), named) == targets.end()) return text;
+  if (!contains(targets, named)) return text;
   return named == target ? std::optional(text.substr(colon + 1)) : std::nullopt;
 }
 
@@ -49,7 +49,7 @@ void warn_of_several_devices(const SupportList& verdicts, Diagnostics& warnings)
   for (const Rule& rule : verdicts.allow) {
     if (!rule.why.starts_with(kAssigned)) continue;
     const std::string device = rule.why.substr(kAssigned.size());
-    if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+    if (!contains(devices, device)) {
       devices.push_back(device);
     }
   }
@@ -157,7 +157,7 @@ class ListsReader {
     const auto is_named = [](const std::string& text) {
       return !list_source_of(text).target.empty();
     };
-    const bool has_names = std::any_of(request_.paths.begin(), request_.paths.end(), is_named);
+    const bool has_names = std::ranges::any_of(request_.paths, is_named);
     return has_names ? std::span<const std::string>(names_) : std::span<const std::string>();
   }
 
@@ -259,8 +259,7 @@ Error no_such_target(std::string_view option, const std::string& name,
 
 // The target of that name; null when there is none.
 Target* find_target(std::span<Target> targets, const std::string& name) {
-  const auto found = std::find_if(targets.begin(), targets.end(),
-                                  [&](const Target& target) { return target.name == name; });
+  const auto found = std::ranges::find(targets, name, &Target::name);
   return found == targets.end() ? nullptr : &*found;
 }
 
@@ -462,7 +461,7 @@ class SplitJobMaker {
         return other.file == warning.file && other.line == warning.line &&
                other.message == warning.message;
       };
-      if (has_targets() && std::any_of(job_.warnings_.begin(), job_.warnings_.end(), is_same)) {
+      if (has_targets() && std::ranges::any_of(job_.warnings_, is_same)) {
         continue;
       }
       job_.warnings_.push_back(std::move(warning));
@@ -599,7 +598,7 @@ class SplitJobMaker {
     std::vector<std::string> ops;
     for (const NodeId node : met) {
       const std::string op = op_text(graph.domain(node), graph.op(node));
-      if (std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
+      if (!contains(ops, op)) ops.push_back(op);
     }
     const auto as_is = [](const std::string& op) { return escaped(op); };
     return counted(met.size(), "constant in accelerator partitions is computed by an operator",
@@ -612,8 +611,8 @@ class SplitJobMaker {
   std::string duplex_note() const {
     const auto is_half = [](const TargetSpec& spec) { return spec.duplex == Duplex::half; };
     const auto& lists = job_.lists_;
-    const bool is_stated = std::any_of(request_.targets.begin(), request_.targets.end(), is_half) ||
-                           std::any_of(lists.begin(), lists.end(), [&](const SupportList& list) {
+    const bool is_stated = std::ranges::any_of(request_.targets, is_half) ||
+                           std::ranges::any_of(lists, [&](const SupportList& list) {
                              const auto target = list_target(list);
                              return target && is_half(*target);
                            });
@@ -701,9 +700,8 @@ class SplitJobMaker {
 
   bool has_own_names() const {
     const auto& paths = request_.lists.paths;
-    return std::any_of(paths.begin(), paths.end(), [](const std::string& text) {
-      return !list_source_of(text).target.empty();
-    });
+    return std::ranges::any_of(
+        paths, [](const std::string& text) { return !list_source_of(text).target.empty(); });
   }
 
   // The target that a requirement such as "npu:Conv" names; null when it names none.
@@ -718,8 +716,8 @@ class SplitJobMaker {
   static bool have_all_rates(const TimeBasis& basis) {
     const auto& later = basis.later;
     return has_rates(basis.machine.cpu) && has_rates(basis.machine.acc) &&
-           std::all_of(later.begin(), later.end(),
-                       [](const Machine& machine) { return has_rates(machine.acc); });
+           std::ranges::all_of(later,
+                               [](const Machine& machine) { return has_rates(machine.acc); });
   }
 
   // Only ONNX Runtime makes another graph of a model.
@@ -760,8 +758,9 @@ class SplitJobMaker {
                                   : id_at<TargetId>(static_cast<std::size_t>(requirement.target -
                                                                              job_.targets_.data()));
       std::vector<NodeId> unmet;
-      std::copy_if(requirement.nodes.begin(), requirement.nodes.end(), std::back_inserter(unmet),
-                   [&](NodeId node) { return !is_on(report.split.partition, node, wanted); });
+      std::ranges::copy_if(requirement.nodes, std::back_inserter(unmet), [&](NodeId node) {
+        return !is_on(report.split.partition, node, wanted);
+      });
       if (unmet.empty()) continue;
       const std::string where = wanted == kNone<TargetId>
                                     ? has_targets() ? "any target" : "the accelerator"

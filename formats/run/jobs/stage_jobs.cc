@@ -220,7 +220,7 @@ OrFault<Measurements> read_measurements(const Graph& graph, const BalanceRequest
 // The first given option without effect, since every device has its own value; "" if none.
 std::string idle_option(const BalanceRequest& request, const std::vector<DeviceSpec>& devices) {
   const auto all = [&](bool (*has)(const DeviceSpec&)) {
-    return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
+    return !devices.empty() && std::ranges::all_of(devices, has);
   };
   const std::string but = " has no effect: each device of " + request.devices_path + " has ";
   if (request.memory != BalanceRequest::Memory::unset &&
@@ -395,9 +395,10 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
 bool uses_no_accelerator(const BalanceRun& run) {
   const auto& devices = run.problem.devices;
   const auto is_host = [](const BalanceDevice& device) { return device.is_host; };
-  return !std::all_of(devices.begin(), devices.end(), is_host) &&
-         std::all_of(run.result.stages.begin(), run.result.stages.end(),
-                     [&](const BalanceStage& stage) { return devices[stage.device].is_host; });
+  return !std::ranges::all_of(devices, is_host) &&
+         std::ranges::all_of(run.result.stages, [&](const BalanceStage& stage) {
+           return devices[stage.device].is_host;
+         });
 }
 
 WorkloadDevices devices_for(const Workload& workload, std::uint32_t stages,
@@ -552,7 +553,7 @@ std::string order_note(const BalanceProblem& problem, const std::vector<std::str
   if (used.empty()) return {};
   std::string left;
   for (const BalanceDevice& device : problem.devices) {
-    const bool has_stage = std::find(used.begin(), used.end(), device.name) != used.end();
+    const bool has_stage = contains(used, device.name);
     if (!has_stage && !device.name.empty()) {
       left += (left.empty() ? "" : ", ") + escaped(device.name);
     }
@@ -597,7 +598,7 @@ Result<StagePlan, Fault> plan_by_balance(const Graph& graph, const StagePlanRequ
   const std::uint32_t stages =
       has_number || balance.asks_fewest() ? request.stages : kMostForTarget;
   const auto nodes = graph.nodes();
-  if (balance.costs.keeps_blocks && std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+  if (balance.costs.keeps_blocks && std::ranges::all_of(nodes, [&](NodeId node) {
         return block_of(scope_of(graph, node)).empty();
       })) {
     return fault_of(FaultCause::request, "--cut-at scopes: the nodes of the model have no scopes",
@@ -934,10 +935,10 @@ class StageTargetsMaker {
       has_device[target] = 1;
     }
     for (const TargetSpec& spec : request_.targets) {
-      const bool is_known =
-          spec.target == TargetName::cpu || spec.name == "acc" ||
-          std::any_of(lists_.targets.begin(), lists_.targets.end(),
-                      [&](const Target& target) { return target.name == spec.name; });
+      const bool is_known = spec.target == TargetName::cpu || spec.name == "acc" ||
+                            std::ranges::any_of(lists_.targets, [&](const Target& target) {
+                              return target.name == spec.name;
+                            });
       if (!is_known) return Error{"--target " + spec.name + ": no list is of this target"};
     }
     for (std::size_t target = 0; target < target_count(); ++target) {
@@ -1059,7 +1060,7 @@ class StageTargetsMaker {
       item.runs_on_accelerator = item.time < kUnlimited;
       if (!item.runs_on_accelerator) item.time = 0;
     }
-    if (std::any_of(devices_.begin(), devices_.end(), is_host)) {
+    if (std::ranges::any_of(devices_, is_host)) {
       made_.targets.push_back(described(made_.made, on_host, kHostName, nodes));
     }
   }

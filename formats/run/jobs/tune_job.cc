@@ -386,8 +386,7 @@ class Tuner {
       if (!job) return std::move(job).error();
       TunedWhole whole{.what = what, .predicted_us = job->time().asked().total_us};
       const auto& devices = job->split().partition.devices;
-      whole.acc_parts =
-          static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+      whole.acc_parts = static_cast<std::size_t>(std::ranges::count(devices, Device::acc));
       const auto [time, is_new] = timed.try_emplace(acc_nodes(*job), 0);
       if (is_new) {
         auto us = time_whole(*job);
@@ -441,8 +440,8 @@ class Tuner {
 }  // namespace
 
 const TunedWhole* fastest(const TuneJob& job) {
-  const auto found = std::min_element(
-      job.wholes.begin(), job.wholes.end(),
+  const auto found = std::ranges::min_element(
+      job.wholes,
       [](const TunedWhole& a, const TunedWhole& b) { return a.measured_us < b.measured_us; });
   return found == job.wholes.end() ? nullptr : &*found;
 }
@@ -476,12 +475,9 @@ struct TimeLine {
 std::optional<TimeLine> time_line(std::string_view line) {
   const std::size_t blank = line.find(' ');
   if (blank == line.npos || !is_key(line.substr(0, blank))) return std::nullopt;
-  double us = 0;
-  const char* const end = line.data() + line.size();
-  const auto read = std::from_chars(line.data() + blank + 1, end, us);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  if (!(us >= 0 && us <= kMostMicroseconds)) return std::nullopt;
-  return TimeLine{line.substr(0, blank), us};
+  const auto us = parse_number<double>(line.substr(blank + 1));
+  if (!us || !(*us >= 0 && *us <= kMostMicroseconds)) return std::nullopt;
+  return TimeLine{line.substr(0, blank), *us};
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ std::optional<std::uint64_t> known_bytes(const Graph& graph, std::span<const Val
   const auto is_unknown = [&](ValueId value) {
     return graph.value(value).is_tensor() && !value_bytes(graph, value);
   };
-  if (std::any_of(values.begin(), values.end(), is_unknown)) return std::nullopt;
+  if (std::ranges::any_of(values, is_unknown)) return std::nullopt;
   return bytes;
 }
 

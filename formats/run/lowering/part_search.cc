@@ -227,8 +227,8 @@ class ChangedPiece {
 
   bool is_left_out(const std::string& input) const {
     return change_.frozen.contains(input) ||
-           std::any_of(change_.copies.begin(), change_.copies.end(),
-                       [&](const auto& copy) { return copy.first == input; });
+           std::ranges::any_of(change_.copies,
+                               [&](const auto& copy) { return copy.first == input; });
   }
 
   // An input or an output, with the shape that it is pinned to; an input that is none any more is left out.
@@ -480,8 +480,7 @@ class BodyShapes {
 
 bool is_any_known(const InnerShapes::Body& body) {
   const auto is_known = [](const std::optional<Sizes>& shape) { return shape.has_value(); };
-  return std::any_of(body.inputs.begin(), body.inputs.end(), is_known) ||
-         std::any_of(body.outputs.begin(), body.outputs.end(), is_known);
+  return std::ranges::any_of(body.inputs, is_known) || std::ranges::any_of(body.outputs, is_known);
 }
 
 InnerShapes::Body body_of(const Graph& graph, NodeId node, const ReferenceRun& run) {
@@ -507,8 +506,7 @@ InnerShapes inner_shapes(const Graph& graph, std::span<const NodeId> nodes,
   bool is_any_unsure = false;
   std::set<ValueId> by_elements;
   for (const NodeId node : nodes) {
-    bool is_by_elements = std::find(kShapedByElements.begin(), kShapedByElements.end(),
-                                    graph.op(node)) != kShapedByElements.end();
+    bool is_by_elements = contains(kShapedByElements, graph.op(node));
     for (const Operand& operand : graph.operands(node)) {
       is_by_elements = is_by_elements || by_elements.contains(operand.value);
     }
@@ -601,8 +599,7 @@ std::optional<LowerFinding> not_finite_finding(const Graph& graph,
   if (maker == kNone<NodeId> || is_finite(maker)) return std::nullopt;
   const auto& nodes = failed.part.nodes;
   WrongValues found{.verdict = ValueVerdict::not_finite};
-  found.nodes = {
-      *std::find_if_not(nodes.begin(), nodes.end(), is_finite)};  // at the latest `maker`
+  found.nodes = {*std::ranges::find_if_not(nodes, is_finite)};  // at the latest `maker`
   found.first_wrong = wrong;
   found.message = failed.part.attempt.message;
   return take_values(failed.part, std::move(found));
@@ -675,18 +672,16 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
       mark_open(found.findings.back());
     }
     if (all.is_no_fault) {
-      const bool is_step = std::all_of(all.found.begin(), all.found.end(), [](const auto& one) {
-        return one.verdict == ValueVerdict::one_step;
-      });
+      const bool is_step = std::ranges::all_of(
+          all.found, [](const auto& one) { return one.verdict == ValueVerdict::one_step; });
       part.attempt.verdict = is_step ? LowerVerdict::one_step : LowerVerdict::tie_order;
       part.is_lowered = true;
     }
     excuse_ties(part, lowerer, limits, found);
     excuse_precision(part, found);
     confirm(part, lowerer, found);
-    found.blames_nothing =
-        std::none_of(found.findings.begin(), found.findings.end(),
-                     [](const LowerFinding& one) { return blames(one.finding.kind); });
+    found.blames_nothing = std::ranges::none_of(
+        found.findings, [](const LowerFinding& one) { return blames(one.finding.kind); });
     return found;
   }
   change_cuts(partition, plain);
@@ -749,11 +744,12 @@ void PartSearch::excuse_precision(LoweredPart& part, const PartFindings& found) 
   constexpr double kMostShare = 0.05;
   const bool is_of_precision =
       !part.is_lowered &&
-      std::all_of(
-          found.findings.begin(), found.findings.end(),
+      std::ranges::all_of(
+          found.findings,
           [](const LowerFinding& one) { return one.values == ValueVerdict::lower_precision; }) &&
-      std::all_of(part.attempt.compared.begin(), part.attempt.compared.end(),
-                  [](const ComparedOutput& one) { return one.is_finite && one.rms <= kMostShare; });
+      std::ranges::all_of(part.attempt.compared, [](const ComparedOutput& one) {
+        return one.is_finite && one.rms <= kMostShare;
+      });
   if (!is_of_precision) return;
   part.attempt.verdict = LowerVerdict::lower_precision;
   part.is_lowered = true;
@@ -826,14 +822,13 @@ void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
   const auto is_named = [](const LowerFinding& one) {
     return !blames(one.finding.kind) || one.finding.by == FoundBy::hint;
   };
-  if (std::none_of(found.findings.begin(), found.findings.end(), is_blamed)) return;
+  if (std::ranges::none_of(found.findings, is_blamed)) return;
   // A node that the backend named for the whole, and that failed alone for the same reason each time.
-  const bool is_certain =
-      std::all_of(found.findings.begin(), found.findings.end(), [&](const LowerFinding& one) {
-        return !is_blamed(one) || (one.finding.by == FoundBy::named && !one.finding.may_be_chance);
-      });
+  const bool is_certain = std::ranges::all_of(found.findings, [&](const LowerFinding& one) {
+    return !is_blamed(one) || (one.finding.by == FoundBy::named && !one.finding.may_be_chance);
+  });
   if (is_certain) return;
-  std::uint32_t times = std::all_of(found.findings.begin(), found.findings.end(), is_named) ? 1 : 2;
+  std::uint32_t times = std::ranges::all_of(found.findings, is_named) ? 1 : 2;
   if (part.attempt.verdict == LowerVerdict::wrong_values) times = 1;
   if (may_be_chance(part.attempt.verdict)) times = kTimesOfChance;
   const auto make_flaky = [](LowerFinding& one) {
@@ -862,9 +857,9 @@ void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
 void PartSearch::take_second_try(LoweredPart& part, PieceLowerer& lowerer,
                                  const PartFindings& found) {
   constexpr std::uint32_t kAttempt = 91;  // 90 is a crash's, those from 100 confirm
-  const bool is_chance =
-      std::all_of(found.findings.begin(), found.findings.end(),
-                  [](const LowerFinding& one) { return one.finding.kind == FindingKind::flaky; });
+  const bool is_chance = std::ranges::all_of(found.findings, [](const LowerFinding& one) {
+    return one.finding.kind == FindingKind::flaky;
+  });
   if (part.is_lowered || found.findings.empty() || !is_chance) return;
   const auto result = lowerer.lower({.nodes = part.nodes, .attempt = kAttempt});
   if (!result || !is_success(result->attempt.verdict)) return;
@@ -898,13 +893,13 @@ void PartSearch::mark_open(LowerFinding& found) const {
   if (!found.has_open_shapes || !finding.remedies.pin_shapes) return;
   const auto is_left_open = [&](NodeId node) {
     const auto operands = graph_.operands(node);
-    return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+    return std::ranges::any_of(operands, [&](const Operand& operand) {
       const std::string name(graph_.value(operand.value).name);
       return is_open(graph_, operand.value) && !pool_.assumed()->shapes.contains(name);
     });
   };
   found.has_open_shapes = pool_.samples().empty() && pool_.assumed() &&
-                          std::any_of(finding.nodes.begin(), finding.nodes.end(), is_left_open);
+                          std::ranges::any_of(finding.nodes, is_left_open);
 }
 
 // An assumed size may itself be what the backend refuses. So a node to blame must fail without it,
@@ -928,7 +923,7 @@ void PartSearch::drop_if_untyped(Finding& finding) const {
     return may_be_tensor && record.dtype == DType::unknown;
   };
   const auto is_within = [&](NodeId node) {  // they are in model order
-    return std::binary_search(finding.within.begin(), finding.within.end(), node);
+    return std::ranges::binary_search(finding.within, node);
   };
   std::optional<ValueId> untyped;
   for (const NodeId node : finding.within) {

@@ -312,9 +312,7 @@ constexpr std::array<std::chrono::milliseconds, 3> kBusyPauses = {std::chrono::m
 void add_compared(std::vector<ComparedOutput>& all, std::vector<ComparedOutput> more) {
   if (all.empty()) return all.swap(more);
   for (ComparedOutput& one : more) {
-    const auto old = std::find_if(all.begin(), all.end(), [&](const ComparedOutput& other) {
-      return other.name == one.name;
-    });
+    const auto old = std::ranges::find(all, one.name, &ComparedOutput::name);
     const auto rank = [](const ComparedOutput& output) {
       return std::pair(output.is_tested, output.rms);
     };
@@ -358,7 +356,7 @@ bool has_steps(const Graph& graph, ValueId value) {
 
 // True for pieces with an operator that rounds to steps of a scale.
 bool quantises(const Graph& graph, const Piece& piece) {
-  return std::any_of(piece.nodes.begin(), piece.nodes.end(), [&](NodeId node) {
+  return std::ranges::any_of(piece.nodes, [&](NodeId node) {
     const std::string_view op = graph.op(node);
     return op == "QuantizeLinear" || op == "DynamicQuantizeLinear" || op.starts_with("QLinear");
   });
@@ -763,9 +761,8 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece,
     const auto factor = [](const FloatDistance& one) {
       return one.backend / std::max(one.reference, std::numeric_limits<double>::min());
     };
-    const FloatDistance& furthest = *std::max_element(
-        squares.begin(), squares.end(),
-        [&](const auto& one, const auto& other) { return factor(one) < factor(other); });
+    const FloatDistance& furthest = *std::ranges::max_element(
+        squares, [&](const auto& one, const auto& other) { return factor(one) < factor(other); });
     distance.backend = std::sqrt(furthest.backend / runs);
     distance.reference = std::sqrt(furthest.reference / runs);
     if (distance.is_alike() || (limits.is_time_up && limits.is_time_up())) break;

@@ -238,8 +238,8 @@ bool has_data(const FindingFolder& folder, const CutPiece& piece) {
   const auto is_known = [&](ValueId value) {
     return folder.samples.front().find(folder.model.graph.value(value).name) != nullptr;
   };
-  return std::all_of(piece.inputs.begin(), piece.inputs.end(), is_known) &&
-         std::all_of(piece.outputs.begin(), piece.outputs.end(), is_known);
+  return std::ranges::all_of(piece.inputs, is_known) &&
+         std::ranges::all_of(piece.outputs, is_known);
 }
 
 std::string readme_text(const FindingFolder& folder, bool has_data) {
@@ -344,7 +344,7 @@ std::vector<std::uint32_t> new_constants(const Graph& open, NodeId node, const G
     if (!folded.is_parameter(operand.value)) continue;
     const std::uint32_t position = operand.slot.position();
     const auto before = open.operands(node);
-    const bool was_open = std::any_of(before.begin(), before.end(), [&](const Operand& one) {
+    const bool was_open = std::ranges::any_of(before, [&](const Operand& one) {
       return one.slot.is_positional() && !one.slot.is_inside_list() &&
              one.slot.position() == position && !open.is_parameter(one.value);
     });
@@ -474,7 +474,7 @@ void NeighborProbe::ask_op(PieceLowerer& lowerer, std::size_t model, OfOp& of,
       if (asked == most_asked) break;
       ++asked;
       std::vector<NodeId> sorted = nodes;
-      std::sort(sorted.begin(), sorted.end());
+      std::ranges::sort(sorted);
       const bool taken = takes(sorted, is_pinned);
       pattern.add(graph, facts, nodes, taken);
       if (taken) return sorted;
@@ -503,13 +503,12 @@ void NeighborProbe::ask_op(PieceLowerer& lowerer, std::size_t model, OfOp& of,
   // The other nodes of these cases: each that a pattern matches with values that were not asked about.
   for (const NodeId node : graph.nodes()) {
     const ProbedCase* const probed = case_of[index(node)];
-    if (std::find(of.cases.begin(), of.cases.end(), probed) == of.cases.end()) continue;
+    if (!contains(of.cases, probed)) continue;
     if (probed->node == node) continue;
-    const bool is_new =
-        std::any_of(of.patterns.begin(), of.patterns.end(), [&](const LearnedPattern& pattern) {
-          const auto nodes = pattern.around(graph, node);
-          return !nodes.empty() && !pattern.is_known(graph, facts, nodes);
-        });
+    const bool is_new = std::ranges::any_of(of.patterns, [&](const LearnedPattern& pattern) {
+      const auto nodes = pattern.around(graph, node);
+      return !nodes.empty() && !pattern.is_known(graph, facts, nodes);
+    });
     if (is_new) try_known(node, probed->is_pinned, 1);
   }
 }
@@ -535,7 +534,7 @@ std::vector<Pattern> NeighborProbe::patterns(
       }
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const Pattern& one, const Pattern& other) {
+  std::ranges::stable_sort(all, [](const Pattern& one, const Pattern& other) {
     return one.ops.size() > other.ops.size();
   });
   return all;
@@ -765,7 +764,7 @@ class ProbeJob {
     for (const auto& [op, one] : allowed) outcome_.allow.push_back(one.rule());
     for (const auto& [op, one] : with_known_) outcome_.allow.push_back(known_rule(one));
     for (const auto& [op, one] : folded_) outcome_.allow.push_back(folded_rule(one));
-    std::sort(outcome_.allow.begin(), outcome_.allow.end(), [](const Rule& one, const Rule& other) {
+    std::ranges::sort(outcome_.allow, [](const Rule& one, const Rule& other) {
       return std::tie(one.domain, one.op) < std::tie(other.domain, other.op);
     });
     outcome_.patterns = neighbors_.patterns(
@@ -789,10 +788,9 @@ class ProbeJob {
     const bool is_onnx = input_.models[probed.model].format() == ModelFormat::onnx;
     if (!is_onnx || !probed.is_folded()) return false;
     const OpName op = op_of(probed);
-    const bool is_compiled =
-        std::any_of(outcome_.cases.begin(), outcome_.cases.end(), [&](const ProbedCase& other) {
-          return other.is_taken() && !other.is_folded() && op_of(other) == op;
-        });
+    const bool is_compiled = std::ranges::any_of(outcome_.cases, [&](const ProbedCase& other) {
+      return other.is_taken() && !other.is_folded() && op_of(other) == op;
+    });
     if (is_compiled) return false;
     folded_[op].add(graph_of(probed), probed.node, input_.facts[probed.model]);
     return true;
@@ -919,9 +917,8 @@ class ProbeJob {
 bool ProbedCase::is_taken() const { return is_success(attempt.verdict); }
 
 std::size_t ProbeOutcome::count_unanswered() const {
-  return static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [](const auto& probed) {
-    return probed.attempt.verdict == LowerVerdict::driver;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      cases, [](const auto& probed) { return probed.attempt.verdict == LowerVerdict::driver; }));
 }
 
 Result<ProbeOutcome, Fault> probe_models(const ProbeInput& input, const PoolOptions& options) {

@@ -213,8 +213,7 @@ bool has_finite_values(const Graph& graph, std::span<const NodeId> nodes,
     for (const Operand& operand : graph.operands(node)) values.push_back(operand.value);
     for (const ValueId output : graph.outputs(node)) values.push_back(output);
   }
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
+  sort_unique(values);
   for (const ReferenceRun& run : runs) {
     for (const ValueId value : values) {
       const ReferenceTensor* const file = run.find(graph.value(value).name);
@@ -336,7 +335,7 @@ bool moves_elements(std::string_view op) {
   constexpr auto kOps = std::to_array<std::string_view>(
       {"Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "MaxPool", "Relu",
        "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"});
-  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+  return contains(kOps, op);
 }
 
 }  // namespace

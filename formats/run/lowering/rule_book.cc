@@ -32,20 +32,10 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 bool says_something(LowerVerdict verdict) {
-  switch (verdict) {
-    case LowerVerdict::lowered:
-    case LowerVerdict::nothing:
-    case LowerVerdict::partly:
-    case LowerVerdict::refused:
-    case LowerVerdict::no_output:
-    case LowerVerdict::wrong_values:
-    case LowerVerdict::lower_precision:
-    case LowerVerdict::tie_order:
-    case LowerVerdict::one_step:
-      return true;
-    default:
-      return false;
-  }
+  using enum LowerVerdict;
+  constexpr auto kSaying = std::to_array({lowered, nothing, partly, refused, no_output,
+                                          wrong_values, lower_precision, tie_order, one_step});
+  return contains(kSaying, verdict);
 }
 
 // False for what is no answer of the compiler: a run that continues asks again.
@@ -99,7 +89,7 @@ std::optional<std::vector<LeftOut>> left_at(const Json& json) {
   std::vector<LeftOut> left;
   for (const Json& one : list) {
     const auto is_text = [](const Json& field) { return field.is_string(); };
-    if (!one.is_array() || one.size() != 3 || !std::all_of(one.begin(), one.end(), is_text)) {
+    if (!one.is_array() || one.size() != 3 || !std::ranges::all_of(one, is_text)) {
       return std::nullopt;
     }
     left.push_back(
@@ -314,9 +304,7 @@ bool speaks_of_each(FindingKind kind) {
   return kind == FindingKind::culprit || kind == FindingKind::left_out;
 }
 
-bool is_within(const Finding& finding, NodeId node) {
-  return std::find(finding.within.begin(), finding.within.end(), node) != finding.within.end();
-}
+bool is_within(const Finding& finding, NodeId node) { return contains(finding.within, node); }
 
 // True when the node was tried without a DequantizeLinear that makes an input of it, or a QuantizeLinear that reads
 // an output: what is quantised with these was not tried.
@@ -329,7 +317,7 @@ bool is_cut_from_qdq(const Graph& graph, const Finding& finding, NodeId node) {
       return true;
   }
   const auto readers = graph.readers(node);
-  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+  return std::ranges::any_of(readers, [&](NodeId reader) {
     return quant_role(graph, reader) == QuantRole::quantize && !is_within(finding, reader);
   });
 }
@@ -399,7 +387,7 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
                                   std::span<const std::size_t> backends) {
   rules_.clear();
   for (const std::size_t backend : backends) learn_from(backend, findings, round);
-  std::sort(rules_.begin(), rules_.end(), [](const Rule& a, const Rule& b) {
+  std::ranges::sort(rules_, [](const Rule& a, const Rule& b) {
     return std::tie(a.domain, a.op, a.node_name, a.why) <
            std::tie(b.domain, b.op, b.node_name, b.why);
   });
@@ -484,8 +472,7 @@ void RuleBook::deny_left(std::size_t backend, std::vector<LowerFinding>& finding
   }
   const auto is_denied = [&](NodeId node) {
     const auto rules = others.find(std::string(graph_.op(node)));
-    return rules != others.end() &&
-           std::any_of(rules->second.begin(), rules->second.end(), [&](std::size_t i) {
+    return rules != others.end() && std::ranges::any_of(rules->second, [&](std::size_t i) {
              return holds_of(rules_[i], {.graph = &graph_, .node = node}, facts_);
            });
   };
@@ -561,10 +548,9 @@ bool is_eroding(const Graph& graph, const LowerOutcome& outcome) {
   if (now < kRounds) return false;
   std::vector<const Finding*> firsts;
   for (std::size_t round = now - kRounds + 1; round <= now; ++round) {
-    const auto first = std::find_if(
-        outcome.findings.begin(), outcome.findings.end(), [&](const LowerFinding& one) {
-          return one.round == round && !one.rule.empty() && !one.finding.nodes.empty();
-        });
+    const auto first = std::ranges::find_if(outcome.findings, [&](const LowerFinding& one) {
+      return one.round == round && !one.rule.empty() && !one.finding.nodes.empty();
+    });
     if (first == outcome.findings.end()) return false;
     firsts.push_back(&first->finding);
   }
@@ -572,7 +558,7 @@ bool is_eroding(const Graph& graph, const LowerOutcome& outcome) {
     if (firsts[i]->signature != firsts[i - 1]->signature) return false;
     const auto readers = graph.readers(firsts[i - 1]->nodes.back());
     const NodeId culprit = firsts[i]->nodes.back();
-    if (std::find(readers.begin(), readers.end(), culprit) == readers.end()) return false;
+    if (!contains(readers, culprit)) return false;
   }
   return true;
 }
