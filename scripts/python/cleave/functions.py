@@ -1267,7 +1267,7 @@ def lower(
     state: the output OUT of one step is the input IN of the next, e.g. past.*=present.*; repeatable; without it found
         by names; IN= never changes; off: no state
     op_schemas: what operators of your own write, as torch prints their schemas, one a line (torch.export models)
-    limit: rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for one cause; of the model's
+    limit: rounds=20: splits of --until-clean; search-runs=N and time=5min: of the search for the cause; of the model's
         size nodes=5000 (cleave help limits); repeatable
     deny: keep an op or a node on the CPU, whatever the lists say: a name or a glob; repeatable
     verdicts: JSON or CSV that decides single nodes and overrides all rules: node, true or false, why; repeatable
