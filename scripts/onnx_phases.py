@@ -143,8 +143,8 @@ def generate(phases, prompt, new, call):
 
 
 def prompt_of(options, reader, path, room):
-    """The ids of the prompts, a row for each: those of --inputs, else random ones. They fill all calls of the phase that reads them if the model
-    would take padding for tokens."""
+    """The ids of the prompts, a row for each: those of --inputs, else random ones. They fill all calls of the phase that reads them
+    if the model would take padding for tokens."""
     steps, size = reader.steps, 1 if reader.steps.tells_padding() else reader.tokens or 1
     inputs = given_inputs(options, path)
     unknown = [name for name in inputs if name not in steps.declared]
@@ -169,8 +169,8 @@ def prompt_of(options, reader, path, room):
         wrong = ids.max() if ids.min() >= 0 else ids.min()
         raise WrongUsage(f'--inputs: "{steps.ids}" has the id {wrong}, and the model has {counted(steps.vocabulary, "id")}, from 0')
     if ids.shape[1] % size:
-        raise WrongUsage(f'--inputs: "{steps.ids}" has {counted(ids.shape[1], "id")}, and must have a multiple of {size}: that many are read '
-                         "at a time, and the model has no mask and positions, by which padding is told from tokens")  # fmt: skip
+        raise WrongUsage(f'--inputs: "{steps.ids}" has {counted(ids.shape[1], "id")}, and must have a multiple of {size}: that many are '
+                         "read at a time, and the model has no mask and positions, by which padding is told from tokens")  # fmt: skip
     return ids
 
 
